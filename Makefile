@@ -1,0 +1,40 @@
+# Two commands do everything: `make demo` and `make test`. Each sets up .venv by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: setup demo test check bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    train on the bundled data and show what the model reads"
+	@echo "make test    lint, type-check and run every test"
+	@echo "make check   lint and type-check only"
+	@echo "make bench   measure speed (ratios, side by side)"
+
+setup: .venv/ready
+
+.venv/ready: constraints.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	@touch $@
+
+demo: setup
+	$(BIN)/limelight demo
+
+test: check
+	$(BIN)/python -m pytest -n 2
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/inference.py
+
+clean:
+	rm -rf .venv demo

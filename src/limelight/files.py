@@ -1,0 +1,103 @@
+"""Writing so that a reader sees the old file or the new one, never half of either."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from .errors import LimelightError
+
+
+@contextlib.contextmanager
+def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Write a file through a temporary one in the same folder: fsync, rename, fsync the folder.
+
+    >>> with atomic_file("note.txt") as file:  # doctest: +SKIP
+    ...     file.write(b"all of it or nothing")
+    """
+    path = Path(path)
+    with tidy_os_errors(f"cannot write {path}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        with tidy_os_errors(f"cannot write {path}"), os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes it private
+            os.replace(temporary, path)
+            fsync_folder(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+@contextlib.contextmanager
+def atomic_folder(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
+    """Fill a temporary folder beside `path`, then rename it into place as a whole.
+
+    >>> with atomic_folder("model") as folder:  # doctest: +SKIP
+    ...     (folder / "config.json").write_text("{}")
+    """
+    path = Path(path)
+    if path.exists() and not overwrite and (not path.is_dir() or any(path.iterdir())):
+        raise LimelightError(f"{path} already exists; choose another name or allow overwriting it")
+    with tidy_os_errors(f"cannot write {path}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+    try:
+        with tidy_os_errors(f"cannot write {path}"):
+            yield temporary
+            for file in temporary.rglob("*"):
+                if file.is_file():
+                    _fsync(file)
+            os.chmod(temporary, 0o777 & ~_umask())
+            _swap(temporary, path)
+            fsync_folder(path.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def tidy_os_errors(what: str) -> Iterator[None]:
+    """Turn an operating-system error (disk full, no permission, not found) into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        raise LimelightError(f"{what}: {error.strerror or error}") from error
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make a rename inside `folder` survive a power cut."""
+    _fsync(folder)
+
+
+def _fsync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _swap(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; what stood there goes only after the new one is complete."""
+    if not path.exists():
+        os.replace(new, path)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent)) / "was"
+    os.replace(path, old)
+    os.replace(new, path)
+    shutil.rmtree(old.parent, ignore_errors=True) if old.is_dir() else old.unlink()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
