@@ -1,0 +1,85 @@
+"""H to A and M, and the penalty P: equations 5 to 8 of the paper."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from .encoder import uniform
+from .lstm import mask
+
+
+class StructuredSelfAttention(nn.Module):
+    """A = softmax(W_s2 tanh(W_s1 H^T)) and M = A H: each of r rows picks out other words.
+
+    >>> attend = StructuredSelfAttention(size=6, d_a=5, r=3)
+    >>> M, A = attend(torch.randn(2, 4, 6), torch.tensor([4, 2]))
+    >>> M.shape, A.shape, A[1, :, 2:].any().item()
+    (torch.Size([2, 3, 6]), torch.Size([2, 3, 4]), False)
+    """
+
+    def __init__(self, size: int, d_a: int, r: int, bias: bool = False) -> None:
+        super().__init__()
+        self.W_s1 = uniform(size**-0.5, d_a, size)
+        self.W_s2 = uniform(d_a**-0.5, r, d_a)
+        self.b_s1 = nn.Parameter(torch.zeros(d_a)) if bias else None
+        self.b_s2 = nn.Parameter(torch.zeros(r)) if bias else None
+        self.rows = r
+
+    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n)."""
+        hidden = torch.tanh(nn.functional.linear(H, self.W_s1, self.b_s1))  # (batch, n, d_a)
+        scores = nn.functional.linear(hidden, self.W_s2, self.b_s2)  # (batch, n, r)
+        A = masked_softmax(scores.transpose(1, 2), lengths)
+        return A.to(H.dtype) @ H, A
+
+
+def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
+    """Softmax along the words (the last dimension), in float32 or better; padding gets exactly 0.
+
+    >>> masked_softmax(torch.zeros(1, 1, 3), torch.tensor([2])).tolist()
+    [[[0.5, 0.5, 0.0]]]
+    """
+    words = mask(lengths, scores.shape[-1]).unsqueeze(1)  # (batch, 1, n)
+    precise = torch.promote_types(scores.dtype, torch.float32)
+    return torch.softmax(scores.masked_fill(~words, float("-inf")), dim=-1, dtype=precise)
+
+
+def penalty(A: Tensor, lengths: Tensor | None = None, scale: str = "paper") -> Tensor:
+    """How much the rows of A (batch, r, n) repeat each other, averaged over the batch.
+
+    - "paper": P = ||A A^T - I||_F^2, equation 8;
+    - "author": ||A^T A - I_n||_F^2 / n^2, what the author's code minimises: the same up to a constant,
+      divided by the square of the sentence's length (there, of the padded length; here of its own, so
+      that padding changes nothing);
+    - "kl": minus the Kullback-Leibler divergences between all pairs of rows, which the paper tried first.
+
+    >>> penalty(torch.eye(3).unsqueeze(0)).item()
+    0.0
+    >>> penalty(torch.tensor([[[1.0, 0.0], [1.0, 0.0]]])).item()  # two rows that read the same word
+    2.0
+    """
+    if scale == "kl":
+        return -divergences(A).mean()
+    r = A.shape[1]
+    overlap = A @ A.transpose(1, 2)  # (batch, r, r)
+    P = (overlap - torch.eye(r, dtype=A.dtype, device=A.device)).square().sum(dim=(1, 2))
+    if scale == "paper":
+        return P.mean()
+    if scale == "author":
+        n = A.shape[2] if lengths is None else lengths.clamp(min=1).to(A.dtype)
+        return ((P + n - r) / n**2).mean()  # ||A^T A - I_n||^2 = ||A A^T - I_r||^2 + n - r
+    raise ValueError(f"scale is {scale!r}; it must be paper, author or kl")
+
+
+def divergences(A: Tensor) -> Tensor:
+    """(batch,): KL(a^i || a^j) summed over all ordered pairs of rows.
+
+    >>> divergences(torch.tensor([[[0.5, 0.5], [0.5, 0.5]]])).tolist()
+    [0.0]
+    """
+    tiny = torch.finfo(A.dtype).tiny
+    logs = A.clamp(min=tiny).log()  # (batch, r, n)
+    own = A.shape[1] * (A * logs).sum(dim=(1, 2))
+    cross = (A.sum(dim=1) * logs.sum(dim=1)).sum(dim=1)
+    return own - cross

@@ -1,0 +1,63 @@
+"""Words to H: equations 1 to 4 of the paper."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ..text.tokenizer import PAD
+from .lstm import bilstm
+
+
+class Words(nn.Module):
+    """Equation 1: S = (w_1, ..., w_n), one d-dimensional vector per word.
+
+    >>> Words(vocabulary=10, d=4)(torch.tensor([[5, 2, 0]])).shape
+    torch.Size([1, 3, 4])
+    """
+
+    def __init__(self, vocabulary: int, d: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(vocabulary, d) * 0.1)
+        self.sparse = False  # True: the gradient holds only the rows of words that occurred
+        with torch.no_grad():
+            self.weight[PAD] = 0
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids (batch, n) -> S (batch, n, d)."""
+        return nn.functional.embedding(ids, self.weight, padding_idx=PAD, sparse=self.sparse)
+
+
+class BiLSTM(nn.Module):
+    """Equations 2 to 4: H = (h_1, ..., h_n), each h_t the two directions' states side by side.
+
+    With several layers, each reads the words again together with the states of all layers below.
+
+    >>> H = BiLSTM(d=4, u=3)(torch.randn(2, 5, 4), torch.tensor([5, 2]))
+    >>> H.shape, H[1, 2:].any().item()
+    (torch.Size([2, 5, 6]), False)
+    """
+
+    def __init__(self, d: int, u: int, layers: int = 1) -> None:
+        super().__init__()
+        self.layers = layers
+        self.size = 2 * u
+        self.clip = 0.0  # bound on the gradients at the gates; the author's code has one
+        for k in range(layers):
+            bound = u**-0.5
+            self.register_parameter(f"W_ih_{k}", uniform(bound, 2, 4 * u, d + 2 * u * k))
+            self.register_parameter(f"W_hh_{k}", uniform(bound, 2, 4 * u, u))
+            self.register_parameter(f"b_{k}", uniform(bound, 2, 4 * u))
+
+    def forward(self, S: Tensor, lengths: Tensor) -> Tensor:
+        """S (batch, n, d) -> H (batch, n, 2u), zero on padding."""
+        below = [S]
+        for k in range(self.layers):
+            W_ih, W_hh, b = (getattr(self, f"{name}_{k}") for name in ("W_ih", "W_hh", "b"))
+            below.append(bilstm(torch.cat(below, dim=2), lengths, W_ih, W_hh, b, self.clip))
+        return below[-1]
+
+
+def uniform(bound: float, *shape: int) -> nn.Parameter:
+    """A parameter drawn evenly from [-bound, bound]."""
+    return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))

@@ -1,0 +1,214 @@
+"""The bidirectional LSTM's arithmetic: each sentence read forwards and backwards, padding never read.
+
+Two ways to the same numbers. On a CPU, `_Recurrence` computes both directions side by side over packed
+sentences, with one matrix product for all input projections and one for each weight gradient. On a GPU,
+cuDNN runs each direction over sentences that are reversed by their own length, in static shapes, so that a
+whole training step can be captured as one CUDA graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+
+def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float = 0.0) -> Tensor:
+    """H (batch, n, 2u) from S (batch, n, d); direction 0 reads forwards, direction 1 backwards.
+
+    W_ih (2, 4u, d), W_hh (2, 4u, u) and b (2, 4u) hold the gates in PyTorch's order: input, forget, cell,
+    output. H is zero on padding. `clip` bounds each gradient at the gates, as the author's code does.
+    """
+    if S.is_cuda and not clip:
+        return _by_cudnn(S, lengths, W_ih, W_hh, b)
+    return _by_recurrence(S, lengths, W_ih, W_hh, b, clip)
+
+
+# ---------------------------------------------------------------- GPU: cuDNN, static shapes
+
+
+def _by_cudnn(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> Tensor:
+    flip = reversal(lengths, S.shape[1])  # (batch, n)
+    forwards = _cudnn_direction(S, W_ih[0], W_hh[0], b[0])
+    backwards = _cudnn_direction(_reorder(S, flip), W_ih[1], W_hh[1], b[1])
+    H = torch.cat([forwards, _reorder(backwards, flip)], dim=2)
+    return H * mask(lengths, S.shape[1]).unsqueeze(2)
+
+
+def _cudnn_direction(S: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> Tensor:
+    start = S.new_zeros(1, S.shape[0], W_hh.shape[1])
+    weights = [W_ih, W_hh, b, torch.zeros_like(b)]  # cuDNN has a second bias
+    H: Tensor = torch.lstm(S, [start, start], weights, True, 1, 0.0, torch.is_grad_enabled(), False, True)[0]
+    return H
+
+
+def reversal(lengths: Tensor, n: int) -> Tensor:
+    """(batch, n): where to look so that each sentence is reversed by its own length; padding stays put.
+
+    >>> reversal(torch.tensor([3, 1]), 4).tolist()
+    [[2, 1, 0, 3], [0, 1, 2, 3]]
+    """
+    t = torch.arange(n, device=lengths.device)
+    return torch.where(t < lengths[:, None], lengths[:, None] - 1 - t, t)
+
+
+def mask(lengths: Tensor, n: int) -> Tensor:
+    """(batch, n): True on words, False on padding.
+
+    >>> mask(torch.tensor([2, 1]), 3).tolist()
+    [[True, True, False], [True, False, False]]
+    """
+    return torch.arange(n, device=lengths.device) < lengths[:, None]
+
+
+def _reorder(X: Tensor, index: Tensor) -> Tensor:
+    return X.gather(1, index.unsqueeze(2).expand(-1, -1, X.shape[2]))
+
+
+# ---------------------------------------------------------------- CPU: packed sentences
+
+
+class _Packing(NamedTuple):
+    """Sentences laid out time step by time step."""
+
+    places: Tensor  # (words,): position of each packed word in the padded (batch * n) layout
+    flip: Tensor  # (words,): position of its mirror image in the packed layout; its own inverse
+    before: Tensor  # (words - batch,): position of the word before it, for all words but the first ones
+    sizes: list[int]  # sentences that are still running at each time step
+
+
+def _pack(lengths: Tensor) -> _Packing:
+    """The longest sentence first and no padding at all."""
+    order = torch.argsort(lengths, descending=True, stable=True)
+    longest_first = lengths[order]
+    steps = int(longest_first[0])
+    running = torch.arange(steps)[:, None] < longest_first  # (steps, batch)
+    sizes = running.sum(1)
+    starts = torch.cumsum(sizes, 0) - sizes
+    t, i = running.nonzero(as_tuple=True)
+    flip = starts[longest_first[i] - 1 - t] + i
+    later = t > 0
+    before = starts[t[later] - 1] + i[later]
+    return _Packing(order[i] * steps + t, flip, before, sizes.tolist())
+
+
+def _pack_static(lengths: Tensor, n: int) -> _Packing:
+    """Padding kept, so that no shape depends on the lengths: what a CUDA graph needs."""
+    batch = len(lengths)
+    i = torch.arange(batch, device=lengths.device)
+    t = torch.arange(n, device=lengths.device)[:, None]
+    flip = reversal(lengths, n).T * batch + i  # (n, batch)
+    before = torch.arange(batch * (n - 1), device=lengths.device)
+    return _Packing((i * n + t).flatten(), flip.flatten(), before, [batch] * n)
+
+
+def _by_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float) -> Tensor:
+    batch, n, _ = S.shape
+    if not S.is_cuda:
+        S = S[:, : int(lengths.max())]
+    packing = _pack_static(lengths, n) if S.is_cuda else _pack(lengths)
+    words = S.flatten(0, 1)[packing.places]
+    states = _Recurrence.apply(words, W_ih, W_hh, b, packing, clip)  # (words, 2u)
+    H = S.new_zeros(len(S) * S.shape[1], states.shape[1]).index_copy(0, packing.places, states)
+    H = H.view(batch, S.shape[1], -1)
+    if S.is_cuda:
+        return H * mask(lengths, n).unsqueeze(2)
+    return torch.nn.functional.pad(H, (0, 0, 0, n - S.shape[1]))
+
+
+class _Recurrence(torch.autograd.Function):
+    """Both directions over packed words.
+
+    The gradient is written out, so that what does not depend on the step before it (the factors of the
+    gates' gradients, all weight gradients) is done for all words at once.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, words: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, packing: _Packing, clip: float
+    ) -> Tensor:
+        u = W_hh.shape[2]
+        inputs = torch.stack([words, words[packing.flip]])  # (2, words, d)
+        gates = torch.baddbmm(b.unsqueeze(1), inputs, W_ih.transpose(1, 2))  # (2, words, 4u)
+        W = W_hh.transpose(1, 2).contiguous()
+        cells, squashed, states = (gates.new_empty(2, len(words), u) for _ in range(3))
+        previous: tuple[Tensor, Tensor] | None = None
+        for now, size in _steps(packing.sizes):
+            z = gates[:, now]
+            if previous is not None:
+                h, c = (x[:, :size] for x in previous)
+                z.baddbmm_(h, W)
+            z[..., : 2 * u].sigmoid_()
+            z[..., 2 * u : 3 * u].tanh_()
+            z[..., 3 * u :].sigmoid_()
+            i, f, g, o = z.split(u, dim=2)
+            cell = torch.mul(i, g, out=cells[:, now])
+            if previous is not None:
+                cell.addcmul_(f, c)
+            torch.tanh(cell, out=squashed[:, now])
+            previous = torch.mul(o, squashed[:, now], out=states[:, now]), cell
+        ctx.save_for_backward(inputs, W_ih, W_hh, gates, cells, squashed, states)
+        ctx.packing, ctx.clip = packing, clip
+        return torch.cat([states[0], states[1][packing.flip]], dim=1)
+
+    @staticmethod
+    def backward(ctx: Any, *dH: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, W_ih, W_hh, gates, cells, squashed, states = ctx.saved_tensors
+        packing: _Packing = ctx.packing
+        u = W_hh.shape[2]
+        d_states = torch.stack([dH[0][:, :u], dH[0][packing.flip, u:]])  # (2, words, u)
+        factors, through_tanh = _gate_factors(gates, cells, squashed, packing)
+        d_gates = torch.empty_like(gates)
+        d_cell = d_state = None
+        for now, _ in reversed(_steps(packing.sizes)):
+            dh, kept = d_states[:, now], 0
+            if d_state is not None and d_cell is not None:
+                kept = d_cell.shape[1]  # sentences that also have a next word
+                dh[:, :kept] += d_state
+            dc = dh * through_tanh[:, now]
+            if d_cell is not None:
+                dc[:, :kept] += d_cell
+            dz = d_gates[:, now]
+            torch.mul(
+                factors[:, now, : 3 * u].unflatten(2, (3, u)),
+                dc.unsqueeze(2),
+                out=dz[..., : 3 * u].unflatten(2, (3, u)),
+            )
+            torch.mul(factors[:, now, 3 * u :], dh, out=dz[..., 3 * u :])
+            if ctx.clip:
+                dz.clamp_(-ctx.clip, ctx.clip)
+            d_cell = dc * gates[:, now, u : 2 * u]
+            d_state = torch.bmm(dz, W_hh)
+        d_words = torch.bmm(d_gates, W_ih)  # (2, words, d)
+        later = d_gates[:, packing.sizes[0] :].transpose(1, 2)
+        return (
+            d_words[0] + d_words[1][packing.flip],
+            torch.bmm(d_gates.transpose(1, 2), inputs),
+            torch.bmm(later, states[:, packing.before]),
+            d_gates.sum(1),
+            None,
+            None,
+        )
+
+
+def _steps(sizes: list[int]) -> list[tuple[slice, int]]:
+    steps, start = [], 0
+    for size in sizes:
+        steps.append((slice(start, start + size), size))
+        start += size
+    return steps
+
+
+def _gate_factors(gates: Tensor, cells: Tensor, squashed: Tensor, packing: _Packing) -> tuple[Tensor, Tensor]:
+    """What the gradients of cell and state are multiplied with, gate by gate; no step waits for another."""
+    u = cells.shape[2]
+    i, f, g, o = gates.split(u, dim=2)
+    factors = torch.empty_like(gates)
+    torch.mul(i * (1 - i), g, out=factors[..., :u])
+    first = packing.sizes[0]
+    factors[:, :first, u : 2 * u] = 0  # before the first word the cell is empty
+    factors[:, first:, u : 2 * u] = (f * (1 - f))[:, first:] * cells[:, packing.before]
+    torch.mul(1 - g * g, i, out=factors[..., 2 * u : 3 * u])
+    torch.mul(o * (1 - o), squashed, out=factors[..., 3 * u :])
+    return factors, o * (1 - squashed * squashed)

@@ -1,0 +1,137 @@
+"""The whole network from a recipe: words -> H -> M, A -> (with a second sentence, F_r) -> logits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ..recipe import ModelRecipe
+from .attention import StructuredSelfAttention
+from .baselines import Convolution, InnerAttention, LastState, MaxPooling, MeanPooling
+from .encoder import BiLSTM, Words
+from .heads import FullHead, PrunedHead
+from .initialisation import initialise
+from .pairs import GatedEncoder, concat_features
+
+
+class Output(NamedTuple):
+    """What the network gives for a batch; the last two only for pairs."""
+
+    logits: Tensor  # (batch, classes)
+    M: Tensor  # (batch, r, 2u)
+    A: Tensor  # (batch, r, n)
+    M2: Tensor | None = None
+    A2: Tensor | None = None
+
+
+class Network(nn.Module):
+    """The paper's model, or one of its baselines, for single sentences or pairs.
+
+    >>> small = ModelRecipe(word_size=8, hidden=6, attention_hidden=5, rows=3, head_hidden=7)
+    >>> network = Network(small, vocabulary=100, classes=2)
+    >>> output = network(torch.tensor([[4, 8, 15], [16, 23, 0]]), torch.tensor([3, 2]))
+    >>> output.logits.shape, output.M.shape, output.A.shape
+    (torch.Size([2, 2]), torch.Size([2, 3, 12]), torch.Size([2, 3, 3]))
+    """
+
+    def __init__(self, recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool = False) -> None:
+        super().__init__()
+        self.recipe, self.pair = recipe, pair
+        self.words = Words(vocabulary, recipe.word_size)
+        self.encoder = _encoder(recipe)
+        self.pooling = _pooling(recipe, self.encoder.size)
+        rows, size = self.pooling.rows, self.encoder.size
+        self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
+        self.head = _head(recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes)
+        self.dropout_words = nn.Dropout(recipe.dropout_words)
+        self.dropout_states = nn.Dropout(recipe.dropout_states)
+        self.dropout_matrix = nn.Dropout(recipe.dropout_matrix)
+        if recipe.initialisation == "author":
+            initialise(self)
+
+    def forward(
+        self, ids: Tensor, lengths: Tensor, ids2: Tensor | None = None, lengths2: Tensor | None = None
+    ) -> Output:
+        """ids (batch, n) and lengths (batch,), twice for pairs (of equal or different n)."""
+        if not self.pair:
+            M, A = self.embed(ids, lengths)
+            return Output(self.head(self.dropout_matrix(M)), M, A)
+        if ids2 is None or lengths2 is None:
+            raise ValueError("this network reads pairs: give ids2 and lengths2")
+        M, M2, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
+        return Output(self.head(self.dropout_matrix(self.meet(M, M2))), M, A, M2, A2)
+
+    def embed(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
+        lengths = lengths.clamp(min=1)  # an empty sentence reads one padding word: finite, and A sums to 1
+        S = self.dropout_words(self.words(ids))
+        H = self.dropout_states(self.encoder(S, lengths))
+        M, A = self.pooling(H, lengths)
+        return M, A
+
+    def meet(self, M: Tensor, M2: Tensor) -> Tensor:
+        """Two embeddings to the factor of their relation, F_r."""
+        return concat_features(M, M2) if self.gate is None else self.gate(M, M2)
+
+    def _embed_both(self, ids: Tensor, lengths: Tensor, ids2: Tensor, lengths2: Tensor) -> tuple[Tensor, ...]:
+        """Both sentences through the shared encoder in one call."""
+        n, n2 = ids.shape[1], ids2.shape[1]
+        width = max(n, n2)
+        both = torch.cat([nn.functional.pad(ids, (0, width - n)), nn.functional.pad(ids2, (0, width - n2))])
+        M, A = self.embed(both, torch.cat([lengths, lengths2]))
+        A1, A2 = A.chunk(2)
+        return *M.chunk(2), A1[..., :n], A2[..., :n2]
+
+
+def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:
+    if recipe.embedding == "cnn":
+        return Convolution(recipe.word_size, 2 * recipe.hidden, recipe.filter_width)
+    return BiLSTM(recipe.word_size, recipe.hidden, recipe.layers)
+
+
+Pooling = StructuredSelfAttention | InnerAttention | MaxPooling | MeanPooling | LastState
+
+
+def _pooling(recipe: ModelRecipe, size: int) -> Pooling:
+    if recipe.embedding == "self-attention":
+        return StructuredSelfAttention(size, recipe.attention_hidden, recipe.rows, recipe.attention_bias)
+    if recipe.embedding == "inner":
+        return InnerAttention(size)
+    if recipe.embedding == "mean":
+        return MeanPooling()
+    return LastState() if recipe.embedding == "last" else MaxPooling()
+
+
+def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> FullHead | PrunedHead:
+    if recipe.head == "full":
+        return FullHead(rows, size, recipe.head_hidden, classes, recipe.dropout)
+    p, q, layers = recipe.row_units, recipe.column_units, recipe.head_layers
+    return PrunedHead(rows, size, p, q, classes, layers, recipe.dropout)
+
+
+def parameters_by_part(network: Network) -> dict[str, int]:
+    """How many numbers each part learns, as in the paper's pruning table.
+
+    >>> with torch.device("meta"):
+    ...     yelp = Network(ModelRecipe(), vocabulary=2, classes=5)
+    >>> parameters_by_part(yelp)["hidden"], parameters_by_part(yelp)["softmax"]
+    (54000000, 15000)
+    """
+
+    def count(parameters: list[nn.Parameter]) -> int:
+        return sum(x.numel() for x in parameters)
+
+    weights, biases = network.head.hidden_parameters()
+    softmax_weights, softmax_biases = network.head.softmax_parameters()
+    return {
+        "words": count(list(network.words.parameters())),
+        "encoder": count(list(network.encoder.parameters())),
+        "attention": count(list(network.pooling.parameters())),
+        "gate": count(list(network.gate.parameters())) if network.gate is not None else 0,
+        "hidden": count(weights),
+        "hidden biases": count(biases),
+        "softmax": count(softmax_weights),
+        "softmax biases": count(softmax_biases),
+    }
