@@ -1,0 +1,271 @@
+"""The paper's mathematics once more: plain numpy, one sentence at a time, loops where the paper has a sum.
+
+Written from the paper alone, to hold the model against. There is no batch and no padding here, so neither
+can be got wrong. Every function also takes complex numbers, so that `gradient` is exact to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+Array = np.ndarray
+Parameters = Mapping[str, Array]
+
+
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def relu(x: Array) -> Array:
+    return np.where(x.real > 0, x, 0)
+
+
+def magnitude(x: Array) -> Array:
+    """|x| that a complex step can pass through."""
+    return np.where(x.real < 0, -x, x)
+
+
+def softmax(x: Array) -> Array:
+    """Of one vector."""
+    e = np.exp(x - x.real.max())
+    return e / e.sum()
+
+
+# Equations 1 to 4: S (n, d) -> H (n, 2u)
+
+
+def lstm(S: Array, W_ih: Array, W_hh: Array, b: Array) -> Array:
+    """One direction over the rows of S in their order; the weights hold the gates i, f, g, o in turn."""
+    u = W_hh.shape[1]
+    h = c = np.zeros(u)
+    states = []
+    for w_t in S:
+        z = W_ih @ w_t + W_hh @ h + b
+        i, f, g, o = z[:u], z[u : 2 * u], z[2 * u : 3 * u], z[3 * u :]
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        states.append(h)
+    return np.array(states)
+
+
+def bilstm(S: Array, W_ih: Array, W_hh: Array, b: Array) -> Array:
+    forward = lstm(S, W_ih[0], W_hh[0], b[0])
+    backward = lstm(S[::-1], W_ih[1], W_hh[1], b[1])[::-1]
+    return np.array([[*forward[t], *backward[t]] for t in range(len(S))])
+
+
+def stacked_bilstm(S: Array, layers: Sequence[tuple[Array, Array, Array]]) -> Array:
+    """Layer k reads the words and the outputs of all layers below it."""
+    outputs = [S]
+    for W_ih, W_hh, b in layers:
+        outputs.append(bilstm(np.concatenate(outputs, axis=1), W_ih, W_hh, b))
+    return outputs[-1]
+
+
+def convolution(S: Array, W: Array, b: Array) -> Array:
+    """The CNN baseline: W (filters, d, width); beyond the sentence's ends there are zero vectors."""
+    n, (filters, _, width) = len(S), W.shape
+    H = []
+    for t in range(n):
+        z = [b[j] for j in range(filters)]
+        for k in range(width):
+            s = t + k - (width - 1) // 2
+            if 0 <= s < n:
+                z = [z[j] + W[j, :, k] @ S[s] for j in range(filters)]
+        H.append(relu(np.array(z)))
+    return np.array(H)
+
+
+# Equations 5 to 8: H (n, 2u) -> A (r, n), M (r, 2u), P
+
+
+def attention(
+    H: Array, W_s1: Array, W_s2: Array, b_s1: Array | None = None, b_s2: Array | None = None
+) -> tuple[Array, Array]:
+    """M and A; without biases unless they are given."""
+    hidden = W_s1 @ H.T  # (d_a, n)
+    scores = W_s2 @ np.tanh(hidden if b_s1 is None else hidden + b_s1[:, None])  # (r, n)
+    if b_s2 is not None:
+        scores = scores + b_s2[:, None]
+    A = np.array([softmax(row) for row in scores])
+    return A @ H, A
+
+
+def penalty(As: Sequence[Array], scale: str = "paper") -> Array:
+    """The mean over the sentences, each with its own A (r, n)."""
+    one = {"paper": penalty_paper, "author": penalty_author, "kl": penalty_kl}[scale]
+    return sum(one(A) for A in As) / len(As)
+
+
+def penalty_paper(A: Array) -> Array:
+    """||A A^T - I||_F^2, the entries a_ij of A A^T summed up as in equation 9."""
+    r, n = A.shape
+    P = 0.0
+    for i in range(r):
+        for j in range(r):
+            a_ij = sum(A[i, k] * A[j, k] for k in range(n))
+            P = P + (a_ij - (i == j)) ** 2
+    return P
+
+
+def penalty_author(A: Array) -> Array:
+    """The mean squared entry of A^T A - I_n."""
+    n = A.shape[1]
+    return np.mean((A.T @ A - np.eye(n)) ** 2)
+
+
+def penalty_kl(A: Array) -> Array:
+    """Minus the divergence between any two of the rows."""
+    r, n = A.shape
+    pairs = [(i, j) for i in range(r) for j in range(r) if i != j]
+    return -sum(A[i, k] * np.log(A[i, k] / A[j, k]) for i, j in pairs for k in range(n))
+
+
+# The baselines: H (n, size) -> M (1, size), A (1, n)
+
+
+def max_pooling(H: Array) -> tuple[Array, Array]:
+    """A is the share of the units that hold their maximum at a word, the first of equals."""
+    n, size = H.shape
+    winners = [int(np.argmax(H[:, j].real)) for j in range(size)]
+    M = np.array([[H[winners[j], j] for j in range(size)]])
+    return M, np.array([[winners.count(t) / size for t in range(n)]])
+
+
+def mean_pooling(H: Array) -> tuple[Array, Array]:
+    return H.mean(axis=0, keepdims=True), np.full((1, len(H)), 1 / len(H))
+
+
+def last_state(H: Array) -> tuple[Array, Array]:
+    """Where each direction ends: the forward one at the last word, the backward one at the first."""
+    n, u = len(H), H.shape[1] // 2
+    A = np.zeros((1, n))
+    A[0, n - 1] += 0.5
+    A[0, 0] += 0.5
+    return np.array([[*H[n - 1, :u], *H[0, u:]]]), A
+
+
+def inner_attention(H: Array, W_y: Array, W_h: Array, w: Array) -> tuple[Array, Array]:
+    """Liu et al. 2016: every state is weighed by how it fits the mean of all states."""
+    R_ave = H.mean(axis=0)
+    Y = [np.tanh(W_y @ h_t + W_h @ R_ave) for h_t in H]
+    a = softmax(np.array([w @ Y_t for Y_t in Y]))
+    return np.array([sum(a_t * h_t for a_t, h_t in zip(a, H, strict=True))]), a[None, :]
+
+
+# Appendix A: M (rows, size) -> logits (classes,)
+
+
+def full_head(M: Array, W_1: Array, b_1: Array, W_2: Array, b_2: Array) -> Array:
+    rows_in_order = np.array([m for row in M for m in row])
+    return W_2 @ relu(W_1 @ rows_in_order + b_1) + b_2
+
+
+def groups(X: Array, layers: Sequence[tuple[Array, Array]]) -> Array:
+    """Group i of the hidden units sees row i of X and nothing else, layer after layer; no layer, no units."""
+    if not layers:
+        return np.zeros((len(X), 0))
+    for W, b in layers:
+        X = np.array([relu(X[i] @ W[i] + b[i]) for i in range(len(X))])
+    return X
+
+
+def pruned_head(
+    M: Array,
+    row_layers: Sequence[tuple[Array, Array]],
+    column_layers: Sequence[tuple[Array, Array]],
+    W_o: Array,
+    b_o: Array,
+) -> Array:
+    M_v = groups(M, row_layers)  # (rows, p)
+    M_h = groups(M.T, column_layers)  # (size, q)
+    return W_o @ np.array([x for part in (M_v, M_h) for row in part for x in row]) + b_o
+
+
+# Appendix B: M_p, M_h (rows, size) -> F_r (rows, size)
+
+
+def gated_encoder(M_p: Array, M_h: Array, W_fp: Array, W_fh: Array) -> Array:
+    F_h = np.array([M_h[i] @ W_fh[i] for i in range(len(M_h))])
+    F_p = np.array([M_p[i] @ W_fp[i] for i in range(len(M_p))])
+    return F_h * F_p
+
+
+def concat_features(u: Array, v: Array) -> Array:
+    return np.array([[*a, *b, *magnitude(a - b), *(a * b)] for a, b in zip(u, v, strict=True)])
+
+
+# The whole network, from word ids to logits, with its parameters by their names
+
+
+def part(parameters: Parameters, name: str) -> dict[str, Array]:
+    """The parameters of one part: those called `name.something`, by that something."""
+    return {k.removeprefix(f"{name}."): v for k, v in parameters.items() if k.startswith(f"{name}.")}
+
+
+def numbered(parameters: Parameters, *names: str) -> list[tuple[Array, ...]]:
+    """The stacked layers: `W_0`, `W_1`, ... as far as they go."""
+    layers = []
+    while f"{names[0]}_{len(layers)}" in parameters:
+        layers.append(tuple(parameters[f"{name}_{len(layers)}"] for name in names))
+    return layers
+
+
+def embed(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array]:
+    """M and A of one sentence."""
+    S = np.array([parameters["words.weight"][i] for i in ids])
+    if embedding == "cnn":
+        return max_pooling(convolution(S, **part(parameters, "encoder")))
+    H = stacked_bilstm(S, numbered(part(parameters, "encoder"), "W_ih", "W_hh", "b"))
+    pool = {"self-attention": attention, "inner": inner_attention, "max": max_pooling}
+    pool |= {"mean": mean_pooling, "last": last_state}
+    return pool[embedding](H, **part(parameters, "pooling"))
+
+
+def classify(parameters: Parameters, M: Array) -> Array:
+    head = part(parameters, "head")
+    if "W_1" in head:
+        return full_head(M, **head)
+    rows, columns = numbered(head, "W_v", "b_v"), numbered(head, "W_h", "b_h")
+    return pruned_head(M, rows, columns, head["W_o"], head["b_o"])
+
+
+def network(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array, Array]:
+    """Logits, M and A of one sentence."""
+    M, A = embed(embedding, parameters, ids)
+    return classify(parameters, M), M, A
+
+
+def pair_network(
+    embedding: str, parameters: Parameters, premise: Sequence[int], hypothesis: Sequence[int]
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Logits, and M and A of the premise and of the hypothesis; gated if the parameters have a gate."""
+    M_p, A_p = embed(embedding, parameters, premise)
+    M_h, A_h = embed(embedding, parameters, hypothesis)
+    gate = part(parameters, "gate")
+    F_r = gated_encoder(M_p, M_h, **gate) if gate else concat_features(M_p, M_h)
+    return classify(parameters, F_r), M_p, A_p, M_h, A_h
+
+
+def cross_entropy(logits: Array, label: int) -> Array:
+    return -np.log(softmax(logits)[label])
+
+
+def slope(f: Callable[[dict[str, Array]], Array], values: Parameters, name: str, direction: Array) -> float:
+    """How fast f grows as one of its values moves in a direction.
+
+    By a complex step, f(x + ih) / h: no difference is taken, so no digit is lost.
+    """
+    h = 1e-30
+    return f({**values, name: values[name] + 1j * h * direction}).imag / h
+
+
+def gradient(f: Callable[[dict[str, Array]], Array], values: Parameters) -> dict[str, Array]:
+    """df/dx of every entry x."""
+    result = {}
+    for name, value in values.items():
+        units = np.eye(value.size).reshape(value.size, *value.shape)
+        result[name] = np.array([slope(f, values, name, unit) for unit in units]).reshape(value.shape)
+    return result
