@@ -1,0 +1,103 @@
+"""The colours of the heat maps, for light and dark paper, even in lightness, safe for the colour-blind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+LEVELS = 9  # steps of colour above plain paper; more cannot be told apart in running text
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of one mode. Level 0 of both scales is the paper itself."""
+
+    paper: str
+    ink: str
+    muted: str  # captions and numbers
+    line: str  # rules and the empty part of bars
+    warm: tuple[str, ...]  # attention, and what speaks for the class
+    cold: tuple[str, ...]  # what speaks against it
+
+
+def levels(weights: np.ndarray, top: float) -> np.ndarray:
+    """The step of colour, -9 to 9, for every weight; `top` is the weight of the strongest colour.
+
+    >>> levels(np.array([0.0, 0.02, 0.1, 0.4, -0.2]), top=0.4).tolist()
+    [0, 0, 2, 9, -4]
+    """
+    if top <= 0:
+        return np.zeros(len(weights), dtype=int)
+    return np.asarray(np.clip(np.rint(weights * (LEVELS / top)), -LEVELS, LEVELS).astype(int))
+
+
+def contrast(first: str, second: str) -> float:
+    """The WCAG contrast of two colours, from 1 (the same) to 21 (black on white).
+
+    >>> contrast("#000000", "#ffffff")
+    21.0
+    """
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, from 0 (black) to 1 (white), as WCAG defines it.
+
+    >>> round(luminance("#ff8800"), 3)
+    0.389
+    """
+    return float(_linear(colour) @ (0.2126, 0.7152, 0.0722))
+
+
+def scale(paper: str, end: str) -> tuple[str, ...]:
+    """`LEVELS` + 1 colours from `paper` to `end`, evenly spaced to the eye (straight through OKLab).
+
+    >>> scale("#ffffff", "#f58220")[0], scale("#ffffff", "#f58220")[-1]
+    ('#ffffff', '#f58220')
+    """
+    steps = np.linspace(0.0, 1.0, LEVELS + 1)[:, None]
+    lab = np.cbrt(_linear(paper) @ _RGB_TO_LMS) * (1 - steps) + np.cbrt(_linear(end) @ _RGB_TO_LMS) * steps
+    linear = np.clip(lab**3 @ np.linalg.inv(_RGB_TO_LMS), 0.0, 1.0)
+    encoded = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return tuple("#" + bytes(np.rint(row * 255).astype(np.uint8)).hex() for row in encoded)
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """The three channels of `#rrggbb`.
+
+    >>> rgb("#f58220")
+    (245, 130, 32)
+    """
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
+
+
+def _linear(colour: str) -> np.ndarray:
+    encoded = np.array(rgb(colour)) / 255
+    return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+
+
+# Linear sRGB to cone responses. OKLab is linear in their cube roots, so a straight line there is one here.
+_RGB_TO_LMS = np.array(
+    [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
+     [0.0883024619, 0.2817188376, 0.6299787005]]
+).T  # fmt: skip
+
+LIGHT = Theme(
+    paper="#ffffff",
+    ink="#1f1b16",
+    muted="#6b655c",
+    line="#e6e1d9",
+    warm=scale("#ffffff", "#f58220"),
+    cold=scale("#ffffff", "#5b9cf0"),
+)
+DARK = Theme(
+    paper="#17181b",
+    ink="#ece9e4",
+    muted="#a39d94",
+    line="#33343a",
+    warm=scale("#17181b", "#9a4a05"),
+    cold=scale("#17181b", "#1f5fae"),
+)

@@ -1,0 +1,69 @@
+"""Rows of A that read the same words, brought together, so that thirty rows do not bury the reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+SAME = 0.6  # two rows read the same words when they share at least this much of their attention
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of A that read the same words."""
+
+    rows: tuple[int, ...]  # counted from 0, ascending
+    focus: float  # 0: spread evenly over the words; 1: all on a single word
+
+
+def group_rows(attentions: tuple[np.ndarray, ...]) -> tuple[Group, ...]:
+    """The rows in groups, the most telling group first. Any two rows of a group share at least `SAME`.
+
+    `attentions` holds A of one text, or of both texts of a pair: their rows are then grouped in common.
+    A group tells the more, the more rows it has and the fewer words they choose.
+
+    >>> group_rows((np.array([[0.3, 0.3, 0.4], [0.9, 0.1, 0.0], [0.8, 0.1, 0.1]]),))
+    (Group(rows=(1, 2), focus=0.528...), Group(rows=(0,), focus=0.008...))
+    """
+    groups = _complete_linkage(np.mean([_overlap(A) for A in attentions], axis=0))
+    means = [[A[list(rows)].mean(axis=0) for A in attentions] for rows in groups]
+    found = [
+        Group(rows, float(np.mean([focus(mean) for mean in of_group])))
+        for rows, of_group in zip(groups, means, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda group: (-len(group.rows) * group.focus, group.rows)))
+
+
+def focus(weights: np.ndarray) -> float:
+    """How few words the weights choose: 0 when spread evenly, 1 when all on one word.
+
+    >>> focus(np.array([0.5, 0.5])), focus(np.array([1.0, 0.0]))
+    (0.0, 1.0)
+    """
+    if len(weights) < 2:
+        return 0.0
+    positive = weights[weights > 0]
+    entropy = -float((positive * np.log(positive)).sum())
+    return min(1.0, max(0.0, 1.0 - entropy / float(np.log(len(weights)))))
+
+
+def _overlap(A: np.ndarray) -> np.ndarray:
+    """(r, r): the attention that each two rows share, from 0 to 1."""
+    return np.stack([np.minimum(A, row).sum(axis=1) for row in A])
+
+
+def _complete_linkage(shared: np.ndarray) -> list[tuple[int, ...]]:
+    """Merge the two closest groups while every row of the one is close to every row of the other."""
+    shared = shared.copy()
+    np.fill_diagonal(shared, -1.0)
+    groups: list[tuple[int, ...]] = [(row,) for row in range(len(shared))]
+    while len(groups) > 1:
+        first, second = sorted(np.unravel_index(int(shared.argmax()), shared.shape))
+        if shared[first, second] < SAME:
+            break
+        groups[first] = tuple(sorted(groups[first] + groups.pop(second)))
+        shared[first] = shared[:, first] = np.minimum(shared[first], shared[second])
+        shared = np.delete(np.delete(shared, second, axis=0), second, axis=1)
+        shared[first, first] = -1.0
+    return groups

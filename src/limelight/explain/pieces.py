@@ -1,0 +1,136 @@
+"""A text cut into the pieces that are drawn: its words, and what stands between them, exactly as written."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..reading import Reading
+
+_JOINER = "\u200d"
+# Control characters would vanish, break XML or steer a terminal; each has a visible stand-in.
+_STAND_INS = (
+    {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
+    | {0x7F: 0x2421}
+    | dict.fromkeys([*range(0x80, 0xA0), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], 0xFFFD)
+)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The words of a text as they are drawn. A word that ends inside an emoji is drawn with the next one."""
+
+    text: str  # printable, and character for character as long as the original
+    spans: tuple[tuple[int, int], ...]
+    firsts: np.ndarray  # (pieces,): the first word of every piece
+    known: tuple[bool, ...]
+
+    def weights(self, weights: np.ndarray) -> np.ndarray:
+        """(pieces,): the words' weights, added up where words are drawn as one piece."""
+        if len(weights) == len(self.firsts):
+            return weights
+        return np.asarray(np.add.reduceat(weights, self.firsts))
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The pieces themselves."""
+        return [self.text[start:end] for start, end in self.spans]
+
+    @cached_property
+    def gaps(self) -> list[str]:
+        """What stands before each piece, and after the last: one more than there are pieces."""
+        edges = [0, *(edge for span in self.spans for edge in span), len(self.text)]
+        return [self.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def cut(reading: Reading) -> Pieces:
+    """The pieces of a reading's text.
+
+    >>> pieces = cut(Reading(
+    ...     text="Nice  soup 👩‍🍳!", offsets=np.array([[0, 4], [6, 10], [11, 12], [12, 14], [14, 15]]),
+    ...     known=np.ones(5, bool), attention=np.full((1, 5), 0.2), embedding=np.zeros((1, 2)),
+    ...     labels=("a", "b"), probabilities=np.array([0.5, 0.5])))
+    >>> pieces.words, pieces.gaps
+    (['Nice', 'soup', '👩‍🍳', '!'], ['', '  ', ' ', '', ''])
+    """
+    text = reading.text
+    spans: list[tuple[int, int]] = []
+    firsts: list[int] = []
+    known: list[bool] = []
+    for word, (start, end) in enumerate(_whole(text, reading.offsets)):
+        before = spans[-1][1] if spans else 0
+        if spans and (start < before or start == end):
+            spans[-1] = (spans[-1][0], max(before, end))
+            known[-1] &= bool(reading.known[word])
+        else:
+            spans.append((start, end))
+            firsts.append(word)
+            known.append(bool(reading.known[word]))
+    return Pieces(printable(text), tuple(spans), np.array(firsts, dtype=int), tuple(known))
+
+
+def printable(text: str) -> str:
+    """The text with a visible stand-in for every control character, so that each stays where it was.
+
+    >>> printable("red: \\x1b[31m")
+    'red: ␛[31m'
+    """
+    return text.translate(_STAND_INS)
+
+
+def passages(levels: np.ndarray, *, most: int = 16, around: int = 3) -> list[tuple[int, int]]:
+    """Where the strongest colours are, each with a few words around: (first, end) of every passage.
+
+    >>> passages(np.array([0] * 20 + [9] + [0] * 20))
+    [(17, 24)]
+    """
+    strength = np.abs(levels)
+    strongest = np.argsort(-strength, kind="stable")[:most]
+    found: list[tuple[int, int]] = []
+    for centre in sorted(strongest[strength[strongest] > 0].tolist() or strongest[:1].tolist()):
+        first, end = max(0, centre - around), min(len(levels), centre + around + 1)
+        if found and first <= found[-1][1]:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((first, end))
+    return found
+
+
+def _whole(text: str, offsets: np.ndarray) -> Iterator[tuple[int, int]]:
+    """The words' places, widened where an edge falls inside one visible character."""
+    simple = text.isascii()
+    for start, end in offsets.tolist():
+        while not simple and is_inside(text, start):
+            start -= 1
+        while not simple and end > start and is_inside(text, end):
+            end += 1
+        yield start, end
+
+
+def is_inside(text: str, at: int) -> bool:
+    """Whether a cut at `at` would split what a reader sees as one character."""
+    if not 0 < at < len(text):
+        return False
+    here, before = text[at], text[at - 1]
+    if here.isspace() or before.isspace():
+        return False
+    if here == _JOINER or before == _JOINER or unicodedata.category(here) in ("Mn", "Me", "Mc"):
+        return True
+    if "\U0001f3fb" <= here <= "\U0001f3ff" or "\U000e0020" <= here <= "\U000e007f":  # skin tones, tags
+        return True
+    return _is_flag_half(here) and _flag_halves_before(text, at) % 2 == 1
+
+
+def _is_flag_half(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _flag_halves_before(text: str, at: int) -> int:
+    start = at
+    while start > 0 and _is_flag_half(text[start - 1]):
+        start -= 1
+    return at - start

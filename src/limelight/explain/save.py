@@ -1,0 +1,43 @@
+"""Writing a picture to a file, in the format that the file's name asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import LimelightError
+from ..files import atomic_file
+from ..reading import PairReading, Reading
+from .data import to_json
+from .html import card, page
+from .picture import Weights, picture_of
+from .png import to_png
+from .svg import to_svg
+from .terminal import to_terminal
+
+FORMATS = (".html", ".svg", ".png", ".json", ".txt")
+
+
+def save_picture(reading: Reading | PairReading, path: str | Path, *, weights: Weights | None = None) -> None:
+    """Draw a reading into a file: .html, .svg, .png, .json or .txt.
+
+    >>> save_picture(reading, "soup.html")  # doctest: +SKIP
+    """
+    path = Path(path)
+    content = _content(reading, path, weights)
+    with atomic_file(path) as file:
+        file.write(content)
+
+
+def _content(reading: Reading | PairReading, path: Path, weights: Weights | None) -> bytes:
+    match path.suffix.lower():
+        case ".html":
+            return page(card(picture_of(reading, weights)), title="Limelight").encode()
+        case ".svg":
+            return to_svg(reading, weights=weights).encode()
+        case ".png":
+            return to_png(reading, weights=weights)
+        case ".json":
+            return to_json(reading, weights=weights).encode()
+        case ".txt":
+            return (to_terminal(reading, weights=weights, colour=False, width=80) + "\n").encode()
+    raise LimelightError(f"cannot draw {path.name}: its name should end in one of {', '.join(FORMATS)}")

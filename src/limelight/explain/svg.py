@@ -1,0 +1,245 @@
+"""Heat maps as SVG: lines broken here, every word in its measured place, colours that follow dark mode."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+
+from ..reading import PairReading, Reading
+from .bidi import is_right_to_left, visual_order
+from .colours import DARK, LEVELS, LIGHT, Theme
+from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, picture_of, row_ranges
+from .pieces import passages
+from .wrap import Atom, ems, wrap
+
+_MARGIN, _LABELS, _BETWEEN = (
+    28.0,
+    96.0,
+    28.0,
+)  # around the picture; the column of row names; between two texts
+_BIG, _SMALL, _NOTE = 16.0, 15.0, 12.5  # sizes of type
+_FONT = "Helvetica,Arial,'Liberation Sans',Arimo,sans-serif"
+
+
+def to_svg(reading: Reading | PairReading, *, weights: Weights | None = None) -> str:
+    """A reading as an SVG picture: the answer, the overall map, and the rows in groups, most telling first.
+
+    >>> import numpy as np
+    >>> reading = Reading(
+    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
+    ...     attention=np.array([[0.9, 0.1], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
+    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
+    >>> to_svg(reading)[:40]
+    '<svg xmlns="http://www.w3.org/2000/svg" '
+    """
+    picture = picture_of(reading, weights)
+    sheet = _Sheet(picture, width=760.0 if len(picture.texts) == 1 else 960.0)
+    sheet.prediction()
+    for heat in picture.main:
+        sheet.caption(heat.name, heat)
+        sheet.map(heat, _MARGIN, _BIG, brief=False)
+        sheet.y += 26
+    if picture.groups:
+        count = len(picture.rows)
+        sheet.caption(
+            "What the row reads" if count == 1 else f"What the {count} rows read", picture.groups[0]
+        )
+        for group in picture.groups[:MOST_GROUPS]:
+            sheet.row(group)
+    sheet.notes()
+    return sheet.finish()
+
+
+class _Sheet:
+    """A sheet that fills from the top; `y` is where the next thing goes."""
+
+    def __init__(self, picture: Picture, width: float) -> None:
+        self.picture = picture
+        self.width = width
+        self.y = _MARGIN
+        self.parts: list[str] = []
+        self.number = picture.number
+
+    def text(self, x: float, text: str, kind: str, anchor: str = "start") -> None:
+        place = f' text-anchor="{anchor}"' if anchor != "start" else ""
+        self.parts.append(f'<text class="{kind}" x="{x:.1f}" y="{self.y:.1f}"{place}>{escape(text)}</text>')
+
+    def box(self, x: float, y: float, width: float, height: float, kind: str, round_by: float = 3) -> None:
+        place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+        self.parts.append(f'<rect class="{kind}" {place} rx="{round_by}"/>')
+
+    def prediction(self) -> None:
+        """The answer, and a bar for every class."""
+        self.y += 16
+        label = self.picture.labels[self.picture.answer]
+        percent = f"{100 * self.picture.probabilities[self.picture.answer]:.1f}%"
+        self.text(_MARGIN, label, "answer")
+        self.text(_MARGIN + 22 * 1.08 * ems(label) + 10, percent, "percent")
+        self.y += 8
+        classes = self.picture.classes
+        shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
+        column = min(180.0, max(_NOTE * 1.1 * ems(label) for label, _, _ in shown)) + 12
+        for label, probability, is_answer in shown:
+            self.y += 18
+            kind = "note ink" if is_answer else "note"
+            self.text(_MARGIN, label if ems(label) < 13 else label[:20] + "…", kind)
+            self.box(_MARGIN + column, self.y - 7.5, 200, 6, "line")
+            if probability * 200 >= 0.5:
+                self.box(
+                    _MARGIN + column, self.y - 7.5, 200 * probability, 6, "bar ink" if is_answer else "bar"
+                )
+            self.text(_MARGIN + column + 210, f"{probability:.3f}", kind)
+        if len(classes) > len(shown):
+            self.y += 18
+            self.text(_MARGIN, f"and {len(classes) - len(shown)} more classes", "note")
+        self.y += 34
+
+    def caption(self, name: str, heat: HeatMap) -> None:
+        """The name of a map, with its scale of colours on the right."""
+        self.text(_MARGIN, name, "caption")
+        right = self.width - _MARGIN
+        end = f"{heat.top:.2g}"
+        self.text(right, end, "note", "end")
+        steps = [f"c{k}" for k in range(LEVELS, 0, -2)] * heat.signed + [
+            f"h{k}" for k in range(1, LEVELS + 1, 2)
+        ]
+        left = right - _NOTE * ems(end) - 8 - 17 * len(steps)
+        for k, step in enumerate(steps):
+            self.box(left + 17 * k, self.y - 9, 16, 9, step, round_by=1)
+        self.text(left - 8, f"−{end}" if heat.signed else "0", "note", "end")
+        self.y += 10
+
+    def row(self, group: HeatMap) -> None:
+        """A group of rows: its name on the left, its map beside it."""
+        self.parts.append(f'<path class="rule" d="M{_MARGIN} {self.y:.1f}H{self.width - _MARGIN}"/>')
+        top = self.y = self.y + 8
+        self.y += 16
+        self.text(_MARGIN, group.name, "note")
+        if len(group.rows) > 1:
+            self.y += 15
+            ranges = row_ranges(group.rows)
+            self.text(_MARGIN, ranges if ems(ranges) < 7.5 else ranges[:12].rsplit(",", 1)[0] + " …", "note")
+        bottom, self.y = self.y, top
+        self.map(group, _MARGIN + _LABELS, _SMALL, brief=True)
+        self.y = max(bottom, self.y) + 10
+
+    def map(self, heat: HeatMap, left: float, size: float, brief: bool) -> None:
+        """A map of every text, side by side."""
+        count = len(self.picture.texts)
+        width = (self.width - _MARGIN - left - _BETWEEN * (count - 1)) / count
+        top = bottom = self.y
+        for text in range(count):
+            self.y = top
+            self._column(heat, text, left + text * (width + _BETWEEN), width, size, brief)
+            bottom = max(bottom, self.y)
+        self.y = bottom
+
+    def _column(self, heat: HeatMap, text: int, left: float, width: float, size: float, brief: bool) -> None:
+        pieces = self.picture.texts[text]
+        count = len(pieces.words)
+        found = passages(heat.levels(text)) if brief and self.picture.is_long else [(0, count)]
+        right_to_left = is_right_to_left(pieces.text)
+        for place, (first, end) in enumerate(found):
+            for line in wrap(pieces, first, end, width / size, ems) if pieces.text else []:
+                self.y += size * 1.72
+                self._line(line, heat, text, left, width, size, right_to_left)
+            if place + 1 < len(found) or end < count:
+                self.y += 8  # a little air instead of the words left out
+        if not pieces.text:
+            self.y += size * 1.72
+            self.text(left, "empty text", "note")
+
+    def _line(
+        self,
+        line: list[Atom],
+        heat: HeatMap,
+        text: int,
+        left: float,
+        width: float,
+        size: float,
+        right_to_left: bool,
+    ) -> None:
+        x = left + (width - size * sum(atom.width for atom in line)) * right_to_left
+        levels = heat.levels(text)
+        for k, shown in visual_order([atom.text for atom in line], right_to_left):
+            atom, wide = line[k], size * line[k].width
+            if not atom.text.isspace():
+                level = 0 if atom.piece is None else int(levels[atom.piece])
+                title = "" if atom.piece is None else self._title(heat, text, atom.piece)
+                unknown = atom.piece is not None and not self.picture.texts[text].known[atom.piece]
+                self._word(x, wide, size, shown, level, title, unknown)
+            x += wide
+
+    def _title(self, heat: HeatMap, text: int, piece: int) -> str:
+        known = self.picture.texts[text].known[piece]
+        return self.number(heat.weights[text][piece]) + ("" if known else ", not in the vocabulary")
+
+    def _word(
+        self, x: float, wide: float, size: float, word: str, level: int, title: str, unknown: bool
+    ) -> None:
+        """A word over its colour. `textLength` makes any typeface keep to the measured place."""
+        self.parts.append(f"<g><title>{title}</title>" if title else "<g>")
+        if level:
+            kind = f"{'h' if level > 0 else 'c'}{abs(level)}"
+            self.box(x - 1.5, self.y - size * 1.05, wide + 3, size * 1.42, kind)
+        if unknown:
+            self.parts.append(f'<path class="dots" d="M{x:.1f} {self.y + 3.5:.1f}h{wide:.1f}"/>')
+        fit = f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"' if wide > 0 else ""
+        kind = "big" if size == _BIG else "small"
+        self.parts.append(f'<text class="{kind}" x="{x:.1f}" y="{self.y:.1f}"{fit}>{escape(word)}</text></g>')
+
+    def notes(self) -> None:
+        """What is not shown, and what dots mean."""
+        left_out = self.picture.groups[MOST_GROUPS:]
+        notes = []
+        if left_out:
+            rows = sum(len(group.rows) for group in left_out)
+            notes.append(f"{rows} more {'row is' if rows == 1 else 'rows are'} not shown")
+        if self.picture.has_unknown_words:
+            notes.append("dotted words are not in the model's vocabulary")
+        if notes:
+            self.y += 22
+            note = "; ".join(notes) + "."
+            self.text(_MARGIN, note[0].upper() + note[1:], "note")
+
+    def finish(self) -> str:
+        """The whole picture, as tall as it became."""
+        width, height = self.width, self.y + _MARGIN
+        answer = f"{self.picture.labels[self.picture.answer]}, {max(self.picture.probabilities):.3f}"
+        read = "; ".join(f"{heat.name}: {_most_read(self, heat)}" for heat in self.picture.main)
+        told = escape(f"{' / '.join(text.text for text in self.picture.texts)} — {read}")
+        return "\n".join([
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(answer)}">',
+            f"<desc>{told}</desc>",
+            f"<style>{_style()}</style>",
+            f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" rx="10"/>',
+            *self.parts,
+            "</svg>",
+        ]) + "\n"  # fmt: skip
+
+
+def _most_read(sheet: _Sheet, heat: HeatMap) -> str:
+    return ", ".join(f"{word} {sheet.number(weight)}" for word, weight in heat.most_read(sheet.picture.texts))
+
+
+@cache
+def _style() -> str:
+    fixed = (
+        f"text{{font-family:{_FONT}}}.big{{font-size:{_BIG}px}}.small{{font-size:{_SMALL}px}}"
+        f".note,.caption{{font-size:{_NOTE}px}}.caption{{font-weight:bold}}"
+        ".answer{font-size:22px;font-weight:bold}.percent{font-size:16px}.rule{stroke-width:1}"
+        ".dots{stroke-width:1.2;stroke-dasharray:1.2 2}"
+    )
+    return f"{fixed}{_colours(LIGHT)}@media (prefers-color-scheme:dark){{{_colours(DARK)}}}"
+
+
+def _colours(theme: Theme) -> str:
+    scales = "".join(
+        f".h{k}{{fill:{theme.warm[k]}}}.c{k}{{fill:{theme.cold[k]}}}" for k in range(1, LEVELS + 1)
+    )
+    return (
+        f".paper{{fill:{theme.paper}}}.big,.small,.answer{{fill:{theme.ink}}}"
+        f".note,.caption,.percent,.bar{{fill:{theme.muted}}}.note.ink,.bar.ink{{fill:{theme.ink}}}"
+        f".line{{fill:{theme.line}}}.rule{{stroke:{theme.line}}}.dots{{stroke:{theme.muted}}}{scales}"
+    )

@@ -1,0 +1,153 @@
+"""Heat maps in a terminal, in as many colours as it has; without colours, the words and their weights."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from ..reading import PairReading, Reading
+from .colours import DARK, LIGHT, rgb
+from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, picture_of
+from .pieces import passages
+from .wrap import Atom, cells, wrap
+
+_WIDEST = 100  # longer lines are hard to read
+_BAR = 20
+
+
+def to_terminal(
+    reading: Reading | PairReading,
+    *,
+    weights: Weights | None = None,
+    colour: bool | None = None,
+    width: int | None = None,
+) -> str:
+    """A reading for a terminal; `colour` and `width` are found out where they are not given.
+
+    >>> reading = Reading(
+    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
+    ...     attention=np.array([[0.9, 0.1]]), embedding=np.zeros((1, 4)),
+    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
+    >>> print(to_terminal(reading, colour=False))
+    good 80.0%
+    bad   ████                 0.200
+    good  ████████████████     0.800
+    <BLANKLINE>
+    Overall attention
+    Good soup
+      Good  0.900
+      soup  0.100
+    <BLANKLINE>
+    What the row reads
+      Row 1  Good 0.900, soup 0.100
+    """
+    picture = picture_of(reading, weights)
+    width = max(20, width or min(_WIDEST, shutil.get_terminal_size().columns))
+    paint = _painter(_has_colours() if colour is None else colour)
+    blocks = [_prediction(picture)]
+    blocks += [[heat.name, *_main(picture, heat, width, paint)] for heat in picture.main]
+    if picture.groups:
+        blocks.append(_groups(picture, width, paint))
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+Paint = Callable[[str, int], str]
+
+
+def _prediction(picture: Picture) -> list[str]:
+    classes = picture.classes
+    shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
+    column = max(cells(label) for label, _, _ in shown)
+    lines = [f"{picture.labels[picture.answer]} {100 * picture.probabilities[picture.answer]:.1f}%"]
+    for label, probability, _ in shown:
+        bar = "█" * round(_BAR * probability)
+        lines.append(f"{label}{' ' * (column - cells(label))}  {bar:{_BAR}} {probability:.3f}")
+    if len(classes) > len(shown):
+        lines.append(f"and {len(classes) - len(shown)} more classes")
+    return lines
+
+
+def _main(picture: Picture, heat: HeatMap, width: int, paint: Paint | None) -> list[str]:
+    """The whole text in colours, or the text and a list of its most read words."""
+    lines = _texts(picture, heat, width, paint, brief=False)
+    if paint is None:
+        most = heat.most_read(picture.texts)
+        column = max((cells(word) for word, _ in most), default=0)
+        number = picture.number
+        lines += [f"  {word}{' ' * (column - cells(word))}  {number(weight)}" for word, weight in most]
+    return lines
+
+
+def _groups(picture: Picture, width: int, paint: Paint | None) -> list[str]:
+    count = len(picture.rows)
+    lines = ["What the row reads" if count == 1 else f"What the {count} rows read"]
+    number = picture.number
+    for group in picture.groups[:MOST_GROUPS]:
+        most = ", ".join(f"{word} {number(weight)}" for word, weight in group.most_read(picture.texts))
+        if paint is None:
+            lines.append(f"  {group.name:{len(str(count)) + 5}} {most}".rstrip())
+        else:
+            lines.append(group.name)
+            lines += [f"  {line}" for line in _texts(picture, group, width - 2, paint, brief=True)]
+    left_out = sum(len(group.rows) for group in picture.groups[MOST_GROUPS:])
+    return [*lines, f"{left_out} more {'row' if left_out == 1 else 'rows'} not shown"] if left_out else lines
+
+
+def _texts(picture: Picture, heat: HeatMap, width: int, paint: Paint | None, brief: bool) -> list[str]:
+    lines: list[str] = []
+    for text, pieces in enumerate(picture.texts):
+        levels = heat.levels(text)
+        found = passages(levels) if brief and picture.is_long else [(0, len(pieces.words))]
+        for first, end in found:
+            for line in wrap(pieces, first, end, width, cells):
+                lines.append("".join(_atom(atom, levels, paint) for atom in line))
+    return lines
+
+
+def _atom(atom: Atom, levels: np.ndarray, paint: Paint | None) -> str:
+    level = 0 if atom.piece is None else int(levels[atom.piece])
+    return atom.text if paint is None or not level else paint(atom.text, level)
+
+
+def _has_colours() -> bool:
+    """NO_COLOR says no, whatever the terminal can do."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
+        return False
+    return sys.stdout.isatty()
+
+
+def _painter(colour: bool) -> Paint | None:
+    if not colour:
+        return None
+    true_colour = os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit")
+    theme = LIGHT if _paper_is_light() else DARK
+
+    def paint(text: str, level: int) -> str:
+        ink, paper = theme.ink, (theme.warm if level > 0 else theme.cold)[abs(level)]
+        return f"\x1b[{_code(38, ink, true_colour)};{_code(48, paper, true_colour)}m{text}\x1b[0m"
+
+    return paint
+
+
+def _paper_is_light() -> bool:
+    """Some terminals say their background in COLORFGBG; most are dark."""
+    return os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
+
+
+@cache
+def _code(kind: int, colour: str, true_colour: bool) -> str:
+    red, green, blue = rgb(colour)
+    return f"{kind};2;{red};{green};{blue}" if true_colour else f"{kind};5;{_nearest(red, green, blue)}"
+
+
+def _nearest(red: int, green: int, blue: int) -> int:
+    """The nearest of the 256 colours: the cube of 216, or the ramp of 24 greys."""
+    steps = np.array([0, 95, 135, 175, 215, 255])
+    cube = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
+    palette = np.concatenate([cube, np.repeat(np.arange(8, 239, 10), 3).reshape(-1, 3)])
+    return 16 + int(((palette - (red, green, blue)) ** 2).sum(axis=1).argmin())

@@ -1,0 +1,141 @@
+"""Breaking a text into lines where nobody else does it for us: in SVG and in a terminal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+
+from .pieces import Pieces, is_inside
+
+Measure = Callable[[str], float]
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A stretch of text that stays together on a line."""
+
+    text: str
+    width: float
+    piece: int | None = None  # the piece it belongs to; None for what stands between them
+
+
+def wrap(pieces: Pieces, first: int, end: int, width: float, measure: Measure) -> list[list[Atom]]:
+    """The pieces from `first` to `end`, and what stands between them, in lines of at most `width`."""
+    lines: list[list[Atom]] = [[]]
+    used = 0.0
+    for kind, unit in groupby(_atoms(pieces, first, end, width, measure), key=lambda atom: _kind(atom.text)):
+        atoms = list(unit)
+        for part in [atoms] if sum(atom.width for atom in atoms) <= width else [[atom] for atom in atoms]:
+            size = sum(atom.width for atom in part)
+            if kind == "break":
+                lines += [[] for _ in part]
+                used = 0.0
+            else:
+                if kind == "ink" and used + size > width and used:
+                    lines.append([])
+                    used = 0.0
+                lines[-1] += part
+                used += size
+    return [_without_trailing_space(line) for line in lines]
+
+
+@cache
+def ems(text: str) -> float:
+    """The width of a text in ems, set in Helvetica or a typeface of its widths.
+
+    >>> ems("soup"), ems("汤")
+    (2.168, 1.0)
+    """
+    return sum(map(_em, _visible(text)))
+
+
+@cache
+def cells(text: str) -> int:
+    """The width of a text in a terminal's cells.
+
+    >>> cells("soup"), cells("汤"), cells("👩‍🍳")
+    (4, 2, 2)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf")
+        else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in _visible(text)
+    )  # fmt: skip
+
+
+def _atoms(pieces: Pieces, first: int, end: int, width: float, measure: Measure) -> Iterator[Atom]:
+    for piece in range(first, end):
+        yield from _between(pieces.gaps[piece] if piece > first or piece == 0 else "", measure)
+        for part in _chop(pieces.words[piece], width, measure):
+            yield Atom(part, measure(part), piece)
+    if end == len(pieces.words):
+        yield from _between(pieces.gaps[end], measure)
+
+
+def _between(gap: str, measure: Measure) -> Iterator[Atom]:
+    for part in re.findall(r"\r\n|[\n\r\v\f\x85\u2028\u2029]|[^\S\n\r\v\f\x85\u2028\u2029]+|\S+", gap):
+        spaced = part.replace("\t", "    ")
+        yield Atom(spaced, 0.0 if _kind(part) == "break" else measure(spaced))
+
+
+def _chop(word: str, width: float, measure: Measure) -> Iterable[str]:
+    """A word wider than a line in parts that fit, no visible character split."""
+    if measure(word) <= width:
+        return [word]
+    parts, start, last_cut = [], 0, 0
+    for at in range(1, len(word) + 1):
+        if measure(word[start:at]) > width and last_cut > start:
+            parts.append(word[start:last_cut])
+            start = last_cut
+        if not is_inside(word, at):
+            last_cut = at
+    return [*parts, word[start:]]
+
+
+def _kind(text: str) -> str:
+    if not text.isspace():
+        return "ink"
+    return "break" if text[0] in "\n\r\v\f\x85\u2028\u2029" else "space"
+
+
+def _without_trailing_space(line: list[Atom]) -> list[Atom]:
+    while line and line[-1].text.isspace():
+        line = line[:-1]
+    return line
+
+
+def _visible(text: str) -> str:
+    """Without what only changes the character before it: joined emoji, skin tones, half of every flag."""
+    if text.isascii():
+        return text
+    text = re.sub("\u200d.|[\U0001f3fb-\U0001f3ff\ufe00-\ufe0f\U000e0020-\U000e007f]", "", text)
+    return re.sub("([\U0001f1e6-\U0001f1ff])[\U0001f1e6-\U0001f1ff]", r"\1", text)
+
+
+_EMS = {
+    character: thousandths / 1000
+    for thousandths, characters in {
+        191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft", 333: "-()`r", 334: "{}", 355: '"', 389: "*",
+        469: "^", 500: "Jcksvxyz", 556: "#$0123456789?L_abdeghnopqu", 584: "+<=>~", 611: "FTZ",
+        667: "&ABEKPSVXY", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1015: "@", 1000: "—…",
+    }.items()
+    for character in characters
+}  # fmt: skip
+
+
+@cache
+def _em(character: str) -> float:
+    known = _EMS.get(character) or _EMS.get(unicodedata.normalize("NFD", character)[0])
+    if known is not None:
+        return known
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF" or character >= "\U0001f000":
+        return 1.2 if character >= "\U0001f000" and not character.isalpha() else 1.0
+    return 0.5 if unicodedata.bidirectional(character) == "AL" else 0.57

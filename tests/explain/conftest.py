@@ -1,0 +1,42 @@
+"""Readings made by hand: no model is needed to draw one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from limelight.reading import Label, Reading
+
+SOUP = "The soup was cold, the waiter rude\nand the bill a joke. We left hungry and will not come back."
+
+
+def make_reading(
+    text: str,
+    rows: Sequence[Sequence[float]] | None = None,
+    *,
+    r: int = 4,
+    labels: tuple[Label, ...] = ("bad", "good"),
+    probabilities: Sequence[float] = (0.8, 0.2),
+    pattern: str = r"\w+|[^\w\s]",
+    unknown: Sequence[str] = (),
+    seed: int = 0,
+) -> Reading:
+    """A Reading of `text`: words by `pattern`, rows as given or drawn with a seed."""
+    offsets = np.array([match.span() for match in re.finditer(pattern, text)], dtype=int).reshape(-1, 2)
+    n = len(offsets)
+    if rows is None:
+        rows = np.random.default_rng(seed).dirichlet(np.full(n, 0.15), size=r) if n else np.zeros((r, 0))
+    attention = np.array(rows, dtype=np.float32).reshape(len(rows), n)
+    known = np.array([text[start:end] not in unknown for start, end in offsets], dtype=bool)
+    return Reading(
+        text, offsets, known, attention, np.zeros((len(attention), 4)), labels, np.array(probabilities)
+    )
+
+
+def focused(text: str, *words: str, on: float = 0.9) -> list[list[float]]:
+    """One row per word of `words`: `on` of its attention there, the rest spread evenly."""
+    all_words = re.findall(r"\w+|[^\w\s]", text)
+    rest = (1 - on) / (len(all_words) - 1)
+    return [[on if k == all_words.index(word) else rest for k in range(len(all_words))] for word in words]
