@@ -25,7 +25,8 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
-        with tidy_os_errors(f"cannot write {path}"), os.fdopen(handle, "wb") as file:
+        os.close(handle)  # opened again by name, for writers that want a path: file.name
+        with tidy_os_errors(f"cannot write {path}"), open(temporary, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

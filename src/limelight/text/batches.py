@@ -1,0 +1,86 @@
+"""Sentences of like length together: which rows form a batch, and their ids as one padded array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .encoded import Split
+
+POOL = 50  # batches that are sorted by length together: enough for little padding, few enough to stay random
+
+
+class Batch(NamedTuple):
+    """Rows of a data set, padded to one length."""
+
+    ids: np.ndarray  # (batch, n) int64
+    lengths: np.ndarray  # (batch,) int64
+    labels: np.ndarray | None  # (batch,) int64
+    weights: np.ndarray | None  # (batch,) float32
+    ids2: np.ndarray | None = None
+    lengths2: np.ndarray | None = None
+
+
+def row_lengths(split: Split) -> np.ndarray:
+    """(rows,): the length a row is sorted by; of a pair, the longer sentence's."""
+    return np.asarray(split.lengths if split.lengths2 is None else np.maximum(split.lengths, split.lengths2))
+
+
+def training_plan(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """The rows of each batch of an epoch: every row exactly once, the last batch possibly smaller.
+
+    The order follows from (seed, epoch) alone, so a run can go on from any step of any epoch.
+
+    >>> [rows.tolist() for rows in training_plan(np.array([9, 1, 8, 2, 7]), batch=2, seed=0, epoch=0)]
+    [[3, 4], [0], [1, 2]]
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths))
+    batches: list[np.ndarray] = []
+    for start in range(0, len(order), batch * POOL):
+        pool = order[start : start + batch * POOL]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += np.split(pool, range(batch, len(pool), batch))
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def reading_plan(lengths: np.ndarray, words: int) -> list[np.ndarray]:
+    """The rows of each batch for evaluation, shortest first, each batch of about `words` words with padding.
+
+    >>> [rows.tolist() for rows in reading_plan(np.array([4, 1, 2, 1]), words=4)]
+    [[1, 3, 2], [0]]
+    """
+    order = np.argsort(lengths, kind="stable")
+    batches, start = [], 0
+    while start < len(order):
+        # the longest sentence comes last, so it sets the width of the batch
+        widths = np.maximum(lengths[order[start : start + words]], 1)
+        size = max(1, int(np.searchsorted(widths * np.arange(1, len(widths) + 1), words, side="right")))
+        batches.append(order[start : start + size])
+        start += size
+    return batches
+
+
+def gather(split: Split, rows: np.ndarray, width: int | None = None) -> Batch:
+    """The rows' ids, padded with 0 to the longest (or to `width`), with lengths and labels."""
+    ids, lengths = _padded(split.ids, split.starts, split.lengths, rows, width)
+    labels = None if split.labels is None else split.labels[rows].astype(np.int64)
+    weights = None if split.weights is None else np.asarray(split.weights[rows], dtype=np.float32)
+    if split.ids2 is None or split.lengths2 is None or split.starts2 is None:
+        return Batch(ids, lengths, labels, weights)
+    return Batch(
+        ids, lengths, labels, weights, *_padded(split.ids2, split.starts2, split.lengths2, rows, width)
+    )
+
+
+def _padded(
+    ids: np.ndarray, starts: np.ndarray, lengths: np.ndarray, rows: np.ndarray, width: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    own = lengths[rows].astype(np.int64)
+    places = np.arange(width or max(1, own.max(initial=1)))
+    words = places < own[:, None]  # (batch, n)
+    padded = np.zeros(words.shape, dtype=np.int64)
+    padded[words] = ids[(starts[rows][:, None] + places)[words]]
+    return padded, own

@@ -1,0 +1,84 @@
+"""Several processes, each with a part of every batch, as `torchrun` starts them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from ..errors import LimelightError
+
+
+@dataclass(frozen=True)
+class Group:
+    """The processes of a run; alone, there is one, and nothing is exchanged."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this process writes files and shows progress."""
+        return self.rank == 0
+
+    def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Add up every gradient over the processes; one that had no rows gives zeros."""
+        parameters = [w for w in parameters if w.requires_grad]
+        for w in parameters:
+            if w.grad is None:
+                w.grad = torch.zeros_like(w)
+        whole = torch.cat([w.grad.flatten() for w in parameters if w.grad is not None])
+        self.sum(whole)
+        for w, part in zip(parameters, whole.split([w.numel() for w in parameters]), strict=True):
+            w.grad = part.view_as(w)
+
+    def sum(self, tensor: Tensor) -> None:
+        """Add up over the processes, in place."""
+        if self.size > 1:
+            with _clear_errors():
+                dist.all_reduce(tensor)
+
+    def broadcast(self, tensors: Iterable[Tensor]) -> None:
+        """Give every process the first one's values."""
+        if self.size > 1:
+            with _clear_errors():
+                for tensor in tensors:
+                    dist.broadcast(tensor, src=0)
+
+    def barrier(self) -> None:
+        """Wait for each other."""
+        if self.size > 1:
+            with _clear_errors():
+                dist.barrier()
+
+
+@contextmanager
+def group(device: torch.device) -> Iterator[Group]:
+    """The processes that `torchrun` started, or just this one."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield Group()
+        return
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    if device.type == "cuda":
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group(backend)
+    try:
+        yield Group(dist.get_rank(), dist.get_world_size())
+    finally:
+        dist.destroy_process_group()
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise LimelightError(
+            "another process of this run has ended; the last checkpoint is kept: start the same command "
+            "again with --resume, with any number of processes"
+        ) from error

@@ -1,0 +1,82 @@
+"""Rows of a data set as tensors: gathered on the host, or from a copy that lives on the GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..text.batches import gather
+from ..text.encoded import Split
+from .loss import Tensors
+
+
+class HostFeed:
+    """Reads from the split's arrays, memory-mapped or not: a data set larger than memory works."""
+
+    def __init__(self, split: Split, device: torch.device, weights: np.ndarray | None = None) -> None:
+        self.split, self.device, self.weights = split, device, weights
+
+    def rows(self, rows: np.ndarray) -> Tensor:
+        """The rows of a batch, where `batch` wants them."""
+        return torch.from_numpy(np.ascontiguousarray(rows))
+
+    def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
+        """The rows, padded to the longest or to `width`."""
+        found = gather(self.split, rows.numpy(), width)
+        labels = found.labels if found.labels is not None else np.zeros(len(rows), dtype=np.int64)
+        weights = None if self.weights is None else self.weights[rows.numpy()]
+        arrays = (found.ids, found.lengths, labels, weights, found.ids2, found.lengths2)
+        return Tensors(*(None if x is None else torch.from_numpy(x).to(self.device) for x in arrays))  # type: ignore[arg-type]
+
+
+class DeviceFeed:
+    """Holds the whole split on the GPU and gathers there: no host work and no copy in a step."""
+
+    def __init__(self, split: Split, device: torch.device, weights: np.ndarray | None = None) -> None:
+        def resident(array: np.ndarray | None, dtype: torch.dtype) -> Tensor | None:
+            return None if array is None else torch.from_numpy(np.array(array)).to(device, dtype)
+
+        self.device = device
+        self.sides = [
+            (resident(ids, torch.int32), resident(starts, torch.int64), resident(lengths, torch.int64))
+            for ids, starts, lengths in [
+                (split.ids, split.starts, split.lengths),
+                (split.ids2, split.starts2 if split.pair else None, split.lengths2),
+            ]
+            if ids is not None
+        ]
+        self.labels = resident(split.labels, torch.int64)
+        self.weights = resident(weights, torch.float32)
+
+    def rows(self, rows: np.ndarray) -> Tensor:
+        """The rows of a batch, on the device."""
+        return torch.from_numpy(np.ascontiguousarray(rows)).to(self.device, non_blocking=True)
+
+    def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
+        """The rows, padded to `width`: shapes depend on nothing else, so it can be captured."""
+        if width is None or self.labels is None:
+            raise ValueError("a batch on the device needs a width and labels")
+        sides = [x for side in self.sides for x in _gather(*side, rows, width)]  # type: ignore[arg-type]
+        weights = None if self.weights is None else self.weights[rows]
+        return Tensors(sides[0], sides[1], self.labels[rows], weights, *sides[2:])
+
+
+def _gather(ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    own = lengths[rows]
+    places = torch.arange(width, device=ids.device)
+    inside = places < own[:, None]
+    found = ids[torch.where(inside, starts[rows][:, None] + places, 0)]
+    return torch.where(inside, found, 0).long(), own
+
+
+def bucket(n: int) -> int:
+    """The padded width for a batch whose longest sentence has n words: few widths, little waste.
+
+    >>> [bucket(n) for n in (1, 9, 33, 70, 200, 1000)]
+    [8, 12, 40, 80, 224, 1024]
+    """
+    step = 4
+    while n > 8 * step:
+        step *= 2
+    return max(8, -(-n // step) * step)

@@ -1,0 +1,105 @@
+"""What a person sees of a run: a live bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TextIO
+
+
+class Progress:
+    """Shows epochs, steps and evaluations; with `show=False`, nothing."""
+
+    def __init__(self, show: bool = True, stream: TextIO | None = None) -> None:
+        self.show = show
+        self.stream = stream or sys.stderr
+        self.bar: Any = None
+        self.live = show and self.stream.isatty()
+        self.development = ""
+
+    def note(self, line: str) -> None:
+        """One line that matters."""
+        if not self.show:
+            return
+        if self.bar is not None:
+            self.bar.write(line, file=self.stream)
+        else:
+            print(line, file=self.stream, flush=True)
+
+    def begin_epoch(self, epoch: int, epochs: int, rows: int, done: int) -> None:
+        """An epoch starts, or goes on after `done` rows."""
+        self.epoch, self.epochs, self.rows, self.done, self.first = epoch, epochs, rows, done, done
+        self.started = self.shown = time.monotonic()
+        if self.live:
+            from tqdm import tqdm
+
+            self.bar = tqdm(
+                total=rows, initial=done, unit="rows", unit_scale=True, file=self.stream, leave=False,
+                desc=f"epoch {epoch + 1}/{epochs}", dynamic_ncols=True, smoothing=0.1,
+            )  # fmt: skip
+
+    def step(self, rows: int, figures: Callable[[], dict[str, float]]) -> None:
+        """A batch is done. `figures` may cost a look at the GPU, so it is called once a second."""
+        self.done += rows
+        now = time.monotonic()
+        if not self.show or now - self.shown < (1 if self.live else 30):
+            return
+        self.shown = now
+        found = figures()
+        if self.live:
+            self.bar.set_postfix_str(
+                f"{_words(found)}{self.development}, all done in {self._left()}", refresh=False
+            )
+            self.bar.update(self.done - self.bar.n)
+        else:
+            speed = f"{self._speed():,.0f} rows/s"
+            self.note(f"  {self.done:,}/{self.rows:,} rows, {_words(found)}, {speed}, {self._left()} left")
+
+    def end_epoch(self, record: dict[str, Any], better: bool) -> None:
+        """An epoch was evaluated."""
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+        development = f"  dev {record['dev_accuracy']:.2%}" if "dev_accuracy" in record else ""
+        self.development = development and f",{development[1:]}"
+        losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
+        accuracies = f"train {record['accuracy']:.2%}{development}{' *' if better else '  '}"
+        speed = f"{self._speed():,.0f} rows/s"
+        self.note(f"epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}  {speed}")
+
+    def close(self) -> None:
+        """Leave the terminal tidy."""
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+    def _speed(self) -> float:
+        return (self.done - self.first) / max(time.monotonic() - self.started, 1e-9)
+
+    def _left(self) -> str:
+        rows = self.rows * (self.epochs - self.epoch) - self.done
+        return _clock(rows / max(self._speed(), 1e-9))
+
+
+def _words(figures: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def memory_line(device: str) -> str:
+    """Peak memory of this process, and of the GPU if it was used."""
+    import resource
+
+    import torch
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    line = f"peak memory {peak / 2**30:.2f} GiB"
+    if device == "cuda":
+        line += f", on the GPU {torch.cuda.max_memory_allocated() / 2**30:.2f} GiB"
+    return line

@@ -1,0 +1,140 @@
+"""One training step: eager on a CPU; on a GPU captured once per width as a CUDA graph and replayed."""
+
+from __future__ import annotations
+
+import copy
+import zlib
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..model.network import Network
+from ..recipe import Recipe
+from ..text.batches import row_lengths
+from ..text.encoded import Split
+from .distributed import Group
+from .feed import DeviceFeed, HostFeed, bucket
+from .loss import Tensors, loss
+from .optimiser import Optimiser, can_be_sparse
+
+
+class Stepper:
+    """Holds the weights and their optimiser, and takes steps on rows of the training split."""
+
+    def __init__(
+        self, network: Network, split: Split, recipe: Recipe, group: Group, row_weights: np.ndarray | None
+    ) -> None:
+        self.network, self.recipe, self.group = network, recipe, group
+        self.device = next(network.parameters()).device
+        self.lengths = row_lengths(split)
+        self.static = self.device.type == "cuda" and group.size == 1 and _fits(split)
+        feed = DeviceFeed if self.static else HostFeed
+        self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights)
+        self.computing = _computing(network, recipe, self.device)
+        network.words.sparse = (
+            self.device.type == "cpu" and group.size == 1 and can_be_sparse(recipe.training)
+        )
+        self.optimiser = Optimiser(
+            dict(network.named_parameters()), recipe.training, dict(self.computing.named_parameters())
+        )
+        self.penalised = recipe.model.embedding == "self-attention"
+        self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
+        self.graphs: dict[tuple[int, int], Graph | None] = {}
+        self.stream = torch.cuda.Stream() if self.static else None
+
+    def step(self, rows: np.ndarray, number: int) -> None:
+        """Update the weights from these rows. Its random choices follow from the seed and `number` alone."""
+        torch.manual_seed(_mix(self.recipe.training.seed, number, self.group.rank))
+        mine = rows[self.group.rank :: self.group.size]
+        if self.stream is None:
+            self._update(self.feed.batch(self.feed.rows(mine)) if len(mine) else None, len(mine) / len(rows))
+            return
+        width = bucket(int(self.lengths[rows].max()))
+        with torch.cuda.stream(self.stream):
+            self._replay(self.feed.rows(rows), width)
+
+    def _replay(self, rows: Tensor, width: int) -> None:
+        """The first batch of a shape warms up, the second is captured, all others replay the capture."""
+        key = (len(rows), width)
+        if key not in self.graphs:
+            self.graphs[key] = None
+            self._update(self.feed.batch(rows, width), 1.0)
+            return
+        graph = self.graphs[key]
+        if graph is None:
+            graph = self.graphs[key] = Graph(self, rows, width)
+        graph.replay(rows)
+
+    def _update(self, batch: Tensors | None, share: float) -> None:
+        """Forward, backward, update; `share` is this process's part of the whole batch."""
+        self.optimiser.clear()
+        if batch is not None:
+            output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
+            parts = loss(output, batch, self.recipe.training, self.penalised)
+            (parts.total * share if share != 1.0 else parts.total).backward()
+            self._count(batch, output.logits, parts.cross_entropy, parts.penalty)
+        if self.group.size > 1:
+            self.group.sum_gradients(self.optimiser.computing.values())
+        self.optimiser.step()
+
+    @torch.no_grad()
+    def _count(self, batch: Tensors, logits: Tensor, entropy: Tensor, penalty: Tensor) -> None:
+        rows = len(batch.labels)
+        right = (logits.argmax(dim=1) == batch.labels).sum()
+        self.sums += torch.stack(
+            [entropy * rows, penalty * rows, right, torch.full_like(right, rows)]
+        ).double()
+
+    def finish(self) -> None:
+        """Wait until the weights are up to date for other streams."""
+        if self.stream is not None:
+            torch.cuda.current_stream().wait_stream(self.stream)
+
+    @torch.no_grad()
+    def load(self, weights: dict[str, Tensor]) -> None:
+        """Replace the weights in place (a captured graph goes on using them)."""
+        for name, w in self.network.state_dict().items():
+            w.copy_(weights[name])
+        if self.computing is not self.network:
+            for to, w in zip(self.computing.parameters(), self.network.parameters(), strict=True):
+                to.copy_(w)
+
+
+class Graph:
+    """A captured step for one batch size and width."""
+
+    pool: Any = None
+
+    def __init__(self, stepper: Stepper, rows: Tensor, width: int) -> None:
+        self.rows = rows.clone()
+        self.graph = torch.cuda.CUDAGraph()
+        torch.cuda.current_stream().synchronize()
+        # one pool of memory for all widths: graphs are replayed one after another, never side by side
+        with torch.cuda.graph(self.graph, pool=Graph.pool, stream=torch.cuda.current_stream()):
+            stepper._update(stepper.feed.batch(self.rows, width), 1.0)
+        Graph.pool = self.graph.pool()
+
+    def replay(self, rows: Tensor) -> None:
+        """The step on other rows."""
+        self.rows.copy_(rows)
+        self.graph.replay()
+
+
+def _computing(network: Network, recipe: Recipe, device: torch.device) -> nn.Module:
+    """The network that runs: itself, or a bf16 copy whose float32 original takes the updates."""
+    if recipe.training.precision == "float32" or device.type == "cpu":
+        return network
+    return copy.deepcopy(network).to(torch.bfloat16)
+
+
+def _fits(split: Split) -> bool:
+    """Whether the split can live on the GPU beside the network; otherwise it is fed from the host."""
+    words = len(split.ids) + (len(split.ids2) if split.ids2 is not None else 0)
+    return 4 * words < torch.cuda.mem_get_info()[0] / 4
+
+
+def _mix(seed: int, number: int, rank: int) -> int:
+    """One number for the generator from (seed, step, process)."""
+    return zlib.crc32(f"{seed} {number} {rank}".encode())
