@@ -1,0 +1,194 @@
+"""From raw text to an encoded data set: tables of any size into a folder, or sequences in memory.
+
+The tables are read three times: to check every row and collect the labels, to count the words of the
+training split, and to write the ids. What is held in memory is one chunk of rows, the vocabulary and
+four bytes per label, however large the tables are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..files import atomic_folder
+from ..reading import Label
+from ..recipe import TextRecipe
+from .arrays import ArraysInMemory, ArraysOnDisk
+from .encoded import SPLITS, Dataset, Split, check_target, write_description
+from .passes import hold_out, read_labels, read_words, write_arrays
+from .sources import InMemory, Part, Tables, Texts
+from .tables import choose_columns
+from .tokenizer import Tokenizer
+from .vectors import check_vectors, read_vectors
+
+__all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
+
+Paths = str | Path | Sequence[str | Path]
+
+
+def encode_tables(
+    out: str | Path,
+    train: Paths,
+    dev: Paths | None = None,
+    test: Paths | None = None,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    text2: str | None = None,
+    recipe: TextRecipe,
+    pair: bool = False,
+    holdout: float = 0.1,
+    seed: int = 0,
+    on_bad: str = "error",
+    overwrite: bool = False,
+    progress: bool = True,
+) -> Dataset:
+    """Encode tables into the folder `out` and open it.
+
+    Each of `train`, `dev` and `test` is a file or several parts; the columns are named or guessed (see
+    `choose_columns`) in the first training file and must be the same in all. Without `dev`, a stratified
+    part of the training rows (`holdout`) is held out. The words come from the training split alone.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "soup.csv").write_text("text,stars\\nGood!,5\\nBad.,1\\nGood.,5\\nBad!,1\\n")
+    >>> dataset = encode_tables(folder / "soup", folder / "soup.csv", recipe=TextRecipe(), progress=False)
+    >>> dataset.labels, dataset.facts["rows"]
+    ((1, 5), {'train': 2, 'dev': 2})
+    """
+    check_target(out, overwrite)
+    files = {name: _paths(paths) for name, paths in (("train", train), ("dev", dev), ("test", test)) if paths}
+    if "train" not in files:
+        raise LimelightError("there is no training table; name at least one")
+    columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
+    parts = {name: Tables(paths, columns, on_bad) for name, paths in files.items()}
+    with atomic_folder(out, overwrite) as folder:
+        dataset = _encode(parts, ArraysOnDisk(folder), recipe, holdout, seed, progress)
+        dataset.facts["columns"] = asdict(columns)
+        dataset.facts["skipped"] = {name: part.skipped for name, part in parts.items()}
+        if progress and dataset.facts["held_out"]:
+            print(dataset.facts["held_out"], file=sys.stderr)
+        write_description(dataset, folder)
+    return Dataset.open(out)
+
+
+def encode_texts(
+    texts: Sequence[str],
+    labels: Sequence[Label] | None = None,
+    texts2: Sequence[str] | None = None,
+    weights: Sequence[float] | None = None,
+    *,
+    recipe: TextRecipe,
+    dev: Texts | tuple[Any, ...] | None = None,
+    test: Texts | tuple[Any, ...] | None = None,
+    holdout: float = 0.1,
+    seed: int = 0,
+    progress: bool = False,
+) -> Dataset:
+    """Encode sequences in memory: texts, their labels, for pairs the second texts, and sample weights.
+
+    `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, a stratified part of the rows
+    (`holdout`) is held out; `holdout=0` holds nothing out.
+
+    >>> dataset = encode_texts(["Good soup!", "Bad soup."], [1, 0], recipe=TextRecipe(), holdout=0)
+    >>> train = dataset.splits["train"]
+    >>> [dataset.tokenizer.vocabulary[i] for i in train.ids], train.lengths.tolist(), train.labels.tolist()
+    (['good', 'soup', '!', 'bad', 'soup', '.'], [3, 3], [1, 0])
+    """
+    given = {"train": Texts(texts, labels, texts2, weights), "dev": dev, "test": test}
+    parts = {name: InMemory(Texts(*part), name) for name, part in given.items() if part is not None}
+    kinds = {(part.pair, part.labelled) for part in parts.values()}
+    if len(kinds) > 1:
+        raise LimelightError("train, dev and test must all have labels or none, and all second texts or none")
+    return _encode(parts, ArraysInMemory(), recipe, holdout, seed, progress)
+
+
+def _encode(
+    parts: Mapping[str, Part],
+    arrays: ArraysOnDisk | ArraysInMemory,
+    recipe: TextRecipe,
+    holdout: float,
+    seed: int,
+    progress: bool,
+) -> Dataset:
+    if recipe.vectors:
+        check_vectors(recipe.vectors)  # before the long work, not after it
+    classes, labels = read_labels(parts, progress)
+    held = np.zeros(len(labels["train"]), dtype=bool)
+    if "dev" not in parts:
+        held = hold_out(labels["train"], holdout, seed)
+    tokenizer = read_words(parts["train"], held, recipe, progress)
+    for name, part in parts.items():
+        mask = held if name == "train" else np.zeros(len(labels[name]), dtype=bool)
+        write_arrays(part, name, mask, labels[name], tokenizer, recipe.max_length, arrays, progress)
+    found = arrays.finish()
+    splits = {name: Split(**found[name]) for name in SPLITS if name in found}
+    facts = _facts(parts, splits, classes, recipe, seed)
+    facts["held_out"] = _held_out_note(held, holdout, parts["train"].where) if held.any() else None
+    vectors = _vectors(tokenizer, splits["train"], recipe, seed, facts, progress) if recipe.vectors else None
+    return Dataset(tokenizer, classes, splits, vectors, facts)
+
+
+def _held_out_note(held: np.ndarray, share: float, where: str) -> str:
+    return (
+        f"held out {held.sum():,} of the {len(held):,} rows of {where} as the development set "
+        f"({share:.0%} of each class)"
+    )
+
+
+def _facts(
+    parts: Mapping[str, Part],
+    splits: Mapping[str, Split],
+    classes: Sequence[Label],
+    recipe: TextRecipe,
+    seed: int,
+) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "sources": {name: part.where for name, part in parts.items()},
+        "rows": {name: len(split) for name, split in splits.items()},
+        "words": {
+            name: len(split.ids) + (0 if split.ids2 is None else len(split.ids2))
+            for name, split in splits.items()
+        },
+        "recipe": asdict(recipe),
+        "seed": seed,
+    }
+    if classes:
+        facts["classes"] = {
+            name: dict(zip(map(str, classes), counts.tolist(), strict=True))
+            for name, split in splits.items()
+            if split.labels is not None
+            for counts in [np.bincount(split.labels, minlength=len(classes))]
+        }
+    return facts
+
+
+def _vectors(
+    tokenizer: Tokenizer, train: Split, recipe: TextRecipe, seed: int, facts: dict[str, Any], progress: bool
+) -> np.ndarray:
+    vectors = read_vectors(
+        recipe.vectors,
+        tokenizer.vocabulary,
+        seed=seed,
+        missing=recipe.missing,
+        corpus=train,
+        progress=progress,
+    )
+    facts["vectors"] = {
+        "source": recipe.vectors,
+        "size": vectors.matrix.shape[1],
+        "words": len(tokenizer) - 2,
+        "found": int(vectors.found.sum()),
+        "found_of_training_words": round(vectors.share_of(train), 4),
+    }
+    return vectors.matrix
+
+
+def _paths(paths: Paths) -> list[Path]:
+    return [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]

@@ -1,0 +1,232 @@
+"""An encoded data set: word ids back to back, lengths and labels as plain arrays in a folder.
+
+`dataset.json` describes the folder and names the tokenizer by its hash; the arrays are memory-mapped, so
+that opening a data set of any size takes no memory. `dataset.py` makes one from raw text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from ..errors import LimelightError
+from ..files import atomic_folder, tidy_os_errors
+from ..reading import Label
+from .arrays import DTYPES, ArraysOnDisk, open_arrays
+from .tokenizer import Tokenizer
+
+FORMAT, VERSION = "limelight-dataset", 1
+SPLITS = ("train", "dev", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Sentences as word ids back to back; for pairs also the second sentences.
+
+    >>> split = Split(ids=np.array([7, 8, 9]), lengths=np.array([2, 1]), labels=np.array([0, 1]))
+    >>> len(split), split.pair, split.starts.tolist()
+    (2, False, [0, 2])
+    """
+
+    ids: np.ndarray  # (words,) of all sentences, back to back; may be a memory map
+    lengths: np.ndarray  # (rows,): words of each sentence, at least 1
+    labels: np.ndarray | None = None  # (rows,): index into Dataset.labels
+    weights: np.ndarray | None = None  # (rows,): how much each row counts
+    ids2: np.ndarray | None = None  # (words2,): the second sentences of pairs
+    lengths2: np.ndarray | None = None  # (rows,)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def pair(self) -> bool:
+        """Whether each row is a pair of sentences."""
+        return self.ids2 is not None
+
+    @property
+    def words(self) -> int:
+        """The number of words of all sentences together."""
+        return len(self.ids) + (0 if self.ids2 is None else len(self.ids2))
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """(rows,) int64: where each sentence begins in `ids`."""
+        return _starts(self.lengths)
+
+    @cached_property
+    def starts2(self) -> np.ndarray | None:
+        """(rows,) int64: where each second sentence begins in `ids2`."""
+        return None if self.lengths2 is None else _starts(self.lengths2)
+
+    def arrays(self) -> Iterator[tuple[str, np.ndarray]]:
+        """The arrays that are there, by name."""
+        for field in fields(self):
+            if (values := getattr(self, field.name)) is not None:
+                yield field.name, values
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """An encoded data set: its splits, the tokenizer and the classes that the numbers in them mean.
+
+    >>> from limelight.recipe import TextRecipe
+    >>> from limelight.text.dataset import encode_texts
+    >>> texts, labels = ["Good soup.", "Bad soup.", "Good!", "Bad!"], ["good", "bad", "good", "bad"]
+    >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0.5)
+    >>> dataset.labels, {name: len(split) for name, split in dataset.splits.items()}
+    (('bad', 'good'), {'train': 2, 'dev': 2})
+    """
+
+    tokenizer: Tokenizer
+    labels: tuple[Label, ...]
+    splits: Mapping[str, Split]
+    vectors: np.ndarray | None  # (vocabulary, d) float32: pretrained word vectors
+    facts: dict[str, Any]  # where it came from, what was counted, skipped and held out
+
+    @property
+    def pair(self) -> bool:
+        """Whether each row is a pair of sentences."""
+        return self.splits["train"].pair
+
+    def save(self, folder: str | Path, overwrite: bool = False) -> None:
+        """Write everything into a folder, whole or not at all."""
+        check_target(folder, overwrite)
+        with atomic_folder(folder, overwrite) as temporary:
+            arrays = ArraysOnDisk(temporary)
+            for name, split in self.splits.items():
+                for array, values in split.arrays():
+                    arrays.append(name, array, values, len(self.tokenizer))
+            arrays.finish()
+            write_description(self, temporary)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Dataset:
+        """Open a folder that `save` or `encode_tables` wrote; the arrays stay on disk."""
+        folder = Path(folder)
+        description = _read_description(folder)
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        if tokenizer.hash != description["tokenizer"]:
+            raise LimelightError(f"{folder}: tokenizer.json is not the one it was encoded with; encode again")
+        labels = tuple(description["labels"])
+        splits = {
+            name: Split(**open_arrays(folder, name, description["splits"][name]))
+            for name in SPLITS
+            if name in description["splits"]
+        }
+        for name, split in splits.items():
+            _check_split(split, f"{folder}: {name}", len(tokenizer), len(labels))
+        vectors = _read_vectors(folder, len(tokenizer)) if description["vectors"] else None
+        return cls(tokenizer, labels, splits, vectors, description["facts"])
+
+
+def write_description(dataset: Dataset, folder: Path) -> None:
+    """Everything but the arrays: tokenizer.json, the vectors, and dataset.json last."""
+    dataset.tokenizer.save(folder / "tokenizer.json")
+    if dataset.vectors is not None:
+        safetensors.numpy.save_file({"vectors": dataset.vectors}, folder / "vectors.safetensors")
+    description = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tokenizer": dataset.tokenizer.hash,
+        "labels": list(dataset.labels),
+        "splits": {
+            name: {array: len(values) for array, values in split.arrays()}
+            for name, split in dataset.splits.items()
+        },
+        "vectors": dataset.vectors is not None,
+        "facts": dataset.facts,
+    }
+    text = json.dumps(description, indent=2, ensure_ascii=False) + "\n"
+    (folder / "dataset.json").write_text(text, encoding="utf-8")
+
+
+def check_target(folder: str | Path, overwrite: bool) -> None:
+    """Overwriting may replace an encoded data set, never a folder that holds something else."""
+    folder = Path(folder)
+    mine = (folder / "dataset.json").is_file() or (folder.is_dir() and not any(folder.iterdir()))
+    if overwrite and folder.exists() and not mine:
+        raise LimelightError(f"{folder} is not an encoded data set and stays as it is; choose another name")
+
+
+def _starts(lengths: np.ndarray) -> np.ndarray:
+    return np.asarray(np.cumsum(lengths, dtype=np.int64) - lengths)
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    path = folder / "dataset.json"
+    if not path.is_file():
+        raise LimelightError(
+            f"{folder} is not an encoded data set (it has no dataset.json); encode one first"
+        )
+    with tidy_os_errors(f"cannot read {path}"):
+        content = path.read_bytes()
+    try:
+        description = json.loads(content)
+    except ValueError as error:
+        raise LimelightError(f"{path} is damaged ({error}); encode the data again") from None
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise LimelightError(f"{path} does not describe a data set of Limelight")
+    if description.get("version") != VERSION:
+        raise LimelightError(
+            f"{path} has version {description.get('version')!r}, this Limelight reads {VERSION}; "
+            "update Limelight or encode the data again"
+        )
+    _check_description(description, path)
+    return description
+
+
+def _check_description(description: dict[str, Any], path: Path) -> None:
+    kinds = {"tokenizer": str, "labels": list, "splits": dict, "vectors": bool, "facts": dict}
+    wrong = [name for name, kind in kinds.items() if not isinstance(description.get(name), kind)]
+    if "splits" not in wrong:
+        splits = description["splits"]
+        wrong += [f"splits.{name}" for name in {"train", *splits} if not _is_split(name, splits.get(name))]
+    if wrong:
+        raise LimelightError(f"{path} is damaged ({', '.join(sorted(wrong))}); encode the data again")
+
+
+def _is_split(name: str, sizes: Any) -> bool:
+    """Whether a split's entry has a known name and the sizes of known arrays, at least ids and lengths."""
+    if name not in SPLITS or not isinstance(sizes, dict):
+        return False
+    return {"ids", "lengths"} <= set(sizes) <= set(DTYPES) and all(
+        type(size) is int and size > 0 for size in sizes.values()
+    )
+
+
+def _check_split(split: Split, where: str, words: int, classes: int) -> None:
+    """Sizes that fit together, ids and labels that exist: nothing later has to look again."""
+    for ids, lengths in ((split.ids, split.lengths), (split.ids2, split.lengths2)):
+        if (ids is None) != (lengths is None) or (lengths is not None and len(lengths) != len(split)):
+            raise LimelightError(f"{where}: its arrays do not belong together; encode the data again")
+        if ids is not None and lengths is not None:
+            fits = int(lengths.sum(dtype=np.int64)) == len(ids) and lengths.min() >= 1
+            if not fits or ids.min() < 0 or ids.max() >= words:
+                raise LimelightError(f"{where}: its word ids are damaged; encode the data again")
+    for values in (split.labels, split.weights):
+        if values is not None and len(values) != len(split):
+            raise LimelightError(f"{where}: its arrays do not belong together; encode the data again")
+    if split.labels is not None and not 0 <= split.labels.min() <= split.labels.max() < classes:
+        raise LimelightError(f"{where}: it has labels that dataset.json does not name; encode the data again")
+
+
+def _read_vectors(folder: Path, words: int) -> np.ndarray:
+    path = folder / "vectors.safetensors"
+    with tidy_os_errors(f"cannot read {path}"):
+        try:
+            vectors = safetensors.numpy.load_file(path)["vectors"]
+        except (safetensors.SafetensorError, KeyError) as error:
+            raise LimelightError(f"{path} is damaged ({error}); encode the data again") from None
+    if vectors.ndim != 2 or len(vectors) != words or vectors.dtype != np.float32:
+        raise LimelightError(
+            f"{path} holds {vectors.dtype} of shape {vectors.shape} where float32 of ({words}, d) should be"
+        )
+    return np.asarray(vectors)

@@ -1,0 +1,192 @@
+"""What csv, tsv, jsonl and parquet files hold: the names of the columns, then the values of each row."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import io
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import LimelightError
+from .opening import COMPRESSIONS, check_file, open_bytes, tidy_reading
+
+KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+
+class BadRowError(Exception):
+    """What is wrong with a row, without its file and number."""
+
+
+def kind(path: Path) -> str:
+    """The format of a table by its name.
+
+    >>> kind(Path("reviews.csv.gz"))
+    'csv'
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    compressed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
+    found = KINDS.get(suffixes[-1] if suffixes else "")
+    if found is None or (compressed and found == "parquet"):
+        raise LimelightError(
+            f"{path} is no table that can be read; its name must end in .csv, .tsv, .jsonl or .parquet "
+            f"(all but parquet also with {', '.join(COMPRESSIONS)} after it)"
+        )
+    return found
+
+
+def names(path: Path) -> list[str]:
+    """The columns: the csv header, the parquet schema, the keys of the first hundred json rows."""
+    check_file(path)
+    match kind(path):
+        case "parquet":
+            with _parquet(path) as file:
+                return list(file.schema_arrow.names)
+        case "jsonl":
+            first = itertools.islice(_json_rows(path), 100)
+            return list(dict.fromkeys(key for row in first if isinstance(row, dict) for key in row))
+        case _:
+            return next(_csv_rows(path))
+
+
+def values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
+    """The `wanted` columns of every row (None for None) as the file has them, or what is wrong with it."""
+    read = {"parquet": _parquet_values, "jsonl": _json_values}.get(kind(path), _csv_values)
+    return read(path, wanted)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for an error message, not longer than a line.
+
+    >>> listed(["text", "stars"])
+    'text, stars'
+    """
+    shown = ", ".join(short(" ".join(name.split())) for name in names[:20])
+    return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def short(text: str) -> str:
+    """The beginning of a text, for an error message."""
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _csv_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
+    reader = _csv_rows(path)
+    header = next(reader)
+    positions = [None if name is None else header.index(name) for name in wanted]
+    width = len(header)
+    for fields in reader:
+        if len(fields) == width:
+            yield [None if i is None else fields[i] for i in positions]
+        else:
+            yield BadRowError(f"it has {len(fields)} fields, the header has {width} ({listed(header)})")
+
+
+def _csv_rows(path: Path) -> Iterator[list[str]]:
+    """The header, then every row that is not a blank line."""
+    csv.field_size_limit(2**31 - 1)  # a field may be a whole book
+    with _open_text(path) as file:
+        # Strict: a quotation mark that is never closed must not swallow the rest of the file in silence.
+        reader = csv.reader(file, delimiter="\t" if kind(path) == "tsv" else ",", strict=True)
+        lines = filter(None, _tidy_csv(reader, path))
+        header = next(lines, None)
+        if header is None:
+            raise LimelightError(f"{path} is empty; its first line must name the columns")
+        yield [name.strip() for name in header]
+        yield from lines
+
+
+def _tidy_csv(reader: Any, path: Path) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise LimelightError(
+            f"{path}, line {reader.line_num}: {error}; "
+            "a field with a quotation mark in it must be quoted, and the mark doubled"
+        ) from None
+
+
+def _json_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
+    for row in _json_rows(path):
+        yield row if isinstance(row, BadRowError) else [name and row.get(name) for name in wanted]
+
+
+def _json_rows(path: Path) -> Iterator[dict[str, Any] | BadRowError]:
+    empty = True
+    with _open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.isspace():
+                empty = False
+                yield _json_row(line, number)
+    if empty:
+        raise LimelightError(f"{path} is empty; every line must be a JSON object")
+
+
+def _json_row(line: str, number: int) -> dict[str, Any] | BadRowError:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        return BadRowError(f"line {number} is not JSON ({reason})")
+    if not isinstance(row, dict):
+        return BadRowError(f"line {number} is {short(repr(row))}, not a JSON object")
+    return row
+
+
+def _parquet_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any]]:
+    columns = list(dict.fromkeys(name for name in wanted if name is not None))
+    with _parquet(path) as file:
+        for batch in file.iter_batches(batch_size=1024, columns=columns):
+            values = {name: batch.column(name).to_pylist() for name in columns}
+            nothing = [None] * batch.num_rows
+            yield from zip(*(values[name] if name else nothing for name in wanted), strict=True)
+
+
+@contextlib.contextmanager
+def _parquet(path: Path) -> Iterator[Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise LimelightError(f"{path} needs pyarrow: pip install 'limelight[tables]'") from None
+    try:
+        # Buffered: otherwise a whole column of a row group is in memory at once.
+        with tidy_reading(path), pq.ParquetFile(path, buffer_size=1 << 20) as file:
+            yield file
+    except UnicodeDecodeError as error:
+        raise LimelightError(f"{path} holds text that is not UTF-8 ({error.reason}); write it anew") from None
+    except (pa.ArrowException, pa.ArrowInvalid) as error:
+        reason = " ".join(str(error).split())
+        raise LimelightError(f"{path} is not a parquet file that can be read ({reason})") from None
+
+
+@contextlib.contextmanager
+def _open_text(path: Path) -> Iterator[io.TextIOWrapper]:
+    try:
+        with open_bytes(path) as file:
+            yield io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    except UnicodeDecodeError:
+        raise LimelightError(_where_not_utf8(path)) from None
+
+
+def _where_not_utf8(path: Path) -> str:
+    """Read the file again to say where it stops being UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    offset, line = 0, 1  # of the block's beginning
+    with open_bytes(path) as file:
+        while True:
+            block = file.read(1 << 16)
+            held = len(decoder.getstate()[0])
+            try:
+                line += decoder.decode(block, final=not block).count("\n")
+            except UnicodeDecodeError as error:
+                line += error.object[: error.start].count(b"\n")
+                return (
+                    f"{path}, line {line}: the byte at offset {offset - held + error.start} is not UTF-8; "
+                    "save the file as UTF-8"
+                )
+            offset += len(block)

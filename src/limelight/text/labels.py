@@ -1,0 +1,99 @@
+"""Labels: what the classes are, and the number of each row's class.
+
+Booleans stay booleans; numbers that are all whole become integers; strings stay strings, unless every one
+of them is written as an integer is ("3", not "03" or "3.0"): a csv file has no other way to hold one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..reading import Label
+from .formats import listed
+
+
+class LabelColumn:
+    """The labels of many rows, four bytes each, and every different one once.
+
+    >>> column = LabelColumn(["good", "bad", "good"])
+    >>> column.numbers.tolist(), column.distinct
+    ([0, 1, 0], ['good', 'bad'])
+    """
+
+    def __init__(self, labels: Iterable[Label] = ()) -> None:
+        self._numbers = array("i")
+        self._seen: dict[tuple[type, Label], int] = {}  # with the type, or True would be 1
+        for label in labels:
+            self.append(label)
+
+    def append(self, label: Label) -> None:
+        self._numbers.append(self._seen.setdefault((type(label), label), len(self._seen)))
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """(rows,) int32: index of each row's label in `distinct`."""
+        return np.array(self._numbers, dtype=np.int32)
+
+    @property
+    def distinct(self) -> list[Label]:
+        """The different labels as they came, in the order of their first row."""
+        return [label for _, label in self._seen]
+
+    def classes(self) -> tuple[Label, ...]:
+        """The classes, sorted, numbers by their size.
+
+        >>> LabelColumn(["10", "9", "10"]).classes()
+        (9, 10)
+        """
+        kind = _kind(self.distinct)
+        found: set[Any] = {_as_kind(label, kind) for label in self.distinct}
+        return tuple(sorted(found))
+
+    def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
+        """(rows,) int32: the class of each row; a label that is none of them is an error.
+
+        >>> LabelColumn(["10", "9", "10"]).index((9, 10), "dev.csv").tolist()
+        [1, 0, 1]
+        """
+        known: dict[Label | None, int] = {label: number for number, label in enumerate(classes)}
+        kind = type(classes[0])
+        numbers = [known.get(_as_kind(label, kind), -1) for label in self.distinct]
+        if -1 in numbers:
+            stranger = numbers.index(-1)
+            row = self._numbers.index(stranger) + 1
+            raise LimelightError(
+                f"{where}, row {row}: the label {self.distinct[stranger]!r} does not occur in the training "
+                f"data, which has: {listed([str(label) for label in classes])}"
+            )
+        return np.take(np.array(numbers, dtype=np.int32), self.numbers)
+
+
+def _kind(labels: Sequence[Label]) -> type:
+    types = {type(label) for label in labels}
+    if types <= {int, float}:
+        return int if all(float(label).is_integer() for label in labels) else float
+    if types == {str}:
+        return int if all(_is_integer(str(label)) for label in labels) else str
+    if types == {bool}:
+        return bool
+    names = " and ".join(sorted(t.__name__ for t in types))
+    raise LimelightError(f"the labels are of different types ({names}); make them all of one")
+
+
+def _as_kind(label: Label, kind: type) -> Label | None:
+    """The label as the classes have it; None if it cannot be one of them."""
+    if isinstance(label, bool) or kind in (bool, str):
+        return label if type(label) is kind else None
+    if isinstance(label, str):
+        return kind(label) if _is_integer(label) else None
+    return label if kind is float else int(label) if float(label).is_integer() else None
+
+
+def _is_integer(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and (digits[0] != "0" or text == "0")
