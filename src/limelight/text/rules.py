@@ -1,305 +1,135 @@
 """The word-splitting rules: one regular expression in the syntax of Oniguruma, which `tokenizers` uses.
 
-At each place the first alternative that fits makes the word, so longer forms stand before shorter ones and what
-is most frequent, a plain word before a space, stands first. No alternative may look further ahead than it takes
-or than a fixed bound: only so is the time linear in the length of any text.
+At each place the first alternative that fits makes the word. So longer forms stand before shorter ones, what is
+most frequent stands first, and the rest is grouped by its first character. No alternative looks much further than
+it takes (`++`, `(?>...)` and fixed bounds): only so is the time linear in the length of any text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
-# Kept with their full stop wherever it is not followed by a letter.
-ABBREVIATIONS = [
-    "adj",
-    "adm",
-    "adv",
-    "al",
-    "ala",
-    "alex",
-    "apr",
-    "ariz",
-    "assn",
-    "assoc",
-    "asst",
-    "atty",
-    "attys",
-    "aug",
-    "ave",
-    "bhd",
-    "bldg",
-    "blvd",
-    "brig",
-    "bros",
-    "calif",
-    "capt",
-    "cf",
-    "cie",
-    "cmdr",
-    "co",
-    "col",
-    "colo",
-    "comdr",
-    "conn",
-    "corp",
-    "cos",
-    "cpl",
-    "ct",
-    "dak",
-    "dec",
-    "dept",
-    "det",
-    "dr",
-    "drs",
-    "elec",
-    "esq",
-    "est",
-    "etc",
-    "ext",
-    "feb",
-    "fla",
-    "fri",
-    "ft",
-    "ga",
-    "gen",
-    "gov",
-    "govs",
-    "hon",
-    "inc",
-    "ind",
-    "intl",
-    "jan",
-    "jos",
-    "jr",
-    "jul",
-    "jun",
-    "kan",
-    "kans",
-    "ky",
-    "lieut",
-    "lt",
-    "ltd",
-    "maj",
-    "mar",
-    "md",
-    "messrs",
-    "mfg",
-    "mich",
-    "minn",
-    "mlle",
-    "mme",
-    "mo",
-    "mon",
-    "mont",
-    "mr",
-    "mrs",
-    "ms",
-    "msgr",
-    "mt",
-    "natl",
-    "neb",
-    "nev",
-    "nov",
-    "oct",
-    "okla",
-    "penn",
-    "pfc",
-    "ph",
-    "plc",
-    "pres",
-    "prof",
-    "pty",
-    "pvt",
-    "rd",
-    "rep",
-    "reps",
-    "rev",
-    "rt",
-    "sen",
-    "sens",
-    "sep",
-    "sept",
-    "sgt",
-    "spc",
-    "sq",
-    "sr",
-    "st",
-    "ste",
-    "supt",
-    "sys",
-    "tel",
-    "tenn",
-    "thu",
-    "thurs",
-    "treas",
-    "tue",
-    "tues",
-    "univ",
-    "va",
-    "vs",
-    "vt",
-    "wed",
-    "wis",
-    "wisc",
-    "wm",
-    "wyo",
-    "ph.d",
-]
-# Common words when in lower case.
-CAPITALISED_ABBREVIATIONS = ["ark", "az", "del", "ill", "la", "mass", "miss", "ore", "pa", "tex", "wash"]
-ABBREVIATIONS_BEFORE_NUMBERS = ["art", "ca", "fig", "figs", "no", "nos", "op", "pp", "prop"]
-# After a single letter and a full stop these begin a new sentence: "than I. The room" but "George W. Bush".
-SENTENCE_STARTERS = [
-    "a",
-    "about",
-    "according",
-    "additionally",
-    "after",
-    "an",
-    "as",
-    "at",
-    "but",
-    "earlier",
-    "he",
-    "her",
-    "here",
-    "however",
-    "if",
-    "in",
-    "it",
-    "last",
-    "many",
-    "more",
-    "now",
-    "once",
-    "one",
-    "other",
-    "our",
-    "she",
-    "since",
-    "so",
-    "some",
-    "such",
-    "that",
-    "the",
-    "their",
-    "then",
-    "there",
-    "these",
-    "they",
-    "this",
-    "we",
-    "what",
-    "when",
-    "while",
-    "yet",
-    "you",
-]
+# Kept with their full stop, unless a letter follows it.
+ABBREVIATIONS = """
+adj adm adv al ala alex apr ariz assn assoc asst atty attys aug ave bhd bldg blvd brig bros calif capt cf cie cmdr
+co col colo comdr conn corp cos cpl ct dak dec dept det dr drs elec esq est etc ext feb fla fri ft ga gen gov govs
+hon inc ind intl jan jos jr jul jun kan kans ky lieut lt ltd maj mar md messrs mfg mich minn mlle mme mo mon mont mr
+mrs ms msgr mt natl neb nev nov oct okla penn pfc ph ph.d plc pres prof pty pvt rd rep reps rev rt sen sens sep sept
+sgt spc sq sr st ste supt sys tel tenn thu thurs treas tue tues univ va vs vt wed wis wisc wm wyo
+""".split()
+# These are other words when in lower case,
+CAPITALISED_ABBREVIATIONS = "ark az del ill la mass miss ore pa tex wash".split()
+# and these when no number follows.
+NUMBER_ABBREVIATIONS = "art ca fig figs no nos op pp prop".split()
+# After one letter and a full stop they begin a sentence: "my wife and I. The room", but "George W. Bush".
+SENTENCE_STARTERS = """
+a about according additionally after an as at but earlier he her here however if in it last many more now once one
+other our she since so some such that the their then there these they this we what when while yet you
+""".split()
+# Written as one word, split as two.
+MERGED_WORDS = (("can", "not"), ("gon", "na"), ("got", "ta"), ("wan", "na"), ("gim", "me"), ("lem", "me"))
 
 
-def any_of(words: Iterable[str], first_lower: bool = True) -> str:
-    """Exactly these words in any case, as a tree of letters, which fails sooner than a list of words.
+def any_of(words: Collection[str], capitalised: bool = False) -> str:
+    """These words in any case, as a tree of letters: it fails sooner than a list of words would.
 
     >>> any_of(["st", "ste", "no"])
     '(?:[nN][oO]|[sS][tT](?:[eE])?)'
     """
     tails: dict[str, list[str]] = {}
-    for word in sorted(words):
-        if word:
-            tails.setdefault(word[0], []).append(word[1:])
+    for word in sorted(set(words) - {""}):
+        tails.setdefault(word[0], []).append(word[1:])
     branches = []
-    for letter, rest in tails.items():
-        cases = (letter.lower() if first_lower else "") + letter.upper()
-        head = f"[{cases}]" if letter.isalpha() else f"[{letter}]"
-        branches.append(head + ("" if rest == [""] else any_of(rest)))
-    return f"(?:{'|'.join(branches)})" + ("?" if "" in words else "")
+    for first, rest in tails.items():
+        cases = first.upper() if capitalised else first + first.upper() * first.isalpha()
+        branches.append(f"[{cases}]" + (any_of(rest) if any(rest) else ""))
+    return "|".join(branches) if len(branches) == 1 and "" not in words else _group(*branches) + "?" * ("" in words)
 
 
-LETTER = r"\p{L}\p{M}\u00ad\u200c\u200d"
+def _group(*alternatives: str) -> str:
+    return f"(?:{'|'.join(alternatives)})"
+
+
+def _starting(first: str, *alternatives: str) -> str:
+    """Alternatives that are tried only where a character of the class `first` stands."""
+    return f"(?=[{first}]){_group(*alternatives)}"
+
+
+LETTER = r"\p{L}\p{M}\u00ad\u200c\u200d"  # with the invisible soft hyphen and joiners
 CHARACTER = rf"{LETTER}\p{{Nd}}"
-END = rf"(?![{CHARACTER}])"
-APOSTROPHE = "['’]"
-CLITIC = rf"['’](?:[sSmMdD]|[lL][lL]|[rR][eE]|[vV][eE]){END}"
+WORD_END = rf"(?![{CHARACTER}])"
+BLANK = r"(?=\s|\z)"
+
+CLITIC = rf"['’](?:[sSmMdD]|[lL][lL]|[rR][eE]|[vV][eE]){WORD_END}"
 NOT = "[nN]['’`][tT]"
 
-PLAIN_WORD = r"[A-Za-z]++(?=[\s,;)\"]|\z)"
-MERGED = "|".join(
-    rf"{any_of([first])}(?={any_of([second])}(?![{CHARACTER}'’-]))"
-    for first, second in (
-        ("can", "not"),
-        ("gon", "na"),
-        ("got", "ta"),
-        ("wan", "na"),
-        ("gim", "me"),
-        ("lem", "me"),
-    )
-)
-URL = r"[hH][tT][tT][pP][sS]?://[^\s\"<>|(){}]*[^\s\"<>|(){}.!?,;:'’”…]"
-HOST = r"(?>[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,63}){0,5})"
-EMAIL = rf"<?(?:mailto:)?(?>[A-Za-z0-9][A-Za-z0-9._%+-]{{0,63}})@{HOST}>?"
-SITE = (
-    r"(?>[A-Za-z0-9][A-Za-z0-9-]{1,62})(?:\.[A-Za-z0-9-]{2,63}){0,3}\.(?:com|net|org|edu)"
-    r"/[^\s\"<>|(){}]*[^\s\"<>|(){}.!?,;:'’”…]"
-)
-ACRONYM = rf"[{LETTER}](?:\.[{LETTER}])+{END}\.?+"
-ABBREVIATION = (
-    rf"(?:{any_of(ABBREVIATIONS)}|{any_of(CAPITALISED_ABBREVIATIONS, first_lower=False)})\.(?![{LETTER}])"
-    rf"|{any_of(ABBREVIATIONS_BEFORE_NUMBERS)}\.(?=\s?\p{{Nd}})"
-)
-INITIAL = (
-    rf"[{LETTER}](?=\.\s+{any_of(SENTENCE_STARTERS)}(?:\s|\z))"
-    rf"|[{LETTER}]\.(?![{LETTER}])"
+PLAIN = (  # nine words in ten
+    *(rf"{any_of([a])}(?={any_of([b])}(?![{CHARACTER}'’-]))" for a, b in MERGED_WORDS),
+    r"[A-Za-z]++(?=[\s,;)\"]|\z)",
+    rf"[.,]{BLANK}",
 )
 
-VOWEL = "[aeiouyAEIOUY]"
-ELISION = (  # words with an apostrophe inside
-    rf"(?:[yY](?!{CLITIC})['’](?=[{LETTER}])|(?:[A-Zdlno]|[qQ]u)(?!{CLITIC})['’][{LETTER}]{{2,}}+|[dDjJlL](?!{CLITIC})['’])"
-    rf"|{any_of(['c'])}['’](?:{any_of(['mon', 'est'])}){END}|{any_of(['ol', 'somethin', 'dunkin'])}['’]{END}"
-    rf"|(?>[A-Za-z]{{1,30}}(?<={VOWEL}))(?!{CLITIC})['’][aeiouA-Z][A-Za-z]*+"
+_URL_STOP = r"\s\"<>|(){}"
+_URL_MARK = ".!?,;:'’”…"
+URL_REST = rf"(?:[{_URL_MARK}]*+[^{_URL_STOP}{_URL_MARK}]++)++"  # does not end in a mark
+URL = rf"[hH][tT][tT][pP][sS]?://{URL_REST}"
+SITE = rf"(?>[A-Za-z0-9-]{{2,63}})(?:\.[A-Za-z0-9-]{{2,63}}){{0,3}}\.(?:com|net|org|edu)/{URL_REST}"
+EMAIL = r"<?(?:mailto:)?(?>[A-Za-z0-9][A-Za-z0-9._%+-]{0,63})@(?>[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,5})>?"
+
+FULL_STOPS = (
+    rf"(?>{any_of(ABBREVIATIONS)}|{any_of(CAPITALISED_ABBREVIATIONS, capitalised=True)})\.(?![{LETTER}])",
+    rf"{any_of(NUMBER_ABBREVIATIONS)}\.(?=\s?\p{{Nd}})",
+    rf"[A-Za-z]{{2}}[A-Za-z]*+(?=[.!?]{BLANK})",
+    rf"[{LETTER}](?:\.[{LETTER}])++{WORD_END}(?!\.[{LETTER}])\.?+",
+    rf"[{LETTER}](?=\.\s+{any_of(SENTENCE_STARTERS)}{BLANK})",
+    rf"[{LETTER}]\.(?![{LETTER}])",
 )
-PIECE = rf"(?:[A-Zdlo](?!{CLITIC})['’][{LETTER}]{{2,}}+|[{CHARACTER}]++)"
-COMPOUND = rf"{PIECE}(?:[-_](?!['’]){PIECE})*+(?:/[A-Za-z0-9](?:[-_]?[A-Za-z0-9])*+){{0,2}}+"
+APOSTROPHES = (
+    rf"[A-Za-z]++(?={CLITIC})",
+    rf"(?=[{LETTER}]++['’`])[{LETTER}]+?(?={NOT})",
+    rf"{NOT}[{LETTER}]*+",
+    rf"[yY]['’](?=[{LETTER}])",
+    rf"(?:[A-Zdlno]|[qQ]u)['’][{LETTER}](?:[{LETTER}])++",
+    "[dDjJlL]['’]",
+    rf"[cC]['’]{any_of(['mon', 'est'])}|[sS]['’]{any_of(['more', 'mores'])}{WORD_END}",
+    rf"{any_of(['ol', 'somethin', 'dunkin'])}['’]{WORD_END}",
+    r"(?>[A-Za-z]{1,30})(?<=[aeiouyAEIOUY])['’][aeiouA-Z][A-Za-z]*+",
+)
+PIECE = rf"(?:[A-Zdlo]['’](?=[{LETTER}]{{2}})[{LETTER}]++|[{CHARACTER}]++)"
+SLASHED = r"/[A-Za-z0-9]++(?:[-_][A-Za-z0-9]++)*+"
+COMPOUND = rf"{PIECE}(?:[-_]{PIECE})*+(?>(?:{SLASHED}){{0,2}})(?:\.(?=[,;:]))?+"
 DOTTED = rf"[{LETTER}][{CHARACTER}]*+(?:[.!?][{LETTER}][{CHARACTER}]*+)++(?:-[{CHARACTER}]++)*+"
-NUMBER = r"[+-]?[.,:]\p{Nd}++(?:[.,:]\p{Nd}++)*+|[+-]\p{Nd}++(?:[.,:]\p{Nd}++)*+|\p{Nd}++(?:[.,:]\p{Nd}++)++"
-PHONE = r"(?:\(\d{2,3}\) ?|\d{2,4}[ -])\d{3,4}[ -]?\d{3,4}" + END
-FRACTION = r"\p{Nd}{1,4}[ \u00a0]\p{Nd}{1,4}/\p{Nd}{1,4}"
-EMOTICON = rf"(?:>?[:;=]-?[()\[\]DdPp|\\O3@{{]|:['’][()]){END}|-_-|\^_\^|>_<|<_<"
-TAG = r"<(?!(?:pad|unk)>)[/!?]?[A-Za-z][^<>\n]{0,500}>"
-EMOJI = (
-    r"\p{Regional_Indicator}{2}"
-    r"|[0-9#*]\ufe0f?\u20e3"
-    r"|\p{Extended_Pictographic}[\ufe0f\x{1f3fb}-\x{1f3ff}]?+(?:\u200d\p{Extended_Pictographic}[\ufe0f\x{1f3fb}-\x{1f3ff}]?+)*+"
-)
-MARKS = r"\.{3,5}|[!?]++|-{2,}+|\*{2,}+|_++|@{2,}+|#{2,}+|''|``|<<|>>"
+SYMBOLS_IN_WORDS = r"[A-Z]++(?:&(?:amp;)?[A-Z]++|\$)|[cC]\+\+|[cCfF]\#"
 
-WORD = "|".join(
-    [
-        MERGED,
-        PLAIN_WORD,
-        URL,
-        EMAIL,
-        SITE,
-        ACRONYM,
-        ABBREVIATION,
-        INITIAL,
-        rf"[{LETTER}]+?(?={NOT})|{NOT}[{LETTER}]*+",
-        ELISION,
-        r"[A-Z]++(?:&(?:amp;)?[A-Z]++|\$)|[cC]\+\+|[cCfF]\#",
-        DOTTED,
-        FRACTION,
-        PHONE,
-        NUMBER,
-        COMPOUND,
+DIGITS = r"\p{Nd}++(?:[.,:]\p{Nd}++)*+"
+NUMBERS = (
+    r"\p{Nd}{1,4}[ \u00a0]\p{Nd}{1,4}/\p{Nd}{1,4}",
+    rf"\p{{Nd}}{{2,4}}[ -]\p{{Nd}}{{3,4}}[ -]?\p{{Nd}}{{3,4}}{WORD_END}",
+    rf"\p{{Nd}}++(?:[.,]\p{{Nd}}++)++[{LETTER}]*+(?:-[{CHARACTER}]++)++",
+    r"\p{Nd}++(?:[.,:]\p{Nd}++)++",
+)
+
+TAG = r"<(?!(?:pad|unk)>)[/!?]?[A-Za-z][^<>\n]{0,500}>"
+EMOTICON = rf"(?:>?[:;=][-o]?[()\[\]DdPp|\\O3@{{]|:['’][()]){WORD_END}|-_-|\^_\^|>_<|<_<"
+_PICTURE = r"\p{Extended_Pictographic}[\ufe0f\x{1f3fb}-\x{1f3ff}]?+"
+EMOJI = rf"\p{{Regional_Indicator}}{{2}}|{_PICTURE}(?:\u200d{_PICTURE})*+|[0-9\#*]\ufe0f?\u20e3"
+
+WORD = r"(?!\s)" + _group(
+    *PLAIN,
+    _starting(LETTER, *FULL_STOPS, *APOSTROPHES, URL, EMAIL, SITE, DOTTED, SYMBOLS_IN_WORDS, COMPOUND),
+    r"[!?]++",
+    _starting(
+        "'’",
         CLITIC,
-        rf"{APOSTROPHE}(?:[nN]{APOSTROPHE}|[nN]{END}|\d\ds?{END}|{any_of(['em', 'cause', 'till', 'til'])})",
-        rf"{APOSTROPHE}[tT](?={any_of(['is', 'was'])})",
-        TAG,
-        EMOTICON,
-        r"@[A-Za-z_][A-Za-z_0-9]*+",
-        rf"\#[{LETTER}]++",
-        "&(?:amp|lt|gt|quot|nbsp|apos|#39);",
-        EMOJI,
-        MARKS,
-        r"[^\s\p{Cf}\p{Cc}]\p{M}*+",
-    ]
+        rf"['’](?:[nN](?:['’]|{WORD_END})|\p{{Nd}}\p{{Nd}}{BLANK}|\p{{Nd}}0s{WORD_END})",
+        rf"['’](?:{any_of(['em', 'cause', 'till', 'til'])}|[tT](?={any_of(['is', 'was'])}))",
+    ),
+    _starting(r"\p{Nd}", *NUMBERS, EMAIL, SITE, EMOJI, COMPOUND),
+    _starting(r"<>:;=^-", TAG, EMAIL, EMOTICON),
+    rf"[+-]?[.,:]{DIGITS}|[+-]{DIGITS}",
+    r"\(\p{Nd}{2,3}\) ?\p{Nd}{3,4}[ -]?\p{Nd}{3,4}" + WORD_END,
+    rf"@[A-Za-z_][A-Za-z_0-9]*+|\#[{LETTER}]++|&(?:amp|lt|gt|quot|nbsp|apos|\#\p{{Nd}}{{1,6}});",
+    r"\.(?>\.{2,4})|--++|\*\*++|_++|@@++|\#\#++|''|``|<<|>>",
+    EMOJI,
+    r"[^\s\p{Cf}\p{Cc}]\p{M}*+",
 )
