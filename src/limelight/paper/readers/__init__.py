@@ -1,0 +1,56 @@
+"""Readers for the official distributions: what a user has on disk becomes train, dev and test tables.
+
+Every reader writes the same folder: train.jsonl, dev.jsonl and test.jsonl with the columns text and label
+(or premise, hypothesis and label; author too for PAN), and about.json with the source, seed and counts.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ...errors import LimelightError
+from .hub import prepare_snli_hub, prepare_yelp_hub
+from .pan import prepare_pan
+from .prepared import About
+from .snli import prepare_snli
+from .yelp import prepare_yelp, prepare_yelp_full
+
+__all__ = [
+    "SOURCES",
+    "prepare",
+    "prepare_pan",
+    "prepare_snli",
+    "prepare_snli_hub",
+    "prepare_yelp",
+    "prepare_yelp_full",
+    "prepare_yelp_hub",
+]
+
+SOURCES: dict[str, Callable[..., About]] = {
+    "snli": prepare_snli,
+    "yelp": prepare_yelp,
+    "yelp-full": prepare_yelp_full,
+    "pan": prepare_pan,
+    "snli-hub": prepare_snli_hub,
+    "yelp-hub": prepare_yelp_hub,
+}
+
+
+def prepare(name: str, source: str | Path, out: str | Path, **options: Any) -> About:
+    """Run the reader `name` of `SOURCES` with those of its options that are given; what about.json says.
+
+    >>> prepare("pan", "pan16-english", "data/age", by="author", seed=3)  # doctest: +SKIP
+    >>> prepare("snli", "snli_1.0.zip", "data/snli", seed=3)
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: snli has no option seed; it has: overwrite
+    """
+    if name not in SOURCES:
+        raise LimelightError(f"there is no reader {name!r}; there are: {', '.join(SOURCES)}")
+    known = list(inspect.signature(SOURCES[name]).parameters)[2:]
+    for option in options:
+        if option not in known:
+            raise LimelightError(f"{name} has no option {option}; it has: {', '.join(known)}")
+    return SOURCES[name](source, out, **options)

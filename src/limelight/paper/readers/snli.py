@@ -1,0 +1,80 @@
+"""SNLI 1.0 as it is distributed: its own three splits, as JSON lines or as tab-separated text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ...errors import LimelightError
+from ...text.formats import listed
+from .prepared import About, Parsed, prepared, text_problem
+from .sources import open_source
+from .splits import SPLITS
+
+LABELS = ("entailment", "neutral", "contradiction")
+COLUMNS = ("gold_label", "sentence1", "sentence2")
+NO_GOLD = "no gold label"  # '-': the annotators did not agree; the paper, like all others, drops these
+STRANGE_LABEL = "label not entailment, neutral or contradiction"
+
+
+def prepare_snli(source: str | Path, out: str | Path, *, overwrite: bool = False) -> About:
+    """Turn the folder or the zip of SNLI into tables with the columns premise, hypothesis and label.
+
+    Of the `.jsonl` and `.txt` files, which say the same, the first are read if both are there.
+
+    >>> prepare_snli("snli_1.0.zip", "data/snli")["rows"]  # doctest: +SKIP
+    {'train': 549367, 'dev': 9842, 'test': 9824}
+    """
+    with open_source(source) as files:
+        names = {s: files.find(f"snli_1.0_{s}.jsonl", f"snli_1.0_{s}.txt") for s in SPLITS}
+        with prepared(out, "snli", overwrite, usual=[NO_GOLD]) as tables:
+            for split, name in names.items():
+                lines = files.lines(name)
+                parse = _from_txt(next(lines, b""), name) if ".txt" in Path(name).name else _from_json
+                tables.copy(split, lines, parse)
+            tables.about["files"] = [files.fingerprint(name) for name in names.values()]
+    return tables.about
+
+
+def pair(label: object, premise: object, hypothesis: object) -> Parsed:
+    """A row of three checked columns, or the reason why it is none.
+
+    >>> pair("neutral", "A dog runs.", "It rains.")
+    {'premise': 'A dog runs.', 'hypothesis': 'It rains.', 'label': 'neutral'}
+    >>> pair("-", "A dog runs.", "It rains.")
+    'no gold label'
+    """
+    if label == "-":
+        return NO_GOLD
+    if label not in LABELS:
+        return STRANGE_LABEL
+    problem = text_problem(premise) or text_problem(hypothesis)
+    return problem or {"premise": str(premise), "hypothesis": str(hypothesis), "label": str(label)}
+
+
+def _from_json(line: bytes) -> Parsed:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return "broken JSON"
+    return pair(*(row.get(name) for name in COLUMNS)) if isinstance(row, dict) else "broken JSON"
+
+
+def _from_txt(header: bytes, name: str) -> Callable[[bytes], Parsed]:
+    """Columns are found by name, and a quotation mark is a character like any other."""
+    names = _fields(header)
+    if not set(COLUMNS) <= set(names):
+        raise LimelightError(f"{name} has the columns {listed(names)}; it must have {listed(COLUMNS)}")
+    positions = [names.index(column) for column in COLUMNS]
+
+    def parse(line: bytes) -> Parsed:
+        fields = _fields(line)
+        # A row may end early: the last columns, single annotators' labels, are often empty.
+        return pair(*(fields[i] for i in positions)) if len(fields) > max(positions) else "too few columns"
+
+    return parse
+
+
+def _fields(line: bytes) -> Sequence[str]:
+    return line.decode("utf-8", "surrogateescape").rstrip("\r\n").split("\t")
