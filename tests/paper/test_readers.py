@@ -133,6 +133,10 @@ def test_an_existing_folder_is_kept_unless_asked(tmp_path: Path) -> None:
     with pytest.raises(LimelightError, match="already exists"):
         readers.prepare_snli(source, tmp_path / "out")
     readers.prepare_snli(source, tmp_path / "out", overwrite=True)
+    for out in (source, tmp_path):
+        with pytest.raises(LimelightError, match=r"snli would be overwritten by .*; write to another folder"):
+            readers.prepare_snli(source, out, overwrite=True)
+    assert len(list(source.iterdir())) == 3
 
 
 # --- Yelp, the academic data set

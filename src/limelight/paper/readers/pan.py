@@ -39,7 +39,7 @@ def prepare_pan(
     """
     if by not in ("tweet", "author"):
         raise LimelightError(f"the split is by {by!r}; it must be by 'tweet' or by 'author'")
-    with open_source(source) as files:
+    with open_source(source, out) as files:
         truth = files.find("truth.txt")
         ages = _ages(files, truth)
         usual = [NO_AGE, NOT_ENGLISH, NO_TRUTH, NO_FILE]

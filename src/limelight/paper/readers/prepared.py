@@ -23,8 +23,24 @@ Parsed = Row | str  # a row, or the reason why it is none
 About = dict[str, Any]
 MOST_ODD = 0.05  # a distribution with more odd rows than this is another file, or damaged
 
+BROKEN_JSON = "broken JSON"
 NO_TEXT = "no text"
 NOT_UNICODE = "not Unicode"
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: `dumps` makes one for every row
+
+
+def json_object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object on a line, or None if there is none. Bytes that are not UTF-8 are found in its texts.
+
+    >>> json_object(b'{"stars": 4}'), json_object(b'{"stars": 4'), json_object(b"[4]")
+    ({'stars': 4}, None, None)
+    """
+    try:
+        found = json.loads(line.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def text_problem(text: object) -> str | None:
@@ -137,7 +153,7 @@ class Tables:
     def _write(self, split: str, row: Parsed) -> None:
         if isinstance(row, str):
             raise LimelightError(f"{self._source}: the files changed while they were read; start again")
-        self._files[split].write(json.dumps(row, ensure_ascii=False) + "\n")
+        self._files[split].write(_encode(row) + "\n")
         self._rows[split] += 1
 
     def _check(self) -> None:

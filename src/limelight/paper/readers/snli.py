@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...errors import LimelightError
 from ...text.formats import listed
-from .prepared import About, Parsed, prepared, text_problem
+from .prepared import BROKEN_JSON, About, Parsed, json_object, prepared, text_problem
 from .sources import open_source
 from .splits import SPLITS
 
@@ -26,7 +25,7 @@ def prepare_snli(source: str | Path, out: str | Path, *, overwrite: bool = False
     >>> prepare_snli("snli_1.0.zip", "data/snli")["rows"]  # doctest: +SKIP
     {'train': 549367, 'dev': 9842, 'test': 9824}
     """
-    with open_source(source) as files:
+    with open_source(source, out) as files:
         names = {s: files.find(f"snli_1.0_{s}.jsonl", f"snli_1.0_{s}.txt") for s in SPLITS}
         with prepared(out, "snli", overwrite, usual=[NO_GOLD]) as tables:
             for split, name in names.items():
@@ -54,11 +53,8 @@ def pair(label: object, premise: object, hypothesis: object) -> Parsed:
 
 
 def _from_json(line: bytes) -> Parsed:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return "broken JSON"
-    return pair(*(row.get(name) for name in COLUMNS)) if isinstance(row, dict) else "broken JSON"
+    row = json_object(line)
+    return BROKEN_JSON if row is None else pair(*(row.get(name) for name in COLUMNS))
 
 
 def _from_txt(header: bytes, name: str) -> Callable[[bytes], Parsed]:

@@ -68,14 +68,18 @@ class Source:
 
 
 @contextlib.contextmanager
-def open_source(path: str | Path) -> Iterator[Source]:
+def open_source(path: str | Path, out: str | Path | None = None) -> Iterator[Source]:
     """A file, a folder (and the folders in it), a zip or a tar as a `Source`.
+
+    `out` is the folder that will be written from it: overwriting that must not take the source with it.
 
     >>> with open_source("snli_1.0.zip") as source:  # doctest: +SKIP
     ...     source.find("snli_1.0_dev.jsonl")
     'snli_1.0/snli_1.0_dev.jsonl'
     """
     path = Path(path)
+    if out is not None and path.resolve().is_relative_to(Path(out).resolve()):
+        raise LimelightError(f"{path} would be overwritten by {out}; write to another folder")
     if path.is_dir():
         with tidy_reading(path):
             names = [file.relative_to(path).as_posix() for file in _files(path)]

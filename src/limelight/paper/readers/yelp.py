@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ...errors import LimelightError
-from .prepared import About, Item, Parsed, Tables, prepared, text_problem
+from .prepared import BROKEN_JSON, About, Item, Parsed, Tables, json_object, prepared, text_problem
 from .sources import Source, open_source
 from .splits import Sizes
 
@@ -34,7 +33,7 @@ def prepare_yelp(
     >>> prepare_yelp("yelp_dataset.tar", "data/yelp")["rows"]  # doctest: +SKIP
     {'train': 500000, 'dev': 2000, 'test': 2000}
     """
-    with open_source(source) as files:
+    with open_source(source, out) as files:
         alone = files.names == [files.path.name]  # then it may have any name
         name = files.names[0] if alone else files.find(*REVIEWS)
         with prepared(out, "yelp", overwrite, seed=seed) as tables:
@@ -56,7 +55,7 @@ def prepare_yelp_full(
     >>> prepare_yelp_full("yelp_review_full_csv.tgz", "data/yelp-full")["rows"]  # doctest: +SKIP
     {'train': 648000, 'dev': 2000, 'test': 50000}
     """
-    with open_source(source) as files:
+    with open_source(source, out) as files:
         train, test = files.find("train.csv"), files.find("test.csv")
         with prepared(out, "yelp-full", overwrite, seed=seed) as tables:
             deal_full(tables, lambda: _csv(files, train), lambda: _csv(files, test), _from_csv, sizes, seed)
@@ -106,11 +105,8 @@ def unescaped(text: str) -> str:
 
 
 def _from_json(line: bytes) -> Parsed:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return "broken JSON"
-    return review(row.get("stars"), row.get("text")) if isinstance(row, dict) else "broken JSON"
+    row = json_object(line)
+    return BROKEN_JSON if row is None else review(row.get("stars"), row.get("text"))
 
 
 def _csv(files: Source, name: str) -> Iterator[list[str]]:
