@@ -1,0 +1,138 @@
+"""The network's four products with weights, as ONNX operators: in float32 and in int8.
+
+A network is built from one of the two; everything between the products is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .onnx_file import Graph
+
+
+class Float32:
+    """Products in float32. Every weight enters the graph exactly as it was trained and saved.
+
+    Where ONNX wants another layout, the graph rearranges the weight, once, when it is loaded; so a file can
+    hold the graph alone and point to the bytes of model.safetensors.
+    """
+
+    def __init__(self, graph: Graph, weights: Mapping[str, np.ndarray]) -> None:
+        self.graph, self.weights = graph, weights
+
+    def weight(self, name: str) -> str:
+        """The tensor of this name."""
+        return self.graph.weight(name, self.weights[name])
+
+    def words(self, ids: str) -> str:
+        """Equation 1: the rows of the word table; ids of any shape -> S (..., d)."""
+        return self.graph.op("Gather", self.weight("words.weight"), ids)
+
+    def lstm(self, X: str, lengths: str, layer: int) -> tuple[str, str]:
+        """X (n, batch, d) -> all states (n, 2, batch, u) and the last ones (2, batch, u)."""
+        g, u = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape[2]
+        W, R, b = (self._gates_in_onnx_order(f"encoder.{name}_{layer}", u) for name in ("W_ih", "W_hh", "b"))
+        B = g.op("Concat", b, g.constant(np.zeros((2, 4 * u)), "float32"), axis=1)
+        Y, Y_h = g.ops("LSTM", X, W, R, B, lengths, outputs=2, hidden_size=u, direction="bidirectional")
+        return Y, Y_h
+
+    def linear(self, X: str, W: str, bias: str = "") -> str:
+        """X (batch, n, in) times the transposed W (out, in), and a bias."""
+        product = self.graph.op("MatMul", X, self.graph.op("Transpose", self.weight(W), perm=[1, 0]))
+        return self.graph.op("Add", product, self.weight(bias)) if bias else product
+
+    def dense(self, X: str, W: str, bias: str) -> str:
+        """The same for X (batch, in): an operator that needs no transposed copy of a W that may be large."""
+        return self.graph.op("Gemm", X, self.weight(W), self.weight(bias), transB=1)
+
+    def grouped(self, X: str, W: str, bias: str = "") -> str:
+        """X (groups, batch, in) times W (groups, in, out): weights of its own for each group."""
+        product = self.graph.op("MatMul", X, self.weight(W))
+        if not bias:
+            return product
+        b = self.graph.op("Unsqueeze", self.weight(bias), self.graph.constant([1], "int64"))
+        return self.graph.op("Add", product, b)
+
+    def _gates_in_onnx_order(self, name: str, u: int) -> str:
+        """Input, forget, cell, output -> input, output, forget, cell."""
+        g = self.graph
+
+        def gates(start: int, end: int) -> str:
+            bounds = (g.constant([x], "int64") for x in (start * u, end * u, 1))
+            return g.op("Slice", self.weight(name), *bounds)
+
+        return g.op("Concat", gates(0, 1), gates(3, 4), gates(1, 3), axis=1)
+
+
+class Int8(Float32):
+    """Products of int8 weights and inputs that are quantised on the fly; sums in int32.
+
+    Each output of a product has a scale of its own, each word too. Rounding is symmetric around zero.
+    """
+
+    def words(self, ids: str) -> str:
+        """A word's int8 vector times its scale."""
+        g = self.graph
+        table, scale = quantise(self.weights["words.weight"], axis=1)
+        rows = g.op("Cast", g.op("Gather", g.weight("words.int8", table), ids), to=1)
+        return g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids))
+
+    def lstm(self, X: str, lengths: str, layer: int) -> tuple[str, str]:
+        """ONNX Runtime's int8 LSTM; the gates themselves stay float32."""
+        g, u = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape[2]
+        order = np.r_[0:u, 3 * u : 4 * u, u : 3 * u]
+        W, W_scale = self._lstm_weight(f"encoder.W_ih_{layer}", order)
+        R, R_scale = self._lstm_weight(f"encoder.W_hh_{layer}", order)
+        b = self.weights[f"encoder.b_{layer}"][:, order]
+        B = g.weight(f"encoder.B_{layer}", np.concatenate([b, np.zeros_like(b)], axis=1))
+        zero = g.constant(np.zeros((2, 4 * u)), "int8")
+        Y, Y_h = g.ops(
+            "DynamicQuantizeLSTM", X, W, R, B, lengths, "", "", "", W_scale, zero, R_scale, zero,
+            outputs=2, domain="com.microsoft", hidden_size=u, direction="bidirectional",
+        )  # fmt: skip
+        return Y, Y_h
+
+    def linear(self, X: str, W: str, bias: str = "") -> str:
+        """X (..., in) times the transposed W (out, in), one scale for all of X, and a bias."""
+        integers, scale = quantise(self.weights[W], axis=1)
+        product = self._product(X, W, integers.T, scale[:, 0])
+        return self.graph.op("Add", product, self.weight(bias)) if bias else product
+
+    def dense(self, X: str, W: str, bias: str) -> str:
+        """As `linear`."""
+        return self.linear(X, W, bias)
+
+    def grouped(self, X: str, W: str, bias: str = "") -> str:
+        """As in float32, one scale for all of X."""
+        product = self._product(X, W, *quantise(self.weights[W], axis=1))
+        if not bias:
+            return product
+        return self.graph.op("Add", product, self.graph.weight(bias, self.weights[bias][:, None]))
+
+    def _product(self, X: str, name: str, integers: np.ndarray, scale: np.ndarray) -> str:
+        g = self.graph
+        X_int, X_scale, X_zero = g.ops("DynamicQuantizeLinear", X, outputs=3)
+        total = g.op("MatMulInteger", X_int, g.weight(f"{name}.int8", integers), X_zero)
+        both = g.op("Mul", X_scale, g.weight(f"{name}.scale", scale))
+        return g.op("Mul", g.op("Cast", total, to=1), both)
+
+    def _lstm_weight(self, name: str, order: np.ndarray) -> tuple[str, str]:
+        """Rearranged to (2, in, 4u)."""
+        integers, scale = quantise(self.weights[name][:, order], axis=2)
+        g = self.graph
+        return g.weight(f"{name}.int8", integers.transpose(0, 2, 1)), g.weight(f"{name}.scale", scale[..., 0])
+
+
+def quantise(W: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Integers from -127 to 127 and the scales that undo them, one for each line along `axis`.
+
+    >>> integers, scale = quantise(np.array([[0.5, -1.0], [0.0, 0.0]], np.float32), axis=1)
+    >>> integers.tolist(), (integers * scale).round(2).tolist()
+    ([[64, -127], [0, 0]], [[0.5, -1.0], [0.0, 0.0]])
+    """
+    largest = np.maximum(W.max(axis=axis, keepdims=True), -W.min(axis=axis, keepdims=True))
+    scale = (np.where(largest > 0, largest, 1) / np.float32(127)).astype(np.float32)
+    integers = W / scale
+    return np.rint(integers, out=integers).astype(np.int8), scale

@@ -1,0 +1,97 @@
+"""A trained model as ONNX graphs: whole, for whoever runs model.onnx, and in two parts, for our own runtime.
+
+The whole graph of a text model:    ids, lengths        -> probabilities, M, A
+The whole graph of a pair model:    ids, lengths, pairs -> probabilities, M, A
+where `pairs` (p, 2) says by number which sentences meet. Every sentence is encoded once, however many
+others it meets. All inputs are int32; padding at the end of a row of ids is 0 and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..recipe import ModelRecipe
+from .arithmetic import Float32, Int8
+from .layers import classify, encode, meet
+from .onnx_file import Graph, Place
+
+Weights = Mapping[str, np.ndarray]
+
+
+def export_onnx(
+    weights: Weights,
+    recipe: ModelRecipe,
+    classes: int,
+    pair: bool,
+    *,
+    int8: bool = False,
+    places: Mapping[str, Place] | None = None,
+) -> bytes:
+    """The whole model as the bytes of an ONNX file; weights named in `places` stay outside it.
+
+    >>> from limelight.runtime.shapes import shapes
+    >>> recipe = ModelRecipe(word_size=4, hidden=3, attention_hidden=5, rows=2, head_hidden=6)
+    >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe, 10, 2, pair=False).items()}
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(export_onnx(weights, recipe, classes=2, pair=False))
+    >>> given = {"ids": np.array([[2, 7, 1]], np.int32), "lengths": np.array([3], np.int32)}
+    >>> session.run(["probabilities"], given)[0].tolist()
+    [[0.5, 0.5]]
+    """
+    g = Graph("limelight")
+    net = Int8(g, weights) if int8 else Float32(g, weights)
+    M, A = encode(net, recipe, *_sentences(g))
+    if pair:
+        pairs = g.input("pairs", "int32", "pairs", 2)
+        first, second = (
+            g.op("Gather", M, g.op("Gather", pairs, g.constant(k, "int64"), axis=1)) for k in (0, 1)
+        )
+        features = meet(net, recipe, first, second)
+    else:
+        features = M
+    g.output(
+        "probabilities", classify(net, recipe, features), "float32", "pairs" if pair else "batch", classes
+    )
+    _embedding(g, recipe, M, A)
+    return g.to_bytes(places)
+
+
+def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
+    """ids, lengths -> M, A."""
+    g = Graph("encoder")
+    net = Int8(g, weights) if int8 else Float32(g, weights)
+    _embedding(g, recipe, *encode(net, recipe, *_sentences(g)))
+    return g
+
+
+def head_graph(weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, int8: bool) -> Graph:
+    """M (and for pairs M2) -> probabilities."""
+    g = Graph("head")
+    net = Int8(g, weights) if int8 else Float32(g, weights)
+    rows, size = rows_and_size(recipe)
+    features = g.input("M", "float32", "batch", rows, size)
+    if pair:
+        features = meet(net, recipe, features, g.input("M2", "float32", "batch", rows, size))
+    g.output("probabilities", classify(net, recipe, features), "float32", "batch", classes)
+    return g
+
+
+def rows_and_size(recipe: ModelRecipe) -> tuple[int, int]:
+    """The shape of M: only self-attention has several rows.
+
+    >>> rows_and_size(ModelRecipe(rows=30, hidden=300)), rows_and_size(ModelRecipe(embedding="max", hidden=7))
+    ((30, 600), (1, 14))
+    """
+    return (recipe.rows if recipe.embedding == "self-attention" else 1), 2 * recipe.hidden
+
+
+def _sentences(g: Graph) -> tuple[str, str]:
+    return g.input("ids", "int32", "batch", "n"), g.input("lengths", "int32", "batch")
+
+
+def _embedding(g: Graph, recipe: ModelRecipe, M: str, A: str) -> None:
+    rows, size = rows_and_size(recipe)
+    g.output("M", M, "float32", "batch", rows, size)
+    g.output("A", A, "float32", "batch", rows, "n")

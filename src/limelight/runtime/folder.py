@@ -1,0 +1,247 @@
+"""The saved folder: everything a trained model is, complete by itself, checked before use.
+
+    config.json         kind, labels, recipe, facts; sizes and checksums of the files, and its own
+    tokenizer.json      the words
+    model.safetensors   the weights
+    model.onnx          the whole model for other programs; its weights are the bytes of model.safetensors
+    model.int8.onnx     the same in int8, complete in one small file
+    README.md           the model card, yours to edit
+
+Whom to trust: a folder may come from anyone. Python reads only the first three files. They are data, checked
+for names, sizes, types and checksums, and the graphs that run are built from the recipe by this program; the
+two ONNX files are never run here, so a crafted one can do nothing. Checksums find damage, not malice: who can
+change a file can change its checksum too, and get a model that answers differently, but no code to run. The
+splitting rules in a foreign tokenizer.json are a regular expression that may be made slow on purpose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..errors import LimelightError
+from ..files import atomic_folder, tidy_os_errors
+from ..reading import Label
+from ..recipe import Recipe
+from ..text.tokenizer import Tokenizer
+from .card import model_card
+from .export import export_onnx
+from .jsons import parse_object
+from .shapes import check_weights, shapes
+from .weights import MAX_HEADER, read_weights, tensor_places, write_weights
+
+FORMAT = 1
+FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")
+KINDS = ("text", "pair")
+MAX_CONFIG = 2**26
+MAX_TOKENIZER = 2**28
+
+
+@dataclass(frozen=True, eq=False)
+class Folder:
+    """What an opened folder holds, checked."""
+
+    recipe: Recipe
+    tokenizer: Tokenizer
+    labels: tuple[Label, ...]
+    pair: bool
+    facts: dict[str, Any]
+    weights: dict[str, np.ndarray]
+
+
+# ---------------------------------------------------------------- writing
+
+
+def save_folder(
+    path: str | Path,
+    *,
+    weights: Mapping[str, np.ndarray],
+    recipe: Recipe,
+    tokenizer: Tokenizer,
+    labels: Sequence[Label],
+    pair: bool,
+    facts: Mapping[str, Any] | None = None,
+    card: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a folder, all of it or nothing; `facts` is anything JSON can say about data and results.
+
+    >>> import tempfile
+    >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
+    >>> words = Tokenizer.from_words(["good", "bad"])
+    >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     save_folder(place, weights=weights, recipe=recipe, tokenizer=words, labels=[1, 5], pair=False)
+    ...     open_folder(place).labels
+    (1, 5)
+    """
+    labels, facts = plain_labels(labels), dict(facts or {})
+    expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
+    weights = {name: np.asarray(array) for name, array in weights.items()}
+    check_weights(weights, expected)
+    tensors = write_weights(weights)
+    options: dict[str, Any] = {"recipe": recipe.model, "classes": len(labels), "pair": pair}
+    contents = {
+        "tokenizer.json": tokenizer.to_json().encode(),
+        "model.safetensors": tensors,
+        "model.onnx": export_onnx(weights, **options, places=tensor_places(tensors, expected)),
+        "model.int8.onnx": export_onnx(weights, **options, int8=True),
+    }
+    if card is None:
+        card = model_card(recipe=recipe, labels=labels, pair=pair, vocabulary=len(tokenizer), facts=facts)
+    contents["config.json"] = _config(recipe, labels, pair, facts, contents)
+    contents["README.md"] = card.encode()
+    with atomic_folder(path, overwrite) as folder:
+        for name, content in contents.items():
+            (folder / name).write_bytes(content)
+
+
+def _config(
+    recipe: Recipe,
+    labels: Sequence[Label],
+    pair: bool,
+    facts: Mapping[str, Any],
+    contents: Mapping[str, bytes],
+) -> bytes:
+    config = {
+        "format": FORMAT,
+        "limelight": __version__,
+        "kind": KINDS[pair],
+        "labels": list(labels),
+        "recipe": recipe.to_dict(),
+        "facts": facts,
+        "files": {
+            name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            for name, content in contents.items()
+        },
+    }
+    try:
+        config["sha256"] = _own_checksum(config)
+        return json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise LimelightError(f"the facts about a model must be plain JSON: {error}") from error
+
+
+def _own_checksum(config: Mapping[str, Any]) -> str:
+    """Of all of config.json but the checksum itself, however it is laid out."""
+    rest = {name: value for name, value in config.items() if name != "sha256"}
+    content = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def plain_labels(labels: Sequence[Any]) -> tuple[Label, ...]:
+    """Labels as Python's own strings, numbers and booleans: distinct, at least two.
+
+    >>> plain_labels(np.array([1, 5]))
+    (1, 5)
+    >>> plain_labels(["bad"])
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: a classifier needs at least two labels; got ['bad']
+    """
+    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    for label in plain:
+        if not isinstance(label, str | int | float) or (isinstance(label, float) and not isfinite(label)):
+            raise LimelightError(f"a label must be text, a number or a boolean; got {str(label)[:60]!r}")
+    if len(plain) < 2:
+        raise LimelightError(f"a classifier needs at least two labels; got {plain}")
+    if len(set(plain)) != len(plain):
+        raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}")
+    return tuple(plain)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def open_folder(path: str | Path) -> Folder:
+    """Read a folder and check all of it; whatever is wrong with it is one line."""
+    path = Path(path)
+    with tidy_os_errors(f"cannot read {path}"):
+        if not path.is_dir():
+            raise LimelightError(f"{path} is not a folder; give one that Limelight saved")
+        try:
+            return _open(path)
+        except LimelightError as error:
+            raise LimelightError(f"{path}: {error}") from error
+
+
+def _open(path: Path) -> Folder:
+    config = _read_config(path)
+    recipe, labels = Recipe.from_dict(config["recipe"]), plain_labels(config["labels"])
+    pair = config["kind"] == "pair"
+    files = config["files"]
+    for name in ("model.onnx", "model.int8.onnx"):
+        _read_file(path, name, files[name], keep=False)
+    words = _read_file(path, "tokenizer.json", files["tokenizer.json"], MAX_TOKENIZER)
+    tokenizer = Tokenizer.from_json(words.decode())
+    expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
+    most = 8 + MAX_HEADER + 4 * sum(map(prod, expected.values()))
+    tensors = _read_file(path, "model.safetensors", files["model.safetensors"], most)
+    return Folder(recipe, tokenizer, labels, pair, config["facts"], read_weights(tensors, expected))
+
+
+_CONFIG = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": dict, "sha256": str}
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    if not (path / "config.json").exists():
+        raise LimelightError("there is no config.json in it, so it is not a model that Limelight saved")
+    config = parse_object(_bytes(path / "config.json", MAX_CONFIG), "config.json")
+    version = config.get("format")
+    if type(version) is not int or version < 1 or "limelight" not in config:
+        raise LimelightError("config.json is not Limelight's; give a folder that Limelight saved")
+    if version > FORMAT:
+        raise LimelightError(
+            f"this is format {version}, this Limelight reads up to {FORMAT}: upgrade limelight"
+        )
+    for name, kind in _CONFIG.items():
+        if not isinstance(config.get(name), kind):
+            raise LimelightError(f"{name!r} in config.json is missing or not of type {kind.__name__}")
+    if _own_checksum(config) != config["sha256"]:
+        raise LimelightError("config.json was altered: its checksum does not match; fetch the folder again")
+    if config["kind"] not in KINDS:
+        raise LimelightError(
+            f"the kind of model is {config['kind'][:60]!r}; it must be one of {', '.join(KINDS)}"
+        )
+    if set(config["files"]) != set(FILES):
+        raise LimelightError(f"config.json must list exactly the files {', '.join(FILES)}")
+    return config
+
+
+def _read_file(path: Path, name: str, entry: Any, most: int = 0, keep: bool = True) -> bytes:
+    """The content of a file (empty if it is not kept), if size and checksum are as config.json says."""
+    if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
+        raise LimelightError(f"config.json must give bytes and sha256 of {name}")
+    file = path / name
+    if not file.is_file():
+        raise LimelightError(f"{name} is missing; fetch the folder again")
+    size = file.stat().st_size
+    if size != entry["bytes"]:
+        raise LimelightError(
+            f"{name} has {size:,} bytes, not the {str(entry['bytes'])[:20]} it was saved with"
+        )
+    content = _bytes(file, most) if keep else b""
+    digest = hashlib.sha256(content) if keep else _digest(file)
+    if digest.hexdigest() != entry["sha256"]:
+        raise LimelightError(f"{name} was altered: its checksum does not match; fetch the folder again")
+    return content
+
+
+def _bytes(file: Path, most: int) -> bytes:
+    """At most `most` bytes of a regular file: a pipe or a device would never end."""
+    if not file.is_file() or file.stat().st_size > most:
+        raise LimelightError(f"{file.name} is not a file of at most {most:,} bytes")
+    with file.open("rb") as stream:
+        return stream.read(most)
+
+
+def _digest(file: Path) -> Any:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256")

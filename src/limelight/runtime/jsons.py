@@ -1,0 +1,37 @@
+"""JSON from outside: any bytes give an object or one clear line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..errors import LimelightError
+
+
+def parse_object(content: bytes, what: str) -> dict[str, Any]:
+    """A JSON object, with distinct names and finite numbers.
+
+    >>> parse_object(b'{"rows": 8}', "config.json")
+    {'rows': 8}
+    >>> parse_object(b"[8]", "config.json")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: config.json is not a JSON object
+    """
+    try:
+        data = json.loads(content, object_pairs_hook=_distinct, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise LimelightError(f"{what} is not valid JSON: {' '.join(str(error).split())[:100]}") from error
+    if not isinstance(data, dict):
+        raise LimelightError(f"{what} is not a JSON object")
+    return data
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return data
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number")

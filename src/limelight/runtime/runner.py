@@ -1,0 +1,161 @@
+"""Runs a trained network over texts: batched by length, on several cores, a bounded number at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..recipe import Recipe
+from ..text.tokenizer import Tokenizer
+from .batches import Sentences, chunks
+from .export import encoder_graph, head_graph, rows_and_size
+from .session import Session
+
+BATCH_WORDS = 4096  # beyond this a batch is no faster, and falls out of the processor's cache
+CHUNK_BYTES = 2**26  # embeddings held at once while streaming
+CHUNK_TEXTS = 64, 4096  # at least, at most
+PRECISIONS = ("float32", "int8")
+
+Pool = ThreadPoolExecutor | None
+Job = Callable[[list[Any], int, Pool], np.ndarray]
+
+
+class Look(NamedTuple):
+    """One text as the encoder saw it."""
+
+    text: str
+    ids: np.ndarray  # (n,)
+    offsets: np.ndarray  # (n, 2)
+    M: np.ndarray  # (r, 2u)
+    A: np.ndarray  # (r, n)
+
+
+class Runner:
+    """Two running graphs, the encoder and on top of it the classifier; each starts when first needed."""
+
+    def __init__(
+        self,
+        weights: Mapping[str, np.ndarray],
+        recipe: Recipe,
+        tokenizer: Tokenizer,
+        classes: int,
+        pair: bool,
+        precision: str,
+        threads: int | None,
+    ) -> None:
+        if precision not in PRECISIONS:
+            raise LimelightError(f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}")
+        if threads is not None and threads < 1:
+            raise LimelightError(f"threads is {threads}; it must be at least 1, or None for all cores")
+        self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
+        self.classes, self.pair = classes, pair
+        self.int8, self.threads = precision == "int8", threads or _cores()
+
+    @cached_property
+    def encoder(self) -> Session:
+        """ids, lengths -> M, A."""
+        return Session(encoder_graph(self.weights, self.recipe.model, self.int8))
+
+    @cached_property
+    def classifier(self) -> Session:
+        """M (and M2) -> probabilities."""
+        return Session(head_graph(self.weights, self.recipe.model, self.classes, self.pair, self.int8))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy in another process starts its own sessions."""
+        return {name: value for name, value in vars(self).items() if not isinstance(value, Session)}
+
+    def classify(self, *M: np.ndarray) -> np.ndarray:
+        """Probabilities (batch, classes) from M, or from two M of pairs."""
+        return self.classifier.run(dict(zip(("M", "M2"), M, strict=False)), "probabilities")[0]
+
+    # ------------------------------------------------------------ some texts at a time
+
+    def stream(
+        self, texts: Iterable[Any], job: Job, budget: int, progress: bool, total: int | None
+    ) -> Iterator[np.ndarray]:
+        """What `job` makes of the texts, for as many of them at a time as memory should hold."""
+        if budget < 1:
+            raise LimelightError(f"batch_words is {budget}; it must be at least 1")
+        rows, size = rows_and_size(self.recipe.model)
+        least, most = CHUNK_TEXTS
+        with ExitStack() as stack:
+            pool = stack.enter_context(ThreadPoolExecutor(self.threads)) if self.threads > 1 else None
+            bar = stack.enter_context(_bar(total)) if progress else None
+            for chunk in chunks(texts, max(least, min(most, CHUNK_BYTES // (4 * rows * size)))):
+                yield job(chunk, budget, pool)
+                if bar is not None:
+                    bar.update(len(chunk))
+
+    def probabilities(self, texts: list[str], budget: int, pool: Pool) -> np.ndarray:
+        """(texts, classes)."""
+        return self._by_batch(texts, budget, pool, self.classify)
+
+    def embeddings(self, texts: list[str], budget: int, pool: Pool) -> np.ndarray:
+        """(texts, r, 2u)."""
+        return self._by_batch(texts, budget, pool, lambda M: M)
+
+    def pair_probabilities(self, pairs: list[tuple[str, str]], budget: int, pool: Pool) -> np.ndarray:
+        """(pairs, classes); a sentence is encoded once, in however many pairs it stands."""
+        numbers: dict[str, int] = {}
+        places = np.array([[numbers.setdefault(text, len(numbers)) for text in pair] for pair in pairs])
+        M = self.embeddings(list(numbers), budget, pool)
+        parts = np.array_split(places, -(-len(places) // 64))  # few at a time: both sides are gathered
+        return np.concatenate(_map(pool, lambda part: self.classify(M[part[:, 0]], M[part[:, 1]]), parts))
+
+    def look(self, texts: Sequence[str]) -> list[Look]:
+        """Everything the encoder saw in each text."""
+        most = self.recipe.text.max_length or None
+        located = [self.tokenizer.locate(text) for text in texts]
+        ids, offsets = ([pair[side][:most] for pair in located] for side in (0, 1))
+        lengths = np.array([len(x) for x in ids], np.int32)
+        sentences = Sentences(np.concatenate([np.empty(0, np.int32), *ids]), lengths)
+        looks = {}
+        for batch in sentences.batches(BATCH_WORDS):
+            M, A = self.encoder.run(sentences.feed(batch), "M", "A")
+            for k, m, a in zip(batch.tolist(), M, A, strict=True):
+                looks[k] = Look(texts[k], ids[k], offsets[k], m, a[:, : lengths[k]])
+        return [looks[k] for k in range(len(texts))]
+
+    def _by_batch(
+        self, texts: list[str], budget: int, pool: Pool, finish: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """Encode texts of like length together, finish each batch, and put the results in the given order."""
+        sentences = Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
+        batches = sentences.batches(budget)
+        encoder = self.encoder
+
+        def run(batch: np.ndarray) -> np.ndarray:
+            return finish(encoder.run(sentences.feed(batch), "M")[0])
+
+        results = _map(pool, run, batches)
+        ordered = np.empty((len(texts), *results[0].shape[1:]), np.float32)
+        for batch, result in zip(batches, results, strict=True):
+            ordered[batch] = result
+        return ordered
+
+
+def _map(
+    pool: Pool, run: Callable[[np.ndarray], np.ndarray], batches: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    if pool is None or len(batches) == 1:
+        return [run(batch) for batch in batches]
+    return list(pool.map(run, batches))
+
+
+def _bar(total: int | None) -> Any:
+    from tqdm.auto import tqdm
+
+    return tqdm(total=total, unit=" texts")
+
+
+def _cores() -> int:
+    """The cores this process may use; a container often gives fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

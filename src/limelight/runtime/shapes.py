@@ -1,0 +1,91 @@
+"""Which tensors a network has, from its recipe alone: what a file of weights is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..recipe import ModelRecipe
+from .export import rows_and_size
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Shapes:
+    """Name and shape of every tensor, as in `network.state_dict()`.
+
+    >>> recipe = ModelRecipe(embedding="max", word_size=4, hidden=3, head_hidden=6)
+    >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
+    (2, 12, 4)
+    """
+    rows, size = rows_and_size(recipe)
+    gated = {"gate.W_fp": (rows, size, size), "gate.W_fh": (rows, size, size)}
+    return {
+        "words.weight": (vocabulary, recipe.word_size),
+        **_encoder(recipe),
+        **_pooling(recipe, size),
+        **(gated if pair and recipe.pair == "gated" else {}),
+        **_head(recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes),
+    }
+
+
+def check_weights(weights: Mapping[str, np.ndarray], expected: Shapes) -> None:
+    """Raise one clear line unless `weights` are exactly the expected tensors, float32 and finite."""
+    names_differ(set(weights), set(expected))
+    for name, shape in expected.items():
+        array = weights[name]
+        if array.shape != shape or array.dtype != np.float32:
+            raise LimelightError(
+                f"the weight {name} is {array.dtype} {array.shape}; the recipe asks for float32 {shape}"
+            )
+        if not np.isfinite(array).all():
+            raise LimelightError(f"the weight {name} holds numbers that are not finite; train again")
+
+
+def names_differ(found: set[str], expected: set[str]) -> None:
+    """Raise one clear line unless both are the same names."""
+    if missing := sorted(expected - found):
+        raise LimelightError(f"the weights lack {', '.join(missing[:3])}, which the recipe asks for")
+    if foreign := sorted(found - expected):
+        raise LimelightError(f"the weights hold {str(foreign[0])[:60]!r}, which the recipe does not know")
+
+
+def _encoder(recipe: ModelRecipe) -> Shapes:
+    d, u = recipe.word_size, recipe.hidden
+    if recipe.embedding == "cnn":
+        return {"encoder.W": (2 * u, d, recipe.filter_width), "encoder.b": (2 * u,)}
+    layers: Shapes = {}
+    for k in range(recipe.layers):
+        layers[f"encoder.W_ih_{k}"] = (2, 4 * u, d + 2 * u * k)
+        layers[f"encoder.W_hh_{k}"] = (2, 4 * u, u)
+        layers[f"encoder.b_{k}"] = (2, 4 * u)
+    return layers
+
+
+def _pooling(recipe: ModelRecipe, size: int) -> Shapes:
+    if recipe.embedding == "inner":
+        return {"pooling.W_y": (size, size), "pooling.W_h": (size, size), "pooling.w": (size,)}
+    if recipe.embedding != "self-attention":
+        return {}
+    d_a, r = recipe.attention_hidden, recipe.rows
+    biases: Shapes = {"pooling.b_s1": (d_a,), "pooling.b_s2": (r,)} if recipe.attention_bias else {}
+    return {"pooling.W_s1": (d_a, size), "pooling.W_s2": (r, d_a), **biases}
+
+
+def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Shapes:
+    b, p, q = recipe.head_hidden, recipe.row_units, recipe.column_units
+    if recipe.head == "full":
+        return {
+            "head.W_1": (b, rows * size), "head.b_1": (b,),
+            "head.W_2": (classes, b), "head.b_2": (classes,),
+        }  # fmt: skip
+    groups: Shapes = {}
+    for k in range(recipe.head_layers):
+        if p:
+            groups[f"head.W_v_{k}"], groups[f"head.b_v_{k}"] = (rows, size if k == 0 else p, p), (rows, p)
+        if q:
+            groups[f"head.W_h_{k}"], groups[f"head.b_h_{k}"] = (size, rows if k == 0 else q, q), (size, q)
+    units = rows * p + size * q
+    return {**groups, "head.W_o": (classes, units), "head.b_o": (classes,)}

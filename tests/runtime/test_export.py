@@ -1,0 +1,124 @@
+"""The exported graphs against PyTorch, for every architecture."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+import trained
+from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, weights_of
+
+from limelight.runtime.export import export_onnx
+from limelight.runtime.shapes import shapes
+
+BOTH = pytest.mark.parametrize("pair", PAIRS)
+EVERY = pytest.mark.parametrize("name", ARCHITECTURES)
+TOLERANCE = {"rtol": 0, "atol": 1e-5}
+
+
+def batch(lengths: list[int], seed: int = 0, extra: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(1, len(trained.WORDS) + 2, (len(lengths), max(lengths) + extra)).astype(np.int32)
+    ids[np.arange(ids.shape[1]) >= np.array(lengths)[:, None]] = 0
+    return ids, np.array(lengths, np.int32)
+
+
+def run(content: bytes, **feed: np.ndarray) -> list[np.ndarray]:
+    return onnxruntime.InferenceSession(content).run(["probabilities", "M", "A"], feed)
+
+
+def tensors(*arrays: np.ndarray) -> list[torch.Tensor]:
+    return [torch.from_numpy(array).long() for array in arrays]
+
+
+@EVERY
+@BOTH
+def test_shapes_are_those_of_the_network(name: str, pair: str | None) -> None:
+    recipe = recipe_of(ARCHITECTURES[name], pair)
+    found = {k: v.shape for k, v in weights_of(network_of(recipe, pair is not None)).items()}
+    assert found == shapes(recipe.model, len(trained.WORDS) + 2, 3, pair is not None)
+
+
+@EVERY
+def test_text_model_equals_pytorch(name: str) -> None:
+    recipe = recipe_of(ARCHITECTURES[name])
+    network = network_of(recipe)
+    content = export_onnx(weights_of(network), recipe.model, 3, pair=False)
+    for lengths, extra in (([9, 4, 1, 6], 3), ([1], 0), ([1, 1], 5), ([40, 2], 0)):
+        ids, n = batch(lengths, extra=extra)
+        with torch.no_grad():
+            expected = network(*tensors(ids, n))
+        P, M, A = run(content, ids=ids, lengths=n)
+        np.testing.assert_allclose(P, expected.logits.softmax(1), **TOLERANCE)
+        np.testing.assert_allclose(M, expected.M, **TOLERANCE)
+        np.testing.assert_allclose(A, expected.A, **TOLERANCE)
+
+
+@EVERY
+@pytest.mark.parametrize("pair", ["gated", "concat"])
+def test_pair_model_equals_pytorch(name: str, pair: str) -> None:
+    recipe = recipe_of(ARCHITECTURES[name], pair)
+    network = network_of(recipe, pair=True)
+    content = export_onnx(weights_of(network), recipe.model, 3, pair=True)
+    ids, n = batch([9, 4, 1, 6])
+    pairs = np.array([[0, 1], [2, 3], [0, 2], [1, 1], [3, 0]], np.int32)
+    (i, n_i), (j, n_j) = (tensors(ids[pairs[:, k]], n[pairs[:, k]]) for k in (0, 1))
+    with torch.no_grad():
+        expected = network(i, n_i, j, n_j)
+    P, M, A = run(content, ids=ids, lengths=n, pairs=pairs)
+    np.testing.assert_allclose(P, expected.logits.softmax(1), **TOLERANCE)
+    np.testing.assert_allclose(M[pairs[:, 1]], expected.M2, **TOLERANCE)
+    np.testing.assert_allclose(A[pairs[:, 0]], expected.A, **TOLERANCE)
+
+
+def test_an_empty_sentence_is_finite_as_in_pytorch() -> None:
+    recipe = recipe_of({})
+    network = network_of(recipe)
+    ids, n = np.zeros((1, 3), np.int32), np.array([0], np.int32)
+    with torch.no_grad():
+        expected = network(*tensors(ids, n))
+    _, M, A = run(export_onnx(weights_of(network), recipe.model, 3, pair=False), ids=ids, lengths=n)
+    np.testing.assert_allclose(M, expected.M, **TOLERANCE)
+    assert A[0].tolist() == [[1, 0, 0]] * 3
+
+
+@EVERY
+@BOTH
+@pytest.mark.parametrize("int8", [False, True])
+def test_the_file_is_valid_onnx(name: str, pair: str | None, int8: bool) -> None:
+    recipe = recipe_of(ARCHITECTURES[name], pair)
+    weights = weights_of(network_of(recipe, pair is not None))
+    content = export_onnx(weights, recipe.model, 3, pair is not None, int8=int8)
+    model = onnx.load_from_string(content)
+    onnx.checker.check_model(model, full_check=not int8)  # the checker knows no operators but ONNX's own
+    assert [o.name for o in model.graph.output] == ["probabilities", "M", "A"]
+    assert [i.name for i in model.graph.input] == ["ids", "lengths", "pairs"][: 2 + (pair is not None)]
+    assert all(i.type.tensor_type.elem_type == onnx.TensorProto.INT32 for i in model.graph.input)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@EVERY
+def test_int8_is_near(name: str, pair: str | None) -> None:
+    recipe = recipe_of(ARCHITECTURES[name], pair)
+    weights = weights_of(network_of(recipe, pair is not None))
+    ids, n = batch([9, 4, 1, 6])
+    feed = {"ids": ids, "lengths": n}
+    if pair:
+        feed["pairs"] = np.array([[0, 1], [2, 3]], np.int32)
+    exact, near = (
+        run(export_onnx(weights, recipe.model, 3, bool(pair), int8=q), **feed) for q in (False, True)
+    )
+    np.testing.assert_allclose(near[0], exact[0], atol=0.05)
+    np.testing.assert_allclose(near[1], exact[1], atol=0.05)
+    if recipe.model.embedding != "cnn":  # a CNN's maxima often tie, and then any of the words may hold them
+        assert np.abs(near[2] - exact[2]).mean() < 0.01
+    np.testing.assert_allclose(near[2].sum(axis=2), 1, atol=1e-5)
+
+
+def test_int8_is_about_a_quarter_of_the_size() -> None:
+    recipe = recipe_of({"word_size": 64, "hidden": 32, "head_hidden": 200})
+    weights = weights_of(network_of(recipe))
+    whole, small = (len(export_onnx(weights, recipe.model, 3, False, int8=q)) for q in (False, True))
+    assert small < 0.35 * whole

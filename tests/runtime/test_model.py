@@ -1,0 +1,257 @@
+"""The model as people call it: order, batches, threads, readings, labels, bad input."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import trained
+from limelight.errors import LimelightError
+from limelight.reading import PairReading, Reading
+from limelight.runtime import runner
+from limelight.runtime.model import Model
+from limelight.runtime.session import Session
+from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, texts_of, weights_of
+
+LABELS = ("bad", "fair", "good")
+
+
+def model_of(options: dict[str, Any] | None = None, pair: str | None = None, **how: Any) -> Model:
+    recipe = recipe_of(options or {}, pair)
+    weights = weights_of(network_of(recipe, pair is not None))
+    parts = {"recipe": recipe, "tokenizer": trained.tokenizer(), "labels": LABELS, "pair": pair is not None}
+    return Model.from_parts(weights=weights, **{**parts, **how})
+
+
+@cache
+def with_threads(threads: int) -> Model:
+    return model_of(threads=threads)
+
+
+def torch_outputs(options: dict[str, Any], pair: str | None, *columns: list[str]) -> list[tuple[Any, ...]]:
+    """One text or pair at a time through PyTorch: probabilities, M, A, ..."""
+    network, words = network_of(recipe_of(options, pair), pair is not None), trained.tokenizer()
+    results = []
+    for row in zip(*columns, strict=True):
+        ids = [torch.from_numpy(words.locate(text)[0]).long()[None] for text in row]
+        with torch.no_grad():
+            out = network(*(x for i in ids for x in (i, torch.tensor([i.shape[1]]))))
+        results.append((out.logits.softmax(1)[0].numpy(), *(x[0].numpy() for x in out[1:] if x is not None)))
+    return results
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_texts_as_pytorch_reads_them_one_by_one(name: str) -> None:
+    texts = texts_of(25)
+    model, expected = model_of(ARCHITECTURES[name]), torch_outputs(ARCHITECTURES[name], None, texts)
+    P, M = model.predict_proba(texts, batch_words=50), model.embed(texts, batch_words=50)
+    for k, (reading, (p, m, a)) in enumerate(zip(model.read_many(texts), expected, strict=True)):
+        np.testing.assert_allclose(P[k], p, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(M[k], m, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(reading.attention, a, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(reading.embedding, m, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(reading.probabilities, p, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("pair", ["gated", "concat"])
+def test_pairs_as_pytorch_reads_them_one_by_one(pair: str) -> None:
+    texts, texts2 = texts_of(20), texts_of(20, seed=1)
+    model, expected = model_of(pair=pair), torch_outputs({}, pair, texts, texts2)
+    P = model.predict_proba(texts, texts2, batch_words=50)
+    for k, (reading, (p, m, a, m2, a2)) in enumerate(
+        zip(model.read_many(texts, texts2), expected, strict=True)
+    ):
+        assert isinstance(reading, PairReading)
+        np.testing.assert_allclose(P[k], p, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(reading.probabilities, p, rtol=0, atol=1e-5)
+        for side, m_k, a_k in ((reading.first, m, a), (reading.second, m2, a2)):
+            np.testing.assert_allclose(side.embedding, m_k, rtol=0, atol=1e-5)
+            np.testing.assert_allclose(side.attention, a_k, rtol=0, atol=1e-5)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    lengths=st.lists(st.integers(0, 40), min_size=1, max_size=40),
+    budget=st.integers(1, 500),
+    threads=st.integers(1, 4),
+)
+def test_same_text_same_embedding_in_any_batch(lengths: list[int], budget: int, threads: int) -> None:
+    texts = [" ".join(trained.WORDS[(k + t) % 40] for t in range(n)) for k, n in enumerate(lengths)]
+    together = with_threads(threads).embed(texts, batch_words=budget)
+    alone = np.concatenate([with_threads(1).embed([text]) for text in texts[:5]])
+    np.testing.assert_allclose(together[:5], alone, rtol=0, atol=1e-6)
+
+
+def test_embedding_keeps_the_order_over_many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = texts_of(200)
+    whole = model_of().embed(texts)
+    monkeypatch.setattr(runner, "CHUNK_TEXTS", (7, 7))
+    np.testing.assert_allclose(model_of().embed(texts), whole, rtol=0, atol=1e-6)
+    streamed = list(model_of().embed_stream(iter(texts)))
+    assert [len(part) for part in streamed] == [7] * 28 + [4]
+    assert model_of().embed(texts, flat=True).shape == (200, 3 * 12)
+
+
+def test_streams_read_no_further_than_they_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "CHUNK_TEXTS", (5, 5))
+    taken = []
+
+    def endless() -> Any:
+        while True:
+            taken.append(1)
+            yield "w1 w2"
+
+    for stream in (model_of().embed_stream(endless()), model_of().predict_proba_stream(endless())):
+        taken.clear()
+        assert len(next(stream)) == 5
+        assert len(taken) == 5
+        stream.close()
+
+
+def test_each_sentence_of_a_pair_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, encoded = model_of(pair="gated"), []
+    run = Session.run
+
+    def counting(self: Session, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
+        encoded.append(len(feed.get("lengths", ())))
+        return run(self, feed, *outputs)
+
+    monkeypatch.setattr(Session, "run", counting)
+    hypotheses = texts_of(50, seed=3)
+    premise = "w1 w2 w3 w4"
+    P = model.predict_proba([premise] * 50, hypotheses)
+    assert sum(encoded) == len({premise, *hypotheses})
+    np.testing.assert_allclose(P[7], model.predict_proba([premise], [hypotheses[7]])[0], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("labels", [("a", "b", "c"), (1, 2, 5), (0.5, 1.5, 2.5), np.array([3, 1, 2])])
+def test_labels_come_back_as_they_went_in(labels: Any) -> None:
+    texts = texts_of(30)
+    found = model_of(labels=labels).predict(texts)
+    best = model_of().predict_proba(texts).argmax(axis=1)
+    assert found == [list(labels)[k] for k in best]
+    assert {type(x) for x in found} == {type(np.asarray(labels)[0].item())}
+
+
+def test_reading_knows_words_offsets_and_the_unknown() -> None:
+    reading = model_of().read("W1, unheard w2!")
+    assert isinstance(reading, Reading)
+    assert reading.words == ("W1", ",", "unheard", "w2", "!")
+    assert reading.known.tolist() == [True, False, False, True, False]
+    assert reading.attention.shape == (3, 5)
+    np.testing.assert_allclose(reading.attention.sum(axis=1), 1, atol=1e-6)
+    assert reading.label in LABELS
+
+
+def test_texts_are_cut_where_the_recipe_says() -> None:
+    model, whole = model_of({"max_length": 4}), model_of()
+    long = "w1 w2 w3 w4 w5 w6"
+    np.testing.assert_allclose(model.embed([long, "w9"]), whole.embed(["w1 w2 w3 w4", "w9"]), atol=1e-6)
+    assert model.read(long).words == ("w1", "w2", "w3", "w4")
+
+
+def test_nothing_gives_nothing() -> None:
+    assert model_of().predict_proba([]).shape == (0, 3)
+    assert model_of().embed([]).shape == (0, 3, 12)
+    assert model_of().embed([], flat=True).shape == (0, 36)
+    assert model_of().predict([]) == []
+    assert model_of().read_many([]) == []
+    assert model_of(pair="gated").predict_proba([], []).shape == (0, 3)
+    assert model_of(pair="gated").read_many([], []) == []
+
+
+def test_a_text_without_words_is_one_unknown() -> None:
+    P = model_of().predict_proba(["", "   ", "unheard"])
+    np.testing.assert_allclose(P[0], P[2], atol=1e-6)
+    np.testing.assert_allclose(P[1], P[2], atol=1e-6)
+
+
+def test_a_document_of_100_000_words() -> None:
+    words = [trained.WORDS[k % 40] for k in range(100_000)]
+    model = model_of({"hidden": 2, "word_size": 2})
+    M = model.embed([" ".join(words), "w1 w2"])
+    assert np.isfinite(M).all()
+    np.testing.assert_allclose(M[1], model.embed(["w1 w2"])[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.predict("one text"), "expected a list of texts; got one text"),
+        (lambda m: m.predict(["good", None]), "text 1 is None, of type NoneType"),
+        (lambda m: m.embed([b"bytes"]), "of type bytes; every text must be a string"),
+        (lambda m: m.predict(["a"], ["b"]), "reads single texts, not pairs"),
+        (lambda m: m.read("a", "b"), "reads single texts, not pairs"),
+        (lambda m: m.embed(["a"], batch_words=0), "batch_words is 0; it must be at least 1"),
+    ],
+)
+def test_bad_input_is_one_line(call: Any, message: str) -> None:
+    with pytest.raises(LimelightError, match=message) as error:
+        call(model_of())
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.predict(["a"]), "reads pairs of texts"),
+        (lambda m: m.read("a"), "reads pairs of texts"),
+        (lambda m: m.predict(["a", "b"], ["c"]), "more first texts than second"),
+        (lambda m: m.predict(["a"], ["b", "c"]), "more second texts than first"),
+    ],
+)
+def test_bad_pairs_are_one_line(call: Any, message: str) -> None:
+    with pytest.raises(LimelightError, match=message):
+        call(model_of(pair="concat"))
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"precision": "int4"}, "precision is 'int4'; it must be one of: float32, int8"),
+        ({"threads": 0}, "threads is 0"),
+        ({"labels": ["a"]}, "at least two labels"),
+        (
+            {"labels": ["a", "b"]},
+            "head.b_2 is float32 \\(3,\\); the recipe asks for float32 \\(2,\\)|head.W_2 is",
+        ),
+        ({"labels": ["a", "a", "b"]}, "not distinct"),
+        ({"labels": [None, "a", "b"]}, "a label must be text"),
+    ],
+)
+def test_parts_that_do_not_fit(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(LimelightError, match=message):
+        model_of(**how)
+
+
+def test_a_model_travels_to_other_processes() -> None:
+    model = model_of()
+    expected = model.predict_proba(["w1 w2"])
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict_proba(["w1 w2"]), expected)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_no_torch_is_imported(tmp_path: Path, pair: str | None) -> None:
+    model_of(pair=pair).save(tmp_path / "model")
+    second = "" if pair is None else ", 'w2 w3'"
+    second_list = "" if pair is None else ", ['w2 w3']"
+    program = f"""
+import sys
+from limelight.runtime.model import Model
+model = Model.load({str(tmp_path / "model")!r})
+model.predict(["w1 w2"]{second_list}); model.embed(["w1"]); model.read("w1 w2"{second})
+heavy = {{"torch", "onnx", "jinja2", "tqdm", "sklearn", "pyarrow", "pandas"}} & set(sys.modules)
+assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

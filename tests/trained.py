@@ -1,0 +1,71 @@
+"""Tiny networks with random weights of every architecture, and texts for them to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from limelight.model.network import Network
+from limelight.recipe import Recipe
+from limelight.text.tokenizer import Tokenizer
+
+WORDS = tuple(f"w{k}" for k in range(40))
+SIZES = {
+    "word_size": 8, "hidden": 6, "attention_hidden": 5, "rows": 3, "head_hidden": 7, "row_units": 4,
+    "column_units": 2,
+}  # fmt: skip
+
+# name -> options of the recipe: every way through the network at least once
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "self-attention": {},
+    "biases": {"attention_bias": True},
+    "two layers": {"layers": 2},
+    "three layers": {"layers": 3, "attention_bias": True},
+    "max": {"embedding": "max"},
+    "mean": {"embedding": "mean"},
+    "last": {"embedding": "last"},
+    "last of two layers": {"embedding": "last", "layers": 2},
+    "inner": {"embedding": "inner"},
+    "cnn": {"embedding": "cnn"},
+    "even cnn": {"embedding": "cnn", "filter_width": 4},
+    "narrow cnn": {"embedding": "cnn", "filter_width": 1},
+    "pruned": {"head": "pruned"},
+    "pruned rows": {"head": "pruned", "column_units": 0},
+    "pruned columns": {"head": "pruned", "row_units": 0},
+    "stacked pruned": {"head": "pruned", "head_layers": 3},
+    "pruned baseline": {"embedding": "max", "head": "pruned"},
+    "one unit": {"rows": 1, "hidden": 1, "attention_hidden": 1, "word_size": 1},
+}
+PAIRS = (None, "gated", "concat")
+
+
+def recipe_of(options: dict[str, Any], pair: str | None = None) -> Recipe:
+    return Recipe().override(**{**SIZES, "pair": pair or "gated", **options})
+
+
+def network_of(recipe: Recipe, pair: bool = False, classes: int = 3, seed: int = 0) -> Network:
+    """A network whose parameters are all away from zero, so that none can be forgotten unnoticed."""
+    network = Network(recipe.model, len(WORDS) + 2, classes, pair).eval()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.4)
+        network.words.weight[0] = 0
+    return network
+
+
+def weights_of(network: Network) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy() for name, tensor in network.state_dict().items()}
+
+
+def tokenizer() -> Tokenizer:
+    return Tokenizer.from_words(WORDS)
+
+
+def texts_of(count: int, longest: int = 30, seed: int = 0) -> list[str]:
+    """Texts of 0 to `longest` words, some of them unknown."""
+    rng = np.random.default_rng(seed)
+    vocabulary = [*WORDS, "unheard"]
+    return [" ".join(rng.choice(vocabulary, size=n)) for n in rng.integers(0, longest + 1, size=count)]
