@@ -112,12 +112,13 @@ class ArraysOnDisk:
         self._folder = folder
         self._writers: dict[tuple[str, str], ArrayWriter] = {}
 
-    def append(self, split: str, array: str, values: np.ndarray, words: int) -> None:
-        """Add values to an array of a split whose ids are below `words`."""
-        if (split, array) not in self._writers:
-            path = array_path(self._folder, split, array)
-            self._writers[split, array] = ArrayWriter(path, array_dtype(array, words))
-        self._writers[split, array].append(values)
+    def append(self, split: str, arrays: Mapping[str, np.ndarray], words: int) -> None:
+        """Add rows to the arrays of a split; `words` is the size of the vocabulary."""
+        for array, values in arrays.items():
+            if (split, array) not in self._writers:
+                path = array_path(self._folder, split, array)
+                self._writers[split, array] = ArrayWriter(path, array_dtype(array, words))
+            self._writers[split, array].append(values)
 
     def finish(self) -> dict[str, dict[str, np.ndarray]]:
         """The arrays by split and name, as memory maps."""
@@ -134,9 +135,10 @@ class ArraysInMemory:
     def __init__(self) -> None:
         self._pieces: dict[tuple[str, str], list[np.ndarray]] = {}
 
-    def append(self, split: str, array: str, values: np.ndarray, words: int) -> None:
-        """Add values to an array of a split."""
-        self._pieces.setdefault((split, array), []).append(values)
+    def append(self, split: str, arrays: Mapping[str, np.ndarray], words: int) -> None:
+        """Add rows to the arrays of a split."""
+        for array, values in arrays.items():
+            self._pieces.setdefault((split, array), []).append(values)
 
     def finish(self) -> dict[str, dict[str, np.ndarray]]:
         """The arrays by split and name."""

@@ -21,7 +21,7 @@ from ..reading import Label
 from ..recipe import TextRecipe
 from .arrays import ArraysInMemory, ArraysOnDisk
 from .encoded import SPLITS, Dataset, Split, check_target, write_description
-from .passes import hold_out, read_labels, read_words, write_arrays
+from .passes import encoded_chunks, hold_out, read_labels, read_words, shared_out
 from .sources import InMemory, Part, Tables, Texts
 from .tables import choose_columns
 from .tokenizer import Tokenizer
@@ -67,6 +67,8 @@ def encode_tables(
     if "train" not in files:
         raise LimelightError("there is no training table; name at least one")
     columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
+    for path in (path for paths in files.values() for path in paths):
+        choose_columns(path, columns.text, columns.label, columns.text2)  # all there, before the long work
     parts = {name: Tables(paths, columns, on_bad) for name, paths in files.items()}
     with atomic_folder(out, overwrite) as folder:
         dataset = _encode(parts, ArraysOnDisk(folder), recipe, holdout, seed, progress)
@@ -96,10 +98,13 @@ def encode_texts(
     `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, a stratified part of the rows
     (`holdout`) is held out; `holdout=0` holds nothing out.
 
-    >>> dataset = encode_texts(["Good soup!", "Bad soup."], [1, 0], recipe=TextRecipe(), holdout=0)
+    >>> texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
+    >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0)
     >>> train = dataset.splits["train"]
-    >>> [dataset.tokenizer.vocabulary[i] for i in train.ids], train.lengths.tolist(), train.labels.tolist()
-    (['good', 'soup', '!', 'bad', 'soup', '.'], [3, 3], [1, 0])
+    >>> [dataset.tokenizer.vocabulary[i] for i in train.ids[:6]], train.lengths.tolist()
+    (['good', 'soup', '!', 'bad', 'soup', '.'], [3, 3, 3, 3])
+    >>> train.labels.tolist(), dataset.labels
+    ([1, 0, 1, 0], (0, 1))
     """
     given = {"train": Texts(texts, labels, texts2, weights), "dev": dev, "test": test}
     parts = {name: InMemory(Texts(*part), name) for name, part in given.items() if part is not None}
@@ -125,10 +130,11 @@ def _encode(
         held = hold_out(labels["train"], holdout, seed)
     tokenizer = read_words(parts["train"], held, recipe, progress)
     for name, part in parts.items():
-        mask = held if name == "train" else np.zeros(len(labels[name]), dtype=bool)
-        write_arrays(part, name, mask, labels[name], tokenizer, recipe.max_length, arrays, progress)
-    found = arrays.finish()
-    splits = {name: Split(**found[name]) for name in SPLITS if name in found}
+        encoded = encoded_chunks(part, labels[name], tokenizer, recipe.max_length, progress)
+        for split, chunk in shared_out(encoded, held) if name == "train" else ((name, c) for c in encoded):
+            arrays.append(split, chunk, len(tokenizer))
+    finished = arrays.finish()
+    splits = {name: Split(**finished[name]) for name in SPLITS if name in finished}
     facts = _facts(parts, splits, classes, recipe, seed)
     facts["held_out"] = _held_out_note(held, holdout, parts["train"].where) if held.any() else None
     vectors = _vectors(tokenizer, splits["train"], recipe, seed, facts, progress) if recipe.vectors else None
@@ -152,10 +158,7 @@ def _facts(
     facts: dict[str, Any] = {
         "sources": {name: part.where for name, part in parts.items()},
         "rows": {name: len(split) for name, split in splits.items()},
-        "words": {
-            name: len(split.ids) + (0 if split.ids2 is None else len(split.ids2))
-            for name, split in splits.items()
-        },
+        "words": {name: split.words for name, split in splits.items()},
         "recipe": asdict(recipe),
         "seed": seed,
     }

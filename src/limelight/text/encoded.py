@@ -7,7 +7,7 @@ that opening a data set of any size takes no memory. `dataset.py` makes one from
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -66,11 +66,9 @@ class Split:
         """(rows,) int64: where each second sentence begins in `ids2`."""
         return None if self.lengths2 is None else _starts(self.lengths2)
 
-    def arrays(self) -> Iterator[tuple[str, np.ndarray]]:
+    def arrays(self) -> dict[str, np.ndarray]:
         """The arrays that are there, by name."""
-        for field in fields(self):
-            if (values := getattr(self, field.name)) is not None:
-                yield field.name, values
+        return {f.name: values for f in fields(self) if (values := getattr(self, f.name)) is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +100,7 @@ class Dataset:
         with atomic_folder(folder, overwrite) as temporary:
             arrays = ArraysOnDisk(temporary)
             for name, split in self.splits.items():
-                for array, values in split.arrays():
-                    arrays.append(name, array, values, len(self.tokenizer))
+                arrays.append(name, split.arrays(), len(self.tokenizer))
             arrays.finish()
             write_description(self, temporary)
 
@@ -131,21 +128,22 @@ def write_description(dataset: Dataset, folder: Path) -> None:
     """Everything but the arrays: tokenizer.json, the vectors, and dataset.json last."""
     dataset.tokenizer.save(folder / "tokenizer.json")
     if dataset.vectors is not None:
-        safetensors.numpy.save_file({"vectors": dataset.vectors}, folder / "vectors.safetensors")
+        path = folder / "vectors.safetensors"
+        safetensors.numpy.save_file({"vectors": dataset.vectors}, path)
+        path.chmod((folder / "tokenizer.json").stat().st_mode)  # safetensors makes it private
     description = {
         "format": FORMAT,
         "version": VERSION,
         "tokenizer": dataset.tokenizer.hash,
         "labels": list(dataset.labels),
         "splits": {
-            name: {array: len(values) for array, values in split.arrays()}
+            name: {array: len(values) for array, values in split.arrays().items()}
             for name, split in dataset.splits.items()
         },
         "vectors": dataset.vectors is not None,
         "facts": dataset.facts,
     }
-    text = json.dumps(description, indent=2, ensure_ascii=False) + "\n"
-    (folder / "dataset.json").write_text(text, encoding="utf-8")
+    (folder / "dataset.json").write_text(json.dumps(description, indent=2) + "\n", encoding="ascii")
 
 
 def check_target(folder: str | Path, overwrite: bool) -> None:

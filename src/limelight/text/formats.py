@@ -178,8 +178,7 @@ def _where_not_utf8(path: Path) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")()
     offset, line = 0, 1  # of the block's beginning
     with open_bytes(path) as file:
-        while True:
-            block = file.read(1 << 16)
+        for block in itertools.chain(iter(lambda: file.read(1 << 16), b""), [b""]):
             held = len(decoder.getstate()[0])
             try:
                 line += decoder.decode(block, final=not block).count("\n")
@@ -190,3 +189,4 @@ def _where_not_utf8(path: Path) -> str:
                     "save the file as UTF-8"
                 )
             offset += len(block)
+    return f"{path} is not UTF-8; save the file as UTF-8"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import lzma
 import zipfile
 import zlib
@@ -67,18 +68,39 @@ def _decompressed(raw: BinaryIO, path: Path) -> Any:
         case ".bz2":
             return bz2.open(raw)
         case ".zst":
-            return _zstandard(path).ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            return io.BufferedReader(_Zstandard(raw, path))
         case ".zip":
             return _only_member(zipfile.ZipFile(raw), path)
     return contextlib.nullcontext(raw)
 
 
-def _zstandard(path: Path) -> Any:
-    try:
-        import zstandard
-    except ImportError:
-        raise LimelightError(f"{path} needs zstandard: pip install 'limelight[tables]'") from None
-    return zstandard
+class _Zstandard(io.RawIOBase):
+    """The library's own reader takes a file that was cut off for a whole one; this one does not."""
+
+    def __init__(self, raw: BinaryIO, path: Path) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise LimelightError(f"{path} needs zstandard: pip install 'limelight[tables]'") from None
+        self._raw, self._new = raw, zstandard.ZstdDecompressor().decompressobj
+        self._frame, self._ready, self._given = self._new(), b"", 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while self._given == len(self._ready):
+            if self._frame.eof and (packed := self._frame.unused_data or self._raw.read(1 << 16)):
+                self._frame = self._new()
+            elif self._frame.eof:
+                return 0
+            elif not (packed := self._raw.read(1 << 16)):
+                raise EOFError("the compressed data ends too early")
+            self._ready, self._given = self._frame.decompress(packed), 0
+        piece = self._ready[self._given : self._given + len(buffer)]
+        buffer[: len(piece)] = piece
+        self._given += len(piece)
+        return len(piece)
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> IO[bytes]:

@@ -11,7 +11,6 @@ from tqdm import tqdm
 from ..errors import LimelightError
 from ..reading import Label
 from ..recipe import TextRecipe
-from .arrays import ArraysInMemory, ArraysOnDisk
 from .formats import listed
 from .labels import LabelColumn
 from .sources import Part
@@ -67,6 +66,7 @@ def hold_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
 
 
 def read_words(part: Part, held: np.ndarray, recipe: TextRecipe, progress: bool) -> Tokenizer:
+    """The tokenizer of the training rows, those held out left aside."""
     rows = tqdm(part.rows(), "counting words", len(held), unit=" rows", disable=quiet(progress))
     texts = (
         text
@@ -80,43 +80,42 @@ def read_words(part: Part, held: np.ndarray, recipe: TextRecipe, progress: bool)
     )
 
 
-def write_arrays(
-    part: Part,
-    name: str,
-    held: np.ndarray,
-    labels: np.ndarray,
-    tokenizer: Tokenizer,
-    max_length: int,
-    arrays: ArraysOnDisk | ArraysInMemory,
-    progress: bool,
-) -> None:
-    """The arrays of one part; the rows held out go to the development split."""
-    done = 0
-    with tqdm(total=len(held), desc=f"encoding {name}", unit=" rows", disable=quiet(progress)) as bar:
-        for chunk in _encoded_chunks(part.rows(), tokenizer, max_length):
-            rows = slice(done, done + len(chunk["lengths"]))
-            if part.labelled:
-                chunk["labels"] = labels[rows]
-            if part.weights is not None:
-                chunk["weights"] = part.weights[rows]
-            for split, keep in ((name, ~held[rows]), ("dev", held[rows])):
-                if keep.any():
-                    for array, values in _select(chunk, keep).items():
-                        arrays.append(split, array, values, len(tokenizer))
-            bar.update(rows.stop - done)
-            done = rows.stop
-
-
-def _encoded_chunks(
-    rows: Iterable[Row], tokenizer: Tokenizer, max_length: int
+def encoded_chunks(
+    part: Part, labels: np.ndarray, tokenizer: Tokenizer, max_length: int, progress: bool
 ) -> Iterator[dict[str, np.ndarray]]:
-    for chunk in chunks(rows):
-        ids, lengths = cut(*tokenizer.encode([row.text for row in chunk]), max_length)
-        encoded = {"ids": ids, "lengths": lengths}
-        if chunk[0].text2 is not None:
-            second = tokenizer.encode([row.text2 or "" for row in chunk])
-            encoded["ids2"], encoded["lengths2"] = cut(*second, max_length)
-        yield encoded
+    """The arrays of a split (ids, lengths, labels, ...), some thousand rows at a time."""
+    done = 0
+    with tqdm(total=len(labels), desc=f"encoding {part.where}", unit=" rows", disable=quiet(progress)) as bar:
+        for rows in chunks(part.rows()):
+            chunk = _encode(rows, tokenizer, max_length)
+            if part.labelled:
+                chunk["labels"] = labels[done : done + len(rows)]
+            if part.weights is not None:
+                chunk["weights"] = part.weights[done : done + len(rows)]
+            yield chunk
+            done += len(rows)
+            bar.update(len(rows))
+
+
+def shared_out(
+    encoded: Iterable[dict[str, np.ndarray]], held: np.ndarray
+) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """The same chunks, each as a training part and a development part: the rows that are held out."""
+    done = 0
+    for chunk in encoded:
+        rows = len(chunk["lengths"])
+        for split, keep in (("train", ~held[done : done + rows]), ("dev", held[done : done + rows])):
+            if keep.any():
+                yield split, _select(chunk, keep)
+        done += rows
+
+
+def _encode(rows: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> dict[str, np.ndarray]:
+    ids, lengths = cut(*tokenizer.encode([row.text for row in rows]), max_length)
+    if rows[0].text2 is None:
+        return {"ids": ids, "lengths": lengths}
+    ids2, lengths2 = cut(*tokenizer.encode([row.text2 or "" for row in rows]), max_length)
+    return {"ids": ids, "lengths": lengths, "ids2": ids2, "lengths2": lengths2}
 
 
 def cut(ids: np.ndarray, lengths: np.ndarray, max_length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -144,4 +143,5 @@ def _select(chunk: Mapping[str, np.ndarray], keep: np.ndarray) -> dict[str, np.n
 
 
 def quiet(progress: bool) -> bool | None:
+    """What tqdm's `disable` must be."""
     return None if progress else True  # None: tqdm shows itself only on a terminal

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -31,9 +31,10 @@ class Tables:
     paths: list[Path]
     columns: Columns
     on_bad: str
-    skipped: int = 0
-    labelled = True
-    weights = None
+    skipped: int = 0  # of the last time the rows were read
+    labelled: ClassVar[bool] = True
+    weights: ClassVar[None] = None
+    _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def pair(self) -> bool:
@@ -41,39 +42,58 @@ class Tables:
 
     @property
     def where(self) -> str:
-        return (
-            str(self.paths[0]) if len(self.paths) == 1 else f"{self.paths[0]} and {len(self.paths) - 1} more"
-        )
+        more = len(self.paths) - 1
+        return f"{self.paths[0]} and {more} more" if more else str(self.paths[0])
 
     def rows(self) -> Iterator[Row]:
+        """Every row of every file; a file that is not what it was the first time is an error."""
         self.skipped = 0
         for path in self.paths:
             reader = rows(path, self.columns, on_bad=self.on_bad)
+            self._check_unchanged(path)
             yield from reader
+            self._check_unchanged(path)
             self.skipped += reader.skipped
+
+    def _check_unchanged(self, path: Path) -> None:
+        now = path.stat()
+        if self._seen.setdefault(path, (now.st_size, now.st_mtime_ns)) != (now.st_size, now.st_mtime_ns):
+            raise LimelightError(f"{path} changed while it was being read; run this again")
 
 
 class InMemory:
     """The rows of one split, from sequences."""
 
-    def __init__(self, texts: Texts, where: str) -> None:
+    def __init__(self, given: Texts, where: str) -> None:
         self.where = where
-        self._texts = _as_list(texts.texts, f"{where}: texts")
-        self._labels = None if texts.labels is None else _as_list(texts.labels, f"{where}: labels")
-        self._texts2 = None if texts.texts2 is None else _as_list(texts.texts2, f"{where}: second texts")
-        self.weights = None if texts.weights is None else np.asarray(texts.weights, dtype=np.float32)
+        self._texts = self._as_list(given.texts, "texts")
+        self._labels = None if given.labels is None else self._as_list(given.labels, "labels")
+        self._texts2 = None if given.texts2 is None else self._as_list(given.texts2, "second texts")
+        self.weights = None if given.weights is None else self._as_weights(given.weights)
         self.labelled, self.pair = self._labels is not None, self._texts2 is not None
-        for other, what in (
-            (self._labels, "labels"), (self._texts2, "second texts"), (self.weights, "weights"),
-        ):  # fmt: skip
-            if other is not None and len(other) != len(self._texts):
-                raise LimelightError(f"{where}: {len(self._texts)} texts but {len(other)} {what}")
-        if not self._texts:
-            raise LimelightError(f"{where}: there are no texts; give at least one")
-        if self.weights is not None and not (np.isfinite(self.weights).all() and (self.weights >= 0).all()):
-            raise LimelightError(f"{where}: weights must be numbers of at least 0")
+
+    def _as_list(self, values: Any, what: str) -> list[Any]:
+        """A plain list from a list, an array or a data frame's column; a bare string is a mistake."""
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise LimelightError(f"{self.where}: {what} must be a sequence, not {type(values).__name__}")
+        plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+        if not plain:
+            raise LimelightError(f"{self.where}: there are no {what}; give at least one")
+        if what != "texts" and len(plain) != len(self._texts):
+            raise LimelightError(f"{self.where}: {len(self._texts):,} texts but {len(plain):,} {what}")
+        return plain
+
+    def _as_weights(self, values: Any) -> np.ndarray:
+        try:
+            weights = np.array(self._as_list(values, "weights"), dtype=np.float32)
+        except (TypeError, ValueError):
+            weights = np.array([np.nan])
+        if not (np.isfinite(weights).all() and (weights >= 0).all()):
+            raise LimelightError(f"{self.where}: the weights must be numbers of at least 0")
+        return weights
 
     def rows(self) -> Iterator[Row]:
+        """Every row, checked."""
         nothing = [None] * len(self._texts)
         columns = (self._texts, self._labels or nothing, self._texts2 or nothing)
         for number, (text, label, text2) in enumerate(zip(*columns, strict=True)):
@@ -89,10 +109,3 @@ class InMemory:
 
 
 Part = Tables | InMemory
-
-
-def _as_list(values: Any, where: str) -> list[Any]:
-    """A plain list from a list, a tuple, an array or a data frame's column; a bare string is a mistake."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise LimelightError(f"{where} must be a sequence, not {type(values).__name__}")
-    return [value.item() if isinstance(value, np.generic) else value for value in values]

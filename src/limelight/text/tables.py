@@ -86,6 +86,9 @@ def choose_columns(
     for name in (text, label, text2):
         if name is not None:
             _check_name(path, name, names)
+    named = [name for name in (text, label, text2) if name is not None]
+    if len(set(named)) < len(named):
+        raise LimelightError(f"{path}: one column cannot be two things; got {', '.join(named)}")
     if pair or text2:
         text, text2 = _choose_pair(path, text, text2, names)
     else:

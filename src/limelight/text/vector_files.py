@@ -156,10 +156,13 @@ class VectorFile:
                 if end > len(buffer):
                     break
                 word = buffer[start:space].lstrip(b"\n")
-                if word in wanted:
-                    take(word, np.frombuffer(buffer, "<f4", self.size, space + 1))
-                start = end
                 count += 1
+                if word in wanted:
+                    vector = np.frombuffer(buffer, "<f4", self.size, space + 1)
+                    if not np.isfinite(vector).all():
+                        raise LimelightError(f"{self.path}: a number of word {count:,} is not finite")
+                    take(word, vector)
+                start = end
         if buffer[start:].strip(b"\n"):
             raise LimelightError(f"{self.path} ends inside the vector of word {count + 1:,}; get it again")
         self._check_words(count)

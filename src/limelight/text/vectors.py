@@ -87,7 +87,7 @@ def read_vectors(
         raise LimelightError("missing='neighbours' needs the training data as corpus")
     wanted = _Wanted(vocabulary)
     if str(path) == "default":
-        from limelight.data import default_vectors
+        from ..data import default_vectors
 
         words, matrix = default_vectors()
         wanted.prepare(matrix.shape[1])
@@ -108,12 +108,12 @@ class _Wanted:
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self.rows: dict[bytes, list[int]] = {}
-        self._words = [word.encode("utf-8", "replace") for word in vocabulary]
+        self._words = [word.encode("utf-8", "surrogatepass") for word in vocabulary]
         self.rank = np.zeros(len(vocabulary), dtype=np.int8)  # 2: the word itself, 1: its lower case
         self.matrix = np.zeros((0, 0), dtype=np.float32)
         for row, word in enumerate(vocabulary):
             if row not in (PAD, UNKNOWN):
-                for key in {self._words[row], word.lower().encode("utf-8", "replace")}:
+                for key in {self._words[row], word.lower().encode("utf-8", "surrogatepass")}:
                     self.rows.setdefault(key, []).append(row)
 
     def prepare(self, size: int) -> None:
@@ -141,7 +141,7 @@ def _fill(
 
 def _noise(word: str, seed: int, size: int) -> np.ndarray:
     """(d,): the same for a word whatever else is in the vocabulary or in the file."""
-    digest = hashlib.blake2b(f"{seed} {word}".encode("utf-8", "replace"), digest_size=16).digest()
+    digest = hashlib.blake2b(f"{seed} {word}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
     random = np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))
     return random.standard_normal(size, dtype=np.float32) * np.float32(NOISE)
 

@@ -1,0 +1,280 @@
+"""Tables: every format gives the same rows, and everything that can be wrong is said in one line."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limelight.errors import LimelightError
+from limelight.text.tables import Columns, Row, choose_columns, chunks, columns, rows
+
+TEXTS = ["Good soup.", 'The "best" pie,\nby far', "naïve café 🍲", "tab\there"]
+STARS = [5, 4, 3, 1]
+COLUMNS = Columns("text", "stars")
+
+
+def write_csv(path: Path, texts: list[str] = TEXTS, delimiter: str = ",") -> Path:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(["stars", "text"])
+        writer.writerows(zip(STARS, texts, strict=False))
+    return path
+
+
+def write_jsonl(path: Path) -> Path:
+    lines = [json.dumps({"stars": s, "text": t}) for s, t in zip(STARS, TEXTS, strict=True)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def write_parquet(path: Path) -> Path:
+    pq.write_table(pa.table({"stars": STARS, "text": TEXTS}), path, row_group_size=3)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "label"),
+    [
+        ("a.csv", write_csv, str),
+        ("a.tsv", lambda path: write_csv(path, delimiter="\t"), str),
+        ("a.jsonl", write_jsonl, int),
+        ("a.ndjson", write_jsonl, int),
+        ("a.parquet", write_parquet, int),
+    ],
+)
+def test_every_format_gives_the_same_rows(
+    tmp_path: Path, name: str, write: Callable[[Path], Path], label: type
+) -> None:
+    path = write(tmp_path / name)
+    assert columns(path) == ["stars", "text"]
+    assert list(rows(path, COLUMNS)) == [Row(t, label(s)) for t, s in zip(TEXTS, STARS, strict=True)]
+    assert [row.label for row in rows(path, Columns("text"))] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"),
+    [
+        (".gz", gzip.compress),
+        (".xz", lzma.compress),
+        (".bz2", bz2.compress),
+        (".zst", lambda data: zstandard.ZstdCompressor().compress(data)),
+    ],
+)
+def test_compressed(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
+    plain = write_csv(tmp_path / "a.csv")
+    packed = tmp_path / f"a.csv{suffix}"
+    packed.write_bytes(compress(plain.read_bytes()))
+    assert list(rows(packed, COLUMNS)) == list(rows(plain, COLUMNS))
+    packed.write_bytes(compress(plain.read_bytes()[:30]) + compress(plain.read_bytes()[30:]))
+    assert list(rows(packed, COLUMNS)) == list(rows(plain, COLUMNS))
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(LimelightError, match="cannot read"):
+        list(rows(packed, COLUMNS))
+
+
+def test_byte_order_mark_crlf_and_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbftext, stars\r\nGood soup, 5 \r\n\r\nBad pie,1\r\n\r\n")
+    assert list(rows(path, COLUMNS)) == [Row("Good soup", "5"), Row("Bad pie", "1")]
+
+
+def test_a_line_of_ten_megabytes(tmp_path: Path) -> None:
+    text = "soup " * 2_000_000
+    assert [row.text for row in rows(write_csv(tmp_path / "a.csv", [text]), COLUMNS)] == [text]
+
+
+def test_pairs(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("premise,hypothesis,label\nIt rains,It is wet,yes\n")
+    chosen = choose_columns(path, pair=True)
+    assert chosen == Columns("premise", "label", "hypothesis")
+    assert list(rows(path, chosen)) == [Row("It rains", "yes", "It is wet")]
+    with pytest.raises(LimelightError, match="which column is the text"):
+        choose_columns(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "named", "expected"),
+    [
+        ("text,label", {}, Columns("text", "label")),
+        ("Review,Stars,id", {}, Columns("Review", "Stars")),
+        ("text,age_group", {}, Columns("text", "age_group")),
+        ("text,age,gender", {"label": "gender"}, Columns("text", "gender")),
+        ("a,b,c", {"text": "b", "label": "a"}, Columns("b", "a")),
+        ("id,text,label", {"need_label": False}, Columns("text")),
+        ("text,label,review", {"text": "review"}, Columns("review", "label")),
+        ("a,b,y", {"text": "a", "text2": "b"}, Columns("a", "y", "b")),
+        ("sentence1,sentence2,label", {"pair": True}, Columns("sentence1", "label", "sentence2")),
+        ("text,other,label", {"text2": "other", "text": "text"}, Columns("text", "label", "other")),
+    ],
+)
+def test_choosing(tmp_path: Path, header: str, named: dict[str, object], expected: Columns) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(header + "\n")
+    assert choose_columns(path, **named) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("header", "named", "message"),
+    [
+        (
+            "text,review,label",
+            {},
+            "is the text? Name it; it has the columns: text, review, label",
+        ),
+        ("text,label,stars", {}, "which column is the label"),
+        ("text,age,gender", {}, "which column is the label"),
+        ("Good soup here,5", {}, "it has the columns: Good soup here, 5"),
+        ("Good soup here", {"need_label": False}, "which column is the text"),
+        ("text,stars", {"label": "star"}, "has no column 'star'; did you mean 'stars'? It has"),
+        ("text,stars", {"text": "body"}, "has no column 'body'; it has the columns: text, stars"),
+        ("text,stars", {"pair": True}, "which two columns are the pair of texts"),
+        ("text,text,stars", {"text": "text"}, "has 2 columns named 'text'"),
+        ("text,stars", {"text": "text", "label": "text"}, "one column cannot be two things"),
+    ],
+)
+def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], message: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(header + "\n")
+    with pytest.raises(LimelightError) as error:
+        choose_columns(path, **named)  # type: ignore[arg-type]
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"", "is empty; its first line must name the columns"),
+        ("a.csv", b"\n\n", "is empty"),
+        ("a.csv", b"text,stars\n", "has no rows; it needs at least one below its header"),
+        ("a.csv", b"text,star\nGood,5\n", "has no column 'stars'; did you mean 'star'?"),
+        ("a.csv", b"text,stars\nGood,5\n,1\n", "row 2: no text in column 'text'; correct it, or skip"),
+        ("a.csv", b"text,stars\n  \t,5\n", "row 1: only spaces in column 'text'"),
+        ("a.csv", "text,stars\n\u3000\u00a0,5\n".encode(), "row 1: only spaces in column 'text'"),
+        ("a.csv", b"text,stars\nGood,\n", "row 1: no label in column 'stars'"),
+        ("a.csv", b"text,stars\nGood,5\nBad\n", "row 2: it has 1 fields, the header has 2 (text, stars)"),
+        ("a.csv", b"text,stars\nGood, very,5\n", "row 1: it has 3 fields, the header has 2"),
+        ("a.csv", b'text,stars\n"Good,5\nBad,1\n', "line 3: unexpected end of data"),
+        ("a.csv", b'text,stars\n"Good" soup,5\n', "line 2: ',' expected after '\"'"),
+        ("a.csv", b"text,stars\nGood,5\nBad \xff,1\n", "line 3: the byte at offset 22 is not UTF-8"),
+        ("a.csv", b"text,stars\nGood,5\nBad,1\xc3", "line 3: the byte at offset 23 is not UTF-8"),
+        ("a.csv", "text,stars\nGood,5\n".encode("utf-16"), "line 1: the byte at offset 0 is not UTF-8"),
+        ("a.jsonl", b"", "is empty; every line must be a JSON object"),
+        ("a.jsonl", b" \n", "is empty"),
+        ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"text": \n', "row 2: line 2 is not JSON"),
+        ("a.jsonl", b'{"text": "Good", "stars": 5}\n[1]\n', "row 2: line 2 is [1], not a JSON object"),
+        ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"stars": 5}\n', "row 2: no text in column 'text'"),
+        ("a.jsonl", b'{"text": 7, "stars": 5}\n', "row 1: 7 in column 'text' where text should be"),
+        ("a.jsonl", b'{"text": "Good", "stars": [5]}\n', "row 1: [5] in column 'stars' where a label"),
+        ("a.jsonl", b'{"text": "Good", "stars": NaN}\n', "row 1: no label in column 'stars'"),
+        ("a.jsonl", b'{"text": "Good", "stars": Infinity}\n', "row 1: inf in column 'stars' where a label"),
+        ("a.jsonl", b'{"text": "Go\xffod", "stars": 5}\n', "line 1: the byte at offset 12 is not UTF-8"),
+        ("a.parquet", b"text,stars\nGood,5\n", "is not a parquet file that can be read"),
+        ("a.parquet", b"", "is not a parquet file that can be read"),
+        ("a.csv.gz", b"text,stars\nGood,5\n", "cannot read"),
+        ("a.csv.xz", b"text,stars\nGood,5\n", "cannot read"),
+        ("a.csv.zst", b"text,stars\nGood,5\n", "cannot read"),
+        ("a.txt", b"text,stars\nGood,5\n", "its name must end in .csv, .tsv, .jsonl or .parquet"),
+        ("a.parquet.gz", b"", "its name must end in"),
+        ("a", b"", "its name must end in"),
+    ],
+)
+def test_bad_input_is_one_clear_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(LimelightError) as error:
+        list(rows(path, COLUMNS))
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    with pytest.raises(LimelightError, match="there is no file"):
+        columns(tmp_path / "a.csv")
+    (tmp_path / "b.csv").mkdir()
+    with pytest.raises(LimelightError, match="is a folder"):
+        columns(tmp_path / "b.csv")
+
+
+def test_utf8_error_beyond_the_first_block(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    good = "text,stars\n" + "süße Suppe,5\n" * 9999
+    path.write_bytes(good.encode() + b"\x80,1\n")
+    with pytest.raises(LimelightError, match=f"line 10001: the byte at offset {len(good.encode())} is not"):
+        list(rows(path, COLUMNS))
+
+
+def test_parquet_with_other_types(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = {"text": pa.array(["a", "b"]).dictionary_encode(), "stars": [True, False], "n": [1.5, 2.5]}
+    pq.write_table(pa.table(table), path)
+    assert list(rows(path, COLUMNS)) == [Row("a", True), Row("b", False)]
+    with pytest.raises(LimelightError, match=r"row 1: 1\.5 in column 'n' where text should be"):
+        list(rows(path, Columns("n", "stars")))
+
+
+def test_parquet_without_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": pa.array([], pa.string()), "stars": pa.array([], pa.int64())}), path)
+    with pytest.raises(LimelightError, match="has no rows"):
+        list(rows(path, COLUMNS))
+
+
+def test_parquet_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    broken = pa.StringArray.from_buffers(1, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"a\xff"))
+    pq.write_table(pa.table({"text": broken, "stars": [1]}), path)
+    with pytest.raises(LimelightError, match="not UTF-8"):
+        list(rows(path, COLUMNS))
+
+
+def test_skipping_counts(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,stars\nGood,5\n,1\n  ,2\nFine,\nshort\nBad,1\n")
+    reader = rows(path, COLUMNS, on_bad="skip")
+    assert [row.text for row in reader] == ["Good", "Bad"]
+    assert reader.skipped == 4
+    path.write_text("text,stars\n,5\n")
+    with pytest.raises(LimelightError, match="none of its 1 rows can be used"):
+        list(rows(path, COLUMNS, on_bad="skip"))
+    with pytest.raises(LimelightError, match="must be 'error' or 'skip'"):
+        rows(path, COLUMNS, on_bad="ignore")
+
+
+def test_chunks_end_by_rows_or_by_characters() -> None:
+    many = [Row("x" * 30)] * 7
+    assert [len(c) for c in chunks(many, size=3)] == [3, 3, 1]
+    assert [len(c) for c in chunks(many, size=100, characters=60)] == [2, 2, 2, 1]
+
+
+words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20).filter(str.strip)
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(st.lists(words, min_size=1, max_size=5))
+def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("tables")
+    table = {"text": texts, "stars": ["1"] * len(texts)}
+    with open(folder / "a.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerows([list(table), *zip(*table.values(), strict=True)])
+    lines = [json.dumps({"text": t, "stars": "1"}, ensure_ascii=False) for t in texts]
+    (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8", newline="")
+    pq.write_table(pa.table(table), folder / "a.parquet")
+    for name in ("a.csv", "a.jsonl", "a.parquet"):
+        assert [row.text for row in rows(folder / name, COLUMNS)] == texts

@@ -1,0 +1,245 @@
+"""Word vectors: every file form gives the same matrix; noise and neighbours follow their definitions."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limelight.errors import LimelightError
+from limelight.text.encoded import Split
+from limelight.text.vectors import Vectors, check_vectors, read_vectors
+
+D = 5
+WORDS = ["the", "soup", "Good", "good", "ünï", "<unk>", "café", "pie"]
+MATRIX = np.random.default_rng(0).normal(size=(len(WORDS), D)).astype(np.float32)
+VOCABULARY = ["<pad>", "<unk>", "soup", "pie", "Good", "SOUP", "borscht", "ünï", "Café"]
+FOUND = [False, False, True, True, True, True, False, True, True]
+SOURCES = {2: "soup", 3: "pie", 4: "Good", 5: "soup", 7: "ünï", 8: "café"}
+
+
+def lines(words: list[str] = WORDS, matrix: np.ndarray = MATRIX, end: str = "\n") -> str:
+    return "".join(f"{w} {' '.join(map(repr, v.tolist()))}{end}" for w, v in zip(words, matrix, strict=True))
+
+
+def binary(words: list[str] = WORDS, matrix: np.ndarray = MATRIX, end: bytes = b"\n") -> bytes:
+    records = (
+        w.encode() + b" " + v.astype("<f4").tobytes() + end for w, v in zip(words, matrix, strict=True)
+    )
+    return f"{len(words)} {matrix.shape[1]}\n".encode() + b"".join(records)
+
+
+FORMS = {
+    "glove": lines().encode(),
+    "header": f"{len(WORDS)} {D}\n{lines()}".encode(),
+    "crlf": f"{len(WORDS)} {D}\r\n{lines(end=chr(13) + chr(10))}".encode(),
+    "trailing spaces": f"{len(WORDS)} {D}\n{lines(end=' ' + chr(10))}".encode(),
+    "no last newline": lines().encode().rstrip(),
+    "blank lines at the end": lines().encode() + b"\n\n",
+    "binary": binary(),
+    "binary without newlines": binary(end=b""),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_matrix(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "vectors"
+    path.write_bytes(FORMS[form])
+    vectors = read_vectors(path, VOCABULARY, seed=3)
+    assert vectors.matrix.dtype == np.float32
+    assert vectors.matrix.shape == (len(VOCABULARY), D)
+    assert vectors.found.tolist() == FOUND
+    for row, word in SOURCES.items():
+        np.testing.assert_array_equal(vectors.matrix[row], MATRIX[WORDS.index(word)])
+    assert not vectors.matrix[0].any()
+    assert (vectors.matrix[[1, 6]] != 0).all()
+    assert np.abs(vectors.matrix[[1, 6]]).max() < 0.06
+
+
+@pytest.mark.parametrize("form", ["glove", "binary"])
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ".zst", ".zip"])
+def test_compressed(tmp_path: Path, form: str, suffix: str) -> None:
+    plain, packed = tmp_path / "v", tmp_path / f"v{suffix}"
+    plain.write_bytes(FORMS[form])
+    if suffix == ".zip":
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(plain, "glove.txt")
+    else:
+        compress = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+        compress[".zst"] = lambda data: zstandard.ZstdCompressor().compress(data)
+        packed.write_bytes(compress[suffix](FORMS[form]))
+    expected, got = (read_vectors(path, VOCABULARY, seed=0) for path in (plain, packed))
+    np.testing.assert_array_equal(got.matrix, expected.matrix)
+
+
+def test_zip_of_several_files(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        archive.writestr("a.50d.txt", "a 1")
+        archive.writestr("a.100d.txt", "a 1 2")
+    with pytest.raises(LimelightError, match=r"holds 2 files \(a.50d.txt, a.100d.txt\); unpack it"):
+        check_vectors(tmp_path / "v.zip")
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+@pytest.mark.parametrize("form", ["glove", "header", "binary"])
+def test_blocks_may_end_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, size: int
+) -> None:
+    path = tmp_path / "vectors"
+    path.write_bytes(FORMS[form])
+    expected = read_vectors(path, VOCABULARY, seed=0)
+
+    def small_blocks(file: BinaryIO, *_: object) -> Iterator[bytes]:
+        return iter(lambda: file.read(size), b"")
+
+    monkeypatch.setattr("limelight.text.vector_files._blocks", small_blocks)
+    np.testing.assert_array_equal(read_vectors(path, VOCABULARY, seed=0).matrix, expected.matrix)
+
+
+def test_words_with_spaces_are_split_from_the_right(tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text("the 1 2\n. . . 3 4\n. 5 6\nat name@domain.com 7 8\n\u00a0 9 9\nat 0 1\n")
+    vectors = read_vectors(path, ["<pad>", "<unk>", ".", "at", ". . ."], seed=0)
+    assert vectors.matrix[2:].tolist() == [[5, 6], [0, 1], [3, 4]]
+
+
+def test_the_first_of_duplicates_and_the_exact_word_win(tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text("good 1 1\nGood 2 2\ngood 3 3\nGood 4 4\n")
+    vectors = read_vectors(path, ["<pad>", "<unk>", "Good", "good", "GOOD"], seed=0)
+    assert vectors.matrix[2:].tolist() == [[2, 2], [1, 1], [1, 1]]
+
+
+def test_noise_belongs_to_the_word_alone(tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text(lines())
+    first = read_vectors(path, ["<pad>", "<unk>", "borscht", "kvass"], seed=1)
+    other = read_vectors(path, ["<pad>", "<unk>", "soup", "kvass", "x", "borscht"], seed=1)
+    np.testing.assert_array_equal(first.matrix[[1, 2, 3]], other.matrix[[1, 5, 3]])
+    assert not np.array_equal(first.matrix[2], first.matrix[3])
+    reseeded = read_vectors(path, ["<pad>", "<unk>", "borscht", "kvass"], seed=2)
+    assert not np.array_equal(first.matrix[2], reseeded.matrix[2])
+
+
+def test_noise_is_normal_with_deviation_one_hundredth(tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text("a " + "0 " * 100)
+    words = ["<pad>", "<unk>", *(f"w{i}" for i in range(500))]
+    noise = read_vectors(path, words, seed=0).matrix[1:]
+    assert abs(float(noise.mean())) < 2e-4
+    assert abs(float(noise.std()) - 0.01) < 2e-4
+
+
+def neighbours_by_hand(vectors: Vectors, sentences: list[list[int]], word: int) -> np.ndarray | None:
+    beside = [
+        sentence[j]
+        for sentence in sentences
+        for i, w in enumerate(sentence)
+        for j in (i - 1, i + 1)
+        if w == word and 0 <= j < len(sentence) and vectors.found[sentence[j]]
+    ]
+    return vectors.matrix[beside].astype(np.float64).mean(axis=0) if beside else None
+
+
+def split_of(sentences: list[list[int]], second: list[list[int]] | None = None) -> Split:
+    def flat(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([i for r in rows for i in r], np.uint16), np.array([len(r) for r in rows], np.int32)
+
+    return Split(*flat(sentences), None, None, *(flat(second) if second else ()))
+
+
+sentence_lists = st.lists(
+    st.lists(st.integers(1, len(VOCABULARY) - 1), min_size=1, max_size=6), min_size=1, max_size=6
+)
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(sentence_lists, st.none() | sentence_lists)
+def test_neighbours_equal_the_plain_definition(
+    tmp_path_factory: pytest.TempPathFactory, first: list[list[int]], second: list[list[int]] | None
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "neighbours.txt"
+    path.write_text(lines())
+    noise = read_vectors(path, VOCABULARY, seed=0)
+    got = read_vectors(path, VOCABULARY, seed=0, missing="neighbours", corpus=split_of(first, second))
+    np.testing.assert_array_equal(got.found, noise.found)
+    for word in range(len(VOCABULARY)):
+        expected = noise.matrix[word]
+        if word > 1 and not noise.found[word]:
+            mean = neighbours_by_hand(noise, first + (second or []), word)
+            expected = expected if mean is None else mean
+        np.testing.assert_allclose(got.matrix[word], expected, rtol=1e-5, atol=1e-7)
+
+
+def test_share_of_a_corpus() -> None:
+    vectors = Vectors(np.zeros((5, 1)), np.array([False, False, True, False, True]))
+    assert vectors.share_of(split_of([[2, 3], [4]])) == pytest.approx(2 / 3)
+    assert vectors.share_of(split_of([[2, 3], [4]], [[1], [3]])) == pytest.approx(2 / 5)
+
+
+def test_default_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+    import types
+
+    data = types.ModuleType("limelight.data")
+    data.default_vectors = lambda: (WORDS, MATRIX)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "limelight.data", data)
+    check_vectors("default")
+    vectors = read_vectors("default", VOCABULARY, seed=0)
+    assert vectors.found.tolist() == FOUND
+    np.testing.assert_array_equal(vectors.matrix[8], MATRIX[WORDS.index("café")])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "holds no vectors"),
+        (b"\n\n", "holds no vectors"),
+        (b"3 5\n", "holds no vectors"),
+        (b"word\nanother\n", "holds no vectors"),
+        (b"Once upon a time\nthere was a soup\n", "line 1: 'upon' is not a number"),
+        (b"the 1 2\nsoup 3 x4\n", "line 2: 'x4' is not a number"),
+        (b"the 1 2\nsoup 3\n", "line 2: 1 numbers where 2 should be"),
+        (b"the 1 2\nother 3\n", "line 2: 1 numbers where 2 should be"),
+        (b"the 1 2\na 1 2\nother 3 4 5\n", "line 3: more than the 2 numbers"),
+        (b"the 1 2\na 1 2\nsoup 3 4 5\n", "line 3: more than the 2 numbers"),
+        (b"the 1 2\nsoup 3 nan\n", "line 2: a number is not finite"),
+        (b"the 1 2\n\nsoup 3 1e400\n", "line 3: a number is not finite"),
+        (b"2 2\nthe 1 2\n", "promises 2 words in its first line but holds 1"),
+        (b"2 2\nthe 1 2\na 1 2\nb 1 2\n", "promises 2 words in its first line but holds 3"),
+        (b"2 3\nthe 1 2\na 1 2\n", "line 2: 2 numbers where 3 should be"),
+        (binary()[:-8], "ends inside the vector of word 8"),
+        (binary()[: -4 * D - 5], "promises 8 words in its first line but holds 7"),
+        (binary() + b"more" + b" " + bytes(4 * D), "promises 8 words in its first line but holds 9"),
+        (binary(matrix=MATRIX * np.float32(np.inf)), "is not finite"),
+    ],
+)
+def test_bad_files_are_one_clear_line(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "vectors"
+    path.write_bytes(content)
+    with pytest.raises(LimelightError) as error:
+        read_vectors(path, VOCABULARY, seed=0)
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_file_folder_and_options(tmp_path: Path) -> None:
+    with pytest.raises(LimelightError, match="there is no file"):
+        check_vectors(tmp_path / "glove.txt")
+    with pytest.raises(LimelightError, match="is a folder"):
+        check_vectors(tmp_path)
+    with pytest.raises(LimelightError, match="must be 'noise' or 'neighbours'"):
+        read_vectors(tmp_path, VOCABULARY, seed=0, missing="zeros")
+    with pytest.raises(LimelightError, match="needs the training data"):
+        read_vectors(tmp_path, VOCABULARY, seed=0, missing="neighbours")
