@@ -27,12 +27,21 @@ def group_rows(attentions: tuple[np.ndarray, ...]) -> tuple[Group, ...]:
     (Group(rows=(1, 2), focus=0.528...), Group(rows=(0,), focus=0.008...))
     """
     groups = _complete_linkage(np.mean([_overlap(A) for A in attentions], axis=0))
-    means = [[A[list(rows)].mean(axis=0) for A in attentions] for rows in groups]
+    means = [[mean_row(A, rows) for A in attentions] for rows in groups]
     found = [
         Group(rows, float(np.mean([focus(mean) for mean in of_group])))
         for rows, of_group in zip(groups, means, strict=True)
     ]
     return tuple(sorted(found, key=lambda group: (-len(group.rows) * group.focus, group.rows)))
+
+
+def mean_row(A: np.ndarray, rows: tuple[int, ...]) -> np.ndarray:
+    """(n,): what the rows of a group read on average.
+
+    >>> mean_row(np.array([[0.9, 0.1], [0.7, 0.3]]), (0, 1)).round(3).tolist()
+    [0.8, 0.2]
+    """
+    return np.asarray(A[rows[0]] if len(rows) == 1 else A[list(rows)].mean(axis=0))
 
 
 def focus(weights: np.ndarray) -> float:

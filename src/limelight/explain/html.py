@@ -146,7 +146,7 @@ class _Painter:
         if not self.picture.is_long or not count:
             return self.whole(heat, text)
         parts, at = [], 0
-        for first, end in passages(heat.levels(text)):
+        for first, end in passages(heat.levels[text]):
             parts += [self._left_out(heat, text, at, first), *self._words(heat, text, first, end)]
             at = end
         return Markup("".join([*parts, self._left_out(heat, text, at, count)]).strip())
@@ -178,7 +178,7 @@ class _Painter:
             self.gaps[text][first:end],
             self.words[text][first:end],
             heat.weights[text][first:end].tolist(),
-            heat.levels(text)[first:end].tolist(),
+            heat.levels[text][first:end].tolist(),
             self.picture.texts[text].known[first:end],
             strict=True,
         )

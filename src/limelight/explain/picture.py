@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading import PairReading, Reading
 from .colours import levels
-from .groups import group_rows
+from .groups import group_rows, mean_row
 from .pieces import Pieces, cut, printable
 
 Weights = Mapping[str, Any]  # name -> (n,), or for a pair name -> ((n,), (m,))
@@ -31,9 +31,10 @@ class HeatMap:
     rows: tuple[int, ...] = ()  # of A, counted from 0; empty for the overall map
     signed: bool = False
 
-    def levels(self, text: int) -> np.ndarray:
-        """(pieces,): the step of colour of every piece of a text."""
-        return levels(self.weights[text], self.top)
+    @cached_property
+    def levels(self) -> tuple[np.ndarray, ...]:
+        """(pieces,) for every text: the steps of colour."""
+        return tuple(levels(weights, self.top) for weights in self.weights)
 
     def most_read(self, texts: Sequence[Pieces]) -> list[tuple[str, float]]:
         """The few words with the most weight, strongest first; of a pair, of either text."""
@@ -157,7 +158,7 @@ def _row_maps(
 
 def _mean_map(drawn: tuple[np.ndarray, ...], rows: tuple[int, ...], top: float) -> HeatMap:
     name = f"Row {rows[0] + 1}" if len(rows) == 1 else f"{len(rows)} rows"
-    return HeatMap(name, tuple(A[list(rows)].mean(axis=0) for A in drawn), top, rows)
+    return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows)
 
 
 def _heat_map(name: str, texts: tuple[Pieces, ...], weights: tuple[np.ndarray, ...]) -> HeatMap:

@@ -18,6 +18,7 @@ _MARGIN, _LABELS, _BETWEEN = (
     28.0,
 )  # around the picture; the column of row names; between two texts
 _BIG, _SMALL, _NOTE = 16.0, 15.0, 12.5  # sizes of type
+_LEADING = 1.72  # from line to line, as a multiple of the size
 _FONT = "Helvetica,Arial,'Liberation Sans',Arimo,sans-serif"
 
 
@@ -107,13 +108,13 @@ class _Sheet:
         for k, step in enumerate(steps):
             self.box(left + 17 * k, self.y - 9, 16, 9, step, round_by=1)
         self.text(left - 8, f"−{end}" if heat.signed else "0", "note", "end")
-        self.y += 10
+        self.y += 6
 
     def row(self, group: HeatMap) -> None:
         """A group of rows: its name on the left, its map beside it."""
         self.parts.append(f'<path class="rule" d="M{_MARGIN} {self.y:.1f}H{self.width - _MARGIN}"/>')
-        top = self.y = self.y + 8
-        self.y += 16
+        top = self.y = self.y + 4
+        self.y += 21
         self.text(_MARGIN, group.name, "note")
         if len(group.rows) > 1:
             self.y += 15
@@ -121,7 +122,7 @@ class _Sheet:
             self.text(_MARGIN, ranges if ems(ranges) < 7.5 else ranges[:12].rsplit(",", 1)[0] + " …", "note")
         bottom, self.y = self.y, top
         self.map(group, _MARGIN + _LABELS, _SMALL, brief=True)
-        self.y = max(bottom, self.y) + 10
+        self.y = max(bottom + 4, self.y) + 5
 
     def map(self, heat: HeatMap, left: float, size: float, brief: bool) -> None:
         """A map of every text, side by side."""
@@ -136,57 +137,52 @@ class _Sheet:
 
     def _column(self, heat: HeatMap, text: int, left: float, width: float, size: float, brief: bool) -> None:
         pieces = self.picture.texts[text]
-        count = len(pieces.words)
-        found = passages(heat.levels(text)) if brief and self.picture.is_long else [(0, count)]
-        right_to_left = is_right_to_left(pieces.text)
-        for place, (first, end) in enumerate(found):
-            for line in wrap(pieces, first, end, width / size, ems) if pieces.text else []:
-                self.y += size * 1.72
-                self._line(line, heat, text, left, width, size, right_to_left)
-            if place + 1 < len(found) or end < count:
-                self.y += 8  # a little air instead of the words left out
+        self.y -= size * 0.3  # the first line needs no air above it
         if not pieces.text:
-            self.y += size * 1.72
+            self.y += size * _LEADING
             self.text(left, "empty text", "note")
+        found = (
+            passages(heat.levels[text], most=8)
+            if brief and self.picture.is_long
+            else [(0, len(pieces.words))]
+        )
+        for place, (first, end) in enumerate(found):
+            self.y += 6 if place else 0  # a little air for the words left out
+            for line in wrap(pieces, first, end, width / size, ems) if pieces.text else []:
+                self.y += size * _LEADING
+                self._line(line, heat, text, left, width, size)
+        self.y += size * 0.5
 
     def _line(
-        self,
-        line: list[Atom],
-        heat: HeatMap,
-        text: int,
-        left: float,
-        width: float,
-        size: float,
-        right_to_left: bool,
+        self, line: list[Atom], heat: HeatMap, text: int, left: float, width: float, size: float
     ) -> None:
+        """One line: all colours first, so that none covers a neighbour's letters."""
+        pieces, levels = self.picture.texts[text], heat.levels[text]
+        right_to_left = is_right_to_left(pieces.text)
         x = left + (width - size * sum(atom.width for atom in line)) * right_to_left
-        levels = heat.levels(text)
+        words = []
         for k, shown in visual_order([atom.text for atom in line], right_to_left):
             atom, wide = line[k], size * line[k].width
-            if not atom.text.isspace():
-                level = 0 if atom.piece is None else int(levels[atom.piece])
-                title = "" if atom.piece is None else self._title(heat, text, atom.piece)
-                unknown = atom.piece is not None and not self.picture.texts[text].known[atom.piece]
-                self._word(x, wide, size, shown, level, title, unknown)
+            if atom.piece is None:
+                words += [self._word(x, wide, size, shown)] * (not shown.isspace())
+            else:
+                level, known = int(levels[atom.piece]), pieces.known[atom.piece]
+                if level:
+                    kind = f"{'h' if level > 0 else 'c'}{abs(level)}"
+                    self.box(x - 1.5, self.y - size * 1.05, wide + 3, size * 1.42, kind)
+                title = self.number(heat.weights[text][atom.piece]) + (
+                    "" if known else ", not in the vocabulary"
+                )
+                dots = "" if known else f'<path class="dots" d="M{x:.1f} {self.y + 3.5:.1f}h{wide:.1f}"/>'
+                words.append(f"<g><title>{title}</title>{self._word(x, wide, size, shown)}{dots}</g>")
             x += wide
+        self.parts += words
 
-    def _title(self, heat: HeatMap, text: int, piece: int) -> str:
-        known = self.picture.texts[text].known[piece]
-        return self.number(heat.weights[text][piece]) + ("" if known else ", not in the vocabulary")
-
-    def _word(
-        self, x: float, wide: float, size: float, word: str, level: int, title: str, unknown: bool
-    ) -> None:
-        """A word over its colour. `textLength` makes any typeface keep to the measured place."""
-        self.parts.append(f"<g><title>{title}</title>" if title else "<g>")
-        if level:
-            kind = f"{'h' if level > 0 else 'c'}{abs(level)}"
-            self.box(x - 1.5, self.y - size * 1.05, wide + 3, size * 1.42, kind)
-        if unknown:
-            self.parts.append(f'<path class="dots" d="M{x:.1f} {self.y + 3.5:.1f}h{wide:.1f}"/>')
+    def _word(self, x: float, wide: float, size: float, word: str) -> str:
+        """A word in its measured place; `textLength` makes any typeface keep to it."""
         fit = f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"' if wide > 0 else ""
         kind = "big" if size == _BIG else "small"
-        self.parts.append(f'<text class="{kind}" x="{x:.1f}" y="{self.y:.1f}"{fit}>{escape(word)}</text></g>')
+        return f'<text class="{kind}" x="{x:.1f}" y="{self.y:.1f}"{fit}>{escape(word)}</text>'
 
     def notes(self) -> None:
         """What is not shown, and what dots mean."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from functools import cache
 
@@ -73,36 +74,50 @@ def _prediction(picture: Picture) -> list[str]:
 
 
 def _main(picture: Picture, heat: HeatMap, width: int, paint: Paint | None) -> list[str]:
-    """The whole text in colours, or the text and a list of its most read words."""
-    lines = _texts(picture, heat, width, paint, brief=False)
-    if paint is None:
-        most = heat.most_read(picture.texts)
-        column = max((cells(word) for word, _ in most), default=0)
-        number = picture.number
-        lines += [f"  {word}{' ' * (column - cells(word))}  {number(weight)}" for word, weight in most]
-    return lines
+    """The whole text, then its most read words with their weights."""
+    most = heat.most_read(picture.texts)
+    column = max((cells(word) for word, _ in most), default=0)
+    listed = [f"  {word}{' ' * (column - cells(word))}  {picture.number(weight)}" for word, weight in most]
+    return [*_texts(picture, heat, width, paint, brief=False), *listed]
 
 
 def _groups(picture: Picture, width: int, paint: Paint | None) -> list[str]:
-    count = len(picture.rows)
+    """The rows in groups: their maps, or in plain text their most read words."""
+    count, shown = len(picture.rows), picture.groups[:MOST_GROUPS]
     lines = ["What the row reads" if count == 1 else f"What the {count} rows read"]
-    number = picture.number
-    for group in picture.groups[:MOST_GROUPS]:
-        most = ", ".join(f"{word} {number(weight)}" for word, weight in group.most_read(picture.texts))
+    column = max(len(group.name) for group in shown) + 4
+    for group in shown:
         if paint is None:
-            lines.append(f"  {group.name:{len(str(count)) + 5}} {most}".rstrip())
+            lines += _most_read(picture, group, width, column)
         else:
             lines.append(group.name)
             lines += [f"  {line}" for line in _texts(picture, group, width - 2, paint, brief=True)]
-    left_out = sum(len(group.rows) for group in picture.groups[MOST_GROUPS:])
+    left_out = count - sum(len(group.rows) for group in shown)
     return [*lines, f"{left_out} more {'row' if left_out == 1 else 'rows'} not shown"] if left_out else lines
+
+
+def _most_read(picture: Picture, group: HeatMap, width: int, column: int) -> list[str]:
+    # The no-break space keeps a word and its weight on one line.
+    most = [f"{word}\u00a0{picture.number(weight)}" for word, weight in group.most_read(picture.texts)]
+    wrapped = textwrap.wrap(
+        ", ".join(most),
+        width,
+        initial_indent=f"  {group.name}".ljust(column),
+        subsequent_indent=" " * column,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\u00a0", " ") for line in wrapped]
 
 
 def _texts(picture: Picture, heat: HeatMap, width: int, paint: Paint | None, brief: bool) -> list[str]:
     lines: list[str] = []
     for text, pieces in enumerate(picture.texts):
-        levels = heat.levels(text)
-        found = passages(levels) if brief and picture.is_long else [(0, len(pieces.words))]
+        levels = heat.levels[text]
+        if not pieces.text:
+            lines.append("(empty text)")
+            continue
+        found = passages(levels, most=8) if brief and picture.is_long else [(0, len(pieces.words))]
         for first, end in found:
             for line in wrap(pieces, first, end, width, cells):
                 lines.append("".join(_atom(atom, levels, paint) for atom in line))

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 
 from .pieces import Pieces, is_inside
@@ -43,7 +43,7 @@ def wrap(pieces: Pieces, first: int, end: int, width: float, measure: Measure) -
     return [_without_trailing_space(line) for line in lines]
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def ems(text: str) -> float:
     """The width of a text in ems, set in Helvetica or a typeface of its widths.
 
@@ -53,7 +53,7 @@ def ems(text: str) -> float:
     return sum(map(_em, _visible(text)))
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def cells(text: str) -> int:
     """The width of a text in a terminal's cells.
 

@@ -1,0 +1,205 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explain.parse import Parsed
+from explain.readings import SOUP, focused, make_reading
+from limelight.errors import LimelightError
+from limelight.explain import compare_html, to_html, to_page
+from limelight.reading import PairReading
+
+
+def test_every_word_has_its_weight_and_its_colour():
+    reading = make_reading("Good  soup!", [[0.9, 0.1, 0.0], [0.5, 0.25, 0.25]])
+    overall = Parsed(to_html(reading)).maps[0]
+    assert overall.titles() == [("Good", "0.700"), ("soup", "0.175"), ("!", "0.125")]
+    assert [attributes.get("class") for _, attributes in overall.words] == ["h6", "h2", "h1"]
+
+
+def test_rows_have_maps_of_their_own_most_telling_first():
+    reading = make_reading("Good  soup!", [[0.4, 0.3, 0.3], [0.0, 1.0, 0.0]])
+    _, first, second = Parsed(to_html(reading)).maps
+    assert first.titles() == [("Good", "0.000"), ("soup", "1.000"), ("!", "0.000")]
+    assert second.titles() == [("Good", "0.400"), ("soup", "0.300"), ("!", "0.300")]
+
+
+def test_rows_that_read_the_same_words_are_shown_together_and_each_one_click_away():
+    rows = focused(SOUP, "cold", "rude", "cold", "cold")
+    html = to_html(make_reading(SOUP, rows))
+    shown, folded = html.split("<summary>All 4 rows</summary>")
+    assert len(Parsed(shown).maps) == 1 + 2
+    assert ">3 rows<small>1, 3–4</small>" in shown
+    assert ">Row 2<" in shown
+    assert len(Parsed(folded).maps) == 4
+    assert re.findall(r"<p>(Row \d)<", folded) == ["Row 1", "Row 3", "Row 4", "Row 2"]
+
+
+def test_thirty_rows_do_not_bury_the_reader():
+    html = to_html(make_reading(SOUP, r=30))
+    shown, folded = html.split("<summary>All 30 rows</summary>")
+    assert len(Parsed(shown).maps) == 1 + 5
+    assert len(Parsed(folded).maps) == 30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert('x')</script> & \"quotes\"",
+        "  two  spaces\tand a tab\n\n  and lines \r\n with returns ",
+        "Emoji 👩‍🍳👍🏽🇫🇷 and 汤",
+        "السلام عليكم (hello) שלום",
+        "one",
+        "&amp; &lt;b&gt; </p></div></style>",
+    ],
+)
+def test_every_map_holds_the_text_exactly(text: str):
+    parsed = Parsed(to_html(make_reading(text)))
+    assert {found.text for found in parsed.maps} == {text}
+    assert "script" not in parsed.tags
+
+
+@settings(derandomize=True, max_examples=100, deadline=None)
+@given(
+    text=st.text(
+        st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\uffff\ufffe"), max_size=40
+    )
+)
+def test_any_text_is_kept(text: str):
+    parsed = Parsed(to_html(make_reading(text)))
+    assert all(found.text == text for found in parsed.maps)
+    assert bool(parsed.maps) == bool(text)
+
+
+def test_labels_and_names_are_escaped():
+    reading = make_reading("Soup", labels=("<i>x", "'\"&"), probabilities=(0.3, 0.7))
+    for html in (to_html(reading, weights={"<u>": [1.0]}), compare_html([reading], ["<u>"])):
+        assert "<i>x" not in html
+        assert "<u>" not in html
+        assert "<bdi>&#39;&#34;&amp;</bdi>" in html
+
+
+def test_an_empty_text_and_a_text_without_words():
+    assert "empty text" in to_html(make_reading(""))
+    assert [found.text for found in Parsed(to_html(make_reading(" \n "))).maps] == [" \n "]
+
+
+def test_all_classes_have_their_probability():
+    html = to_html(make_reading("Soup", labels=(1, 2, 3), probabilities=(0.1, 0.25, 0.65)))
+    found = re.findall(r"<bdi>(\d)</bdi><i><s style=\"width:([\d.]+)%\"></s></i><span>([\d.]+)</span>", html)
+    assert found == [("1", "10.0", "0.100"), ("2", "25.0", "0.250"), ("3", "65.0", "0.650")]
+
+
+def test_many_classes_start_with_the_likeliest_and_all_are_there():
+    probabilities = np.arange(1, 13) / 78
+    html = to_html(make_reading("Soup", labels=tuple(range(12)), probabilities=probabilities))
+    shown, folded = html.split("<summary>7 more classes</summary>")
+    assert re.findall(r"<bdi>(\d+)</bdi><i>", shown) == ["11", "10", "9", "8", "7"]
+    assert re.findall(r"<bdi>(\d+)</bdi><i>", folded) == ["6", "5", "4", "3", "2", "1", "0"]
+
+
+def test_unknown_words_are_marked():
+    html = to_html(make_reading("Good zorb", [[0.5, 0.5]], unknown=["zorb"]))
+    word, attributes = Parsed(html).maps[0].words[1]
+    assert (word, attributes) == ("zorb", {"class": "h4 u", "title": "0.500, not in the vocabulary"})
+    assert "not in the model's vocabulary" in html
+    assert "not in the model's vocabulary" not in to_html(make_reading("Good soup"))
+
+
+def test_even_attention_looks_pale():
+    html = to_html(make_reading(SOUP, np.full((1, 23), 1 / 23)))
+    assert {attributes["class"] for _, attributes in Parsed(html).maps[0].words} == {"h3"}
+
+
+def test_signed_weights_use_both_scales():
+    html = to_html(make_reading("Good cold soup"), weights={"Gradient": [0.5, -1.0, 0.0]})
+    first = Parsed(html).maps[0]
+    assert first.titles() == [("Good", "0.500"), ("cold", "-1.000"), ("soup", "0.000")]
+    assert [attributes.get("class") for _, attributes in first.words] == ["h4", "c9", None]
+    assert html.index("Gradient") < html.index("Overall attention")
+
+
+@pytest.mark.parametrize("wrong", [[1.0], [[1.0, 2.0, 3.0]], [1.0, 2.0, float("nan")]])
+def test_wrong_weights_are_refused(wrong: list):
+    with pytest.raises(LimelightError, match=r"weights 'Gradient' .*one finite number per word: \(3,\)"):
+        to_html(make_reading("Good cold soup"), weights={"Gradient": wrong})
+
+
+def test_every_weight_is_in_the_table():
+    html = to_html(make_reading("Good <b>", [[0.5, 0.25, 0.125, 0.125]]))
+    table = html.split("<table>")[1].split("</table>")[0]
+    assert re.findall(r"<th scope=row dir=auto>(.*?)<td>(.*?)<td>(.*)", table) == [
+        ("Good", "0.500", "0.500"),
+        ("&lt;", "0.250", "0.250"),
+        ("b", "0.125", "0.125"),
+        ("&gt;", "0.125", "0.125"),
+    ]
+
+
+def test_a_screen_reader_hears_the_most_read_words():
+    assert "Most read: soup 0.700, Good 0.300." in to_html(make_reading("Good soup", [[0.3, 0.7]]))
+
+
+def test_a_pair_is_side_by_side_with_its_rows_matched():
+    first = make_reading("A dog", [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    second = make_reading("An animal", [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    maps = Parsed(to_html(PairReading(first, second)).split("<summary>All")[0]).maps
+    assert [found.text for found in maps] == ["A dog", "An animal"] * 3
+    assert maps[2].titles() + maps[3].titles() == [
+        ("A", "0.000"), ("dog", "1.000"), ("An", "1.000"), ("animal", "0.000"),
+    ]  # fmt: skip
+    assert maps[4].titles()[0] == ("A", "1.000")
+    weighted = to_html(PairReading(first, second), weights={"Gradient": ([1, -1], [0.5, 0])})
+    assert Parsed(weighted).maps[1].titles() == [("An", "0.500"), ("animal", "0.000")]
+
+
+def test_models_side_by_side_share_one_scale():
+    loud, quiet = make_reading("Good soup", [[1.0, 0.0]]), make_reading("Good soup", [[0.5, 0.5]])
+    parsed = Parsed(compare_html([loud, quiet], names=["without", "with"]))
+    assert parsed.maps[0].words[0][1]["class"] == "h9"
+    assert parsed.maps[2].words[0][1]["class"] == "h4"
+    assert parsed.all_text.index("without") < parsed.all_text.rindex("with")
+    with pytest.raises(LimelightError, match="2 readings side by side have 1 names"):
+        compare_html([loud, quiet], names=["one"])
+
+
+def test_a_page_is_whole_and_needs_nothing_from_outside():
+    reading = make_reading("Soup")
+    page = to_page([reading, (reading, reading)], title="Two & more", names=["a", "b"])
+    parsed = Parsed(page)
+    assert page.startswith("<!doctype html>")
+    assert "<title>Two &amp; more</title>" in page
+    assert page.count("<style>") == 1
+    assert page.count('<div class="limelight"') == 3
+    assert not re.search(r"https?:|//|url\(|@import|\bsrc=|\bhref=", page)
+    assert "script" not in parsed.tags
+    with pytest.raises(LimelightError, match="no readings"):
+        to_page([])
+
+
+def test_a_long_text_stays_small_and_whole():
+    text = " ".join(f"word{k}" for k in range(5_000))
+    rows = np.random.default_rng(0).dirichlet(np.full(5_000, 0.002), size=30)
+    html = to_html(make_reading(text, rows))
+    maps = Parsed(html).maps
+    assert maps[0].text == text
+    assert len(maps[0].words) == 5_000
+    assert len(html.encode()) < 400_000
+    strongest = int(np.argmax(rows[0]))
+    in_rows = {dict(found.titles()).get(f"word{strongest}") for found in maps[1:]}
+    assert f"{np.float32(rows[0, strongest]):.6f}" in in_rows
+    assert re.search(r'<i title="[\d,]+ words, 0\.\d{6} together">…</i>', html)
+
+
+def test_naming_a_reading_in_a_notebook_draws_it():
+    reading = make_reading("Good soup")
+    assert reading._repr_html_() == to_html(reading)
+    assert PairReading(reading, reading)._repr_html_() == to_html(PairReading(reading, reading))
+
+
+def test_both_modes_and_notebook_themes_have_their_colours():
+    html = to_html(make_reading("Soup"))
+    for selector in ("@media (prefers-color-scheme:dark)", "[data-jp-theme-light=false]", ".vscode-dark"):
+        assert selector in html

@@ -1,0 +1,62 @@
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explain.readings import make_reading
+from limelight.explain.pieces import cut, passages, printable
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a 👩‍🍳 b", ["a", "👩‍🍳", "b"]),  # two emoji and a joiner
+        ("👍🏽!", ["👍🏽", "!"]),  # a skin tone
+        ("🇫🇷🇩🇪", ["🇫🇷", "🇩🇪"]),  # two flags of two halves each
+        ("e\u0301 ü", ["e\u0301", "ü"]),  # an accent of its own
+        ("1\ufe0f\u20e3 x", ["1\ufe0f\u20e3", "x"]),  # a keycap
+    ],
+)
+def test_words_never_end_inside_a_visible_character(text: str, words: list[str]):
+    assert cut(make_reading(text, pattern=r"\S")).words == words  # every code point a word
+
+
+def test_a_visible_character_belongs_to_one_word_whole():
+    pieces = cut(make_reading("👩‍🍳 ok", pattern="👩|ok"))  # the joiner and the pan are no words
+    assert (pieces.words, pieces.gaps) == (["👩‍🍳", "ok"], ["", " ", ""])
+
+
+def test_the_weights_of_joined_words_are_added():
+    reading = make_reading("a 👩‍🍳", [[0.1, 0.5, 0.1, 0.3]], pattern=r"\S")
+    pieces = cut(reading)
+    assert pieces.words == ["a", "👩‍🍳"]
+    assert pieces.weights(reading.attention[0]).tolist() == pytest.approx([0.1, 0.9])
+
+
+def test_control_characters_get_visible_stand_ins_of_the_same_length():
+    text = "a\x00b\x1b[31m\x7f\x85\ud800\uffff\n\t\r"
+    assert printable(text) == "a␀b␛[31m␡����\n\t\r".replace("����", "\ufffd" * 3)
+    assert len(printable(text)) == len(text)
+
+
+def test_passages_join_where_they_meet():
+    levels = np.zeros(60, dtype=int)
+    levels[[10, 15, 40]] = [9, -5, 3]
+    assert passages(levels) == [(7, 19), (37, 44)]
+    assert passages(levels, most=1) == [(7, 14)]
+    assert passages(np.zeros(60, dtype=int)) == [(0, 4)]
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(st.text(alphabet=st.sampled_from("ab é\u0301👩\u200d🍳🏽🇫🇷שع\n\ufe0f汤"), max_size=20))
+def test_pieces_and_gaps_make_the_text(text: str):
+    pieces = cut(make_reading(text, pattern=r"\S\S?"))
+    joined = "".join(gap + word for gap, word in zip(pieces.gaps, [*pieces.words, ""], strict=True))
+    assert joined == text
+    assert pieces.weights(np.ones(len(make_reading(text, pattern=r"\S\S?").offsets))).shape == (
+        len(pieces.words),
+    )
+    for start, _ in pieces.spans[1:]:
+        assert not (unicodedata.combining(text[start]) and not text[start - 1].isspace())

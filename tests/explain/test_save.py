@@ -1,0 +1,69 @@
+import builtins
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explain.readings import SOUP, focused, make_reading
+from limelight.errors import LimelightError
+from limelight.explain import png, save_picture, to_json, to_png, to_svg, to_terminal
+from limelight.reading import PairReading
+
+
+def test_json_has_every_number_and_the_groups():
+    reading = make_reading("Good soup 👍", [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
+    found = json.loads(to_json(reading, weights={"Gradient": np.array([1.0, -2.0, 0.0])}))
+    assert found["text"] == "Good soup 👍"
+    assert found["attention"] == reading.attention.tolist()
+    assert [group["rows"] for group in found["groups"]] == [[1], [0, 2]]
+    assert found["weights"] == {"Gradient": [1.0, -2.0, 0.0]}
+    with pytest.raises(LimelightError, match="one finite number per word"):
+        to_json(reading, weights={"Gradient": [1.0]})
+
+
+def test_json_of_a_pair_and_of_nothing():
+    pair = PairReading(make_reading("A dog", [[1.0, 0.0]]), make_reading("Animals", [[1.0]]))
+    found = json.loads(to_json(pair, weights={"Gradient": ([1, 2], [3])}))
+    assert (found["second"]["words"], found["groups"][0]["rows"]) == (["Animals"], [0])
+    assert found["weights"] == {"Gradient": [[1.0, 2.0], [3.0]]}
+    assert json.loads(to_json(make_reading("")))["groups"] == []
+
+
+def test_the_name_decides_the_format(tmp_path: Path):
+    reading = make_reading(SOUP, focused(SOUP, "cold", "rude"))
+    for name in ("a.html", "a.SVG", "a.json", "a.txt"):
+        save_picture(reading, tmp_path / name)
+    assert (tmp_path / "a.html").read_text("utf-8").startswith("<!doctype html>")
+    assert (tmp_path / "a.SVG").read_text("utf-8") == to_svg(reading)
+    assert (tmp_path / "a.json").read_text("utf-8") == to_json(reading)
+    assert (tmp_path / "a.txt").read_text("utf-8") == to_terminal(reading, colour=False, width=80) + "\n"
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a"])
+def test_other_names_are_refused_and_nothing_is_written(tmp_path: Path, name: str):
+    with pytest.raises(LimelightError, match=rf"cannot draw {name}.*\.html, \.svg, \.png, \.json, \.txt"):
+        save_picture(make_reading("Soup"), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_png_is_twice_the_size_of_the_svg(tmp_path: Path):
+    pytest.importorskip("resvg_py", reason="PNG pictures need the extra 'pictures'")
+    save_picture(make_reading(SOUP), tmp_path / "a.png")
+    data = (tmp_path / "a.png").read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(data[16:20]) == 2 * 760
+
+
+def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    real = builtins.__import__
+
+    def without(name: str, *rest, **named):
+        if name == "resvg_py":
+            raise ImportError(name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    png._resvg.cache_clear()
+    with pytest.raises(LimelightError, match=r"pip install 'limelight\[pictures\]'"):
+        to_png(make_reading("Soup"))

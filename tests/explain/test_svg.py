@@ -1,0 +1,116 @@
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explain.readings import SOUP, focused, make_reading
+from limelight.explain import to_svg
+from limelight.explain.bidi import is_right_to_left, visual_order
+from limelight.explain.pieces import cut
+from limelight.explain.wrap import cells, ems, wrap
+from limelight.reading import PairReading
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def words_of(svg: str) -> list[tuple[str, str]]:
+    """Every word with its tooltip, in the order drawn."""
+    root = ET.fromstring(svg)
+    return [(g.find(f"{SVG}text").text, g.find(f"{SVG}title").text) for g in root.iter(f"{SVG}g")]
+
+
+def test_every_word_is_drawn_with_its_weight():
+    svg = to_svg(make_reading("Good <soup>", [[0.5, 0.0, 0.25, 0.25]]))
+    assert words_of(svg)[:4] == [("Good", "0.500"), ("<", "0.000"), ("soup", "0.250"), (">", "0.250")]
+    assert svg.count('<rect class="h') == 2 * 3 + 2 * 5  # two maps of three coloured words; two legends
+
+
+def test_it_says_what_it_shows():
+    root = ET.fromstring(to_svg(make_reading("Good soup", [[0.75, 0.25]])))
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == "bad, 0.800"
+    assert root.find(f"{SVG}desc").text == "Good soup — Overall attention: Good 0.750, soup 0.250"
+
+
+def test_words_stay_inside_the_picture_and_apart():
+    root = ET.fromstring(to_svg(make_reading(SOUP * 4, r=3)))
+    width, height = float(root.get("width")), float(root.get("height"))
+    places = [
+        (float(t.get("y")), float(t.get("x")), float(t.get("textLength")))
+        for t in root.iter(f"{SVG}text")
+        if t.get("class") == "big"
+    ]
+    assert all(x >= 0 and x + wide <= width and 0 < y < height for y, x, wide in places)
+    for (y, x, wide), (next_y, next_x, _) in pairwise(places):
+        assert next_y > y or next_x >= x + wide - 0.11
+
+
+def test_groups_and_what_is_left_out():
+    svg = to_svg(make_reading(SOUP, focused(SOUP, "cold", "cold", "rude", "joke", "left", "bill", "not")))
+    assert ">2 rows</text>" in svg
+    assert ">1–2</text>" in svg
+    assert ">1 more row is not shown.</text>" in svg
+
+
+def test_a_pair_and_an_empty_text():
+    pair = PairReading(make_reading("A dog"), make_reading("An animal"))
+    words = [word for word, _ in words_of(to_svg(pair))]
+    assert words[:4] == ["A", "dog", "An", "animal"]
+    assert ">empty text</text>" in to_svg(make_reading(""))
+
+
+def test_signed_weights():
+    svg = to_svg(make_reading("Good soup"), weights={"Gradient": [1.0, -1.0]})
+    assert words_of(svg)[:2] == [("Good", "1.000"), ("soup", "-1.000")]
+    assert '<rect class="c9"' in svg
+
+
+def test_right_to_left_words_start_at_the_right():
+    root = ET.fromstring(to_svg(make_reading("שלום עולם", [[0.5, 0.5]])))
+    first, second = [float(t.get("x")) for t in root.iter(f"{SVG}text") if t.get("class") == "big"]
+    assert first < second  # drawn from left to right: the second word, then the first
+    assert [t.text for t in root.iter(f"{SVG}text") if t.get("class") == "big"] == ["עולם", "שלום"]
+
+
+@pytest.mark.parametrize(
+    ("words", "right_to_left", "expected"),
+    [
+        (["a", " ", "b"], False, "a b"),
+        (["אב", " ", "גד"], True, "גד אב"),
+        (["אב", " ", "ok", " ", "12"], True, "ok 12 אב"),
+        (["see", " ", "אב", " ", "גד", "."], False, "see גד אב."),
+        (["אב", " ", "(", "x", ")"], True, "(x) אב"),
+    ],
+)
+def test_visual_order(words: list[str], right_to_left: bool, expected: str):
+    assert "".join(word for _, word in visual_order(words, right_to_left)) == expected
+    assert is_right_to_left(words[0]) == right_to_left
+
+
+def test_widths():
+    assert ems("soup") == pytest.approx(2.168)
+    assert ems("é") == ems("e") == ems("e\u0301")
+    assert ems("👩‍🍳") == ems("🇫🇷") == ems("👍🏽") == 1.2
+    assert (cells("汤"), cells("é"), cells("👍🏽"), cells("🇫🇷")) == (2, 1, 2, 1)
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(
+    text=st.text(alphabet=st.sampled_from("abc d\n\t汤é👩\u200d🍳ש"), max_size=60),
+    width=st.integers(4, 20),
+)
+def test_lines_fit_and_keep_every_word(text: str, width: int):
+    pieces = cut(make_reading(text, pattern=r"\S+"))
+    lines = wrap(pieces, 0, len(pieces.words), width, cells)
+    assert all(sum(atom.width for atom in line) <= width for line in lines if len(line) > 1)
+    drawn = "".join(atom.text for line in lines for atom in line)
+    assert re.sub(r"\s", "", drawn) == re.sub(r"\s", "", pieces.text)
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(text=st.text(max_size=30))
+def test_any_text_gives_well_formed_xml(text: str):
+    ET.fromstring(to_svg(make_reading(text)))

@@ -1,0 +1,71 @@
+import re
+
+import pytest
+
+from explain.readings import SOUP, focused, make_reading
+from limelight.explain import to_terminal
+from limelight.explain.terminal import _nearest
+from limelight.reading import PairReading
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch):
+    for name in ("NO_COLOR", "COLORTERM", "COLORFGBG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+def test_plain_text_has_the_words_and_their_weights():
+    told = to_terminal(make_reading(SOUP, focused(SOUP, "cold", "cold", "rude")), colour=False, width=60)
+    assert "\x1b" not in told
+    assert "The soup was cold, the waiter rude\nand the bill a joke." in told
+    assert "\n  cold  0.6015\n  rude  0.3030\n" in told
+    assert "\n  2 rows  cold 0.9000," in told
+    assert "\n  Row 3   rude 0.9000," in told
+    assert max(map(len, told.splitlines())) <= 60
+
+
+def test_true_colours(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    told = to_terminal(make_reading("Good soup", [[1.0, 0.0]]), colour=True, width=60)
+    assert "\x1b[38;2;236;233;228;48;2;154;74;5mGood\x1b[0m soup" in told
+    monkeypatch.setenv("COLORFGBG", "0;15")
+    assert "48;2;245;130;32mGood" in to_terminal(make_reading("Good soup", [[1.0, 0.0]]), colour=True)
+
+
+def test_256_colours():
+    told = to_terminal(make_reading("Good soup", [[1.0, 0.0]]), colour=True, width=60)
+    assert re.search(r"\x1b\[38;5;\d+;48;5;\d+mGood\x1b\[0m soup", told)
+    assert (_nearest(255, 0, 0), _nearest(95, 135, 175), _nearest(8, 8, 8)) == (196, 67, 232)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "tty", "coloured"),
+    [("TERM", "xterm", True, True), ("TERM", "xterm", False, False), ("NO_COLOR", "1", True, False),
+     ("NO_COLOR", "", True, True), ("TERM", "dumb", True, False)],
+)  # fmt: skip
+def test_colours_are_found_out(monkeypatch, name: str, value: str, tty: bool, coloured: bool):
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: tty, raising=False)
+    assert ("\x1b[" in to_terminal(make_reading("Good soup", [[1.0, 0.0]]))) == coloured
+
+
+def test_the_text_cannot_steer_the_terminal():
+    told = to_terminal(make_reading("\x1b[31mred\x07 \x9b5m", labels=("\x1b[2J", "b")), colour=False)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", told)
+    assert "␛[31mred␇" in told
+
+
+def test_lines_fit_the_width_with_colours_too():
+    told = to_terminal(make_reading(SOUP + " 汤汤汤汤 👩‍🍳 " + "x" * 90, r=6), colour=True, width=40)
+    bare = re.sub(r"\x1b\[[\d;]*m", "", told)
+    assert max(len(line) for line in bare.splitlines()) <= 40
+    assert bare.count("x") >= 90
+
+
+def test_pairs_empty_texts_and_many_classes():
+    pair = PairReading(make_reading("A dog", [[1.0, 0.0]]), make_reading("An animal", [[0.0, 1.0]]))
+    assert "\nA dog\nAn animal\n" in to_terminal(pair, colour=False)
+    assert to_terminal(make_reading(""), colour=False).endswith("Overall attention\n(empty text)")
+    many = make_reading("Soup", labels=tuple(range(9)), probabilities=[1 / 9] * 9)
+    assert "and 4 more classes" in to_terminal(many, colour=False)
