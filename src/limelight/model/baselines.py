@@ -96,7 +96,7 @@ class Convolution(nn.Module):
 
     def forward(self, S: Tensor, lengths: Tensor) -> Tensor:
         """S (batch, n, d) -> H (batch, n, filters), zero on padding."""
-        words = mask(lengths, S.shape[1]).unsqueeze(2)
+        S, words = S.to(self.W.dtype), mask(lengths, S.shape[1]).unsqueeze(2)
         left = (self.width - 1) // 2
         padded = nn.functional.pad((S * words).transpose(1, 2), (left, self.width - 1 - left))
         return torch.relu(nn.functional.conv1d(padded, self.W, self.b)).transpose(1, 2) * words

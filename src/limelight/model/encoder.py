@@ -25,6 +25,8 @@ class Words(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (batch, n) -> S (batch, n, d)."""
+        if ids.is_cuda:  # its gradient is one addition per word: no sorting, and it can be captured
+            return self.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
         return nn.functional.embedding(ids, self.weight, padding_idx=PAD, sparse=self.sparse)
 
 
@@ -51,7 +53,7 @@ class BiLSTM(nn.Module):
 
     def forward(self, S: Tensor, lengths: Tensor) -> Tensor:
         """S (batch, n, d) -> H (batch, n, 2u), zero on padding."""
-        below = [S]
+        below = [S.to(next(self.parameters()).dtype)]
         for k in range(self.layers):
             W_ih, W_hh, b = (getattr(self, f"{name}_{k}") for name in ("W_ih", "W_hh", "b"))
             below.append(bilstm(torch.cat(below, dim=2), lengths, W_ih, W_hh, b, self.clip))

@@ -1,11 +1,15 @@
-"""One weight's update in one pass over memory: a Triton kernel on a GPU, its twin in PyTorch elsewhere."""
+"""One weight's update in one pass over memory: PyTorch's fused rules on a CPU, a Triton kernel on a GPU.
+
+`_plainly` says the same in plain operations, and is what runs on a GPU without Triton.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
+from torch.optim.adagrad import adagrad
+from torch.optim.adam import adam
+from torch.optim.sgd import sgd
 
 try:
     import triton
@@ -13,61 +17,75 @@ try:
 except ImportError:  # a CPU build of PyTorch comes without it
     triton = None
 
-CHUNK = 1 << 17  # numbers per pass of the twin: they stay in the cache from the first operation to the last
 RULES = {"sgd": 0, "adagrad": 1, "adam": 2, "adamw": 3}
+FUSED = {"fused": True, "maximize": False, "found_inf": None}
 
 
 def update(
     rule: str,
     w: Tensor,
-    gradient: Tensor,
+    g: Tensor,
     state: list[Tensor],
     numbers: Tensor,
     l2: float,
     epsilon: float,
     copy: Tensor | None,
 ) -> None:
-    """Update `w` and `state` in place; write the new weights into `copy` (bf16) as well, if there is one.
+    """Update `w` and `state` in place from the gradient `g`; write the weights into `copy` (bf16) as well.
 
-    `numbers` holds rate, gradient factor, 1 - beta1^t and 1 - beta2^t.
+    `numbers` holds the rate, the gradient's factor and how many steps there were, this one included.
     """
-    if w.is_cuda and triton is not None and w.is_contiguous() and gradient.is_contiguous():
-        _launch(rule, w, gradient, state, numbers, l2, epsilon, copy)
-        return
-    values = [float(x) for x in numbers] if not w.is_cuda else list(numbers.float())
-    parts = [w.reshape(-1), gradient.reshape(-1), *(x.view(-1) for x in state)]
-    size = w.numel() if w.is_cuda else CHUNK
-    for start in range(0, w.numel(), size):
-        piece = [x[start : start + size] for x in parts]
-        _twin(rule, piece[0], piece[1].to(w.dtype), piece[2:], values, l2, epsilon)
-    if copy is not None:
-        copy.copy_(w)
+    if w.is_cuda and triton is not None:
+        _on_gpu(rule, w, g.contiguous(), state, numbers, l2, epsilon, copy)
+    elif w.is_cuda:
+        _plainly(rule, w, g.float(), state, numbers, l2, epsilon)
+        if copy is not None:
+            copy.copy_(w)
+    else:
+        _on_cpu(rule, w, g, state, numbers, l2, epsilon)
 
 
-def _twin(
-    rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: list[Any], l2: float, epsilon: float
+def _on_cpu(
+    rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor, l2: float, epsilon: float
 ) -> None:
-    rate, factor, correct1, correct2 = numbers
-    if not isinstance(factor, float) or factor != 1.0:
-        g = g * factor
-    if l2 and rule == "adamw":
-        w.mul_(1 - rate * l2)
-    elif l2:
-        g = torch.add(g, w, alpha=l2)
+    rate, factor, steps = numbers.tolist()
+    scale = None if factor == 1.0 else torch.tensor(1 / factor, dtype=torch.float32)
+    common = {**FUSED, "lr": rate, "weight_decay": l2, "grad_scale": scale}
+    steps_before = torch.tensor(steps - 1, dtype=torch.float32)
     if rule == "sgd":
-        w.sub_(g * rate)
+        sgd([w], [g], [None], momentum=0.0, dampening=0.0, nesterov=False, **common)
     elif rule == "adagrad":
-        state[0].addcmul_(g, g)
-        w.sub_(g.mul(rate).div_(state[0].sqrt().add_(epsilon)))
+        adagrad([w], [g], state, [steps_before], lr_decay=0.0, eps=epsilon, **common)
+    else:
+        mean, square = state
+        adam(
+            [w], [g], [mean], [square], [], [steps_before], beta1=0.9, beta2=0.999, eps=epsilon,
+            amsgrad=False, decoupled_weight_decay=rule == "adamw", **common,
+        )  # fmt: skip
+
+
+def _plainly(
+    rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor, l2: float, epsilon: float
+) -> None:
+    rate, factor, steps = numbers.to(w.dtype)
+    g = g * factor
+    if rule == "adamw":
+        w.mul_(1 - rate * l2)
+    else:
+        g = g + l2 * w
+    if rule == "sgd":
+        w.sub_(rate * g)
+    elif rule == "adagrad":
+        state[0].add_(g * g)
+        w.sub_(rate * g / (state[0].sqrt() + epsilon))
     else:
         mean, square = state
         mean.lerp_(g, 1 - 0.9)
-        square.mul_(0.999).addcmul_(g, g, value=1 - 0.999)
-        step = (square / correct2).sqrt_().add_(epsilon)
-        w.sub_((mean * (rate / correct1)).div_(step))
+        square.mul_(0.999).add_(g * g, alpha=1 - 0.999)
+        w.sub_(rate * (mean / (1 - 0.9**steps)) / ((square / (1 - 0.999**steps)).sqrt() + epsilon))
 
 
-def _launch(
+def _on_gpu(
     rule: str,
     w: Tensor,
     g: Tensor,
@@ -113,8 +131,10 @@ if triton is not None:
             square = tl.load(s_ptr + at, mask=inside) * 0.999 + g * g * (1 - 0.999)
             tl.store(m_ptr + at, mean, mask=inside)
             tl.store(s_ptr + at, square, mask=inside)
-            step = tl.sqrt(square / tl.load(numbers_ptr + 3)) + epsilon
-            w = w - rate / tl.load(numbers_ptr + 2) * mean / step
+            steps = tl.load(numbers_ptr + 2)
+            correct1 = 1 - tl.exp2(steps * -0.15200309344504997)  # 1 - 0.9^steps
+            correct2 = 1 - tl.exp2(steps * -0.0014434168696687186)  # 1 - 0.999^steps
+            w = w - rate / correct1 * mean / (tl.sqrt(square / correct2) + epsilon)
         tl.store(w_ptr + at, w, mask=inside)
         if COPY:
             tl.store(copy_ptr + at, w.to(copy_ptr.dtype.element_ty), mask=inside)

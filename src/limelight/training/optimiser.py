@@ -77,12 +77,11 @@ class Optimiser:
         factor: Tensor = (self.recipe.clip_norm / (norm + 1e-6)).clamp(max=1.0)
         return factor
 
-    def _numbers(self, scale: Tensor | None) -> Tensor:
-        """(4,): rate, gradient factor and Adam's two corrections, as the update needs them."""
-        one = torch.ones_like(self.rate)
-        t = self.steps.double()
-        corrections = (1 - 0.9**t, 1 - 0.999**t) if self.rule in ("adam", "adamw") else (one, one)
-        return torch.stack([self.rate, one if scale is None else scale, *corrections])
+    def _numbers(self, factor: Tensor | None) -> Tensor:
+        """(3,): the rate, the gradient's factor and the number of steps, as the update needs them."""
+        return torch.stack(
+            [self.rate, torch.ones_like(self.rate) if factor is None else factor, self.steps.double()]
+        )
 
     def _decay(self, name: str) -> float:
         """L2 is on weights alone: not on biases, and not on word vectors."""

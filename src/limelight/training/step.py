@@ -99,7 +99,7 @@ class Stepper:
             w.copy_(weights[name])
         if self.computing is not self.network:
             for to, w in zip(self.computing.parameters(), self.network.parameters(), strict=True):
-                to.copy_(w)
+                to.copy_(w)  # in bf16
 
 
 class Graph:
@@ -126,7 +126,9 @@ def _computing(network: Network, recipe: Recipe, device: torch.device) -> nn.Mod
     """The network that runs: itself, or a bf16 copy whose float32 original takes the updates."""
     if recipe.training.precision == "float32" or device.type == "cpu":
         return network
-    return copy.deepcopy(network).to(torch.bfloat16)
+    twin = copy.deepcopy(network).to(torch.bfloat16)
+    twin.words = network.words  # only the words of a batch are read: no copy of the table is needed
+    return twin
 
 
 def _fits(split: Split) -> bool:
