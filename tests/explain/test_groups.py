@@ -35,6 +35,12 @@ def test_a_pair_is_grouped_by_both_texts():
     assert [group.rows for group in group_rows((same, other))] == [(0,), (1,)]
 
 
+def test_texts_without_words_do_not_count():
+    A, empty = np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros((2, 0))
+    assert group_rows((A, empty)) == group_rows((A,)) == (Group((0, 1), 1.0),)
+    assert group_rows((empty,)) == ()
+
+
 def test_focus_ends():
     assert focus(np.full(8, 1 / 8)) == 0.0
     assert focus(np.eye(8)[3]) == 1.0

@@ -155,6 +155,13 @@ def test_a_pair_is_side_by_side_with_its_rows_matched():
     assert Parsed(weighted).maps[1].titles() == [("An", "0.500"), ("animal", "0.000")]
 
 
+def test_a_pair_with_an_empty_sentence():
+    reading = PairReading(make_reading(SOUP, r=3), make_reading("", r=3))
+    html = to_html(reading)
+    assert {found.text for found in Parsed(html).maps} == {SOUP}
+    assert html.count("empty text") == len(Parsed(html).maps)
+
+
 def test_models_side_by_side_share_one_scale():
     loud, quiet = make_reading("Good soup", [[1.0, 0.0]]), make_reading("Good soup", [[0.5, 0.5]])
     parsed = Parsed(compare_html([loud, quiet], names=["without", "with"]))

@@ -25,8 +25,7 @@ def to_json(reading: Reading | PairReading, *, weights: Weights | None = None) -
     if weights:
         picture_of(reading, weights)  # checks them
     readings = (reading.first, reading.second) if isinstance(reading, PairReading) else (reading,)
-    has_words = any(len(each.offsets) for each in readings)
-    groups = group_rows(tuple(each.attention for each in readings)) if has_words else ()
+    groups = group_rows(tuple(each.attention for each in readings))
     found: dict[str, Any] = reading.to_dict()
     found["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
     if weights:

@@ -26,6 +26,9 @@ def group_rows(attentions: tuple[np.ndarray, ...]) -> tuple[Group, ...]:
     >>> group_rows((np.array([[0.3, 0.3, 0.4], [0.9, 0.1, 0.0], [0.8, 0.1, 0.1]]),))
     (Group(rows=(1, 2), focus=0.528...), Group(rows=(0,), focus=0.008...))
     """
+    attentions = tuple(A for A in attentions if A.shape[1])  # a text without words says nothing about rows
+    if not attentions:
+        return ()
     groups = _complete_linkage(np.mean([_overlap(A) for A in attentions], axis=0))
     means = [[mean_row(A, rows) for A in attentions] for rows in groups]
     found = [

@@ -135,26 +135,20 @@ class _Painter:
         self.words = [[_escape(word) for word in text.words] for text in picture.texts]
         self.gaps = [[_escape(gap) for gap in text.gaps] for text in picture.texts]
 
-    def whole(self, heat: HeatMap, text: int) -> Markup:
-        """A text, all of it."""
-        words = self._words(heat, text, 0, len(self.words[text]))
-        return Markup("".join(words) + self.gaps[text][-1])
+    def maps(self, heat: HeatMap, brief: bool) -> Markup:
+        """The coloured text, or both texts of a pair; if `brief`, only the passages of long ones."""
+        paint = self._passages if brief and self.picture.is_long else self._whole
+        found = [
+            f'<p dir="auto">{paint(heat, text)}</p>' if pieces.text else '<p class="empty">empty text</p>'
+            for text, pieces in enumerate(self.picture.texts)
+        ]
+        return Markup(f'<div class="texts">{"".join(found)}</div>')
 
-    def brief(self, heat: HeatMap, text: int) -> Markup:
-        """A text if it is short; of a longer one the passages with colour."""
-        count = len(self.words[text])
-        if not self.picture.is_long or not count:
-            return self.whole(heat, text)
-        parts, at = [], 0
-        for first, end in passages(heat.levels[text]):
-            parts += [self._left_out(heat, text, at, first), *self._words(heat, text, first, end)]
-            at = end
-        return Markup("".join([*parts, self._left_out(heat, text, at, count)]).strip())
-
-    def most_read(self, heat: HeatMap) -> str:
+    def most_read(self, heat: HeatMap) -> Markup:
         """The words with the most weight, for those who do not see colours."""
         most = heat.most_read(self.picture.texts)
-        return ", ".join([f"{word} {self.number(weight)}" for word, weight in most])
+        told = ", ".join([f"{word} {self.number(weight)}" for word, weight in most])
+        return Markup(f'<span class="unseen">Most read: {_escape(told)}.</span>')
 
     def table(self, text: int) -> Markup:
         """The rows of a table of every weight of a text, or of its most read words if it is long."""
@@ -172,6 +166,16 @@ class _Painter:
             for k, row in zip(order, cells, strict=True)
         )
         return Markup(f"<thead><tr><th scope=col>Word{head}\n<tbody>\n{body}")
+
+    def _whole(self, heat: HeatMap, text: int) -> str:
+        return "".join(self._words(heat, text, 0, len(self.words[text]))) + self.gaps[text][-1]
+
+    def _passages(self, heat: HeatMap, text: int) -> str:
+        parts, at = [], 0
+        for first, end in passages(heat.levels[text]):
+            parts += [self._left_out(heat, text, at, first), *self._words(heat, text, first, end)]
+            at = end
+        return "".join([*parts, self._left_out(heat, text, at, len(self.words[text]))]).strip()
 
     def _words(self, heat: HeatMap, text: int, first: int, end: int) -> list[str]:
         cells = zip(

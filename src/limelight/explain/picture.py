@@ -101,8 +101,7 @@ def picture_of(reading: Reading | PairReading, weights: Weights | None = None) -
     texts = tuple(cut(each) for each in readings)
     attentions = tuple(each.attention for each in readings)
     overall = _heat_map("Overall attention", texts, tuple(each.overall for each in readings))
-    has_words = any(text.spans for text in texts)
-    groups, rows = _row_maps(texts, attentions) if has_words else ([], [])
+    groups, rows = _row_maps(texts, attentions)
     return Picture(
         texts=texts,
         labels=tuple(printable(str(label)) for label in reading.labels),
