@@ -67,11 +67,11 @@ def test_bilstm_equals_pytorch_s_own():
 def test_neither_direction_reads_padding():
     """Mistake: the backward LSTM starts in the padding, though everything after it is masked."""
     bilstm = randomise(BiLSTM(3, 4, layers=2), 1)
-    S = torch.randn(6, 3).double()
+    S, longer = torch.randn(6, 3).double(), torch.randn(30, 3).double()
     alone = bilstm(S[None], torch.tensor([6]))
-    for pads in (1, 60):
+    for company in ([], [longer]):
         for filling in (0.0, 1e3):
-            padded = bilstm(*pad([S], pads, filling))
+            padded = bilstm(*pad([S, *company], 60, filling))[:1]
             torch.testing.assert_close(padded[:, :6], alone, rtol=0, atol=1e-12)
             assert padded[:, 6:].abs().max() == 0
 
