@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +13,7 @@ import torch
 
 from limelight.model.network import Network
 from limelight.recipe import Recipe
+from limelight.runtime.folder import save_folder
 from limelight.text.tokenizer import Tokenizer
 
 WORDS = tuple(f"w{k}" for k in range(40))
@@ -39,6 +44,8 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "one unit": {"rows": 1, "hidden": 1, "attention_hidden": 1, "word_size": 1},
 }
 PAIRS = (None, "gated", "concat")
+LABELS = ("bad", "fair", "good")
+FACTS = {"data": {"train": 120}, "results": {"test": {"accuracy": 0.75}}}
 
 
 def recipe_of(options: dict[str, Any], pair: str | None = None) -> Recipe:
@@ -69,3 +76,32 @@ def texts_of(count: int, longest: int = 30, seed: int = 0) -> list[str]:
     rng = np.random.default_rng(seed)
     vocabulary = [*WORDS, "unheard"]
     return [" ".join(rng.choice(vocabulary, size=n)) for n in rng.integers(0, longest + 1, size=count)]
+
+
+def save(path: Path, pair: str | None = None, **changes: Any) -> Path:
+    """A good folder of a tiny model."""
+    recipe = recipe_of({"rows": 2}, pair)
+    parts = {
+        "weights": weights_of(network_of(recipe, pair is not None)), "recipe": recipe,
+        "tokenizer": tokenizer(), "labels": LABELS, "pair": pair is not None, "facts": FACTS,
+    }  # fmt: skip
+    save_folder(path, **{**parts, **changes})
+    return path
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], Any], seal: bool = True) -> None:
+    """Change config.json, with a new checksum of its own unless told otherwise."""
+    config = json.loads((folder / "config.json").read_text())
+    change(config)
+    if seal and "sha256" in config:
+        rest = {k: v for k, v in config.items() if k != "sha256"}
+        content = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+        config["sha256"] = hashlib.sha256(content.encode()).hexdigest()
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def replace(folder: Path, name: str, content: bytes) -> None:
+    """Another file with a checksum that fits: damage that only a look inside can find."""
+    (folder / name).write_bytes(content)
+    entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    edit(folder, lambda c: c["files"].update({name: entry}))

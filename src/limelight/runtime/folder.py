@@ -20,7 +20,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +31,17 @@ from ..errors import LimelightError
 from ..files import atomic_folder, tidy_os_errors
 from ..reading import Label
 from ..recipe import Recipe
-from ..text.tokenizer import Tokenizer
+from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card
 from .export import export_onnx
 from .jsons import parse_object
 from .shapes import check_weights, shapes
-from .weights import MAX_HEADER, read_weights, tensor_places, write_weights
+from .weights import read_weights, tensor_places, write_weights
 
 FORMAT = 1
 FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")
 KINDS = ("text", "pair")
 MAX_CONFIG = 2**26
-MAX_TOKENIZER = 2**28
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,17 +122,17 @@ def _config(
             for name, content in contents.items()
         },
     }
-    try:
-        config["sha256"] = _own_checksum(config)
-        return json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
-        raise LimelightError(f"the facts about a model must be plain JSON: {error}") from error
+    config["sha256"] = _own_checksum(config)
+    return json.dumps(config, indent=2).encode()
 
 
 def _own_checksum(config: Mapping[str, Any]) -> str:
     """Of all of config.json but the checksum itself, however it is laid out."""
     rest = {name: value for name, value in config.items() if name != "sha256"}
-    content = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    try:
+        content = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise LimelightError(f"the facts about a model must be plain JSON: {error}") from error
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -176,15 +175,26 @@ def _open(path: Path) -> Folder:
     config = _read_config(path)
     recipe, labels = Recipe.from_dict(config["recipe"]), plain_labels(config["labels"])
     pair = config["kind"] == "pair"
-    files = config["files"]
-    for name in ("model.onnx", "model.int8.onnx"):
-        _read_file(path, name, files[name], keep=False)
-    words = _read_file(path, "tokenizer.json", files["tokenizer.json"], MAX_TOKENIZER)
-    tokenizer = Tokenizer.from_json(words.decode())
+    for name in FILES:
+        _check_file(path / name, config["files"][name])
+    tokenizer = _tokenizer((path / "tokenizer.json").read_bytes())
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
-    most = 8 + MAX_HEADER + 4 * sum(map(prod, expected.values()))
-    tensors = _read_file(path, "model.safetensors", files["model.safetensors"], most)
-    return Folder(recipe, tokenizer, labels, pair, config["facts"], read_weights(tensors, expected))
+    weights = read_weights((path / "model.safetensors").read_bytes(), expected)
+    check_weights(weights, expected)
+    return Folder(recipe, tokenizer, labels, pair, config["facts"], weights)
+
+
+def _tokenizer(content: bytes) -> Tokenizer:
+    """Words that Limelight wrote: the splitting rules and the vocabulary are its own, nothing is added."""
+    data = parse_object(content, "tokenizer.json")
+    model = data.get("model")
+    added = any(data.get(name) for name in ("added_tokens", "post_processor", "truncation", "padding"))
+    if added or not isinstance(model, dict) or model.get("unk_token") != SPECIAL[UNKNOWN]:
+        raise LimelightError("tokenizer.json is not one of Limelight's")
+    try:
+        return Tokenizer.from_json(content.decode())
+    except LimelightError as error:
+        raise LimelightError(f"tokenizer.json is not one of Limelight's: {str(error)[:120]}") from error
 
 
 _CONFIG = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": dict, "sha256": str}
@@ -193,7 +203,7 @@ _CONFIG = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": 
 def _read_config(path: Path) -> dict[str, Any]:
     if not (path / "config.json").exists():
         raise LimelightError("there is no config.json in it, so it is not a model that Limelight saved")
-    config = parse_object(_bytes(path / "config.json", MAX_CONFIG), "config.json")
+    config = parse_object(_config_bytes(path / "config.json"), "config.json")
     version = config.get("format")
     if type(version) is not int or version < 1 or "limelight" not in config:
         raise LimelightError("config.json is not Limelight's; give a folder that Limelight saved")
@@ -215,33 +225,23 @@ def _read_config(path: Path) -> dict[str, Any]:
     return config
 
 
-def _read_file(path: Path, name: str, entry: Any, most: int = 0, keep: bool = True) -> bytes:
-    """The content of a file (empty if it is not kept), if size and checksum are as config.json says."""
+def _check_file(file: Path, entry: Any) -> None:
+    """Raise one line unless size and checksum are as config.json says."""
     if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
-        raise LimelightError(f"config.json must give bytes and sha256 of {name}")
-    file = path / name
+        raise LimelightError(f"config.json must give bytes and sha256 of {file.name}")
     if not file.is_file():
-        raise LimelightError(f"{name} is missing; fetch the folder again")
-    size = file.stat().st_size
-    if size != entry["bytes"]:
-        raise LimelightError(
-            f"{name} has {size:,} bytes, not the {str(entry['bytes'])[:20]} it was saved with"
-        )
-    content = _bytes(file, most) if keep else b""
-    digest = hashlib.sha256(content) if keep else _digest(file)
+        raise LimelightError(f"{file.name} is missing; fetch the folder again")
+    if (size := file.stat().st_size) != entry["bytes"]:
+        was = str(entry["bytes"])[:20]
+        raise LimelightError(f"{file.name} has {size} bytes, not the {was} it was saved with; fetch it again")
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256")
     if digest.hexdigest() != entry["sha256"]:
-        raise LimelightError(f"{name} was altered: its checksum does not match; fetch the folder again")
-    return content
+        raise LimelightError(f"{file.name} was altered: its checksum does not match; fetch it again")
 
 
-def _bytes(file: Path, most: int) -> bytes:
-    """At most `most` bytes of a regular file: a pipe or a device would never end."""
-    if not file.is_file() or file.stat().st_size > most:
-        raise LimelightError(f"{file.name} is not a file of at most {most:,} bytes")
-    with file.open("rb") as stream:
-        return stream.read(most)
-
-
-def _digest(file: Path) -> Any:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256")
+def _config_bytes(file: Path) -> bytes:
+    """A regular file of a sane size: a pipe or a device would never end."""
+    if file.stat().st_size > MAX_CONFIG or not file.is_file():
+        raise LimelightError(f"{file.name} is not a file of at most {MAX_CONFIG:,} bytes")
+    return file.read_bytes()

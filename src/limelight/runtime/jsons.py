@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any
 
 from ..errors import LimelightError
@@ -18,7 +19,7 @@ def parse_object(content: bytes, what: str) -> dict[str, Any]:
     limelight.errors.LimelightError: config.json is not a JSON object
     """
     try:
-        data = json.loads(content, object_pairs_hook=_distinct, parse_constant=_refuse)
+        data = json.loads(content, object_pairs_hook=_distinct, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise LimelightError(f"{what} is not valid JSON: {' '.join(str(error).split())[:100]}") from error
     if not isinstance(data, dict):
@@ -33,5 +34,8 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number")
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text[:20]} is no finite number")
+    return number

@@ -10,6 +10,7 @@ from ..errors import LimelightError
 from ..recipe import ModelRecipe
 from .export import rows_and_size
 
+MAX_LAYERS = 1000  # a recipe from outside must not keep us counting
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -20,6 +21,8 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
     >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
     (2, 12, 4)
     """
+    if max(recipe.layers, recipe.head_layers) > MAX_LAYERS:
+        raise LimelightError(f"a network can have at most {MAX_LAYERS} layers of a kind")
     rows, size = rows_and_size(recipe)
     gated = {"gate.W_fp": (rows, size, size), "gate.W_fh": (rows, size, size)}
     return {
