@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import warnings
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from limelight.text.arrays import ArrayWriter
 from limelight.text.dataset import Dataset, Split, Texts, encode_tables, encode_texts
 from limelight.text.labels import LabelColumn
 from limelight.text.passes import cut, hold_out
-from limelight.text.tokenizer import UNKNOWN
+from limelight.text.tokenizer import UNKNOWN, Tokenizer
 
 GOOD = ["Good soup!", "A fine pie.", "I liked it all", "Lovely bread, lovely people."]
 BAD = ["Bad soup.", "The pie was cold!", "I left early", "Never again, never."]
@@ -172,17 +172,17 @@ def test_what_is_held_out(labels: list[int], share: float, seed: int) -> None:
         rows, out = int((column == label).sum()), int(held[column == label].sum())
         assert out <= rows - 1
         if share > 0 and rows > 1:
-            assert 1 <= out
+            assert out >= 1
             assert abs(out - rows * share) <= 1
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(2, 9), min_size=1, max_size=8), min_size=1), st.integers(0, 9))
 def test_cutting(sentences: list[list[int]], most: int) -> None:
-    ids, lengths = np.array(sum(sentences, [])), np.array([len(s) for s in sentences])
+    ids, lengths = np.array(list(chain.from_iterable(sentences))), np.array([len(s) for s in sentences])
     short_ids, short = cut(ids, lengths, most)
     expected = [s[: most or None] for s in sentences]
-    assert short_ids.tolist() == sum(expected, [])
+    assert short_ids.tolist() == list(chain.from_iterable(expected))
     assert short.tolist() == [len(s) for s in expected]
 
 
@@ -252,22 +252,22 @@ def test_texts_without_labels() -> None:
         ({"texts": ["a", "b"], "labels": [1, 1]}, "train: every row has the label 1; it takes at least two"),
         (
             {"texts": ["a", "b"], "labels": [0, 1], "weights": [1, -1]},
-            "weights must be numbers of at least 0",
+            "weights must be numbers of at",
         ),
         ({"texts": ["a", "b"], "labels": [0, 1], "weights": ["x", 1]}, "weights must be numbers"),
         (
             {"texts": TEXTS, "labels": LABELS, "dev": (["a"], ["great"])},
-            "dev, row 1: the label 'great' does not",
+            "dev, row 1: the label 'great'",
         ),
         ({"texts": TEXTS, "labels": LABELS, "dev": (["a"],)}, "must all have labels or none"),
         ({"texts": TEXTS, "labels": LABELS, "holdout": 1.0}, "holdout is 1.0; it must be"),
     ],
 )
 def test_bad_sequences(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(LimelightError) as error, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with pytest.raises(LimelightError) as error:
         encode_texts(**arguments, recipe=RECIPE)
     assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -329,14 +329,12 @@ def test_a_table_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_large_vocabularies_have_wider_ids(tmp_path: Path) -> None:
-    texts = [" ".join(f"w{i}" for i in range(start, start + 35_000)) for start in (0, 35_000)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        dataset = encode_texts(texts, [0, 1], recipe=RECIPE, holdout=0)
-    dataset.save(tmp_path / "wide")
+    tokenizer = Tokenizer.from_words([f"w{i}" for i in range(70_000)])
+    train = Split(np.array([2, 70_001], np.int32), np.array([2], np.int32))
+    Dataset(tokenizer, (), {"train": train}, None, {}).save(tmp_path / "wide")
     opened = Dataset.open(tmp_path / "wide").splits["train"].ids
     assert opened.dtype == np.int32
-    assert int(opened.max()) == 70_001
+    assert opened.tolist() == [2, 70_001]
 
 
 def edit(folder: Path, **changes: Any) -> None:
@@ -374,10 +372,10 @@ DAMAGE: dict[str, tuple[Any, str]] = {
         lambda f: np.save(f / "train.lengths.npy", np.full(8, 5, np.int32)), "its word ids are damaged"
     ),
     "labels out of range": (
-        lambda f: np.save(f / "train.labels.npy", np.full(8, 2, np.int32)), "labels that dataset.json does not"
+        lambda f: np.save(f / "train.labels.npy", np.full(8, 2, np.int32)), "it has labels that"
     ),
     "no vectors": (lambda f: (f / "vectors.safetensors").unlink(), "cannot read"),
-    "truncated vectors": (lambda f: truncate(f / "vectors.safetensors", 100), "vectors.safetensors is damaged"),
+    "truncated vectors": (lambda f: truncate(f / "vectors.safetensors", 100), "safetensors is damaged"),
 }  # fmt: skip
 
 

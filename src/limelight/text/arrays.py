@@ -80,6 +80,21 @@ def open_array(path: Path, dtypes: tuple[str, ...], size: int) -> np.ndarray:
     return values
 
 
+def extremes(values: np.ndarray, step: int = 1 << 20) -> tuple[int, int]:
+    """The least and the greatest value of an array that `open_array` gave.
+
+    The file is read beside the memory map, so that none of a huge array stays in this process's memory.
+    """
+    assert isinstance(values, np.memmap)
+    assert values.filename is not None
+    pieces = (
+        np.fromfile(values.filename, values.dtype, step, offset=values.offset + start * values.itemsize)
+        for start in range(0, len(values), step)
+    )
+    lowest, highest = zip(*((int(piece.min()), int(piece.max())) for piece in pieces), strict=True)
+    return min(lowest), max(highest)
+
+
 def open_arrays(folder: Path, split: str, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
     """The arrays of one split, memory-mapped; `sizes` says how many values each must hold."""
     return {

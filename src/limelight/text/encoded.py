@@ -20,7 +20,7 @@ import safetensors.numpy
 from ..errors import LimelightError
 from ..files import atomic_folder, tidy_os_errors
 from ..reading import Label
-from .arrays import DTYPES, ArraysOnDisk, open_arrays
+from .arrays import DTYPES, ArraysOnDisk, extremes, open_arrays
 from .tokenizer import Tokenizer
 
 FORMAT, VERSION = "limelight-dataset", 1
@@ -207,7 +207,8 @@ def _check_split(split: Split, where: str, words: int, classes: int) -> None:
             raise LimelightError(f"{where}: its arrays do not belong together; encode the data again")
         if ids is not None and lengths is not None:
             fits = int(lengths.sum(dtype=np.int64)) == len(ids) and lengths.min() >= 1
-            if not fits or ids.min() < 0 or ids.max() >= words:
+            lowest, highest = extremes(ids)
+            if not fits or lowest < 0 or highest >= words:
                 raise LimelightError(f"{where}: its word ids are damaged; encode the data again")
     for values in (split.labels, split.weights):
         if values is not None and len(values) != len(split):

@@ -17,7 +17,7 @@ from ..errors import LimelightError
 from .formats import short
 from .opening import check_file, open_bytes, tidy_reading
 
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 HEADER = re.compile(rb"(\d+)[ \t]+(\d+)[ \t\r]*\n")
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 # What text never holds, and what four-byte numbers soon do.
@@ -53,8 +53,8 @@ class VectorFile:
         self.binary = header is not None and _is_binary(body, self.size)
         if not self.binary:
             first = body.split(b"\n", 1)[0]
-            self._parse([(2 if header else 1, first)])
             self._spaces = self.size + first.endswith((b" ", b" \r"))  # word2vec's own tool writes one more
+            self._parse([(2 if header else 1, first)])
 
     def read(self, wanted: Container[bytes], take: Take, progress: bool = False) -> None:
         """Go through the file once and hand every wanted word with its vector (d,) to `take`."""
@@ -69,20 +69,21 @@ class VectorFile:
 
     def _read_text(self, blocks: Iterator[bytes], wanted: Container[bytes], take: Take) -> None:
         number = first = 1 if self.words is None else 2
-        blank, rest = 0, b""
-        for block in itertools.chain(blocks, [b"\n"]):
-            block = rest + block
-            end = block.rfind(b"\n") + 1
-            block, rest = block[:end], block[end:]
-            blank += self._check_sizes(block, number)
-            number = self._read_lines(block, number, wanted, take)
+        blank = 0
+        for block, start, stop in _whole_lines(blocks):
+            after = self._read_lines(block, start, stop, number, wanted, take)
+            blank += self._check_sizes(block, start, stop, number, after - number)
+            number = after
         self._check_words(number - first - blank)
 
-    def _read_lines(self, block: bytes, number: int, wanted: Container[bytes], take: Take) -> int:
-        """Take what is wanted from whole lines, the first of which is `number`; the number after the last."""
+    def _read_lines(
+        self, block: bytes, start: int, stop: int, number: int, wanted: Container[bytes], take: Take
+    ) -> int:
+        """Take what is wanted from block[start:stop], whose first line is `number`; the number after it."""
         found: list[tuple[int, bytes]] = []
-        start, find = 0, block.find
-        while (end := find(b"\n", start)) >= 0:
+        find = block.find
+        while start < stop:
+            end = find(b"\n", start)
             # A word may hold spaces ('. . .'): what stands before the first one only says where to look.
             if block[start : find(b" ", start)] in wanted:
                 found.append((number, block[start:end]))
@@ -98,8 +99,7 @@ class VectorFile:
         """Words and vectors (d,) of numbered lines; the last d fields of a line are its numbers."""
         words, numbers = [], []
         for number, line in lines:
-            word, *values = line.rstrip().rsplit(b" ", self.size)
-            self._check_size(number, word, len(values))
+            word = self._word(number, line)
             if wanted is None or word in wanted:
                 words.append(word)
                 numbers.append((number, line[len(word) :]))
@@ -108,26 +108,34 @@ class VectorFile:
         try:
             vectors = np.loadtxt([text for _, text in numbers], dtype=np.float32, comments=None, ndmin=2)
         except ValueError:
-            raise self._not_a_number(numbers) from None
+            raise self._unreadable(numbers) from None
+        if vectors.shape[1] != self.size:
+            raise self._unreadable(numbers)
         if not np.isfinite(vectors).all():
             row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
             raise self._error(numbers[row][0], "a number is not finite")
         return list(zip(words, vectors, strict=True))
 
-    def _check_sizes(self, block: bytes, number: int) -> int:
-        """See that each line has d numbers, and count the blank lines.
+    def _word(self, number: int, line: bytes) -> bytes:
+        if line.count(b" ") == self._spaces:
+            return line[: line.find(b" ")]
+        word, *values = line.rstrip().rsplit(b" ", self.size)
+        self._check_size(number, word, len(values))
+        return word
+
+    def _check_sizes(self, block: bytes, start: int, stop: int, number: int, lines: int) -> int:
+        """See that each line of block[start:stop] has d numbers, and count the blank lines.
 
         A block whose lines have the usual number of spaces on the whole is taken to be right, which costs
         next to nothing; only another one is looked at line by line.
         """
-        spaces = np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == ord(" "))
-        if spaces == self._spaces * block.count(b"\n"):
+        spaces = np.count_nonzero(np.frombuffer(block, np.uint8, stop - start, start) == ord(" "))
+        if spaces == self._spaces * lines:
             return 0
         blank = 0
-        for count, line in enumerate(block.split(b"\n")[:-1], number):
-            word, *values = line.rstrip().rsplit(b" ", self.size)
-            if values or word:
-                self._check_size(count, word, len(values))
+        for count, line in enumerate(block[start:stop].split(b"\n")[:-1], number):
+            if line.strip():
+                self._word(count, line)
             else:
                 blank += 1
         return blank
@@ -167,12 +175,15 @@ class VectorFile:
             raise LimelightError(f"{self.path} ends inside the vector of word {count + 1:,}; get it again")
         self._check_words(count)
 
-    def _not_a_number(self, lines: list[tuple[int, bytes]]) -> LimelightError:
+    def _unreadable(self, lines: list[tuple[int, bytes]]) -> LimelightError:
+        """Which of these lines it was, and why."""
         for number, line in lines:
-            for value in line.split():
+            values = line.split()
+            for value in values:
                 if not NUMBER.fullmatch(value):
-                    shown = short(value.decode("utf-8", "replace"))
-                    return self._error(number, f"{shown!r} is not a number")
+                    return self._error(number, f"{short(value.decode(errors='replace'))!r} is not a number")
+            if len(values) != self.size:
+                return self._error(number, f"{len(values)} numbers where {self.size} should be")
         return self._error(lines[0][0], "its numbers cannot be read")
 
     def _error(self, number: int, what: str) -> LimelightError:
@@ -196,6 +207,18 @@ def _blocks(file: BinaryIO, raw: BinaryIO, progress: bool) -> Iterator[bytes]:
         while block := file.read(BLOCK):
             bar.update(raw.tell() - bar.n)
             yield block
+
+
+def _whole_lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int, int]]:
+    """Pieces block[start:stop] of whole lines; only the line that two blocks share is ever copied."""
+    rest = b""
+    for block in itertools.chain(blocks, [b"\n"]):
+        first, last = block.find(b"\n") + 1, block.rfind(b"\n") + 1
+        if last:
+            line, rest = rest + block[:first], b""
+            yield line, 0, len(line)
+            yield block, first, last
+        rest += block[last:]
 
 
 def _usual_spaces(body: bytes) -> int:
