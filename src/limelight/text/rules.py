@@ -1,49 +1,56 @@
 """The word-splitting rules: one regular expression in the syntax of Oniguruma, which `tokenizers` uses.
 
-At each place the first alternative that fits makes the word. So longer forms stand before shorter ones, what is
-most frequent stands first, and the rest is grouped by its first character. No alternative looks much further than
-it takes (`++`, `(?>...)` and fixed bounds): only so is the time linear in the length of any text.
+At each place the first alternative that fits makes the word. So longer forms stand before shorter ones, what
+is most frequent stands first, and the rest is grouped by its first character. No alternative looks much
+further than it takes, and repeated groups have a bound: only so is the time linear in the length of any text,
+and Oniguruma, which gives up after ten million steps back, never does. A word beyond a bound is cut in two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 # Kept with their full stop, unless a letter follows it.
 ABBREVIATIONS = """
-adj adm adv al ala alex apr ariz assn assoc asst atty attys aug ave bhd bldg blvd brig bros calif capt cf cie cmdr
-co col colo comdr conn corp cos cpl ct dak dec dept det dr drs elec esq est etc ext feb fla fri ft ga gen gov govs
-hon inc ind intl jan jos jr jul jun kan kans ky lieut lt ltd maj mar md messrs mfg mich minn mlle mme mo mon mont mr
-mrs ms msgr mt natl neb nev nov oct okla penn pfc ph ph.d plc pres prof pty pvt rd rep reps rev rt sen sens sep sept
-sgt spc sq sr st ste supt sys tel tenn thu thurs treas tue tues univ va vs vt wed wis wisc wm wyo
-""".split()
+adj adm adv al ala alex apr ariz assn assoc asst atty attys aug ave bhd bldg blvd brig bros calif capt cf cie
+cmdr co col colo comdr conn corp cos cpl ct dak dec dept det dr drs elec esq est etc ext feb fla fri ft ga gen
+gov govs hon inc ind intl jan jos jr jul jun kan kans ky lieut lt ltd maj mar md messrs mfg mich minn mlle mme
+mo mon mont mr mrs ms msgr mt natl neb nev nov oct okla penn pfc ph ph.d plc pres prof pty pvt rd rep reps rev
+rt sen sens sep sept sgt spc sq sr st ste supt sys tel tenn thu thurs treas tue tues univ va vs vt wed wis
+wisc wm wyo
+"""
 # These are other words when in lower case,
-CAPITALISED_ABBREVIATIONS = "ark az del ill la mass miss ore pa tex wash".split()
+CAPITALISED_ABBREVIATIONS = "ark az del ill la mass miss ore pa tex wash"
 # and these when no number follows.
-NUMBER_ABBREVIATIONS = "art ca fig figs no nos op pp prop".split()
+NUMBER_ABBREVIATIONS = "art ca fig figs no nos op pp prop"
 # After one letter and a full stop they begin a sentence: "my wife and I. The room", but "George W. Bush".
 SENTENCE_STARTERS = """
-a about according additionally after an as at but earlier he her here however if in it last many more now once one
-other our she since so some such that the their then there these they this we what when while yet you
-""".split()
+a about according additionally after an as at but earlier he her here however if in it last many more now once
+one other our she since so some such that the their then there these they this we what when while yet you
+"""
+CURRENCIES = "au ca cad cdn hk nt nz sg us usd"  # before a dollar sign
 # Written as one word, split as two.
 MERGED_WORDS = (("can", "not"), ("gon", "na"), ("got", "ta"), ("wan", "na"), ("gim", "me"), ("lem", "me"))
 
 
-def any_of(words: Collection[str], capitalised: bool = False) -> str:
+def any_of(words: str, *, capitalised: bool = False) -> str:
     """These words in any case, as a tree of letters: it fails sooner than a list of words would.
 
-    >>> any_of(["st", "ste", "no"])
+    >>> any_of("st ste no")
     '(?:[nN][oO]|[sS][tT](?:[eE])?)'
     """
+    return _tree(words.split(), capitalised)
+
+
+def _tree(words: list[str], capitalised: bool) -> str:
     tails: dict[str, list[str]] = {}
-    for word in sorted(set(words) - {""}):
+    for word in sorted(filter(None, words)):
         tails.setdefault(word[0], []).append(word[1:])
     branches = []
     for first, rest in tails.items():
         cases = first.upper() if capitalised else first + first.upper() * first.isalpha()
-        branches.append(f"[{cases}]" + (any_of(rest) if any(rest) else ""))
-    return "|".join(branches) if len(branches) == 1 and "" not in words else _group(*branches) + "?" * ("" in words)
+        branches.append(f"[{cases}]" + (_tree(rest, False) if any(rest) else ""))
+    if "" in words:
+        return _group(*branches) + "?"
+    return _group(*branches) if len(branches) > 1 else branches[0]
 
 
 def _group(*alternatives: str) -> str:
@@ -55,7 +62,8 @@ def _starting(first: str, *alternatives: str) -> str:
     return f"(?=[{first}]){_group(*alternatives)}"
 
 
-LETTER = r"\p{L}\p{M}\u00ad\u200c\u200d"  # with the invisible soft hyphen and joiners
+INVISIBLE = r"\u00ad\u200c\u200d"  # soft hyphen and joiners, which may stand inside a word
+LETTER = rf"\p{{L}}\p{{M}}{INVISIBLE}"
 CHARACTER = rf"{LETTER}\p{{Nd}}"
 WORD_END = rf"(?![{CHARACTER}])"
 BLANK = r"(?=\s|\z)"
@@ -64,70 +72,81 @@ CLITIC = rf"['’](?:[sSmMdD]|[lL][lL]|[rR][eE]|[vV][eE]){WORD_END}"
 NOT = "[nN]['’`][tT]"
 
 PLAIN = (  # nine words in ten
-    *(rf"{any_of([a])}(?={any_of([b])}(?![{CHARACTER}'’-]))" for a, b in MERGED_WORDS),
+    *(rf"{any_of(first)}(?={any_of(second)}(?![{CHARACTER}'’-]))" for first, second in MERGED_WORDS),
     r"[A-Za-z]++(?=[\s,;)\"]|\z)",
     rf"[.,]{BLANK}",
 )
 
 _URL_STOP = r"\s\"<>|(){}"
 _URL_MARK = ".!?,;:'’”…"
-URL_REST = rf"(?:[{_URL_MARK}]*+[^{_URL_STOP}{_URL_MARK}]++)++"  # does not end in a mark
+URL_REST = rf"(?>(?:[{_URL_MARK}]*+[^{_URL_STOP}{_URL_MARK}]++){{1,500}})"  # does not end in a mark
 URL = rf"[hH][tT][tT][pP][sS]?://{URL_REST}"
-SITE = rf"(?>[A-Za-z0-9-]{{2,63}})(?:\.[A-Za-z0-9-]{{2,63}}){{0,3}}\.(?:com|net|org|edu)/{URL_REST}"
-EMAIL = r"<?(?:mailto:)?(?>[A-Za-z0-9][A-Za-z0-9._%+-]{0,63})@(?>[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,5})>?"
+LABEL = "[A-Za-z0-9-]"  # what the parts of a domain consist of
+SITE = rf"(?>{LABEL}{{2,63}})(?:\.{LABEL}{{2,63}}){{0,3}}\.(?:com|net|org|edu)/{URL_REST}"
+HOST = rf"(?>{LABEL}{{1,63}}(?:\.{LABEL}{{1,63}}){{0,5}})"
+EMAIL = rf"<?(?:mailto:)?(?>[A-Za-z0-9][A-Za-z0-9._%+-]{{0,63}})@{HOST}>?"
 
 FULL_STOPS = (
     rf"(?>{any_of(ABBREVIATIONS)}|{any_of(CAPITALISED_ABBREVIATIONS, capitalised=True)})\.(?![{LETTER}])",
     rf"{any_of(NUMBER_ABBREVIATIONS)}\.(?=\s?\p{{Nd}})",
     rf"[A-Za-z]{{2}}[A-Za-z]*+(?=[.!?]{BLANK})",
-    rf"[{LETTER}](?:\.[{LETTER}])++{WORD_END}(?!\.[{LETTER}])\.?+",
-    rf"[{LETTER}](?=\.\s+{any_of(SENTENCE_STARTERS)}{BLANK})",
+    rf"[{LETTER}](?>(?:\.[{LETTER}]){{1,20}}){WORD_END}(?!\.[{LETTER}])\.?+",
+    rf"[{LETTER}](?=\.\s++{any_of(SENTENCE_STARTERS)}{BLANK})",
     rf"[{LETTER}]\.(?![{LETTER}])",
 )
 APOSTROPHES = (
     rf"[A-Za-z]++(?={CLITIC})",
-    rf"(?=[{LETTER}]++['’`])[{LETTER}]+?(?={NOT})",
+    rf"(?=[{LETTER}]++['’`])[{LETTER}]{{1,30}}?(?={NOT})",
     rf"{NOT}[{LETTER}]*+",
     rf"[yY]['’](?=[{LETTER}])",
-    rf"(?:[A-Zdlno]|[qQ]u)['’][{LETTER}](?:[{LETTER}])++",
+    rf"(?:[A-Zdlno]|[qQ]u)['’](?=[{LETTER}]{{2}})[{LETTER}]++",
     "[dDjJlL]['’]",
-    rf"[cC]['’]{any_of(['mon', 'est'])}|[sS]['’]{any_of(['more', 'mores'])}{WORD_END}",
-    rf"{any_of(['ol', 'somethin', 'dunkin'])}['’]{WORD_END}",
+    rf"[cC]['’]{any_of('mon est')}|[sS]['’]{any_of('more mores')}{WORD_END}",
+    rf"{any_of('ol somethin dunkin')}['’]{WORD_END}",
     r"(?>[A-Za-z]{1,30})(?<=[aeiouyAEIOUY])['’][aeiouA-Z][A-Za-z]*+",
 )
 PIECE = rf"(?:[A-Zdlo]['’](?=[{LETTER}]{{2}})[{LETTER}]++|[{CHARACTER}]++)"
-SLASHED = r"/[A-Za-z0-9]++(?:[-_][A-Za-z0-9]++)*+"
-COMPOUND = rf"{PIECE}(?:[-_]{PIECE})*+(?>(?:{SLASHED}){{0,2}})(?:\.(?=[,;:]))?+"
-DOTTED = rf"[{LETTER}][{CHARACTER}]*+(?:[.!?][{LETTER}][{CHARACTER}]*+)++(?:-[{CHARACTER}]++)*+"
-SYMBOLS_IN_WORDS = r"[A-Z]++(?:&(?:amp;)?[A-Z]++|\$)|[cC]\+\+|[cCfF]\#"
-
-DIGITS = r"\p{Nd}++(?:[.,:]\p{Nd}++)*+"
-NUMBERS = (
-    r"\p{Nd}{1,4}[ \u00a0]\p{Nd}{1,4}/\p{Nd}{1,4}",
-    rf"\p{{Nd}}{{2,4}}[ -]\p{{Nd}}{{3,4}}[ -]?\p{{Nd}}{{3,4}}{WORD_END}",
-    rf"\p{{Nd}}++(?:[.,]\p{{Nd}}++)++[{LETTER}]*+(?:-[{CHARACTER}]++)++",
-    r"\p{Nd}++(?:[.,:]\p{Nd}++)++",
+HYPHENATED = rf"(?>(?:-[{CHARACTER}]++){{0,100}})"
+SLASHED = r"/[A-Za-z0-9]++(?>(?:[-_][A-Za-z0-9]++){0,100})"
+COMPOUND = rf"{PIECE}(?>(?:[-_]{PIECE}){{0,100}})(?>(?:{SLASHED}){{0,2}})(?:\.(?=[,;:]))?+"
+DOTTED = rf"[{LETTER}][{CHARACTER}]*+(?>(?:[.!?][{LETTER}][{CHARACTER}]*+){{1,100}}){HYPHENATED}"
+SYMBOLS_IN_WORDS = (
+    r"[A-Z]++(?:&(?:amp;)?[A-Z]++|\$)",
+    rf"[A-Za-z]{{1,2}}&[A-Za-z]{WORD_END}",
+    rf"{any_of(CURRENCIES)}\$",
+    r"[cC]\+\+|[cCfF]\#",
 )
 
-TAG = r"<(?!(?:pad|unk)>)[/!?]?[A-Za-z][^<>\n]{0,500}>"
-EMOTICON = rf"(?:>?[:;=][-o]?[()\[\]DdPp|\\O3@{{]|:['’][()]){WORD_END}|-_-|\^_\^|>_<|<_<"
-_PICTURE = r"\p{Extended_Pictographic}[\ufe0f\x{1f3fb}-\x{1f3ff}]?+"
-EMOJI = rf"\p{{Regional_Indicator}}{{2}}|{_PICTURE}(?:\u200d{_PICTURE})*+|[0-9\#*]\ufe0f?\u20e3"
+NUMBER = r"\p{Nd}++(?>(?:[.,:]\p{Nd}++){0,100})"
+_DIGITS = r"\p{Nd}{3,4}"
+NUMBERS = (
+    r"\p{Nd}{1,4}[ \u00a0]\p{Nd}{1,4}/\p{Nd}{1,4}",  # 2 1/2
+    rf"\p{{Nd}}{{2,4}}[ -]{_DIGITS}[ -]?{_DIGITS}{WORD_END}",  # a telephone number
+    rf"\p{{Nd}}++(?=[.,]\p{{Nd}})(?>(?:[.,]\p{{Nd}}++){{1,100}})[{LETTER}]*+(?=-[{CHARACTER}]){HYPHENATED}",
+    rf"(?=\p{{Nd}}++[.,:]\p{{Nd}}){NUMBER}",
+)
 
-WORD = r"(?!\s)" + _group(
+TAG = r"<(?!(?:pad|unk)>)[/!?]?[A-Za-z][^<>\n]{0,500}>"  # never a name that the vocabulary reserves
+EMOTICON = rf"(?:>?[:;=][-o]?[()\[\]DdPp|\\O3@{{]|:['’][()]){WORD_END}|-_-|\^_\^|>_<|<_<"
+_PICTURE = (
+    r"\p{Extended_Pictographic}[\ufe0f\x{1f3fb}-\x{1f3ff}]?+[\x{e0020}-\x{e007f}]*+"  # skin tone, region
+)
+EMOJI = rf"\p{{Regional_Indicator}}{{2}}|{_PICTURE}(?>(?:\u200d{_PICTURE}){{0,20}})|[0-9\#*]\ufe0f?\u20e3"
+
+WORD = rf"(?![\s{INVISIBLE}])" + _group(
     *PLAIN,
-    _starting(LETTER, *FULL_STOPS, *APOSTROPHES, URL, EMAIL, SITE, DOTTED, SYMBOLS_IN_WORDS, COMPOUND),
-    r"[!?]++",
+    _starting(LETTER, *FULL_STOPS, *APOSTROPHES, URL, EMAIL, SITE, DOTTED, *SYMBOLS_IN_WORDS, COMPOUND),
+    "[!?]++",
     _starting(
         "'’",
         CLITIC,
         rf"['’](?:[nN](?:['’]|{WORD_END})|\p{{Nd}}\p{{Nd}}{BLANK}|\p{{Nd}}0s{WORD_END})",
-        rf"['’](?:{any_of(['em', 'cause', 'till', 'til'])}|[tT](?={any_of(['is', 'was'])}))",
+        rf"['’](?:{any_of('em cause till til')}|[tT](?={any_of('is was')}))",
     ),
     _starting(r"\p{Nd}", *NUMBERS, EMAIL, SITE, EMOJI, COMPOUND),
-    _starting(r"<>:;=^-", TAG, EMAIL, EMOTICON),
-    rf"[+-]?[.,:]{DIGITS}|[+-]{DIGITS}",
-    r"\(\p{Nd}{2,3}\) ?\p{Nd}{3,4}[ -]?\p{Nd}{3,4}" + WORD_END,
+    _starting("<>:;=^-", TAG, EMAIL, EMOTICON),
+    rf"[+-]?[.,:]{NUMBER}|[+-]{NUMBER}",
+    rf"\(\p{{Nd}}{{2,3}}\) ?{_DIGITS}[ -]?{_DIGITS}{WORD_END}",
     rf"@[A-Za-z_][A-Za-z_0-9]*+|\#[{LETTER}]++|&(?:amp|lt|gt|quot|nbsp|apos|\#\p{{Nd}}{{1,6}});",
     r"\.(?>\.{2,4})|--++|\*\*++|_++|@@++|\#\#++|''|``|<<|>>",
     EMOJI,

@@ -1,11 +1,22 @@
-"""Words and their ids, split as the Stanford tokenizer does; rules and vocabulary in one tokenizer.json."""
+"""Words and their ids, split as the Stanford tokenizer does; rules and vocabulary in one tokenizer.json.
+
+The conventions are those of the Penn Treebank. A contraction is two words (do n't, I 'm, can not, gon na),
+and so is a possessive (the hotel 's). Quotes, brackets and other marks are words of their own; only runs of ! and
+?, of hyphens and of asterisks, and three to five full stops stay together. A full stop belongs to an
+abbreviation (Mr., U.S., a.m., etc.) and otherwise stands alone. A number keeps its points, commas and colons
+(1,000.50, 10:30) and a whole number its fraction (2 1/2); $ and % stand alone. Hyphens and up to two slashes
+join (five-star, and/or). A URL, an e-mail address, an @name, a #tag (its letters), an emoticon, a markup tag
+and an emoji with all that modifies it are one word each. Where the space after a sentence is missing
+(good.The, good!The) both words stay one, as they do in the Stanford tokenizer. Other scripts are split at
+spaces and marks.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,6 +34,9 @@ UNKNOWN = 1
 SPECIAL = ("<pad>", "<unk>")
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_CHUNK = (
+    1_000_000  # characters that are encoded at a time: each word costs some hundred bytes until it is an id
+)
 
 
 class Tokenizer:
@@ -40,12 +54,10 @@ class Tokenizer:
 
     def __init__(self, text: str) -> None:
         self._json = text
-        self._rules = _parse(text)
-        self._rules.no_padding()
-        self._rules.no_truncation()
-        words = self._rules.get_vocab(with_added_tokens=False)
-        self.vocabulary: tuple[str, ...] = tuple(sorted(words, key=words.__getitem__))
-        self.lowercase: bool = isinstance(self._rules.normalizer, normalizers.Lowercase)
+        self._tokenizer = _parse(text)
+        ids = self._tokenizer.get_vocab()
+        self.vocabulary: tuple[str, ...] = tuple(sorted(ids, key=ids.__getitem__))
+        self.lowercase: bool = isinstance(self._tokenizer.normalizer, normalizers.Lowercase)
 
     @classmethod
     def train(
@@ -58,13 +70,15 @@ class Tokenizer:
         >>> Tokenizer.train(["b a b c", "c"], min_count=2).vocabulary
         ('<pad>', '<unk>', 'b', 'c')
         """
-        rules = _build({}, lowercase)
+        if min_count < 1 or max_words < 1:
+            raise LimelightError(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
+        counter = _build({}, lowercase)
         trainer = trainers.WordLevelTrainer(
             vocab_size=max_words, min_frequency=min_count, show_progress=False, special_tokens=[]
         )
-        rules.train_from_iterator(map(_encodable, texts), trainer)
-        words = rules.get_vocab()
-        return cls.from_words(sorted(words, key=words.__getitem__), lowercase=lowercase)
+        counter.train_from_iterator(map(_encodable, texts), trainer)
+        ids = counter.get_vocab()
+        return cls.from_words(sorted(ids, key=ids.__getitem__), lowercase=lowercase)
 
     @classmethod
     def from_words(cls, words: Sequence[str], *, lowercase: bool = True) -> Tokenizer:
@@ -75,14 +89,15 @@ class Tokenizer:
         """
         ids = {word: number for number, word in enumerate((*SPECIAL, *words))}
         if len(ids) != len(words) + len(SPECIAL):
-            raise LimelightError(
-                f"the words of a vocabulary must be distinct and none of {', '.join(SPECIAL)}"
-            )
+            raise LimelightError(f"vocabulary words must be distinct and none of {', '.join(SPECIAL)}")
         return cls(_build(ids, lowercase).to_str())
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
-        """Read a tokenizer.json that `save` wrote."""
+        """Read a tokenizer.json that `save` wrote.
+
+        >>> Tokenizer.load("model/tokenizer.json")  # doctest: +SKIP
+        """
         with tidy_os_errors(f"cannot read {path}"):
             content = Path(path).read_bytes()
         try:
@@ -91,22 +106,37 @@ class Tokenizer:
             raise LimelightError(f"{path} is not a tokenizer of Limelight: {_one_line(error)}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write one standard tokenizer.json, which plain `tokenizers` loads too."""
+        """Write one standard tokenizer.json, which plain `tokenizers` loads too.
+
+        >>> Tokenizer.from_words(["good"]).save("tokenizer.json")  # doctest: +SKIP
+        """
         with atomic_file(path) as file:
             file.write(self._json.encode())
 
     @classmethod
     def from_json(cls, text: str) -> Tokenizer:
-        """The tokenizer that `to_json` gave."""
+        """The tokenizer that `to_json` gave.
+
+        >>> Tokenizer.from_json(Tokenizer.from_words(["good"]).to_json()).vocabulary
+        ('<pad>', '<unk>', 'good')
+        """
         return cls(text)
 
     def to_json(self) -> str:
-        """Rules and vocabulary as the text of a tokenizer.json."""
+        """Rules and vocabulary as the text of a tokenizer.json.
+
+        >>> Tokenizer.from_words(["good"]).to_json()[-60:]
+        '"vocab":{"<pad>":0,"<unk>":1,"good":2},"unk_token":"<unk>"}}'
+        """
         return self._json
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the JSON: two tokenizers with the same hash give the same ids."""
+        """SHA-256 of the JSON: two tokenizers with the same hash give the same ids.
+
+        >>> Tokenizer.from_words(["good"]).hash == Tokenizer.from_words(["bad"]).hash
+        False
+        """
         return hashlib.sha256(self._json.encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -121,7 +151,12 @@ class Tokenizer:
         return [text[start:end] for start, end in self._encode(text).offsets]
 
     def locate(self, text: str) -> tuple[np.ndarray, np.ndarray]:
-        """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0."""
+        """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0.
+
+        >>> ids, offsets = Tokenizer.from_words(["good"]).locate("so GOOD")
+        >>> ids.tolist(), offsets.tolist()
+        ([1, 2], [[0, 2], [3, 7]])
+        """
         encoding = self._encode(text)
         ids = np.asarray(encoding.ids or [UNKNOWN], dtype=np.int32)
         offsets = np.asarray(encoding.offsets or [(0, 0)], dtype=np.int32)
@@ -134,45 +169,61 @@ class Tokenizer:
         >>> ids.tolist(), lengths.tolist()
         ([2, 1, 1, 2], [2, 1, 1])
         """
-        encodings = self._rules.encode_batch_fast([_encodable(t) for t in texts], add_special_tokens=False)
-        words = [encoding.ids or [UNKNOWN] for encoding in encodings]
-        lengths = np.fromiter(map(len, words), dtype=np.int32, count=len(words))
-        ids = np.fromiter(chain.from_iterable(words), dtype=np.int32, count=int(lengths.sum()))
-        return ids, lengths
+        ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+        for chunk in _chunks(texts):
+            encodings = self._tokenizer.encode_batch_fast(chunk, add_special_tokens=False)
+            words = [encoding.ids or [UNKNOWN] for encoding in encodings]
+            lengths.append(np.fromiter(map(len, words), np.int32, count=len(words)))
+            ids.append(np.fromiter(chain.from_iterable(words), np.int32, count=int(lengths[-1].sum())))
+        return np.concatenate(ids), np.concatenate(lengths)
 
     def _encode(self, text: str) -> Any:
-        return self._rules.encode(_encodable(text), add_special_tokens=False)
+        return self._tokenizer.encode(_encodable(text), add_special_tokens=False)
 
 
 def _build(ids: dict[str, int], lowercase: bool) -> tokenizers.Tokenizer:
-    rules = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=SPECIAL[UNKNOWN]))
+    tokenizer = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=SPECIAL[UNKNOWN]))
     if lowercase:
-        rules.normalizer = normalizers.Lowercase()
-    rules.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
-    return rules
+        tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
+    return tokenizer
 
 
 def _parse(text: str) -> tokenizers.Tokenizer:
     """Check what comes from outside: a word-level model with ids 0, 1, 2, ..., the special two first."""
     try:
-        model = json.loads(text)["model"]
-        ids = sorted(model["vocab"].values())
-        rules = tokenizers.Tokenizer.from_str(text)
+        content = json.loads(text)
+        model, vocabulary = content["model"], content["model"]["vocab"]
+        ids = sorted(vocabulary.values())
+        tokenizer = tokenizers.Tokenizer.from_str(text)
     except Exception as error:
         raise LimelightError(f"not a tokenizer.json: {_one_line(error)}") from error
-    special = [model["vocab"].get(word) for word in SPECIAL]
-    if model.get("type") != "WordLevel" or ids != list(range(len(ids))) or special != [PAD, UNKNOWN]:
+    special = [vocabulary.get(word) for word in SPECIAL]
+    if model.get("type") != "WordLevel" or special != [PAD, UNKNOWN] or ids != list(range(len(ids))):
         raise LimelightError(f"expected word-level ids 0, 1, 2, ... that begin with {' and '.join(SPECIAL)}")
-    return rules
+    changes = [
+        part for part in ("added_tokens", "truncation", "padding", "post_processor") if content.get(part)
+    ]
+    if changes:
+        raise LimelightError(f"expected rules and words alone, found {' and '.join(changes)}")
+    return tokenizer
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    chunk, size = [], 0
+    for text in texts:
+        chunk.append(_encodable(text))
+        size += len(text)
+        if size >= _CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 def _encodable(text: str) -> str:
     """Lone surrogates are no text; each becomes the replacement character, so that offsets stay the same."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return _LONE_SURROGATE.sub("\ufffd", text)
-    return text
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def _one_line(error: BaseException) -> str:
