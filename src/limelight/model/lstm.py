@@ -2,8 +2,7 @@
 
 Two ways to the same numbers. On a CPU, `_Recurrence` computes both directions side by side over packed
 sentences, with one matrix product for all input projections and one for each weight gradient. On a GPU,
-cuDNN runs each direction over sentences that are reversed by their own length, in static shapes, so that a
-whole training step can be captured as one CUDA graph.
+cuDNN runs both in static shapes, so that a whole training step can be captured as one CUDA graph.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float = 0.0) -> Tensor:
@@ -29,18 +29,65 @@ def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, cl
 
 
 def _by_cudnn(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> Tensor:
-    flip = reversal(lengths, S.shape[1])  # (batch, n)
-    forwards = _cudnn_direction(S, W_ih[0], W_hh[0], b[0])
-    backwards = _cudnn_direction(_reorder(S, flip), W_ih[1], W_hh[1], b[1])
-    H = torch.cat([forwards, _reorder(backwards, flip)], dim=2)
-    return H * mask(lengths, S.shape[1]).unsqueeze(2)
+    """One bidirectional call for both: cuDNN runs the directions side by side.
+
+    The backward direction starts at the end of the padded width, so it gets the sentences moved to the
+    right, where their last words stand at that end; it reads the padding only after the first word.
+    """
+    batch, n, _ = S.shape
+    u = W_hh.shape[2]
+    to_right, to_left = _moves(lengths, n)
+    X = torch.cat(
+        [S, _Move.apply(S, to_right, to_left)], dim=2
+    )  # each direction has weights for its own half
+    weights, width = _cudnn_weights(W_ih, W_hh, b)
+    start = S.new_zeros(2, batch, width)
+    H = torch.lstm(X, [start, start], weights, True, 1, 0.0, torch.is_grad_enabled(), True, True)[0]
+    forwards, backwards = H[..., :u], H[..., width : width + u]
+    H = torch.cat([forwards, _Move.apply(backwards, to_left, to_right)], dim=2)
+    return H * mask(lengths, n).unsqueeze(2)
 
 
-def _cudnn_direction(S: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> Tensor:
-    start = S.new_zeros(1, S.shape[0], W_hh.shape[1])
-    weights = [W_ih, W_hh, b, torch.zeros_like(b)]  # cuDNN has a second bias
-    H: Tensor = torch.lstm(S, [start, start], weights, True, 1, 0.0, torch.is_grad_enabled(), False, True)[0]
-    return H
+def _cudnn_weights(W_ih: Tensor, W_hh: Tensor, b: Tensor) -> tuple[list[Tensor], int]:
+    """The weights as cuDNN wants them: in one piece, and with a number of units that suits the tensor cores.
+
+    A unit whose weights are all zero has state zero, so the added ones change nothing.
+    """
+    u, d = W_hh.shape[2], W_ih.shape[2]
+    more = -u % 16
+    width = u + more
+    pad = torch.nn.functional.pad
+    W_ih = pad(W_ih.view(2, 4, u, d), (0, 0, 0, more)).flatten(1, 2)
+    W_hh = pad(W_hh.view(2, 4, u, u), (0, more, 0, more)).flatten(1, 2)
+    b = pad(b.view(2, 4, u), (0, more)).flatten(1, 2)
+    W_f, W_b = pad(W_ih[0], (0, d)), pad(W_ih[1], (d, 0))  # (4 width, 2d)
+    none = torch.zeros_like(b[0])  # cuDNN has a second bias
+    pieces = [W_f, W_hh[0], W_b, W_hh[1], b[0], none, b[1], none]
+    whole = torch.cat([x.flatten() for x in pieces])
+    parts = [x.view_as(y) for x, y in zip(whole.split([y.numel() for y in pieces]), pieces, strict=True)]
+    return [parts[k] for k in (0, 1, 4, 5, 2, 3, 6, 7)], width
+
+
+def _moves(lengths: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """Two (batch * n,): which row of the flattened words to take to move all sentences right, and back."""
+    t = torch.arange(n, device=lengths.device)
+    sentence = torch.arange(len(lengths), device=lengths.device)[:, None] * n
+    room = n - lengths[:, None]
+    return (sentence + (t - room) % n).flatten(), (sentence + (t + room) % n).flatten()
+
+
+class _Move(torch.autograd.Function):
+    """Words to other places. It is a permutation, so its gradient is the move back."""
+
+    @staticmethod
+    def forward(ctx: Any, X: Tensor, there: Tensor, back: Tensor) -> Tensor:
+        ctx.save_for_backward(back)
+        return X.flatten(0, 1).index_select(0, there).view(X.shape)
+
+    @staticmethod
+    def backward(ctx: Any, *dX: Tensor) -> tuple[Tensor | None, ...]:
+        (back,) = ctx.saved_tensors
+        return dX[0].flatten(0, 1).index_select(0, back).view(dX[0].shape), None, None
 
 
 def reversal(lengths: Tensor, n: int) -> Tensor:
@@ -60,10 +107,6 @@ def mask(lengths: Tensor, n: int) -> Tensor:
     [[True, True, False], [True, False, False]]
     """
     return torch.arange(n, device=lengths.device) < lengths[:, None]
-
-
-def _reorder(X: Tensor, index: Tensor) -> Tensor:
-    return X.gather(1, index.unsqueeze(2).expand(-1, -1, X.shape[2]))
 
 
 # ---------------------------------------------------------------- CPU: packed sentences
@@ -106,7 +149,10 @@ def _pack_static(lengths: Tensor, n: int) -> _Packing:
 def _by_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float) -> Tensor:
     batch, n, _ = S.shape
     if not S.is_cuda:
-        S = S[:, : int(lengths.max())]
+        longest = int(lengths.max())
+        if longest > n:
+            raise ValueError(f"a sentence of {longest} words does not fit into a batch that is {n} wide")
+        S = S[:, :longest]
     packing = _pack_static(lengths, n) if S.is_cuda else _pack(lengths)
     words = S.flatten(0, 1)[packing.places]
     states = _Recurrence.apply(words, W_ih, W_hh, b, packing, clip)  # (words, 2u)
@@ -154,6 +200,7 @@ class _Recurrence(torch.autograd.Function):
         return torch.cat([states[0], states[1][packing.flip]], dim=1)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *dH: Tensor) -> tuple[Tensor | None, ...]:
         inputs, W_ih, W_hh, gates, cells, squashed, states = ctx.saved_tensors
         packing: _Packing = ctx.packing

@@ -66,6 +66,8 @@ class Network(nn.Module):
     def embed(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
         lengths = lengths.clamp(min=1)  # an empty sentence reads one padding word: finite, and A sums to 1
+        if ids.shape[1] == 0:
+            ids = ids.new_zeros(len(ids), 1)
         S = self.dropout_words(self.words(ids))
         H = self.dropout_states(self.encoder(S, lengths))
         M, A = self.pooling(H, lengths)

@@ -51,7 +51,7 @@ def tidy_reading(path: Path) -> Iterator[None]:
     except LimelightError:
         raise
     except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise LimelightError(f"cannot read {path}: {reason}") from error
     except Exception as error:
         if type(error).__name__ != "ZstdError":  # an optional library: its class cannot be named above

@@ -105,11 +105,13 @@ class VectorFile:
                 numbers.append((number, line[len(word) :]))
         if not words:
             return []
+        if any(text.isspace() for _, text in numbers):  # numpy would leave out such a line
+            raise self._unreadable(numbers)
         try:
             vectors = np.loadtxt([text for _, text in numbers], dtype=np.float32, comments=None, ndmin=2)
         except ValueError:
             raise self._unreadable(numbers) from None
-        if vectors.shape[1] != self.size:
+        if vectors.shape != (len(words), self.size):
             raise self._unreadable(numbers)
         if not np.isfinite(vectors).all():
             row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])

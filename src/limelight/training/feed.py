@@ -74,9 +74,9 @@ def bucket(n: int) -> int:
     """The padded width for a batch whose longest sentence has n words: few widths, little waste.
 
     >>> [bucket(n) for n in (1, 9, 33, 70, 200, 1000)]
-    [8, 12, 40, 80, 224, 1024]
+    [4, 12, 36, 72, 208, 1024]
     """
     step = 4
-    while n > 8 * step:
+    while n > 16 * step:
         step *= 2
-    return max(8, -(-n // step) * step)
+    return -(-n // step) * step

@@ -98,7 +98,7 @@ def _on_gpu(
     n, block = w.numel(), 2048
     first, second = [*state, w, w][:2]  # rules with fewer states never touch the rest
     _kernel[(triton.cdiv(n, block),)](
-        w, g, first, second, copy if copy is not None else w, numbers.float(), l2, epsilon, n,
+        w, g, first, second, copy if copy is not None else w, numbers, l2, epsilon, n,
         RULE=RULES[rule], COPY=copy is not None, BLOCK=block, num_warps=8,
     )  # fmt: skip
 
@@ -112,9 +112,9 @@ if triton is not None:
     ):  # fmt: skip
         at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         inside = at < n
-        rate = tl.load(numbers_ptr)
         w = tl.load(w_ptr + at, mask=inside)
-        g = tl.load(g_ptr + at, mask=inside).to(tl.float32) * tl.load(numbers_ptr + 1)
+        rate = tl.load(numbers_ptr).to(w.dtype)
+        g = tl.load(g_ptr + at, mask=inside).to(w.dtype) * tl.load(numbers_ptr + 1).to(w.dtype)
         if RULE == 3:
             w = w * (1 - rate * l2)
         else:
@@ -131,7 +131,7 @@ if triton is not None:
             square = tl.load(s_ptr + at, mask=inside) * 0.999 + g * g * (1 - 0.999)
             tl.store(m_ptr + at, mean, mask=inside)
             tl.store(s_ptr + at, square, mask=inside)
-            steps = tl.load(numbers_ptr + 2)
+            steps = tl.load(numbers_ptr + 2).to(w.dtype)
             correct1 = 1 - tl.exp2(steps * -0.15200309344504997)  # 1 - 0.9^steps
             correct2 = 1 - tl.exp2(steps * -0.0014434168696687186)  # 1 - 0.999^steps
             w = w - rate / correct1 * mean / (tl.sqrt(square / correct2) + epsilon)

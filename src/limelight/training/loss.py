@@ -22,7 +22,8 @@ class Loss(NamedTuple):
 
 def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, penalised: bool) -> Loss:
     """Cross-entropy (each row by its weight) + coefficient * P; of a pair, both sentences' P are added."""
-    entropy = torch.nn.functional.cross_entropy(output.logits.float(), batch.labels, reduction="none")
+    logits = output.logits.to(torch.promote_types(output.logits.dtype, torch.float32))
+    entropy = torch.nn.functional.cross_entropy(logits, batch.labels, reduction="none")
     if batch.weights is not None:
         entropy = entropy * batch.weights
     mean = entropy.mean()
