@@ -2,12 +2,12 @@
 
     python benchmarks/training.py                                  # on a CPU: small, yelp and snli sizes
     python benchmarks/training.py --device cuda --case snli:50 --case snli:512 --case yelp:32 --precision bf16
-    python benchmarks/training.py --data DIR --case yelp:32        # an encoded data set instead of made-up text
+    python benchmarks/training.py --data DIR --case yelp:32        # an encoded data set, not made-up text
 
 The plain version is how public implementations write it: packed sequences through nn.LSTM, dense gradients,
 torch.optim, one Python step per batch. Both start from the same weights; with dropout off and in float64,
 the losses of the first steps are compared before anything is timed. (In float32 they drift apart by
-themselves: AdaGrad's first step moves every weight by the full rate, whichever sign the last bit gave its gradient.)
+themselves: AdaGrad's first step moves every weight by the full rate, whatever its gradient's last bit is.)
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def speeds(
     while time.monotonic() - started < seconds or len(found["ours"]) < 3:
         batches = [plan[(at + i) % len(plan)] for i in range(block)]
         at += block
-        for name, run in (("plain", lambda r: plain.step(r)), ("ours", lambda r: ours.step(r, at))):
+        for name, run in (("plain", plain.step), ("ours", lambda r: ours.step(r, 0))):
             found[name].append(sum(map(len, batches)) / clock(run, batches, device))
     return {name: statistics.median(values) for name, values in found.items()}
 

@@ -278,3 +278,33 @@ def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, texts: list
     pq.write_table(pa.table(table), folder / "a.parquet")
     for name in ("a.csv", "a.jsonl", "a.parquet"):
         assert [row.text for row in rows(folder / name, COLUMNS)] == texts
+
+
+def spoil(content: bytes, position: int, cut: int, inserted: bytes) -> bytes:
+    """The content with some bytes at a place replaced by others."""
+    position %= len(content) + 1
+    return content[:position] + inserted + content[position + cut :]
+
+
+SAMPLES = {
+    ".csv": b'text,stars\n"Good ""old"" soup",1\nBad caf\xc3\xa9,2\n',
+    ".tsv": b"text\tstars\nGood\t1\nBad\t2\n",
+    ".jsonl": b'{"text": "Good", "stars": 1}\n{"text": "Bad \\u00e9", "stars": "2"}\n',
+    ".jsonl.gz": gzip.compress(b'{"text": "Good", "stars": 1}\n'),
+    ".csv.zst": zstandard.ZstdCompressor().compress(b"text,stars\nGood,1\n"),
+}
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(SAMPLES)), st.integers(0, 10**6), st.integers(0, 9), st.binary(max_size=4))
+def test_whatever_the_damage_it_is_rows_or_one_line(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, position: int, cut: int, inserted: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"damaged{kind}"
+    path.write_bytes(spoil(SAMPLES[kind], position, cut, inserted))
+    try:
+        found = list(rows(path, COLUMNS))
+    except LimelightError as error:
+        assert "\n" not in str(error)
+    else:
+        assert all(row.text.strip() and row.label is not None for row in found)

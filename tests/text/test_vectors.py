@@ -210,6 +210,8 @@ def test_default_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"Once upon a time\nthere was a soup\n", "line 1: 'upon' is not a number"),
         (b"the 1 2\nsoup 3 x4\n", "line 2: 'x4' is not a number"),
         (b"the 1 2\nsoup 3\n", "line 2: 1 numbers where 2 should be"),
+        (b"the 1 2\nsoup  3\n", "line 2: 1 numbers where 2 should be"),
+        (b"the 1\nsoup \n", "line 2: 0 numbers where 1 should be"),
         (b"the 1 2\nother 3\n", "line 2: 1 numbers where 2 should be"),
         (b"the 1 2\na 1 2\nother 3 4 5\n", "line 3: more than the 2 numbers"),
         (b"the 1 2\na 1 2\nsoup 3 4 5\n", "line 3: more than the 2 numbers"),
@@ -243,3 +245,24 @@ def test_missing_file_folder_and_options(tmp_path: Path) -> None:
         read_vectors(tmp_path, VOCABULARY, seed=0, missing="zeros")
     with pytest.raises(LimelightError, match="needs the training data"):
         read_vectors(tmp_path, VOCABULARY, seed=0, missing="neighbours")
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(
+    st.sampled_from(["glove", "header", "binary"]),
+    st.integers(0, 10**6),
+    st.integers(0, 9),
+    st.binary(max_size=4),
+)
+def test_whatever_the_damage_it_is_vectors_or_one_line(
+    tmp_path_factory: pytest.TempPathFactory, form: str, position: int, cut: int, inserted: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.txt"
+    position %= len(FORMS[form]) + 1
+    path.write_bytes(FORMS[form][:position] + inserted + FORMS[form][position + cut :])
+    try:
+        vectors = read_vectors(path, VOCABULARY, seed=0)
+    except LimelightError as error:
+        assert "\n" not in str(error)
+    else:
+        assert np.isfinite(vectors.matrix).all()

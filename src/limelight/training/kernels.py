@@ -50,6 +50,8 @@ def _on_cpu(
 ) -> None:
     rate, factor, steps = numbers.tolist()
     scale = None if factor == 1.0 else torch.tensor(1 / factor, dtype=torch.float32)
+    if scale is not None and w.dtype == torch.float64:  # the fused rules take a float32 scale only
+        g, scale = g * factor, None
     common = {**FUSED, "lr": rate, "weight_decay": l2, "grad_scale": scale}
     steps_before = torch.tensor(steps - 1, dtype=torch.float32)
     if rule == "sgd":

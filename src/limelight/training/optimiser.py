@@ -72,8 +72,11 @@ class Optimiser:
                 g.clamp_(-self.recipe.clip_value, self.recipe.clip_value)
         if not self.recipe.clip_norm:
             return None
-        norms = torch._foreach_norm(gradients, 2, dtype=torch.float32)
-        norm = torch.linalg.vector_norm(torch.stack(norms).double())
+        precise = [torch.promote_types(g.dtype, torch.float32) for g in gradients]
+        norms = [
+            torch.linalg.vector_norm(g, dtype=d).double() for g, d in zip(gradients, precise, strict=True)
+        ]
+        norm = torch.linalg.vector_norm(torch.stack(norms))
         factor: Tensor = (self.recipe.clip_norm / (norm + 1e-6)).clamp(max=1.0)
         return factor
 
