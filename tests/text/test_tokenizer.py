@@ -131,6 +131,7 @@ GLUED = {
     "nice,very;nice": "nice|,|very|;|nice",
     "yay:) (see http://example.com/a.) #tag,#other": "yay|:)|(|see|http://example.com/a|.|)|#tag|,|#other",
     "a/b/c/d": "a/b/c|/|d",
+    "one-I've and Smith-O'Neil's": "one-I|'ve|and|Smith-O'Neil|'s",
     "👍👍🏽🇺🇸🇫🇷ok": "👍|👍🏽|🇺🇸|🇫🇷|ok",
     "tab\tand\nline\u3000and\u00a0space": "tab|and|line|and|space",
 }

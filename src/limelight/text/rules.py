@@ -105,7 +105,7 @@ APOSTROPHES = (
     rf"{any_of('ol somethin dunkin')}['’]{WORD_END}",
     r"(?>[A-Za-z]{1,30})(?<=[aeiouyAEIOUY])['’][aeiouA-Z][A-Za-z]*+",
 )
-PIECE = rf"(?:[A-Zdlo]['’](?=[{LETTER}]{{2}})[{LETTER}]++|[{CHARACTER}]++)"
+PIECE = rf"(?:[A-Zdlo](?!{CLITIC})['’](?=[{LETTER}]{{2}})[{LETTER}]++|[{CHARACTER}]++)"
 HYPHENATED = rf"(?>(?:-[{CHARACTER}]++){{0,100}})"
 SLASHED = r"/[A-Za-z0-9]++(?>(?:[-_][A-Za-z0-9]++){0,100})"
 COMPOUND = rf"{PIECE}(?>(?:[-_]{PIECE}){{0,100}})(?>(?:{SLASHED}){{0,2}})(?:\.(?=[,;:]))?+"

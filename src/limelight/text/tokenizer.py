@@ -1,14 +1,14 @@
 """Words and their ids, split as the Stanford tokenizer does; rules and vocabulary in one tokenizer.json.
 
 The conventions are those of the Penn Treebank. A contraction is two words (do n't, I 'm, can not, gon na),
-and so is a possessive (the hotel 's). Quotes, brackets and other marks are words of their own; only runs of ! and
-?, of hyphens and of asterisks, and three to five full stops stay together. A full stop belongs to an
-abbreviation (Mr., U.S., a.m., etc.) and otherwise stands alone. A number keeps its points, commas and colons
-(1,000.50, 10:30) and a whole number its fraction (2 1/2); $ and % stand alone. Hyphens and up to two slashes
-join (five-star, and/or). A URL, an e-mail address, an @name, a #tag (its letters), an emoticon, a markup tag
-and an emoji with all that modifies it are one word each. Where the space after a sentence is missing
-(good.The, good!The) both words stay one, as they do in the Stanford tokenizer. Other scripts are split at
-spaces and marks.
+and so is a possessive (the hotel 's). Quotes, brackets and other marks are words of their own; only runs of
+! and ?, of hyphens and of asterisks, and three to five full stops stay together. A full stop belongs to an
+abbreviation (Mr., U.S., a.m., etc.) and otherwise stands alone. A number keeps its points, commas and
+colons (1,000.50, 10:30) and a whole number its fraction (2 1/2); $ and % stand alone. Hyphens and up to two
+slashes join (five-star, and/or). A URL, an e-mail address, an @name, a #tag (its letters), an emoticon, a
+markup tag and an emoji with all that modifies it are one word each. Where the space after a sentence is
+missing (good.The, good!The) both words stay one, as they do in the Stanford tokenizer. Other scripts are
+split at spaces and marks.
 """
 
 from __future__ import annotations
