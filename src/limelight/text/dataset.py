@@ -67,8 +67,6 @@ def encode_tables(
     if "train" not in files:
         raise LimelightError("there is no training table; name at least one")
     columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
-    for path in (path for paths in files.values() for path in paths):
-        choose_columns(path, columns.text, columns.label, columns.text2)  # all there, before the long work
     parts = {name: Tables(paths, columns, on_bad) for name, paths in files.items()}
     with atomic_folder(out, overwrite) as folder:
         dataset = _encode(parts, ArraysOnDisk(folder), recipe, holdout, seed, progress)

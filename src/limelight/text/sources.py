@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading import Label
 from .formats import BadRowError
-from .tables import Columns, Row, check_label, check_text, rows
+from .tables import Columns, Row, check_label, check_text, choose_columns, rows
 
 
 class Texts(NamedTuple):
@@ -35,6 +35,10 @@ class Tables:
     labelled: ClassVar[bool] = True
     weights: ClassVar[None] = None
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for path in self.paths:  # whatever is missing is said before the long work
+            choose_columns(path, self.columns.text, self.columns.label, self.columns.text2)
 
     @property
     def pair(self) -> bool:
