@@ -18,7 +18,8 @@ from .batches import Sentences, chunks
 from .export import encoder_graph, head_graph, rows_and_size
 from .session import Session
 
-BATCH_WORDS = 4096  # beyond this a batch is no faster, and falls out of the processor's cache
+BATCH_WORDS = 512  # beyond this a batch falls out of the processor's cache, and the LSTM gets slower
+BLOCK = 256  # sentences or pairs classified at once: a large head's weights are read less often
 CHUNK_BYTES = 2**26  # embeddings held at once while streaming
 CHUNK_TEXTS = 64, 4096  # at least, at most
 PRECISIONS = ("float32", "int8")
@@ -38,7 +39,11 @@ class Look(NamedTuple):
 
 
 class Runner:
-    """Two running graphs, the encoder and on top of it the classifier; each starts when first needed."""
+    """Two running graphs, the encoder and on top of it the classifier; each starts when first needed.
+
+    The encoder runs one batch per thread, because the steps of an LSTM wait for each other; the classifier
+    runs one block after the other, because every thread helps with a large product.
+    """
 
     def __init__(
         self,
@@ -66,15 +71,21 @@ class Runner:
     @cached_property
     def classifier(self) -> Session:
         """M (and M2) -> probabilities."""
-        return Session(head_graph(self.weights, self.recipe.model, self.classes, self.pair, self.int8))
+        graph = head_graph(self.weights, self.recipe.model, self.classes, self.pair, self.int8)
+        return Session(graph, self.threads)
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy in another process starts its own sessions."""
         return {name: value for name, value in vars(self).items() if not isinstance(value, Session)}
 
     def classify(self, *M: np.ndarray) -> np.ndarray:
-        """Probabilities (batch, classes) from M, or from two M of pairs."""
-        return self.classifier.run(dict(zip(("M", "M2"), M, strict=False)), "probabilities")[0]
+        """Probabilities (n, classes) from M (n, r, 2u), or from two M of pairs."""
+        starts = range(0, len(M[0]), BLOCK)
+        return np.concatenate([self._block(*(side[k : k + BLOCK] for side in M)) for k in starts])
+
+    def _block(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
+        feed = {"M": M} if M2 is None else {"M": M, "M2": M2}
+        return self.classifier.run(feed, "probabilities")[0]
 
     # ------------------------------------------------------------ some texts at a time
 
@@ -96,19 +107,31 @@ class Runner:
 
     def probabilities(self, texts: list[str], budget: int, pool: Pool) -> np.ndarray:
         """(texts, classes)."""
-        return self._by_batch(texts, budget, pool, self.classify)
-
-    def embeddings(self, texts: list[str], budget: int, pool: Pool) -> np.ndarray:
-        """(texts, r, 2u)."""
-        return self._by_batch(texts, budget, pool, lambda M: M)
+        return self.classify(self.embeddings(texts, budget, pool))
 
     def pair_probabilities(self, pairs: list[tuple[str, str]], budget: int, pool: Pool) -> np.ndarray:
         """(pairs, classes); a sentence is encoded once, in however many pairs it stands."""
         numbers: dict[str, int] = {}
         places = np.array([[numbers.setdefault(text, len(numbers)) for text in pair] for pair in pairs])
         M = self.embeddings(list(numbers), budget, pool)
-        parts = np.array_split(places, -(-len(places) // 64))  # few at a time: both sides are gathered
-        return np.concatenate(_map(pool, lambda part: self.classify(M[part[:, 0]], M[part[:, 1]]), parts))
+        blocks = [places[k : k + BLOCK].T for k in range(0, len(places), BLOCK)]
+        return np.concatenate([self._block(M[first], M[second]) for first, second in blocks])
+
+    def embeddings(self, texts: list[str], budget: int, pool: Pool) -> np.ndarray:
+        """(texts, r, 2u): encoded with texts of like length, returned in the given order."""
+        sentences = Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
+        batches, encoder = sentences.batches(budget), self.encoder
+        ordered = np.empty((len(texts), *rows_and_size(self.recipe.model)), np.float32)
+
+        def run(batch: np.ndarray) -> None:
+            ordered[batch] = encoder.run(sentences.feed(batch), "M")[0]
+
+        if pool is None or len(batches) == 1:
+            for batch in batches:
+                run(batch)
+        else:
+            list(pool.map(run, batches))  # a list, so that errors come out
+        return ordered
 
     def look(self, texts: Sequence[str]) -> list[Look]:
         """Everything the encoder saw in each text."""
@@ -123,31 +146,6 @@ class Runner:
             for k, m, a in zip(batch.tolist(), M, A, strict=True):
                 looks[k] = Look(texts[k], ids[k], offsets[k], m, a[:, : lengths[k]])
         return [looks[k] for k in range(len(texts))]
-
-    def _by_batch(
-        self, texts: list[str], budget: int, pool: Pool, finish: Callable[[np.ndarray], np.ndarray]
-    ) -> np.ndarray:
-        """Encode texts of like length together, finish each batch, and put the results in the given order."""
-        sentences = Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
-        batches = sentences.batches(budget)
-        encoder = self.encoder
-
-        def run(batch: np.ndarray) -> np.ndarray:
-            return finish(encoder.run(sentences.feed(batch), "M")[0])
-
-        results = _map(pool, run, batches)
-        ordered = np.empty((len(texts), *results[0].shape[1:]), np.float32)
-        for batch, result in zip(batches, results, strict=True):
-            ordered[batch] = result
-        return ordered
-
-
-def _map(
-    pool: Pool, run: Callable[[np.ndarray], np.ndarray], batches: Sequence[np.ndarray]
-) -> list[np.ndarray]:
-    if pool is None or len(batches) == 1:
-        return [run(batch) for batch in batches]
-    return list(pool.map(run, batches))
 
 
 def _bar(total: int | None) -> Any:

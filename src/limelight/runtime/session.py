@@ -9,10 +9,7 @@ from .onnx_file import Graph, Place
 
 
 class Session:
-    """Runs a graph. Safe to call from several threads at once.
-
-    One thread works on one call: several batches side by side use the processor better than several
-    threads inside an LSTM, whose steps wait for each other.
+    """Runs a graph. Safe to call from several threads at once; each call may itself use several.
 
     >>> graph = Graph("double")
     >>> w = graph.weight("w", np.ones(2, np.float32))
@@ -21,9 +18,10 @@ class Session:
     [3.0, 4.0]
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, threads: int = 1) -> None:
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         self._tensors = graph.weights  # the session reads their memory and does not own it
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in self._tensors.values()]

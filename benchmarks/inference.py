@@ -1,0 +1,204 @@
+"""Prediction speed side by side, in turns, on the same texts: ratios, which a busy machine disturbs least.
+
+    python benchmarks/inference.py                                         # the bundled sentences
+    python benchmarks/inference.py --texts reviews.parquet --column text --count 2000
+    python benchmarks/inference.py --start --memory                        # cold start, and a million texts
+
+Against the same network in plain PyTorch, as people write it (nn.LSTM over padded batches of 32 in the order
+given), from texts to probabilities. Against MiniLM-L6 (see minilm.py), from texts to embeddings. Weights are
+random: speed does not depend on them. A ratio is the median over the rounds, texts per second the best round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from limelight.presets import preset
+from limelight.recipe import ModelRecipe
+from limelight.runtime.model import Model
+from limelight.runtime.shapes import shapes
+from limelight.text.tables import choose_columns, rows
+from limelight.text.tokenizer import Tokenizer
+from minilm import MiniLM, weights_folder
+
+LABELS = tuple("12345")
+Contestants = dict[str, Callable[[list[str]], object]]
+
+
+class Plain(nn.Module):
+    """The network as it is usually written: padding is read, and masked afterwards."""
+
+    def __init__(self, recipe: ModelRecipe, words: Tokenizer) -> None:
+        super().__init__()
+        self.tokenizer, self.pruned = words, recipe.head == "pruned"
+        size, r = 2 * recipe.hidden, recipe.rows
+        self.words = nn.Embedding(len(words), recipe.word_size, padding_idx=0)
+        self.lstm = nn.LSTM(recipe.word_size, recipe.hidden, batch_first=True, bidirectional=True)
+        self.W_s1 = nn.Linear(size, recipe.attention_hidden, bias=False)
+        self.W_s2 = nn.Linear(recipe.attention_hidden, r, bias=False)
+        if self.pruned:
+            self.W_v = nn.Parameter(torch.randn(r, size, recipe.row_units) * 0.05)
+        else:
+            self.hidden = nn.Linear(r * size, recipe.head_hidden)
+        self.out = nn.Linear(r * recipe.row_units if self.pruned else recipe.head_hidden, len(LABELS))
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        H, _ = self.lstm(self.words(ids))
+        scores = self.W_s2(torch.tanh(self.W_s1(H))).transpose(1, 2)
+        A = torch.softmax(scores.masked_fill((ids == 0).unsqueeze(1), float("-inf")), dim=2)
+        M = A @ H
+        if self.pruned:
+            hidden = torch.einsum("brs,rsp->brp", M, self.W_v).flatten(1)
+        else:
+            hidden = self.hidden(M.flatten(1))
+        return torch.softmax(self.out(torch.relu(hidden)), dim=1)
+
+    @torch.inference_mode()
+    def predict_proba(self, texts: list[str]) -> torch.Tensor:
+        found = []
+        for start in range(0, len(texts), 32):
+            ids, lengths = self.tokenizer.encode(texts[start : start + 32])
+            sentences = torch.from_numpy(ids).long().split(lengths.tolist())
+            found.append(self(nn.utils.rnn.pad_sequence(list(sentences), batch_first=True)))
+        return torch.cat(found)
+
+
+def random_model(name: str, words: Tokenizer) -> dict[str, object]:
+    recipe, rng = preset(name), np.random.default_rng(0)
+    sizes = shapes(recipe.model, len(words), len(LABELS), pair=False)
+    weights = {n: rng.standard_normal(s, np.float32) * np.float32(0.05) for n, s in sizes.items()}
+    return {"weights": weights, "recipe": recipe, "tokenizer": words, "labels": LABELS}
+
+
+def one_by_one(run: Callable[[list[str]], object]) -> Callable[[list[str]], object]:
+    return lambda texts: [run([text]) for text in texts]
+
+
+def race(title: str, contestants: Contestants, texts: list[str], rounds: int) -> None:
+    """Every contestant once per round; the first is what the others are compared with."""
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for run in contestants.values():
+        run(texts[:32])
+    for _ in range(rounds):
+        for name, run in contestants.items():
+            begin = time.perf_counter()
+            run(texts)
+            seconds[name].append(time.perf_counter() - begin)
+    reference = seconds[next(iter(contestants))]
+    print(f"\n{title}, {len(texts)} texts")
+    for name, own in seconds.items():
+        ratio = statistics.median(r / o for r, o in zip(reference, own, strict=True))
+        print(f"  {name:26} {len(texts) / min(own):10,.0f} texts/s   {ratio:6.2f} x", flush=True)
+
+
+def compare(name: str, texts: list[str], singles: int, rounds: int, threads: int) -> None:
+    words = Tokenizer.train(texts)
+    parts = random_model(name, words)
+    models = {p: Model.from_parts(**parts, precision=p, threads=threads) for p in ("float32", "int8")}  # type: ignore[arg-type]
+    plain = Plain(preset(name).model, words).eval()
+    predict: Contestants = {"plain PyTorch": plain.predict_proba}
+    predict |= {f"limelight {p}": model.predict_proba for p, model in models.items()}
+    race(f"{name}: probabilities in batches", predict, texts, rounds)
+    single = {n: one_by_one(run) for n, run in predict.items()}
+    race(f"{name}: probabilities one by one", single, texts[:singles], rounds)
+    folder = weights_folder()
+    for p, model in models.items() if folder else ():
+        mini = MiniLM(folder, p == "int8", threads)
+        embed: Contestants = {f"MiniLM-L6 {p}": mini.embed, f"limelight {p}": model.embed}
+        race(f"{name}: embeddings in batches, {p}", embed, texts, rounds)
+        single = {n: one_by_one(run) for n, run in embed.items()}
+        race(f"{name}: embeddings one by one, {p}", single, texts[:singles], rounds)
+
+
+START = """
+import time
+begin, cpu = time.perf_counter(), time.process_time()
+from limelight.runtime.model import Model
+Model.load({folder!r}, precision={precision!r}).predict(["one good sentence"])
+print(time.perf_counter() - begin, time.process_time())
+"""
+
+
+def cold_start(texts: list[str]) -> None:
+    """From the first import to the first prediction, in a new process; CPU seconds count Python's start too."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = str(Path(place, "model"))
+        Model.from_parts(**random_model("small", Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
+        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        print(f"\ncold start, small model with {len(Tokenizer.train(texts)):,} words, {size / 1e6:.1f} MB")
+        for precision in ("float32", "int8"):
+            program = START.format(folder=folder, precision=precision)
+            runs = [
+                subprocess.run(
+                    [sys.executable, "-c", program], capture_output=True, text=True, check=True
+                ).stdout
+                for _ in range(7)
+            ]
+            wall, cpu = (min(float(run.split()[k]) for run in runs) for k in (0, 1))
+            print(f"  {precision:8} {wall:.2f} s, {cpu:.2f} s of CPU", flush=True)
+
+
+MEMORY = """
+import itertools, sys
+from pathlib import Path
+from limelight.runtime.model import Model
+model, texts = Model.load({folder!r}), {texts!r}
+def peak():
+    return int(next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("VmHWM")).split()[1])
+done, marks = 0, [1, 10_000, 100_000, 1_000_000]
+for M in model.embed_stream(itertools.islice(itertools.cycle(texts), 1_000_000)):
+    done += len(M)
+    while marks and done >= marks[0]:
+        print(f"  after {{done:9,}} texts: peak {{peak() / 1024:.0f}} MiB", flush=True)
+        marks.pop(0)
+"""
+
+
+def memory(texts: list[str]) -> None:
+    """Peak memory of a new process while it embeds a million texts as a stream."""
+    print("\nembedding a million texts, tiny model")
+    with tempfile.TemporaryDirectory() as place:
+        folder = str(Path(place, "model"))
+        Model.from_parts(**random_model("tiny", Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
+        short = [text for text in texts if len(text) < 60][:1000]
+        subprocess.run([sys.executable, "-c", MEMORY.format(folder=folder, texts=short)], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--texts", help="a table: csv, jsonl or parquet; the bundled sentences if not given")
+    parser.add_argument("--column", help="the column that holds the texts")
+    parser.add_argument("--count", type=int, default=1000, help="texts in batches")
+    parser.add_argument("--singles", type=int, default=100, help="texts one by one")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--models", nargs="*", default=["small", "yelp"], help="presets whose sizes to take")
+    parser.add_argument("--start", action="store_true", help="measure the cold start only")
+    parser.add_argument("--memory", action="store_true", help="measure memory over a million texts only")
+    options = parser.parse_args()
+    table = options.texts or str(resources.files("limelight") / "data" / "sentences-test.csv.xz")
+    found = rows(table, choose_columns(table, options.column, need_label=False))
+    texts = [row.text for _, row in zip(range(options.count), found, strict=False)]
+    torch.set_num_threads(options.threads)
+    if options.start:
+        cold_start(texts)
+    if options.memory:
+        memory(texts)
+    for name in [] if options.start or options.memory else options.models:
+        compare(name, texts, options.singles, options.rounds, options.threads)
+
+
+if __name__ == "__main__":
+    main()
