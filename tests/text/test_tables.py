@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 import lzma
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -241,6 +242,16 @@ def test_parquet_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": broken, "stars": [1]}), path)
     with pytest.raises(LimelightError, match="not UTF-8"):
         list(rows(path, COLUMNS))
+
+
+@pytest.mark.parametrize(("library", "name"), [("pyarrow", "a.parquet"), ("zstandard", "a.csv.zst")])
+def test_a_library_that_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str
+) -> None:
+    (tmp_path / name).write_bytes(b"")
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(LimelightError, match=rf"{name} needs {library}: pip install 'limelight\[tables\]'"):
+        columns(tmp_path / name)
 
 
 def test_skipping_counts(tmp_path: Path) -> None:
