@@ -22,8 +22,8 @@ from ..recipe import Recipe
 
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USE = (
-    "To sort {what} into the labels above, where they are like those it was trained on, and to see which words "
-    "it looked at."
+    "To sort {what} into the labels above, where they are like those it was trained on, and to see which "
+    "words it looked at."
 )
 _LIMITS = (
     "The model knows the words of its training data; others are all alike to it. Its probabilities are not "
