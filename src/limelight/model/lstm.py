@@ -1,8 +1,9 @@
 """The bidirectional LSTM's arithmetic: each sentence read forwards and backwards, padding never read.
 
-Two ways to the same numbers. On a CPU, `_Recurrence` computes both directions side by side over packed
+Three ways to the same numbers. On a CPU, `_Recurrence` computes both directions side by side over packed
 sentences, with one matrix product for all input projections and one for each weight gradient. On a GPU,
-cuDNN runs both in static shapes, so that a whole training step can be captured as one CUDA graph.
+training uses kernels of our own (`lstm_triton`) and evaluation cuDNN; both in static shapes, so that a
+whole training step can be captured as one CUDA graph.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from .lstm_triton import available, by_steps
+
 
 def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float = 0.0) -> Tensor:
     """H (batch, n, 2u) from S (batch, n, d); direction 0 reads forwards, direction 1 backwards.
@@ -20,6 +23,8 @@ def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, cl
     W_ih (2, 4u, d), W_hh (2, 4u, u) and b (2, 4u) hold the gates in PyTorch's order: input, forget, cell,
     output. H is zero on padding. `clip` bounds each gradient at the gates, as the author's code does.
     """
+    if available(S) and torch.is_grad_enabled():  # in a training step, which is captured: see there
+        return by_steps(S, lengths, W_ih, W_hh, b, clip)
     if S.is_cuda and not clip:
         return _by_cudnn(S, lengths, W_ih, W_hh, b)
     return _by_recurrence(S, lengths, W_ih, W_hh, b, clip)
