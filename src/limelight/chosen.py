@@ -1,0 +1,62 @@
+"""The chosen network of a run: how well it does, what is told about it, and its saved folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .results import Results
+from .text.encoded import Dataset
+
+if TYPE_CHECKING:
+    from .training import Fitted
+
+
+def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, Results]:
+    """How the chosen network does on those of the splits that are there."""
+    from .training.evaluate import logits
+
+    results = {}
+    for name in splits:
+        if name in dataset.splits:
+            values = logits(fitted.network, dataset.splits[name]).astype(np.float64)
+            exponentials = np.exp(values - values.max(axis=1, keepdims=True))
+            probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+            results[name] = Results.of(probabilities, np.asarray(dataset.splits[name].labels))
+    return results
+
+
+def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Results]) -> dict[str, Any]:
+    """What the saved folder says about its data and its results."""
+    sources = dataset.facts.get("sources", {})
+    facts: dict[str, Any] = {
+        "data": {"name": ", ".join(sources.values()), **dataset.facts.get("rows", {})},
+        "results": {split: found.figures() for split, found in results.items()},
+        "encoding": dataset.facts,
+        "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
+    }
+    if dataset.facts.get("held_out"):
+        facts["data"]["development set"] = dataset.facts["held_out"]
+    for split in ("test", "dev"):
+        if split in results:
+            facts |= {"confusion": results[split].confusion.tolist(), "confusion_split": split}
+            break
+    return facts
+
+
+def weights_of(fitted: Fitted) -> dict[str, np.ndarray]:
+    """The chosen weights as plain arrays."""
+    return {name: tensor.cpu().numpy() for name, tensor in fitted.network.state_dict().items()}
+
+
+def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], overwrite: bool) -> None:
+    """Write the chosen model as a folder."""
+    from .runtime.folder import save_folder
+
+    save_folder(
+        out, weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
+        labels=dataset.labels, pair=dataset.pair, facts=facts, overwrite=overwrite,
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""What people hand over as texts and labels: lists, numpy arrays, pandas and Arrow columns, all as lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from .errors import LimelightError
+from .reading import Label
+
+
+def as_list(values: Any, what: str) -> list[Any]:
+    """A plain list of Python's own values.
+
+    >>> as_list(np.array([1, 2]), "labels")
+    [1, 2]
+    >>> as_list("Good soup", "texts")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: texts must be a list or a column; got one string: put it in a list
+    """
+    if isinstance(values, (str, bytes)):
+        raise LimelightError(f"{what} must be a list or a column; got one string: put it in a list")
+    if isinstance(values, (Mapping, Set)) or not hasattr(values, "__iter__"):
+        raise LimelightError(f"{what} must be a list or a column, not {_kind(values)}")
+    if getattr(values, "ndim", 1) != 1:
+        raise LimelightError(f"{what} must be one column; got {_kind(values)} of shape {values.shape}")
+    for method in ("to_pylist", "tolist"):  # of Arrow; of numpy and pandas
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def as_texts(values: Any, what: str = "texts") -> list[str]:
+    """A list of strings; anything else in it is an error that says where.
+
+    >>> as_texts(["Good soup", None])
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: texts[1] is None; every one must be a string
+    """
+    texts = as_list(values, what)
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise LimelightError(f"{what}[{number}] is {_short(text)}; every one must be a string")
+    return texts
+
+
+def as_pairs(values: Any) -> tuple[list[str], list[str]]:
+    """First and second texts from a list of pairs, an array of two columns or a data frame of two.
+
+    >>> as_pairs([("A man sleeps.", "He rests."), ("It rains.", "It is dry.")])
+    (['A man sleeps.', 'It rains.'], ['He rests.', 'It is dry.'])
+    """
+    if getattr(values, "ndim", 1) == 2:
+        values = np.asarray(values, dtype=object)  # a data frame too
+    rows = values.tolist() if isinstance(values, np.ndarray) else as_list(values, "pairs")
+    for number, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 2:
+            raise LimelightError(f"pairs[{number}] is {_short(row)}; every one must be two strings")
+    return as_texts([row[0] for row in rows], "first texts"), as_texts(
+        [row[1] for row in rows], "second texts"
+    )
+
+
+def same_length(texts: list[Any], other: list[Any], what: str) -> None:
+    """Raise unless there are as many of one as of the other."""
+    if len(texts) != len(other):
+        raise LimelightError(f"there are {len(texts):,} texts but {len(other):,} {what}; give each its own")
+
+
+def as_classes(labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted classes in the labels' own type, and the number of each row's class.
+
+    >>> classes, numbers = as_classes(["good", "bad", "good"])
+    >>> classes.tolist(), numbers.tolist()
+    (['bad', 'good'], [1, 0, 1])
+    """
+    plain = as_list(labels, "labels")
+    kinds = {type(label) for label in plain}
+    for number, label in enumerate(plain):
+        if not isinstance(label, (str, int, float)) or label != label:
+            raise LimelightError(
+                f"labels[{number}] is {_short(label)}; it must be text, a number or a boolean"
+            )
+    if len(kinds) > 1 and not kinds <= {int, float}:
+        names = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise LimelightError(f"the labels are of different types ({names}); make them all of one")
+    array = labels if isinstance(labels, np.ndarray) and labels.dtype != object else np.array(plain)
+    classes, numbers = np.unique(array, return_inverse=True)
+    if len(plain) and len(classes) < 2:
+        raise LimelightError(f"every label is {plain[0]!r}; it takes at least two classes to learn from")
+    return classes, numbers
+
+
+def numbers_of(labels: Any, classes: Sequence[Label], what: str = "labels") -> list[int]:
+    """The number of each label's class; a label that is none of the classes is an error.
+
+    >>> numbers_of(["good", "bad"], ["bad", "good"])
+    [1, 0]
+    """
+    places = {label: number for number, label in enumerate(classes)}
+    plain = as_list(labels, what)
+    for number, label in enumerate(plain):
+        if label not in places:
+            known = ", ".join(map(str, classes[:20]))
+            raise LimelightError(f"{what}[{number}] is {_short(label)}; the classes are: {known}")
+    return [places[label] for label in plain]
+
+
+def _kind(values: Any) -> str:
+    return "None" if values is None else f"a {type(values).__name__}"
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -1,0 +1,300 @@
+"""Classifiers as scikit-learn knows them: fit, predict, embed, read, save. Prediction needs no PyTorch."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from .columns import as_classes, as_list, as_pairs, as_texts, numbers_of, same_length
+from .errors import LimelightError
+from .presets import preset as preset_of
+from .reading import PairReading, Reading
+from .recipe import Recipe, options, section_of
+from .runtime.model import Model
+from .text.dataset import Dataset, Texts, encode_texts
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+except ImportError:
+    raise LimelightError("the estimators need scikit-learn: pip install 'limelight[train]'") from None
+
+
+class NotFittedError(LimelightError, _SklearnNotFittedError):
+    """The estimator was asked before it was trained."""
+
+
+Columns = tuple[list[str], list[str] | None]  # texts, and for pairs the second texts
+
+
+class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+    """What both classifiers share; they differ in how they take their texts."""
+
+    def __init__(
+        self,
+        preset: str = "small",
+        *,
+        holdout: float = 0.1,
+        device: str = "auto",
+        progress: bool = True,
+        **given: Any,
+    ) -> None:
+        self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
+        for name in given:
+            section_of(name)
+        for name in options():
+            setattr(self, name, given.get(name))
+
+    # ------------------------------------------------------------ training
+
+    def _fit(self, columns: Columns, labels: Any, sample_weight: Any, dev: Texts | None) -> Self:
+        from .job import need_torch
+
+        need_torch()
+        recipe = self._recipe()
+        texts, texts2 = columns
+        if not texts:
+            raise LimelightError("there are no texts; give at least one of every class")
+        same_length(texts, as_list(labels, "labels"), "labels")
+        classes, numbers = as_classes(labels)
+        weights = self._weights(classes, numbers, sample_weight)
+        if dev is not None:
+            dev = dev._replace(labels=numbers_of(dev.labels, classes.tolist(), "dev labels"))
+        dataset = encode_texts(
+            texts, numbers.tolist(), texts2, weights, recipe=recipe.text, dev=dev, holdout=self.holdout,
+            seed=recipe.training.seed,
+        )  # fmt: skip
+        return self._train(dataset, recipe, classes)
+
+    def _train(self, dataset: Dataset, recipe: Recipe, classes: np.ndarray) -> Self:
+        from .chosen import facts_of, results_of, weights_of
+        from .training import fit
+
+        fitted = fit(dataset, recipe, device=self.device, show=self.progress)
+        dataset.facts.pop("classes", None)  # by number; `labels` of the model has their names
+        self.model_ = Model.from_parts(
+            weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
+            labels=classes.tolist(), pair=dataset.pair,
+            facts=facts_of(dataset, fitted, results_of(fitted, dataset, ("dev",))),
+        )  # fmt: skip
+        self.classes_, self.recipe_, self.history_ = classes, fitted.recipe, fitted.history
+        if fitted.interrupted:  # what was learnt so far is kept
+            raise KeyboardInterrupt
+        return self
+
+    def _recipe(self) -> Recipe:
+        """The preset with the options that were given."""
+        given = {name: getattr(self, name) for name in options() if getattr(self, name) is not None}
+        if isinstance(given.get("class_weight"), Mapping):
+            del given["class_weight"]
+        return preset_of(self.preset).override(**{k: _plain(v) for k, v in given.items()})
+
+    def _weights(self, classes: np.ndarray, numbers: np.ndarray, sample_weight: Any) -> list[float] | None:
+        by_class: Any = getattr(self, "class_weight", None)
+        weights = None if sample_weight is None else as_list(sample_weight, "sample weights")
+        if weights is not None:
+            same_length(numbers.tolist(), weights, "sample weights")
+        if isinstance(by_class, Mapping):
+            numbers_of(list(by_class), classes.tolist(), "class_weight")
+            own = [float(by_class.get(label, 1.0)) for label in classes.tolist()]
+            weights = [w * own[k] for w, k in zip(weights or [1.0] * len(numbers), numbers, strict=True)]
+        if weights is not None and not sum(weights) > 0:
+            raise LimelightError("the weights must be numbers of at least 0, and not all of them 0")
+        return weights
+
+    # ------------------------------------------------------------ what was learnt
+
+    @property
+    def _model(self) -> Model:
+        if not hasattr(self, "model_"):
+            name = type(self).__name__
+            raise NotFittedError(f"this {name} is not trained yet; call fit, or {name}.load a saved folder")
+        return self.model_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _predict_proba(self, columns: Columns) -> np.ndarray:
+        return self._model.predict_proba(*columns, progress=False)
+
+    def _predict(self, columns: Columns) -> np.ndarray:
+        return np.asarray(self.classes_[self._predict_proba(columns).argmax(axis=1)])
+
+    def _score(self, columns: Columns, labels: Any, sample_weight: Any) -> float:
+        if not columns[0]:
+            raise LimelightError("there are no texts to score; give at least one")
+        truth = as_list(labels, "labels")
+        same_length(columns[0], truth, "labels")
+        weights = None if sample_weight is None else as_list(sample_weight, "sample weights")
+        right = [a == b for a, b in zip(self._predict(columns).tolist(), truth, strict=True)]
+        return float(np.average(right, weights=weights))
+
+    def embed(self, texts: Any, *, flat: bool = False) -> np.ndarray:
+        """M of each text, (texts, r, 2u); flat, as one long vector each, (texts, r * 2u)."""
+        return self._model.embed(as_texts(texts), flat=flat)
+
+    @property
+    def _n_features_out(self) -> int:
+        """How many numbers `transform` gives for a row: scikit-learn names its columns by this."""
+        model = self._model
+        return model.embed([""], flat=True).shape[1] * (2 if model.pair else 1)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write the trained model as a folder that `limelight.load` opens, without PyTorch."""
+        self._model.save(folder, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """The trained classifier in a saved folder, ready to predict."""
+        model = Model.load(folder)
+        if model.pair != issubclass(cls, PairClassifier):
+            right = "PairClassifier" if model.pair else "TextClassifier"
+            raise LimelightError(f"{folder} holds a {right}; open it with {right}.load or limelight.load")
+        own = {k: v for section in model.recipe.to_dict().values() for k, v in section.items()}
+        self = cls(**own)
+        self.model_, self.recipe_, self.classes_ = model, model.recipe, np.array(model.labels)
+        self.history_ = model.facts.get("training", {}).get("history", [])
+        return self
+
+
+def _plain(value: Any) -> Any:
+    """Searches hand over numpy's numbers."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _with_options(cls: type) -> None:
+    """Spell out the recipe's options in the signature: what `get_params` and a notebook's help go by."""
+    signature = inspect.signature(cls.__init__)
+    kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in options()]
+    cls.__init__.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    lines = [f"    {name}: {f.metadata['help']}" for name, f in options().items()]
+    cls.__init__.__doc__ = "Options left out are as the preset has them.\n\n" + "\n".join(lines)
+
+
+_with_options(_Classifier)
+
+
+class TextClassifier(_Classifier):
+    """Sorts texts into classes, and shows which words it read to do so.
+
+    `preset` names a recipe, and any option of the recipe can be given beside it: `rows=8`, `epochs=5`,
+    `class_weight="balanced"` (or a dictionary of weights by label). `holdout` is the share of every class
+    that is held out of the training data to choose the best epoch by, where `fit` is not given a `dev` part.
+
+    After `fit`: `classes_`, `recipe_`, `history_` (a record per epoch) and `model_`, the same model that
+    `limelight.load` opens from a saved folder.
+
+    >>> texts = ["Good soup!", "Cold soup.", "What a good waiter!", "The waiter was cold."] * 10
+    >>> clf = TextClassifier(preset="tiny", progress=False).fit(texts, ["+", "-", "+", "-"] * 10)
+    >>> clf.predict(["A good, good waiter!", "Cold."]).tolist()
+    ['+', '-']
+    >>> clf.embed(["Good soup!"]).shape
+    (1, 4, 64)
+    >>> clf.read("Cold soup.").words
+    ('Cold', 'soup', '.')
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: Any = None) -> Self:
+        """Learn from texts and their labels: lists, numpy arrays, pandas or Arrow columns.
+
+        `dev` is a pair (texts, labels) to choose the best epoch by; without it, a stratified part of the
+        rows (`holdout`) is held out. Ctrl-C keeps what was learnt so far.
+        """
+        part = None
+        if dev is not None:
+            texts, labels = _parts(dev, 2, "(texts, labels)")
+            part = Texts(as_texts(texts, "dev texts"), labels)
+        return self._fit((as_texts(X), None), y, sample_weight, part)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The likeliest label of each text."""
+        return self._predict((as_texts(X), None))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(texts, classes): probabilities, in the order of `classes_`."""
+        return self._predict_proba((as_texts(X), None))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of texts whose likeliest label is the right one."""
+        return self._score((as_texts(X), None), y, sample_weight)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """(texts, r * 2u): flat embeddings, for another classifier to learn from."""
+        return self.embed(X, flat=True)
+
+    def read(self, text: str) -> Reading:
+        """One text with everything the model saw in it."""
+        reading = self._model.read(text)
+        assert isinstance(reading, Reading)
+        return reading
+
+
+class PairClassifier(_Classifier):
+    """Sorts pairs of texts into classes: does the second follow from the first, do both ask the same?
+
+    Everything is as in `TextClassifier`, with two texts where that has one. So that scikit-learn's tools work
+    too, pairs may also come as one argument: a list of pairs, or an array or data frame of two columns.
+
+    >>> first, second = ["It rains.", "It rains."] * 10, ["It is wet.", "It is dry."] * 10
+    >>> clf = PairClassifier(preset="tiny", progress=False).fit(first, second, [True, False] * 10)
+    >>> clf.predict(["It rains."], ["It is dry."]).tolist()
+    [False]
+    >>> clf.predict([("It rains.", "It is wet.")]).tolist()
+    [True]
+    """
+
+    def fit(self, X: Any, X2: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None) -> Self:
+        """Learn from first texts, second texts and labels; or from pairs and labels.
+
+        `dev` is (first texts, second texts, labels) or (pairs, labels); see `TextClassifier.fit`.
+        """
+        columns, labels = (_columns(X), X2) if y is None else (_columns(X, X2), y)
+        part = None
+        if dev is not None:
+            *texts, dev_labels = _parts(dev, 3 if len(dev) == 3 else 2, "(texts, second texts, labels)")
+            first, second = _columns(*texts)
+            part = Texts(first, dev_labels, second)
+        return self._fit(columns, labels, sample_weight, part)
+
+    def predict(self, X: Any, X2: Any = None) -> np.ndarray:
+        """The likeliest label of each pair."""
+        return self._predict(_columns(X, X2))
+
+    def predict_proba(self, X: Any, X2: Any = None) -> np.ndarray:
+        """(pairs, classes): probabilities, in the order of `classes_`."""
+        return self._predict_proba(_columns(X, X2))
+
+    def score(self, X: Any, X2: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of pairs whose likeliest label is the right one."""
+        columns, labels = (_columns(X), X2) if y is None else (_columns(X, X2), y)
+        return self._score(columns, labels, sample_weight)
+
+    def transform(self, X: Any, X2: Any = None) -> np.ndarray:
+        """(pairs, 2 * r * 2u): the flat embeddings of both texts, side by side."""
+        first, second = _columns(X, X2)
+        return np.concatenate([self.embed(first, flat=True), self.embed(second, flat=True)], axis=1)
+
+    def read(self, text: str, text2: str) -> PairReading:
+        """One pair with everything the model saw in it."""
+        reading = self._model.read(text, text2)
+        assert isinstance(reading, PairReading)
+        return reading
+
+
+def _columns(X: Any, X2: Any = None) -> tuple[list[str], list[str]]:
+    if X2 is None:
+        return as_pairs(X)
+    first, second = as_texts(X, "first texts"), as_texts(X2, "second texts")
+    same_length(first, second, "second texts")
+    return first, second
+
+
+def _parts(dev: Any, count: int, form: str) -> tuple[Any, ...]:
+    if not isinstance(dev, (tuple, list)) or len(dev) != count:
+        raise LimelightError(f"dev must be {form}; got a {type(dev).__name__}")
+    return tuple(dev)

@@ -1,0 +1,286 @@
+"""A training job: tables in, a saved folder out. It can be interrupted anywhere and goes on where it was.
+
+While it runs, everything lies in `OUT.run`: `run.json` (what to do), `data` (the encoded tables) and the
+checkpoints. At the end the complete model folder `OUT` appears in one piece, and `OUT.run` goes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .chosen import facts_of, results_of, save
+from .errors import LimelightError
+from .files import atomic_file, tidy_os_errors
+from .presets import preset as preset_of
+from .recipe import Recipe, TextRecipe
+from .results import Results
+from .text.dataset import Dataset, Paths, encode_tables
+
+if TYPE_CHECKING:
+    from .runtime.model import Model
+    from .training import Fitted
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to train from what, as `run.json` remembers it."""
+
+    out: Path
+    recipe: Recipe
+    tables: dict[str, list[str]]  # train, dev, test: files, or one folder with an encoded data set
+    columns: dict[str, str | None] = field(default_factory=dict)  # text, label, text2
+    holdout: float = 0.1
+    on_bad: str = "error"
+    overwrite: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Where the job keeps its things until it is done."""
+        return self.out.with_name(f"{self.out.name}.run")
+
+    @property
+    def encoded(self) -> bool:
+        """Whether the training data is an encoded data set already."""
+        return (Path(self.tables["train"][0]) / "dataset.json").is_file()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended."""
+
+    out: Path
+    interrupted: bool
+    best_epoch: int
+    history: list[dict[str, Any]]
+    results: dict[str, Results]
+    facts: dict[str, Any]
+
+
+def fit(
+    train: Paths,
+    *,
+    out: str | Path,
+    text: str | None = None,
+    label: str | None = None,
+    text2: str | None = None,
+    dev: Paths | None = None,
+    test: Paths | None = None,
+    preset: str = "small",
+    holdout: float = 0.1,
+    overwrite: bool = False,
+    device: str = "auto",
+    progress: bool = True,
+    **options: Any,
+) -> Model:
+    """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and open it.
+
+    The columns are guessed where their names leave no doubt. Without `dev`, a stratified part of the rows
+    (`holdout`) is held out to choose the best epoch by. `options` are those of the recipe: `rows=8`.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "reviews.csv").write_text("text,stars\\n" + "Good soup!,5\\nCold soup.,1\\n" * 20)
+    >>> model = fit(folder / "reviews.csv", text="text", label="stars", out=folder / "model",
+    ...             preset="tiny", progress=False)
+    >>> model.predict(["Good!", "Cold..."])
+    [5, 1]
+    """
+    given = {"train": train, "dev": dev, "test": test}
+    job = Job(
+        out=Path(out),
+        recipe=preset_of(preset).override(**options),
+        tables={name: _paths(paths) for name, paths in given.items() if paths},
+        columns={"text": text, "label": label, "text2": text2},
+        holdout=holdout,
+        overwrite=overwrite,
+    )
+    outcome = run(job, device=device, show=progress)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    from .runtime.model import Model
+
+    return Model.load(outcome.out)
+
+
+def run(
+    job: Job,
+    *,
+    device: str = "auto",
+    show: bool = True,
+    resume: bool = False,
+    checkpoint_every: float = 600.0,
+    tensorboard: bool = False,
+) -> Outcome:
+    """Encode, train, choose, test and save; `resume` goes on with what an earlier run of the job has left.
+
+    Under `torchrun` the first process encodes and writes, and the others wait for it.
+    """
+    need_torch()
+    first = int(os.environ.get("RANK", "0")) == 0
+    if first:
+        dataset = _prepare(job, resume, show)
+        _tell_others()
+    else:
+        _wait_for_first()
+        dataset = _open_data(job)
+    from .training import fit as train
+
+    fitted = train(
+        dataset, recipe_for(job.recipe, dataset), job.folder, device=device, resume=resume, show=show,
+        checkpoint_every=checkpoint_every, tensorboard=tensorboard,
+    )  # fmt: skip
+    return _finish(job, dataset, fitted, first)
+
+
+def resumed(out: str | Path) -> Job:
+    """The job that an interrupted run has left for `out`."""
+    job = Job(Path(out), Recipe(), {})
+    path = job.folder / "run.json"
+    if not path.is_file():
+        done = f"; {out} itself is complete" if (job.out / "config.json").is_file() else ""
+        raise LimelightError(f"there is no interrupted run for {out} ({path} is missing){done}")
+    with tidy_os_errors(f"cannot read {path}"):
+        content = path.read_bytes()
+    try:
+        found = json.loads(content)
+        if found.pop("format") != FORMAT:
+            raise LimelightError(f"{path} is from another version of Limelight; start again with --overwrite")
+        return Job(out=job.out, recipe=Recipe.from_dict(found.pop("recipe")), **found)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, LimelightError):
+            raise
+        raise LimelightError(f"{path} is damaged; start again with --overwrite") from error
+
+
+# ---------------------------------------------------------------- before training
+
+
+def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
+    """The encoded data of a job, and `run.json`. Whatever is wrong with the tables leaves nothing behind."""
+    if resume:
+        return _open_data(job) if _has_data(job) else _encode(job, show)
+    check_out(job)
+    try:
+        _write(job)
+        return _open_data(job) if job.encoded else _encode(job, show)
+    except BaseException:
+        shutil.rmtree(job.folder, ignore_errors=True)
+        raise
+
+
+def check_out(job: Job) -> None:
+    """Say before the long work what would be in its way at the end."""
+    if not job.out.name or job.out.name == "..":
+        raise LimelightError(f"{str(job.out)!r} cannot be the output; name a new folder")
+    if job.out.exists():
+        _may_replace(job)
+    if job.folder.exists():
+        if not job.overwrite:
+            raise LimelightError(
+                f"{job.folder} holds an unfinished run: go on with 'limelight train --resume {job.out}', "
+                "or start again with --overwrite"
+            )
+        if not (job.folder / "run.json").is_file():
+            raise LimelightError(f"{job.folder} is in the way and not a run of Limelight; move it")
+        shutil.rmtree(job.folder)
+
+
+def _may_replace(job: Job) -> None:
+    mine = (job.out / "config.json").is_file() or (job.out.is_dir() and not any(job.out.iterdir()))
+    if not mine:
+        raise LimelightError(f"{job.out} exists and is no model folder, so it stays; choose another name")
+    if not job.overwrite and any(job.out.iterdir()):
+        raise LimelightError(f"{job.out} already exists; choose another name or allow it with --overwrite")
+
+
+def _write(job: Job) -> None:
+    """run.json, with absolute paths: a run may go on from another working folder."""
+    tables = {name: [os.path.abspath(path) for path in paths] for name, paths in job.tables.items()}
+    content = {**asdict(job), "tables": tables, "format": FORMAT}
+    del content["out"]
+    with atomic_file(job.folder / "run.json") as file:
+        file.write((json.dumps(content, indent=2) + "\n").encode())
+
+
+def _encode(job: Job, show: bool) -> Dataset:
+    return encode_tables(
+        job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"),
+        **job.columns, recipe=job.recipe.text, holdout=job.holdout, seed=job.recipe.training.seed,
+        on_bad=job.on_bad, overwrite=True, progress=show,
+    )  # fmt: skip
+
+
+def _has_data(job: Job) -> bool:
+    return job.encoded or (job.folder / "data" / "dataset.json").is_file()
+
+
+def _open_data(job: Job) -> Dataset:
+    dataset = Dataset.open(job.tables["train"][0] if job.encoded else job.folder / "data")
+    if not dataset.labels:
+        raise LimelightError("the encoded data set has no labels, so there is nothing to learn from it")
+    return dataset
+
+
+def recipe_for(recipe: Recipe, dataset: Dataset) -> Recipe:
+    """The recipe with the text options that the data set was really encoded with."""
+    return Recipe(TextRecipe(**dataset.facts["recipe"]), recipe.model, recipe.training)
+
+
+def _paths(paths: Paths) -> list[str]:
+    return [str(paths)] if isinstance(paths, (str, Path)) else [str(path) for path in paths]
+
+
+def need_torch() -> None:
+    """One line where PyTorch is missing."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise LimelightError("training needs PyTorch: pip install 'limelight[train]'") from None
+
+
+# ---------------------------------------------------------------- several processes
+
+
+def _store() -> Any:
+    """The store that torchrun keeps for its processes."""
+    from torch.distributed import TCPStore
+
+    return TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
+
+
+def _key() -> str:
+    return f"limelight/data/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
+
+
+def _tell_others() -> None:
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        _store().set(_key(), "encoded")
+
+
+def _wait_for_first() -> None:
+    """Encoding may take hours; if it fails, torchrun ends the processes that wait."""
+    _store().wait([_key()], timedelta(days=7))
+
+
+# ---------------------------------------------------------------- after training
+
+
+def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool) -> Outcome:
+    state = fitted.state
+    if not first or (fitted.interrupted and state.best_epoch < 0):
+        return Outcome(job.out, fitted.interrupted, state.best_epoch, fitted.history, {}, {})
+    results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
+    facts = facts_of(dataset, fitted, results)
+    out = job.folder / "best" if fitted.interrupted else job.out
+    save(out, dataset, fitted, facts, overwrite=fitted.interrupted or job.overwrite)
+    if not fitted.interrupted:
+        shutil.rmtree(job.folder, ignore_errors=True)
+    return Outcome(out, fitted.interrupted, state.best_epoch, fitted.history, results, facts)
