@@ -132,7 +132,7 @@ print(time.perf_counter() - begin, time.process_time())
 
 
 def cold_start(texts: list[str]) -> None:
-    """From the first import to the first prediction, in a new process; CPU seconds count Python's start too."""
+    """From the first import to the first prediction in a new process; CPU seconds count Python's start."""
     with tempfile.TemporaryDirectory() as place:
         folder = str(Path(place, "model"))
         Model.from_parts(**random_model("small", Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
@@ -156,7 +156,8 @@ from pathlib import Path
 from limelight.runtime.model import Model
 model, texts = Model.load({folder!r}), {texts!r}
 def peak():
-    return int(next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("VmHWM")).split()[1])
+    status = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in status if line.startswith("VmHWM")).split()[1])
 done, marks = 0, [1, 10_000, 100_000, 1_000_000]
 for M in model.embed_stream(itertools.islice(itertools.cycle(texts), 1_000_000)):
     done += len(M)

@@ -85,13 +85,8 @@ def _graph(W: dict[str, np.ndarray]) -> Graph:
         X = _add_norm(g, context, X, norm(f"{at}.output"), weight(f"{at}.output.dense.bias"))
         hidden = product(X, f"{own}.intermediate.dense")
         hidden = g.op("BiasGelu", hidden, weight(f"{own}.intermediate.dense.bias"), **FUSED)
-        X = _add_norm(
-            g,
-            product(hidden, f"{own}.output.dense"),
-            X,
-            norm(f"{own}.output"),
-            weight(f"{own}.output.dense.bias"),
-        )
+        hidden = product(hidden, f"{own}.output.dense")
+        X = _add_norm(g, hidden, X, norm(f"{own}.output"), weight(f"{own}.output.dense.bias"))
     on = g.op("Unsqueeze", g.op("Cast", mask, to=1), g.constant([1], "int64"))  # (batch, 1, n)
     total = g.op("Squeeze", g.op("MatMul", on, X), g.constant([1], "int64"))
     g.output("embedding", g.op("LpNormalization", total, axis=1, p=2), "float32", "batch", 384)

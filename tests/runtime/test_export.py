@@ -7,11 +7,12 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-import trained
-from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, weights_of
 
+import trained
+from limelight.runtime.arithmetic import Int8
 from limelight.runtime.export import export_onnx
 from limelight.runtime.shapes import shapes
+from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, weights_of
 
 BOTH = pytest.mark.parametrize("pair", PAIRS)
 EVERY = pytest.mark.parametrize("name", ARCHITECTURES)
@@ -98,9 +99,11 @@ def test_the_file_is_valid_onnx(name: str, pair: str | None, int8: bool) -> None
     assert all(i.type.tensor_type.elem_type == onnx.TensorProto.INT32 for i in model.graph.input)
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@BOTH
 @EVERY
-def test_int8_is_near(name: str, pair: str | None) -> None:
+@pytest.mark.parametrize("small", [0, Int8.SMALL])
+def test_int8_is_near(name: str, pair: str | None, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Int8, "SMALL", small)
     recipe = recipe_of(ARCHITECTURES[name], pair)
     weights = weights_of(network_of(recipe, pair is not None))
     ids, n = batch([9, 4, 1, 6])
@@ -117,7 +120,8 @@ def test_int8_is_near(name: str, pair: str | None) -> None:
     np.testing.assert_allclose(near[2].sum(axis=2), 1, atol=1e-5)
 
 
-def test_int8_is_about_a_quarter_of_the_size() -> None:
+def test_int8_is_about_a_quarter_of_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Int8, "SMALL", 0)
     recipe = recipe_of({"word_size": 64, "hidden": 32, "head_hidden": 200})
     weights = weights_of(network_of(recipe))
     whole, small = (len(export_onnx(weights, recipe.model, 3, False, int8=q)) for q in (False, True))

@@ -70,7 +70,10 @@ class Int8(Float32):
     """Products of int8 weights and inputs that are quantised on the fly; sums in int32.
 
     Each output of a product has a scale of its own, each word too. Rounding is symmetric around zero.
+    A classifier's small matrices stay float32: to quantise their input takes longer than they save.
     """
+
+    SMALL = 2**16  # weights
 
     def words(self, ids: str) -> str:
         """A word's int8 vector times its scale."""
@@ -101,11 +104,15 @@ class Int8(Float32):
         return self.graph.op("Add", product, self.weight(bias)) if bias else product
 
     def dense(self, X: str, W: str, bias: str) -> str:
-        """As `linear`."""
+        """As `linear`, if W is large."""
+        if self.weights[W].size < self.SMALL:
+            return super().dense(X, W, bias)
         return self.linear(X, W, bias)
 
     def grouped(self, X: str, W: str, bias: str = "") -> str:
-        """As in float32, one scale for all of X."""
+        """As in float32, one scale for all of X, if the groups are large."""
+        if self.weights[W][0].size < self.SMALL:
+            return super().grouped(X, W, bias)
         product = self._product(X, W, *quantise(self.weights[W], axis=1))
         if not bias:
             return product
