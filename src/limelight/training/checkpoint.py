@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import safetensors
-from safetensors.torch import load_file, save_file
+import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
 from ..errors import LimelightError
@@ -16,6 +20,7 @@ from ..files import atomic_file, tidy_os_errors
 
 FORMAT = 1
 KEPT = 2
+DTYPES = {torch.float64: "F64", torch.int64: "I64", torch.float32: "F32"}
 
 
 @dataclass
@@ -33,34 +38,60 @@ class State:
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
+class Found(NamedTuple):
+    """A checkpoint that can be gone on from."""
+
+    state: State
+    tensors: dict[str, Tensor]
+    best: dict[str, Tensor] | None
+    problems: list[str]  # a line for each newer one that could not be read
+
+
 def write(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
     """Write tensors and a JSON description as one safetensors file, atomically."""
-    clean = {name: x.detach().contiguous().cpu() for name, x in tensors.items()}
-    metadata = {"limelight": json.dumps({"format": FORMAT, **about})}
     with atomic_file(path) as file:
-        try:
-            save_file(clean, file.name, metadata)
-        except safetensors.SafetensorError as error:
-            raise OSError(None, str(error)) from error
+        for piece in _pieces(tensors, {"limelight": json.dumps({"format": FORMAT, **about})}):
+            file.write(piece)
+
+
+def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Iterator[bytes | memoryview]:
+    """The file piece by piece, so that the host holds one tensor of a GPU at a time.
+
+    The library's own `save_file` goes through a file of its own, which a kill leaves behind and which
+    nothing syncs to the disk.
+    """
+    widest_first = sorted(tensors.items(), key=lambda item: -item[1].itemsize)  # keeps all of them aligned
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name, x in widest_first:
+        begin, end = end, end + x.nbytes
+        header[name] = {"dtype": DTYPES[x.dtype], "shape": list(x.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield struct.pack("<Q", len(text)) + text
+    for _, x in widest_first:
+        yield x.detach().contiguous().cpu().numpy().reshape(-1).view(np.uint8).data
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The inverse of `write`; a truncated or foreign file is one clear line."""
+    about = _read_description(path)
+    with tidy_os_errors(f"cannot read {path}"):
+        return load_file(path), about
+
+
+def _read_description(path: Path) -> dict[str, Any]:
     try:
-        with tidy_os_errors(f"cannot read {path}"):
-            with safetensors.safe_open(path, "pt") as file:
-                metadata = file.metadata() or {}
-            about = json.loads(metadata["limelight"])
-            tensors = load_file(path)
+        with tidy_os_errors(f"cannot read {path}"), safetensors.safe_open(path, "pt") as file:
+            about = json.loads((file.metadata() or {})["limelight"])
+            version = about["format"]
     except safetensors.SafetensorError as error:
-        raise LimelightError(f"{path} is damaged ({error}); delete it and resume again") from error
-    except (KeyError, json.JSONDecodeError):
-        raise LimelightError(
-            f"{path} is no checkpoint of Limelight; remove it from the run's folder"
-        ) from None
-    if about.get("format") != FORMAT:
-        raise LimelightError(f"{path} is of format {about.get('format')}; this version reads {FORMAT}")
-    return tensors, about
+        raise LimelightError(f"{path} is damaged ({error})") from error
+    except (KeyError, TypeError, json.JSONDecodeError):
+        raise LimelightError(f"{path} is no checkpoint of Limelight") from None
+    if version != FORMAT:
+        raise LimelightError(f"{path} is of format {version}, this version reads {FORMAT}: update Limelight")
+    return dict(about)
 
 
 class Checkpoints:
@@ -68,40 +99,61 @@ class Checkpoints:
 
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
         self.folder, self.identity = folder, identity
+        self.best_epoch = -1  # whose best weights are on disk
 
-    def save(self, state: State, tensors: dict[str, Tensor]) -> None:
-        """Write the state after `state.number` steps, then let go of what is older."""
+    def check_unused(self) -> None:
+        """A new run must not mix with an older one: its checkpoints may be further on."""
+        if paths := self._paths():
+            raise LimelightError(
+                f"{self.folder} already holds a run ({paths[0].name}); resume it, or choose another folder"
+            )
+
+    def prepare(self, history: Iterable[dict[str, Any]]) -> None:
+        """Show that the folder can be written, and clear away what a killed process left half-written."""
+        with tidy_os_errors(f"cannot write {self.folder}"):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for name in ("checkpoint-*", "best-*", "history.jsonl"):
+                for path in self.folder.glob(f".{name}.*.part"):
+                    path.unlink(missing_ok=True)
+        self._write_history(history)
+
+    def save(self, state: State, tensors: dict[str, Tensor], best: dict[str, Tensor] | None) -> None:
+        """Write the state after `state.number` steps, then let go of what is older.
+
+        The best weights go first, under their epoch: every checkpoint on disk finds its own.
+        """
+        if best is not None and self.best_epoch != state.best_epoch:
+            write(self._best_path(state.best_epoch), best, {"identity": self.identity})
+            self.best_epoch = state.best_epoch
         about = {"identity": self.identity, "state": asdict(state)}
         write(self.folder / f"checkpoint-{state.number:09d}.safetensors", tensors, about)
-        self._write_history(state)
-        self._tidy()
+        self._write_history(state.history)
+        with tidy_os_errors(f"cannot tidy {self.folder}"):
+            self._tidy()
 
-    def save_best(self, epoch: int, weights: dict[str, Tensor]) -> None:
-        """Write the best weights so far, under their epoch: an older checkpoint keeps its own best."""
-        write(self.folder / f"best-{epoch:04d}.safetensors", weights, {"identity": self.identity})
-
-    def load_best(self, epoch: int) -> dict[str, Tensor]:
-        """The best weights that a checkpoint refers to."""
-        tensors, _ = read(self.folder / f"best-{epoch:04d}.safetensors")
-        return tensors
-
-    def newest(self) -> tuple[State, dict[str, Tensor], list[str]] | None:
-        """The newest checkpoint that can be read, and a line for each one that could not."""
+    def newest(self) -> Found | None:
+        """The newest checkpoint that can be read, and a line for each newer one that could not."""
         problems: list[str] = []
         for path in self._paths():
             try:
                 tensors, about = read(path)
+                state = _state(path, about)
+                best = read(self._best_path(state.best_epoch))[0] if state.best_epoch >= 0 else None
             except LimelightError as error:
                 problems.append(str(error))
                 continue
-            self._check_identity(path, about["identity"])
-            return State(**about["state"]), tensors, problems
+            self._check_identity(path, about.get("identity", {}))
+            self.best_epoch = state.best_epoch
+            return Found(state, tensors, best, problems)
         if problems:
-            raise LimelightError(problems[0])
+            raise LimelightError(f"{problems[0]}; there is no other checkpoint to resume from")
         return None
 
     def _paths(self) -> list[Path]:
         return sorted(self.folder.glob("checkpoint-*.safetensors"), reverse=True)
+
+    def _best_path(self, epoch: int) -> Path:
+        return self.folder / f"best-{epoch:04d}.safetensors"
 
     def _check_identity(self, path: Path, identity: dict[str, Any]) -> None:
         for key, mine in self.identity.items():
@@ -113,24 +165,32 @@ class Checkpoints:
                 )
 
     def _tidy(self) -> None:
-        for old in self._paths()[KEPT:]:
-            old.unlink(missing_ok=True)
-        needed = {f"best-{epoch:04d}.safetensors" for epoch in self._best_epochs()}
+        """Keep the newest two and their best weights; one that cannot be read does not count as one."""
+        kept: list[int] = []
+        for path in self._paths():
+            try:
+                best_epoch = _state(path, _read_description(path)).best_epoch
+            except LimelightError:
+                continue
+            if len(kept) == KEPT:
+                path.unlink(missing_ok=True)
+            else:
+                kept.append(best_epoch)
         for path in self.folder.glob("best-*.safetensors"):
-            if path.name not in needed:
+            if path not in map(self._best_path, kept):
                 path.unlink(missing_ok=True)
 
-    def _best_epochs(self) -> set[int]:
-        found = set()
-        for path in self._paths():
-            with safetensors.safe_open(path, "pt") as file:
-                found.add(json.loads(file.metadata()["limelight"])["state"]["best_epoch"])
-        return found
-
-    def _write_history(self, state: State) -> None:
-        lines = "".join(json.dumps(record) + "\n" for record in state.history)
+    def _write_history(self, history: Iterable[dict[str, Any]]) -> None:
+        lines = "".join(json.dumps(record) + "\n" for record in history)
         with atomic_file(self.folder / "history.jsonl") as file:
             file.write(lines.encode())
+
+
+def _state(path: Path, about: dict[str, Any]) -> State:
+    try:
+        return State(**about["state"])
+    except (KeyError, TypeError):
+        raise LimelightError(f"{path} is no checkpoint of Limelight") from None
 
 
 def weights_of(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -29,13 +29,11 @@ class Group:
     def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Add up every gradient over the processes; one that had no rows gives zeros."""
         parameters = [w for w in parameters if w.requires_grad]
-        for w in parameters:
-            if w.grad is None:
-                w.grad = torch.zeros_like(w)
-        whole = torch.cat([w.grad.flatten() for w in parameters if w.grad is not None])
+        gradients = [torch.zeros_like(w) if w.grad is None else w.grad for w in parameters]
+        whole = torch.cat([g.flatten() for g in gradients])  # in the widest of their types
         self.sum(whole)
         for w, part in zip(parameters, whole.split([w.numel() for w in parameters]), strict=True):
-            w.grad = part.view_as(w)
+            w.grad = part.view_as(w).to(w.dtype)
 
     def sum(self, tensor: Tensor) -> None:
         """Add up over the processes, in place."""
@@ -63,14 +61,37 @@ def group(device: torch.device) -> Iterator[Group]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Group()
         return
-    backend = "nccl" if device.type == "cuda" else "gloo"
     if device.type == "cuda":
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group(backend)
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     try:
-        yield Group(dist.get_rank(), dist.get_world_size())
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    except (ValueError, RuntimeError) as error:
+        raise LimelightError(
+            f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but the processes do not find each other "
+            f"({str(error).splitlines()[0]}); start them with torchrun"
+        ) from error
+    try:
+        with _share_of_cores(device):
+            yield Group(dist.get_rank(), dist.get_world_size())
     finally:
         dist.destroy_process_group()
+
+
+@contextmanager
+def _share_of_cores(device: torch.device) -> Iterator[None]:
+    """On a CPU, each process of this machine takes its part of the cores: torchrun leaves it a single one.
+
+    Whoever sets OMP_NUM_THREADS to something else knows better.
+    """
+    before = torch.get_num_threads()
+    if device.type == "cpu" and os.environ.get("OMP_NUM_THREADS", "1") == "1":
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        torch.set_num_threads(max(1, cores // here))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import signal
+import math
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,7 +20,9 @@ from ..text.encoded import Dataset
 from .checkpoint import Checkpoints, State, weights_of
 from .distributed import Group, group
 from .evaluate import Scores, evaluate
+from .interruptions import interruptions
 from .progress import Progress, memory_line
+from .start import build, choose_device, identity, row_weights
 from .step import Stepper
 
 
@@ -56,24 +55,24 @@ def fit(
     """Train on the data set's training split and choose by its development split.
 
     With a `folder`, checkpoints and `history.jsonl` are kept there: every `checkpoint_every` seconds, after
-    every epoch and on Ctrl-C. `resume` goes on from the newest one, and ends with the same bits.
+    every epoch and on Ctrl-C. `resume` goes on from the newest one, and ends with the same bits; `epochs`
+    and `patience` may then be others.
     """
     where = choose_device(device)
+    if folder is None and (resume or tensorboard):
+        raise LimelightError(f"{'resume' if resume else 'tensorboard'} needs the run's folder: give one")
+    if dataset.splits["train"].labels is None:
+        raise LimelightError("the data set has no labels to learn from; encode it with a column of labels")
     if dataset.vectors is not None:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
-    with group(where) as processes:
-        run = Run(
-            dataset,
-            recipe,
-            Path(folder) if folder else None,
-            where,
-            processes,
-            Progress(show and processes.first),
-        )
-        run.tensorboard = _tensorboard(folder) if tensorboard and processes.first else None
-        if resume:
-            run.resume()
-        interrupted = run.train(checkpoint_every)
+    with group(where) as processes, torch.random.fork_rng(devices=[]):
+        progress = Progress(show and processes.first)
+        run = Run(dataset, recipe, Path(folder) if folder else None, where, processes, progress)
+        run.begin(resume, tensorboard)
+        try:
+            interrupted = run.train(checkpoint_every)
+        finally:
+            run.close()
         return Fitted(run.chosen(), recipe, run.state, interrupted)
 
 
@@ -97,22 +96,37 @@ class Run:
         )
         self.state = State()
         self.best: dict[str, Tensor] | None = None
-        self.checkpoints = Checkpoints(folder, _identity(dataset, recipe)) if folder else None
+        self.checkpoints = Checkpoints(folder, identity(dataset, recipe)) if folder else None
         self.tensorboard: Any = None
-        if self.checkpoints and processes.first:
-            self.checkpoints.folder.mkdir(parents=True, exist_ok=True)
+
+    def begin(self, resume: bool, tensorboard: bool) -> None:
+        """Start or go on; a folder that cannot be used is an error now, not after the first epoch."""
+        if self.checkpoints:
+            self.resume() if resume else self.checkpoints.check_unused()
+            if self.processes.first:
+                self.checkpoints.prepare(self.state.history)
+                if tensorboard:
+                    self.tensorboard = _tensorboard(self.checkpoints.folder, self.state.number)
+
+    def close(self) -> None:
+        """Leave the terminal and TensorBoard's files tidy, however the run ended."""
+        self.progress.close()
+        if self.tensorboard:
+            self.tensorboard.close()
 
     def train(self, checkpoint_every: float) -> bool:
         """Run to the end, or until interrupted: then True."""
+        interrupted = False
         self.next_checkpoint = time.monotonic() + checkpoint_every
-        with _interruptions() as stop:
-            while not self.state.finished:
-                if self.epoch(stop, checkpoint_every):
-                    self.progress.close()
-                    self.checkpoint()
-                    return True
+        with interruptions() as stop:
+            while not self.state.finished and not interrupted:
+                interrupted = self.epoch(stop, checkpoint_every)
+            if interrupted:
+                self.progress.close()
+                self.checkpoint()
+                self.progress.note(f"interrupted in epoch {self.state.epoch + 1} at step {self.state.number}")
         self.progress.note(memory_line(self.stepper.device.type))
-        return False
+        return interrupted
 
     def epoch(self, stop: threading.Event, checkpoint_every: float) -> bool:
         """The rest of the current epoch and its evaluation; True if it was interrupted."""
@@ -125,13 +139,14 @@ class Run:
             self.stepper.step(rows, state.number)
             state.batch += 1
             state.number += 1
-            self.progress.step(len(rows), self.figures)
-            if self._agreed(stop.is_set()):
+            # only the first process shows its progress, so nothing may be exchanged for it
+            self.progress.step(len(rows), lambda: _figures(self._sums()))
+            stopping, due = self._agreed(stop.is_set(), time.monotonic() > self.next_checkpoint)
+            if stopping:
                 return True
-            if time.monotonic() > self.next_checkpoint and self.processes.size == 1:
+            if due:
                 self.checkpoint()
                 self.next_checkpoint = time.monotonic() + checkpoint_every
-        self.stepper.finish()
         self.end_epoch()
         return False
 
@@ -142,9 +157,12 @@ class Run:
             "epoch": state.epoch + 1,
             "steps": state.number,
             "rate": float(self.stepper.optimiser.rate),
-            **self.figures(),
+            **_figures(self._sums_of_all()),
         }
         scores = self._evaluate()
+        if not math.isfinite(record["loss"]) or (scores and not math.isfinite(scores.loss)):
+            self._give_up()
+            return
         if scores:
             record |= {"dev_accuracy": scores.accuracy, "dev_loss": scores.loss}
         better = self._note_best(scores)
@@ -158,17 +176,23 @@ class Run:
             self.stepper.load(self.best)
         state.epoch, state.batch = state.epoch + 1, 0
         self.stepper.sums.zero_()
-        state.finished = state.epoch >= recipe.epochs or (0 < recipe.patience <= state.waited)
+        state.finished = self._is_finished()
         self.checkpoint()
 
-    def figures(self) -> dict[str, float]:
-        """Loss, penalty and accuracy over the epoch so far."""
+    def _is_finished(self) -> bool:
+        recipe, state = self.recipe.training, self.state
+        return state.epoch >= recipe.epochs or 0 < recipe.patience <= state.waited
+
+    def _sums(self) -> Tensor:
+        """Loss, penalty, right answers and rows of this process over the epoch so far."""
         self.stepper.finish()
-        sums = self.stepper.sums.clone()
+        return self.stepper.sums.clone()
+
+    def _sums_of_all(self) -> Tensor:
+        """The same of all processes together; all must ask at once."""
+        sums = self._sums()
         self.processes.sum(sums)
-        loss, penalty, right, rows = sums.tolist()
-        rows = max(rows, 1)
-        return {"loss": loss / rows, "penalty": penalty / rows, "accuracy": right / rows}
+        return sums
 
     def _evaluate(self) -> Scores | None:
         if self.dev_split is None:
@@ -190,44 +214,47 @@ class Run:
             state.best_accuracy, state.best_loss = scores.accuracy, scores.loss
         state.waited, state.best_epoch = 0, state.epoch
         self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
-        if self.checkpoints and self.processes.first:
-            self._write(lambda: self.checkpoints.save_best(state.epoch, self.best))  # type: ignore[union-attr,arg-type]
         return True
 
     def checkpoint(self) -> None:
         """Write where the run stands. A disk that is full does not end it: the last good one stays."""
-        self.stepper.finish()
-        sums = self.stepper.sums.clone()
-        self.processes.sum(sums)
+        sums = self._sums_of_all()
         if not self.checkpoints or not self.processes.first:
             return
         tensors = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
         tensors |= {f"optimiser.{k}": v for k, v in self.stepper.optimiser.tensors().items()}
         tensors["sums"] = sums
-        self._write(lambda: self.checkpoints.save(self.state, tensors))  # type: ignore[union-attr]
-
-    def _write(self, save: Any) -> None:
         try:
-            save()
+            self.checkpoints.save(self.state, tensors, self.best)
         except LimelightError as error:
             self.progress.note(f"warning: {error}; training goes on, the last good checkpoint is kept")
 
     def resume(self) -> None:
         """Go on from the newest readable checkpoint; without one, from the start."""
         found = self.checkpoints.newest() if self.checkpoints else None
+        self._check_same(found.state.number if found else 0)
         if found is None:
             self.progress.note("no checkpoint yet: starting from the beginning")
             return
-        self.state, tensors, problems = found
-        for line in problems:
-            self.progress.note(f"warning: {line}; using the one before it")
-        self.stepper.load(weights_of(tensors, "weights."))
-        self.stepper.optimiser.restore(weights_of(tensors, "optimiser."))
+        for line in found.problems:
+            self.progress.note(f"warning: {line}; going on from the one before it")
+        self.state, self.best = found.state, found.best
+        self.state.finished = self._is_finished()  # by this run's epochs and patience
+        self.stepper.load(weights_of(found.tensors, "weights."))
+        self.stepper.optimiser.restore(weights_of(found.tensors, "optimiser."))
         if self.processes.first:
-            self.stepper.sums.copy_(tensors["sums"])
-        if self.checkpoints and self.state.best_epoch >= 0:
-            self.best = self.checkpoints.load_best(self.state.best_epoch)
-        self.progress.note(f"resuming at epoch {self.state.epoch + 1}, step {self.state.number}")
+            self.stepper.sums.copy_(found.tensors["sums"])
+        self.progress.note(f"resuming in epoch {self.state.epoch + 1} at step {self.state.number}")
+
+    def _check_same(self, number: int) -> None:
+        """All processes must go on from the same step."""
+        first = torch.tensor(number, device=self.stepper.device)
+        self.processes.broadcast([first])
+        if number != first:
+            raise LimelightError(
+                f"process {self.processes.rank} found a checkpoint of step {number}, the first process one "
+                f"of step {int(first)}: the folder must be the same for all of them"
+            )
 
     def chosen(self) -> Network:
         """The network with the best weights; before the first evaluation, with the present ones."""
@@ -236,84 +263,37 @@ class Run:
         self.network.eval()
         return self.network
 
-    def _agreed(self, stop: bool) -> bool:
+    def _agreed(self, *wishes: bool) -> list[bool]:
+        """What one process wishes, all do."""
         if self.processes.size == 1:
-            return stop
-        wish = torch.tensor(float(stop), device=self.stepper.device)
-        self.processes.sum(wish)
-        return bool(wish > 0)
+            return list(wishes)
+        votes = torch.tensor(wishes, dtype=torch.float32, device=self.stepper.device)
+        self.processes.sum(votes)
+        found: list[bool] = (votes > 0).tolist()
+        return found
+
+    def _give_up(self) -> None:
+        """The weights are beyond repair: what was best before is kept, and nothing of this is written."""
+        epoch, rate = self.state.epoch + 1, float(self.stepper.optimiser.rate)
+        line = f"the loss is no longer a number in epoch {epoch}: lower the rate ({rate:g}) or set clip_norm"
+        if self.best is None:
+            raise LimelightError(line)
+        self.progress.close()
+        self.progress.note(f"warning: {line}; the model of epoch {self.state.best_epoch + 1} is kept")
+        self.state.finished = True
 
 
-def build(dataset: Dataset, recipe: Recipe) -> Network:
-    """The network for a data set, with its starting weights and word vectors."""
-    torch.manual_seed(recipe.training.seed)
-    network = Network(recipe.model, len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair)
-    if dataset.vectors is not None:
-        with torch.no_grad():
-            network.words.weight.copy_(torch.from_numpy(np.array(dataset.vectors)))
-    network.words.weight.requires_grad_(recipe.training.tune_words)
-    if recipe.model.embedding != "cnn":
-        network.encoder.clip = recipe.training.clip_gates  # type: ignore[union-attr,assignment]
-    return network
+def _figures(sums: Tensor) -> dict[str, float]:
+    """Means over the rows that were counted."""
+    loss, penalty, right, rows = sums.tolist()
+    rows = max(rows, 1)
+    return {"loss": loss / rows, "penalty": penalty / rows, "accuracy": right / rows}
 
 
-def row_weights(dataset: Dataset, recipe: Recipe) -> np.ndarray | None:
-    """How much each training row counts, 1 on average; None if all count the same."""
-    split = dataset.splits["train"]
-    weights = None if split.weights is None else np.array(split.weights, dtype=np.float64)
-    if recipe.training.class_weight == "balanced":
-        labels = np.asarray(split.labels)
-        balance = (len(split) / np.maximum(np.bincount(labels, minlength=len(dataset.labels)), 1))[labels]
-        weights = balance if weights is None else weights * balance
-    return None if weights is None else (weights / weights.mean()).astype(np.float32)
-
-
-def choose_device(name: str) -> torch.device:
-    """'auto' is the GPU where there is one.
-
-    >>> choose_device("cpu")
-    device(type='cpu')
-    """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name not in ("cpu", "cuda"):
-        raise LimelightError(f"device is {name!r}; it must be auto, cpu or cuda")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise LimelightError("device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'")
-    return torch.device(name)
-
-
-def _identity(dataset: Dataset, recipe: Recipe) -> dict[str, Any]:
-    """What a checkpoint must share with the run that resumes from it."""
-    options = {k: v for section in recipe.to_dict().values() for k, v in section.items()}
-    rows = {name: len(split) for name, split in dataset.splits.items()}
-    return {**options, "tokenizer": dataset.tokenizer.hash, "rows": rows}
-
-
-def _tensorboard(folder: str | Path | None) -> Any:
+def _tensorboard(folder: Path, number: int) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise LimelightError("TensorBoard is not installed: pip install tensorboard") from None
-    return SummaryWriter(str(Path(folder or ".") / "tensorboard"))
-
-
-@contextmanager
-def _interruptions() -> Iterator[threading.Event]:
-    """An event that Ctrl-C (or a polite kill) sets; a second Ctrl-C ends the program at once."""
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def handle(number: int, frame: Any) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    # what a killed run wrote after its last checkpoint is written again
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=number + 1)
