@@ -31,7 +31,7 @@ def by_steps(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, 
     W_ih = pad(W_ih.unflatten(1, (4, u)), (0, 0, 0, more)).flatten(1, 2)
     W_hh = pad(W_hh.unflatten(1, (4, u)), (0, more, 0, more)).flatten(1, 2)
     b = pad(b.unflatten(1, (4, u)), (0, more)).flatten(1, 2)
-    H = _Steps.apply(S, lengths, W_ih, W_hh, b, clip)  # (batch, n, 2, u + more)
+    H: Tensor = _Steps.apply(S, lengths, W_ih, W_hh, b, clip)  # (batch, n, 2, u + more)
     return H[..., :u].flatten(2)
 
 
@@ -51,7 +51,7 @@ class _Steps(torch.autograd.Function):
         H = S.new_empty(batch, n, 2, u)
         C = torch.empty(batch, n, 2, u, dtype=torch.float32, device=S.device)
         W = W_hh.transpose(1, 2).contiguous()  # (2, u, 4u)
-        grid, sizes = _launch(batch, u)
+        grid, sizes = _launch(batch, u, inner=128 if batch <= 128 else 64)
         for s in range(n):
             _forward_step[grid](gates, H, C, W, lengths, s, n, batch, u, FIRST=s == 0, **sizes)
         ctx.save_for_backward(S, lengths, W_ih, W_hh, gates, H, C)
@@ -66,7 +66,7 @@ class _Steps(torch.autograd.Function):
         u = W_hh.shape[2]
         d_gates = torch.empty_like(gates)
         d_cell = torch.empty(batch, 2, u, dtype=torch.float32, device=S.device)
-        grid, sizes = _launch(batch, u)
+        grid, sizes = _launch(batch, u, inner=256 if batch <= 128 else 64)
         for s in reversed(range(n)):
             _backward_step[grid](
                 gates, d_gates, dH[0].contiguous(), d_cell, C, W_hh, lengths, s, n, batch, ctx.clip, u,
@@ -87,21 +87,21 @@ def _states_before(H: Tensor) -> Tensor:
     return torch.stack([pad(forwards, (0, 0, 1, 0)), pad(backwards, (0, 0, 0, 1))], dim=2)
 
 
-def _launch(batch: int, u: int) -> tuple[tuple[int, int, int], dict[str, Any]]:
+def _launch(batch: int, u: int, inner: int) -> tuple[tuple[int, int, int], dict[str, Any]]:
     """Small tiles for small batches, so that a step spreads over the whole GPU."""
-    rows, units = (16, 16) if batch <= 32 else (32, 16) if batch <= 128 else (64, 32)
+    rows, units = (16, 16) if batch <= 32 else (16, 32) if batch <= 128 else (64, 32)
     tf32 = torch.backends.cudnn.allow_tf32  # as cuDNN's own LSTM does
-    sizes = {"ROWS": rows, "UNITS": units, "INNER": 64, "PRECISION": "tf32" if tf32 else "ieee"}
+    sizes = {"ROWS": rows, "UNITS": units, "INNER": inner, "PRECISION": "tf32" if tf32 else "ieee"}
     return (2, triton.cdiv(u, units), triton.cdiv(batch, rows)), {**sizes, "num_warps": 4, "num_stages": 3}
 
 
 if triton is not None:
 
-    @triton.jit
+    @triton.jit  # type: ignore[untyped-decorator]
     def _tanh(x):  # type: ignore[no-untyped-def]
         return 2 * tl.sigmoid(2 * x) - 1
 
-    @triton.jit
+    @triton.jit  # type: ignore[untyped-decorator]
     def _place(lengths, s, n, batch, ROWS: tl.constexpr):  # type: ignore[no-untyped-def]
         """Rows of this program, whether they still run at step s, and where their word of step s is."""
         direction = tl.program_id(0)
@@ -113,12 +113,12 @@ if triton is not None:
         here = (row.to(tl.int64) * n + word) * 2 + direction  # of (batch, n, 2)
         return row, inside, length, running, here, (1 - 2 * direction) * 2
 
-    @triton.jit(do_not_specialize=["s", "n", "batch"])
+    @triton.jit(do_not_specialize=["s", "n", "batch"])  # type: ignore[untyped-decorator]
     def _forward_step(  # type: ignore[no-untyped-def]
         gates, H, C, W, lengths, s, n, batch, u: tl.constexpr, FIRST: tl.constexpr,
         ROWS: tl.constexpr, UNITS: tl.constexpr, INNER: tl.constexpr, PRECISION: tl.constexpr,
     ):  # fmt: skip
-        row, inside, length, running, here, ahead = _place(lengths, s, n, batch, ROWS)
+        _, inside, _, running, here, ahead = _place(lengths, s, n, batch, ROWS)
         unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
         own = inside[:, None] & (unit < u)[None, :]
         at = gates + here[:, None] * 4 * u + unit[None, :]
@@ -151,7 +151,7 @@ if triton is not None:
         tl.store(C + here[:, None] * u + unit[None, :], c, mask=own)
         tl.store(H + here[:, None] * u + unit[None, :], h, mask=own)
 
-    @triton.jit(do_not_specialize=["s", "n", "batch"])
+    @triton.jit(do_not_specialize=["s", "n", "batch"])  # type: ignore[untyped-decorator]
     def _backward_step(  # type: ignore[no-untyped-def]
         gates, d_gates, d_states, d_cell, C, W, lengths, s, n, batch, clip, u: tl.constexpr,
         FIRST: tl.constexpr, LAST: tl.constexpr, CLIP: tl.constexpr,
