@@ -3,8 +3,8 @@
     python benchmarks/agreement.py path/to/model reviews.parquet --text text --label stars
     python benchmarks/agreement.py path/to/pair-model snli.parquet --text premise --text2 hypothesis
 
-Expected: probabilities, M and A within 1e-5 of PyTorch; int8 loses at most 0.3 points of accuracy, and A moves
-by less than 0.01 on average.
+Expected: probabilities, M and A within 1e-5 of PyTorch; int8 loses at most 0.3 points of accuracy, and A
+moves by less than 0.01 on average.
 """
 
 from __future__ import annotations

@@ -72,6 +72,12 @@ def test_nothing_is_overwritten_or_half_written(tmp_path: Path) -> None:
     assert open_folder(folder).labels == ("x", "y", "z")
 
 
+def test_facts_become_plain_json(tmp_path: Path) -> None:
+    facts = {"loss": float("inf"), "rows": np.int64(3), "confusion": np.array([[1, 2]]), "pair": (True, None)}
+    found = open_folder(save(tmp_path / "model", facts=facts)).facts
+    assert found == {"loss": None, "rows": 3, "confusion": [[1, 2]], "pair": [True, None]}
+
+
 def test_weights_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
     weights = weights_of(network_of(recipe_of({"rows": 2})))
     weights["head.b_2"] = np.array([0, np.nan, 0], np.float32)

@@ -97,6 +97,7 @@ def test_embedding_keeps_the_order_over_many_chunks(monkeypatch: pytest.MonkeyPa
     whole = model_of().embed(texts)
     monkeypatch.setattr(runner, "CHUNK_TEXTS", (7, 7))
     np.testing.assert_allclose(model_of().embed(texts), whole, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(model_of().embed(iter(texts)), whole, rtol=0, atol=1e-6)
     streamed = list(model_of().embed_stream(iter(texts)))
     assert [len(part) for part in streamed] == [7] * 28 + [4]
     assert model_of().embed(texts, flat=True).shape == (200, 3 * 12)

@@ -34,7 +34,7 @@ from ..recipe import Recipe
 from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card
 from .export import export_onnx
-from .jsons import parse_object
+from .jsons import parse_object, plain
 from .shapes import check_weights, shapes
 from .weights import read_weights, tensor_places, write_weights
 
@@ -82,7 +82,7 @@ def save_folder(
     ...     open_folder(place).labels
     (1, 5)
     """
-    labels, facts = plain_labels(labels), dict(facts or {})
+    labels, facts = plain_labels(labels), plain(facts or {})
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
     weights = {name: np.asarray(array) for name, array in weights.items()}
     check_weights(weights, expected)
@@ -131,8 +131,8 @@ def _own_checksum(config: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in config.items() if name != "sha256"}
     try:
         content = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise LimelightError(f"the facts about a model must be plain JSON: {error}") from error
+    except RecursionError as error:
+        raise LimelightError("config.json is nested too deeply") from error
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -113,7 +113,7 @@ class Model:
     ) -> np.ndarray:
         """Probabilities (texts, classes), the classes in the order of `labels`."""
         parts = self.predict_proba_stream(texts, texts2, batch_words=batch_words, progress=progress)
-        return np.concatenate([np.empty((0, len(self.labels)), np.float32), *parts])
+        return _collect(parts, _count(texts), (len(self.labels),))
 
     def predict_proba_stream(
         self,
@@ -145,9 +145,8 @@ class Model:
         progress: bool = False,
     ) -> np.ndarray:
         """M of each text, (texts, r, 2u); flat, as one long vector each, (texts, r * 2u)."""
-        none = np.empty((0, *rows_and_size(self.recipe.model)), np.float32)
         parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
-        M = np.concatenate([none, *parts])
+        M = _collect(parts, _count(texts), rows_and_size(self.recipe.model))
         return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
 
     def embed_stream(
@@ -190,6 +189,17 @@ class Model:
             raise LimelightError("this model reads pairs of texts: give the second texts too")
         if not self.pair and texts2 is not None:
             raise LimelightError("this model reads single texts, not pairs: leave the second texts out")
+
+
+def _collect(parts: Iterable[np.ndarray], count: int | None, shape: tuple[int, ...]) -> np.ndarray:
+    """All parts in one array; where their number is known, without holding them twice."""
+    if count is None:
+        return np.concatenate([np.empty((0, *shape), np.float32), *parts])
+    whole, done = np.empty((count, *shape), np.float32), 0
+    for part in parts:
+        whole[done : done + len(part)] = part
+        done += len(part)
+    return whole
 
 
 def _count(texts: Any) -> int | None:
