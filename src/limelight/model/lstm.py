@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .lstm_triton import available, by_steps
+from .lstm_triton import available, by_steps, faster
 
 
 def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float = 0.0) -> Tensor:
@@ -23,7 +23,7 @@ def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, cl
     W_ih (2, 4u, d), W_hh (2, 4u, u) and b (2, 4u) hold the gates in PyTorch's order: input, forget, cell,
     output. H is zero on padding. `clip` bounds each gradient at the gates, as the author's code does.
     """
-    if available(S) and torch.is_grad_enabled():  # in a training step, which is captured: see there
+    if available(S) and torch.is_grad_enabled() and (faster(S) or clip):
         return by_steps(S, lengths, W_ih, W_hh, b, clip)
     if S.is_cuda and not clip:
         return _by_cudnn(S, lengths, W_ih, W_hh, b)

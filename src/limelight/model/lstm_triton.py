@@ -36,8 +36,13 @@ def by_steps(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, 
 
 
 def available(S: Tensor) -> bool:
-    """Whether the kernels can take it: Triton is there, and so is hardware for the precision."""
+    """Whether the kernels can take it: on a GPU with Triton, in a precision that a training step computes in."""
     return triton is not None and S.is_cuda and S.dtype in (torch.float32, torch.bfloat16, torch.float16)
+
+
+def faster(S: Tensor) -> bool:
+    """Whether they beat cuDNN, as measured on an H200: always in bf16, in float32 only for small batches."""
+    return S.dtype != torch.float32 or len(S) <= 64
 
 
 class _Steps(torch.autograd.Function):
@@ -51,7 +56,7 @@ class _Steps(torch.autograd.Function):
         H = S.new_empty(batch, n, 2, u)
         C = torch.empty(batch, n, 2, u, dtype=torch.float32, device=S.device)
         W = W_hh.transpose(1, 2).contiguous()  # (2, u, 4u)
-        grid, sizes = _launch(batch, u, inner=128 if batch <= 128 else 64)
+        grid, sizes = _launch(batch, u, inner=128 if batch <= 32 else 64)
         for s in range(n):
             _forward_step[grid](gates, H, C, W, lengths, s, n, batch, u, FIRST=s == 0, **sizes)
         ctx.save_for_backward(S, lengths, W_ih, W_hh, gates, H, C)
@@ -66,10 +71,11 @@ class _Steps(torch.autograd.Function):
         u = W_hh.shape[2]
         d_gates = torch.empty_like(gates)
         d_cell = torch.empty(batch, 2, u, dtype=torch.float32, device=S.device)
-        grid, sizes = _launch(batch, u, inner=256 if batch <= 128 else 64)
+        d_states = dH[0].contiguous()
+        grid, sizes = _launch(batch, u, inner=256 if batch <= 32 else 128 if batch <= 128 else 64)
         for s in reversed(range(n)):
             _backward_step[grid](
-                gates, d_gates, dH[0].contiguous(), d_cell, C, W_hh, lengths, s, n, batch, ctx.clip, u,
+                gates, d_gates, d_states, d_cell, C, W_hh, lengths, s, n, batch, ctx.clip, u,
                 FIRST=s == 0, LAST=s == n - 1, CLIP=ctx.clip > 0, **sizes,
             )  # fmt: skip
         by_direction = d_gates.view(-1, 2, 4 * u).transpose(0, 1)  # (2, batch * n, 4u)
@@ -90,9 +96,14 @@ def _states_before(H: Tensor) -> Tensor:
 def _launch(batch: int, u: int, inner: int) -> tuple[tuple[int, int, int], dict[str, Any]]:
     """Small tiles for small batches, so that a step spreads over the whole GPU."""
     rows, units = (16, 16) if batch <= 32 else (16, 32) if batch <= 128 else (64, 32)
+    warps, stages = (4, 4) if 32 < batch <= 128 else (4, 3)
     tf32 = torch.backends.cudnn.allow_tf32  # as cuDNN's own LSTM does
     sizes = {"ROWS": rows, "UNITS": units, "INNER": inner, "PRECISION": "tf32" if tf32 else "ieee"}
-    return (2, triton.cdiv(u, units), triton.cdiv(batch, rows)), {**sizes, "num_warps": 4, "num_stages": 3}
+    return (2, triton.cdiv(u, units), triton.cdiv(batch, rows)), {
+        **sizes,
+        "num_warps": warps,
+        "num_stages": stages,
+    }
 
 
 if triton is not None:
@@ -122,13 +133,16 @@ if triton is not None:
         unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
         own = inside[:, None] & (unit < u)[None, :]
         at = gates + here[:, None] * 4 * u + unit[None, :]
-        i = tl.load(at, mask=own, other=0).to(tl.float32)
-        f = tl.load(at + u, mask=own, other=0).to(tl.float32)
-        g = tl.load(at + 2 * u, mask=own, other=0).to(tl.float32)
-        o = tl.load(at + 3 * u, mask=own, other=0).to(tl.float32)
-        c = tl.zeros((ROWS, UNITS), tl.float32)
+        # asked for before the product and used after it: the two waits overlap
+        from_i = tl.load(at, mask=own, other=0)
+        from_f = tl.load(at + u, mask=own, other=0)
+        from_g = tl.load(at + 2 * u, mask=own, other=0)
+        from_o = tl.load(at + 3 * u, mask=own, other=0)
+        i = tl.zeros((ROWS, UNITS), tl.float32)
+        f, g, o, c = i, i, i, i
         if not FIRST:
             before = here - ahead
+            c = tl.load(C + before[:, None] * u + unit[None, :], mask=own & running[:, None], other=0)
             for start in range(0, u, INNER):
                 k = start + tl.arange(0, INNER)
                 h = tl.load(
@@ -140,8 +154,8 @@ if triton is not None:
                 f = tl.dot(h, tl.load(w + u, mask=there, other=0), f, input_precision=PRECISION)
                 g = tl.dot(h, tl.load(w + 2 * u, mask=there, other=0), g, input_precision=PRECISION)
                 o = tl.dot(h, tl.load(w + 3 * u, mask=there, other=0), o, input_precision=PRECISION)
-            c = tl.load(C + before[:, None] * u + unit[None, :], mask=own & running[:, None], other=0)
-        i, f, g, o = tl.sigmoid(i), tl.sigmoid(f), _tanh(g), tl.sigmoid(o)
+        i, f = tl.sigmoid(i + from_i.to(tl.float32)), tl.sigmoid(f + from_f.to(tl.float32))
+        g, o = _tanh(g + from_g.to(tl.float32)), tl.sigmoid(o + from_o.to(tl.float32))
         c = tl.where(running[:, None], f * c + i * g, 0.0)
         h = o * _tanh(c)
         tl.store(at, i, mask=own)
@@ -163,10 +177,20 @@ if triton is not None:
         live = own & running[:, None]
         state = here[:, None] * u + unit[None, :]
         cell = d_cell + (row * 2 + tl.program_id(0))[:, None] * u + unit[None, :]
-        dh = tl.load(d_states + state, mask=live, other=0).to(tl.float32)
-        dc = tl.zeros((ROWS, UNITS), tl.float32)
+        at = here[:, None] * 4 * u + unit[None, :]
+        # asked for before the product and used after it: the two waits overlap
+        i, f = tl.load(gates + at, mask=own, other=0), tl.load(gates + at + u, mask=own, other=0)
+        g, o = tl.load(gates + at + 2 * u, mask=own, other=0), tl.load(gates + at + 3 * u, mask=own, other=0)
+        from_above = tl.load(d_states + state, mask=live, other=0)
+        c = tl.load(C + state, mask=own, other=0)
+        c_before = tl.zeros((ROWS, UNITS), tl.float32)
+        if not FIRST:
+            c_before = tl.load(C + state - ahead * u, mask=live, other=0)
+        dh = tl.zeros((ROWS, UNITS), tl.float32)
+        dc = dh
         if not LAST:
             goes_on = s + 1 < length
+            dc = tl.load(cell, mask=own & goes_on[:, None], other=0)
             for start in range(0, 4 * u, INNER):
                 k = start + tl.arange(0, INNER)
                 next_gates = d_gates + (here + ahead)[:, None] * 4 * u + k[None, :]
@@ -174,16 +198,9 @@ if triton is not None:
                 w = W + (tl.program_id(0) * 4 * u + k[:, None]) * u + unit[None, :]
                 there = (k < 4 * u)[:, None] & (unit < u)[None, :]
                 dh = tl.dot(dz, tl.load(w, mask=there, other=0), dh, input_precision=PRECISION)
-            dc = tl.load(cell, mask=own & goes_on[:, None], other=0)
-        at = here[:, None] * 4 * u + unit[None, :]
-        i = tl.load(gates + at, mask=own, other=0).to(tl.float32)
-        f = tl.load(gates + at + u, mask=own, other=0).to(tl.float32)
-        g = tl.load(gates + at + 2 * u, mask=own, other=0).to(tl.float32)
-        o = tl.load(gates + at + 3 * u, mask=own, other=0).to(tl.float32)
-        tanh_c = _tanh(tl.load(C + state, mask=own, other=0))
-        c_before = tl.zeros((ROWS, UNITS), tl.float32)
-        if not FIRST:
-            c_before = tl.load(C + state - ahead * u, mask=live, other=0)
+        dh += from_above.to(tl.float32)
+        i, f, g, o = i.to(tl.float32), f.to(tl.float32), g.to(tl.float32), o.to(tl.float32)
+        tanh_c = _tanh(c)
         dc += dh * o * (1 - tanh_c * tanh_c)
         tl.store(cell, dc * f, mask=own)
         di = tl.where(live, dc * g * i * (1 - i), 0.0)
