@@ -1,0 +1,147 @@
+"""What is minimised: the penalty with its coefficient and scale, weights of rows and classes, dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import reference
+from limelight.text.encoded import Dataset
+from limelight.training.distributed import Group
+from limelight.training.feed import HostFeed
+from limelight.training.loss import Loss, Tensors, loss
+from limelight.training.start import build, row_weights
+from limelight.training.step import Stepper
+from training import toys
+
+SCALES = ("paper", "author", "kl")
+
+
+def loss_of(data: Dataset, rows: list[int], weights: np.ndarray | None = None, **options: Any) -> Loss:
+    recipe = toys.recipe(**options)
+    network = build(data, recipe).double()
+    feed = HostFeed(data.splits["train"], torch.device("cpu"), weights)
+    batch = feed.batch(feed.rows(np.array(rows)))
+    output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
+    return loss(output, batch, recipe.training, recipe.model.embedding == "self-attention")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("pair", [False, True])
+def test_the_penalty_is_that_of_every_sentence_by_itself(scale: str, pair: bool) -> None:
+    data = toys.dataset(pair=pair)
+    recipe = toys.recipe(penalty=0.7, penalty_scale=scale)
+    found = loss_of(data, list(range(6)), penalty=0.7, penalty_scale=scale)
+    parameters = {k: w.double().numpy() for k, w in build(data, recipe).state_dict().items()}
+    entropies, penalties = [], []
+    for row in range(6):
+        sentences = [words(data, row, side) for side in range(1 + pair)]
+        if pair:
+            logits, _, A, _, A2 = reference.pair_network("self-attention", parameters, *sentences)
+        else:
+            logits, _, A = reference.network("self-attention", parameters, *sentences)
+        penalties.append(sum(reference.penalty([x], scale) for x in ((A, A2) if pair else (A,))))
+        entropies.append(reference.cross_entropy(logits, int(data.splits["train"].labels[row])))
+    assert found.cross_entropy.item() == pytest.approx(np.mean(entropies), abs=1e-12)
+    assert found.penalty.item() == pytest.approx(np.mean(penalties), abs=1e-10)
+    assert found.total.item() == pytest.approx(np.mean(entropies) + 0.7 * np.mean(penalties), abs=1e-10)
+
+
+def words(data: Dataset, row: int, side: int) -> list[int]:
+    split = data.splits["train"]
+    ids, starts, lengths = (
+        (split.ids2, split.starts2, split.lengths2) if side else (split.ids, split.starts, split.lengths)
+    )
+    return ids[starts[row] : starts[row] + lengths[row]].tolist()
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_training_follows_the_penalty_and_its_coefficient(scale: str) -> None:
+    """A step of SGD is the rate times the gradient, so the gradient of P can be read off the steps."""
+    data = toys.dataset()
+    moves = [move(data, penalty=p, penalty_scale=scale) for p in (0.0, 0.5, 1.0)]
+    of_half, of_one = moves[1] - moves[0], moves[2] - moves[0]
+    assert of_one.abs().max() > 1e-7, "the attention starts almost even, where P is flat, but not quite"
+    assert torch.allclose(of_one, 2 * of_half, rtol=1e-5, atol=1e-14)
+
+
+def move(data: Dataset, **options: Any) -> torch.Tensor:
+    recipe = toys.recipe(optimiser="sgd", rate=1.0, **options)
+    network = build(data, recipe).double()
+    before = network.pooling.W_s2.detach().clone()
+    Stepper(network, data.splits["train"], recipe, Group(), None).step(np.arange(8), 0)
+    return network.pooling.W_s2.detach() - before
+
+
+@pytest.mark.parametrize("embedding", ["max", "mean", "last", "inner", "cnn"])
+def test_baselines_are_not_penalised(embedding: str) -> None:
+    data = toys.dataset()
+    found = loss_of(data, list(range(6)), embedding=embedding, penalty=5.0)
+    assert found.penalty.item() == 0
+    assert found.total.item() == found.cross_entropy.item()
+    recipe = toys.recipe(embedding=embedding, penalty=5.0)
+    assert not Stepper(build(data, recipe), data.splits["train"], recipe, Group(), None).penalised
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_batch_twice_is_the_batch_once(scale: str, pair: bool) -> None:
+    data = toys.dataset(pair=pair)
+    once, twice = (loss_of(data, rows, penalty_scale=scale) for rows in ([0, 1, 2], [0, 1, 2, 0, 1, 2]))
+    for a, b in zip(once, twice, strict=True):
+        assert a.item() == pytest.approx(b.item(), abs=1e-12)
+
+
+def test_rows_count_by_their_weights() -> None:
+    data = toys.dataset(weighted=True)
+    split = data.splits["train"]
+    weights = row_weights(data, toys.recipe())
+    np.testing.assert_allclose(weights, split.weights / split.weights.mean(dtype=np.float64), rtol=1e-6)
+    each = [loss_of(data, [row]).cross_entropy.item() for row in range(7)]
+    found = loss_of(data, list(range(7)), weights)
+    assert found.cross_entropy.item() == pytest.approx(np.mean(weights[:7] * each), abs=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_balanced_classes_have_the_same_total(weighted: bool) -> None:
+    data = toys.dataset(rows=80, weighted=weighted)
+    split = data.splits["train"]
+    weights = row_weights(data, toys.recipe(class_weight="balanced"))
+    totals = np.bincount(split.labels, weights)
+    np.testing.assert_allclose(totals, 80 / 3, rtol=1e-5)
+    if weighted:
+        inside = split.labels == 1
+        np.testing.assert_allclose(
+            weights[inside] / weights[inside][0], split.weights[inside] / split.weights[inside][0], rtol=1e-5
+        )
+
+
+def test_without_weights_there_are_none() -> None:
+    assert row_weights(toys.dataset(), toys.recipe()) is None
+
+
+@pytest.mark.parametrize("kind", ["dropout", "dropout_words", "dropout_states", "dropout_matrix"])
+def test_dropout_acts_in_training_alone(kind: str) -> None:
+    data = toys.dataset()
+    network = build(data, toys.recipe(**{kind: 0.5}))
+    ids, lengths = torch.tensor([[5, 9, 7]]), torch.tensor([3])
+
+    def logits() -> torch.Tensor:
+        return network(ids, lengths).logits
+
+    assert not torch.equal(network.train()(ids, lengths).logits, logits())
+    network.eval()
+    assert torch.equal(logits(), logits())
+    assert torch.equal(logits(), build(data, toys.recipe()).eval()(ids, lengths).logits)
+
+
+def test_low_precision_is_summed_in_float32() -> None:
+    data = toys.dataset()
+    network = build(data, toys.recipe())
+    output = network(torch.tensor([[5, 9, 7]]), torch.tensor([3]))
+    low = output._replace(logits=output.logits.bfloat16())
+    batch = Tensors(torch.tensor([[5, 9, 7]]), torch.tensor([3]), torch.tensor([1]))
+    assert loss(low, batch, toys.recipe().training, True).total.dtype == torch.float32

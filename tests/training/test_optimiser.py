@@ -1,0 +1,192 @@
+"""SGD, AdaGrad, Adam and AdamW against their definitions in numpy, one number at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from limelight.recipe import TrainingRecipe
+from limelight.training import kernels
+from limelight.training.distributed import Group
+from limelight.training.optimiser import EPSILON, STATES, Optimiser, can_be_sparse
+from limelight.training.start import build
+from limelight.training.step import Stepper
+from training import toys
+
+RULES = ("sgd", "adagrad", "adam", "adamw")
+SHAPES = {"words.weight": (6, 3), "head.W_1": (4, 5), "head.b_1": (5,), "encoder.W_hh_0": (2, 4, 2)}
+STEPS = 20
+
+
+def numpy_step(
+    rule: str, w: dict[str, Any], g: dict[str, Any], memory: dict[str, Any], t: int, recipe: TrainingRecipe
+) -> None:
+    """The textbook rules; `memory` holds what they remember of each weight."""
+    if recipe.clip_value:
+        g = {k: np.clip(x, -recipe.clip_value, recipe.clip_value) for k, x in g.items()}
+    if recipe.clip_norm:
+        norm = np.sqrt(sum((x**2).sum() for x in g.values()))
+        g = {k: x * min(1, recipe.clip_norm / (norm + 1e-6)) for k, x in g.items()}
+    for k in w:
+        decay = recipe.l2 if k in ("head.W_1", "encoder.W_hh_0") else 0
+        if rule == "adamw":
+            w[k] = w[k] * (1 - recipe.rate * decay)
+        gradient = g[k] + (0 if rule == "adamw" else decay * w[k])
+        if rule == "sgd":
+            w[k] = w[k] - recipe.rate * gradient
+        elif rule == "adagrad":
+            memory[k] = memory.get(k, 0) + gradient**2
+            w[k] = w[k] - recipe.rate * gradient / (np.sqrt(memory[k]) + 1e-10)
+        else:
+            m, v = memory.get(k, (0, 0))
+            memory[k] = m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
+            m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)
+            w[k] = w[k] - recipe.rate * m_hat / (np.sqrt(v_hat) + 1e-8)
+
+
+OPTIONS: list[dict[str, float]] = [
+    {}, {"l2": 0.1}, {"clip_norm": 0.5}, {"clip_value": 0.3}, {"clip_norm": 1e6},
+    {"l2": 0.05, "clip_norm": 1.0, "clip_value": 0.4},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_rules_are_the_textbook_s(rule: str, options: dict[str, float]) -> None:
+    rng = np.random.default_rng(0)
+    recipe = TrainingRecipe(optimiser=rule, rate=0.05, **options)
+    expected = {name: rng.normal(size=shape) for name, shape in SHAPES.items()}
+    weights = {name: nn.Parameter(torch.tensor(x)) for name, x in expected.items()}
+    optimiser, memory = Optimiser(weights, recipe), {}
+    for t in range(1, STEPS + 1):
+        gradients = {name: rng.normal(size=shape) for name, shape in SHAPES.items()}
+        for name, w in weights.items():
+            w.grad = torch.tensor(gradients[name])
+        optimiser.step()
+        numpy_step(rule, expected, gradients, memory, t, recipe)
+    for name, w in weights.items():
+        np.testing.assert_allclose(w.detach().numpy(), expected[name], rtol=0, atol=1e-10, err_msg=name)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("l2", [0.0, 0.1])
+@pytest.mark.parametrize("factor", [1.0, 0.3])
+def test_the_plain_form_is_the_fused_one(rule: str, l2: float, factor: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn(4, 5, dtype=torch.float64, generator=generator)
+    ws = [start.clone(), start.clone()]
+    states = [[torch.zeros_like(start) for _ in STATES[rule]] for _ in ws]
+    for t in range(1, STEPS + 1):
+        g = torch.randn(4, 5, dtype=torch.float64, generator=generator)
+        numbers = torch.tensor([0.05, factor, t], dtype=torch.float64)
+        kernels.update(rule, ws[0], g.clone(), states[0], numbers, l2, EPSILON[rule], None)
+        kernels._plainly(rule, ws[1], g.clone(), states[1], numbers, l2, EPSILON[rule])
+    assert torch.allclose(ws[0], ws[1], rtol=0, atol=1e-10)
+    for fused, plain in zip(*states, strict=True):
+        assert torch.allclose(fused, plain, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adagrad"])
+@pytest.mark.parametrize("clip_value", [0.0, 0.5])
+def test_updating_only_the_words_that_occurred_changes_no_bit(rule: str, clip_value: float) -> None:
+    recipe = TrainingRecipe(optimiser=rule, rate=0.05, l2=0.1, clip_value=clip_value)
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn(50, 16, generator=generator)
+    dense, sparse = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    optimisers = [Optimiser({"words.weight": w}, recipe) for w in (dense, sparse)]
+    for _ in range(STEPS):
+        rows = torch.randperm(50, generator=generator)[:13]
+        dense.grad = torch.zeros(50, 16)
+        dense.grad[rows] = torch.randn(13, 16, generator=generator)
+        sparse.grad = dense.grad.to_sparse(1)
+        for optimiser in optimisers:
+            optimiser.step()
+        assert torch.equal(dense, sparse)
+    for name, x in optimisers[0].tensors().items():
+        assert torch.equal(x, optimisers[1].tensors()[name]), name
+
+
+@pytest.mark.parametrize("rule", ["sgd", "adagrad"])
+@pytest.mark.parametrize("options", [{}, {"clip_value": 0.01}, {"clip_norm": 0.05}], ids=str)
+def test_training_on_sparse_gradients_is_training_on_dense_ones(rule: str, options: dict[str, float]) -> None:
+    """To the last digits: a word that occurs several times has its gradients added in another order."""
+    sparse, dense = (words_after_training(rule, sparse, **options) for sparse in (True, False))
+    for name, x in sparse.items():
+        assert torch.allclose(x, dense[name], rtol=0, atol=1e-5), name
+
+
+def words_after_training(rule: str, sparse: bool, **options: Any) -> dict[str, torch.Tensor]:
+    data, recipe = toys.dataset(), toys.recipe(optimiser=rule, rate=0.05, l2=0.01, dropout=0.5, **options)
+    network = build(data, recipe)
+    stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
+    network.words.sparse = sparse
+    for number in range(6):
+        stepper.step(np.arange(5 * number, 5 * number + 5), number)
+    assert all(w.grad is None or w.grad.is_sparse == (sparse and w is network.words.weight)
+               for w in network.parameters())  # fmt: skip
+    return {**{k: w.clone() for k, w in network.state_dict().items()}, **stepper.optimiser.tensors()}
+
+
+def test_only_rules_that_leave_other_words_alone_are_sparse() -> None:
+    assert [can_be_sparse(TrainingRecipe(optimiser=rule)) for rule in RULES] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_padding_stays_zero_and_unread_words_are_not_decayed(rule: str) -> None:
+    data, recipe = toys.dataset(rows=8), toys.recipe(optimiser=rule, l2=0.5)
+    network = build(data, recipe)
+    before = network.words.weight.detach().clone()
+    stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
+    for number in range(3):
+        stepper.step(np.arange(8), number)
+    after = network.words.weight.detach()
+    assert not after[0].any()
+    read = np.isin(np.arange(toys.WORDS + 2), data.splits["train"].ids)
+    assert not read.all()
+    assert torch.equal(after[~read], before[~read])
+    assert all((after[k] != before[k]).any() for k in np.flatnonzero(read))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_l2_moves_weights_but_no_biases(rule: str) -> None:
+    """With gradients of zero, only decay is left."""
+    weights = {name: nn.Parameter(torch.ones(shape)) for name, shape in SHAPES.items()}
+    optimiser = Optimiser(weights, TrainingRecipe(optimiser=rule, rate=0.1, l2=0.5))
+    for w in weights.values():
+        w.grad = torch.zeros_like(w)
+    optimiser.step()
+    moved = {name for name, w in weights.items() if not torch.equal(w, torch.ones_like(w))}
+    assert moved == {"head.W_1", "encoder.W_hh_0"}
+    assert all((weights[name] < 1).all() for name in moved)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_its_state_can_be_taken_out_and_put_back(rule: str) -> None:
+    def step(optimiser: Optimiser, w: nn.Parameter, seed: int) -> None:
+        w.grad = torch.randn(3, generator=torch.Generator().manual_seed(seed))
+        optimiser.step()
+
+    recipe = TrainingRecipe(optimiser=rule, rate=0.1)
+    one = nn.Parameter(torch.ones(3))
+    first = Optimiser({"w": one}, recipe)
+    step(first, one, 1)
+    other = nn.Parameter(one.detach().clone())
+    second = Optimiser({"w": other}, recipe)
+    second.restore({name: x.clone() for name, x in first.tensors().items()})
+    step(first, one, 2)
+    step(second, other, 2)
+    assert torch.equal(one, other)
+
+
+def test_frozen_words_are_not_touched() -> None:
+    data, recipe = toys.dataset(), toys.recipe(tune_words=False)
+    network = build(data, recipe)
+    before = network.words.weight.clone()
+    stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
+    stepper.step(np.arange(8), 0)
+    assert torch.equal(network.words.weight, before)
+    assert not [name for name in stepper.optimiser.state if name.startswith("words")]
