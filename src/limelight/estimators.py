@@ -141,7 +141,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def _n_features_out(self) -> int:
         """How many numbers `transform` gives for a row: scikit-learn names its columns by this."""
         model = self._model
-        return model.embed([""], flat=True).shape[1] * (2 if model.pair else 1)
+        return int(model.embed([""], flat=True).shape[1]) * (2 if model.pair else 1)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the trained model as a folder that `limelight.load` opens, without PyTorch."""
@@ -166,17 +166,17 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _with_options(cls: type) -> None:
+def _with_options(init: Any) -> None:
     """Spell out the recipe's options in the signature: what `get_params` and a notebook's help go by."""
-    signature = inspect.signature(cls.__init__)
+    signature = inspect.signature(init)
     kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in options()]
-    cls.__init__.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    init.__signature__ = signature.replace(parameters=[*kept, *added])
     lines = [f"    {name}: {f.metadata['help']}" for name, f in options().items()]
-    cls.__init__.__doc__ = "Options left out are as the preset has them.\n\n" + "\n".join(lines)
+    init.__doc__ = "Options left out are as the preset has them.\n\n" + "\n".join(lines)
 
 
-_with_options(_Classifier)
+_with_options(_Classifier.__init__)
 
 
 class TextClassifier(_Classifier):

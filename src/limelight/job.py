@@ -211,10 +211,11 @@ def _write(job: Job) -> None:
 
 
 def _encode(job: Job, show: bool) -> Dataset:
+    text, label, text2 = (job.columns.get(name) for name in ("text", "label", "text2"))
     return encode_tables(
-        job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"),
-        **job.columns, recipe=job.recipe.text, holdout=job.holdout, seed=job.recipe.training.seed,
-        on_bad=job.on_bad, overwrite=True, progress=show,
+        job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"), text=text,
+        label=label, text2=text2, recipe=job.recipe.text, holdout=job.holdout,
+        seed=job.recipe.training.seed, on_bad=job.on_bad, overwrite=True, progress=show,
     )  # fmt: skip
 
 
@@ -251,7 +252,7 @@ def need_torch() -> None:
 
 def _store() -> Any:
     """The store that torchrun keeps for its processes."""
-    from torch.distributed import TCPStore
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
     return TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
 

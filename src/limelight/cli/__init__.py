@@ -1,1 +1,76 @@
+"""The command line: `limelight COMMAND ...`, one file per command.
 
+A file in this folder whose name does not begin with `_` is a command of that name. It has `HELP` (a
+sentence), `ORDER` (its place in the list), `arguments(parser)` and `run(args) -> int`, and imports what is
+heavy inside `run`, so that `limelight --help` comes at once.
+
+Exit codes: 0 done, 1 interrupted or a check that failed, 2 something given is not as it should be.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import LimelightError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; whatever goes wrong is one line on standard error.
+
+    >>> main(["completion", "--help"])  # doctest: +ELLIPSIS
+    usage: limelight completion ...
+    0
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    _prepare_streams()
+    try:
+        return _run(argv)
+    except SystemExit as leaving:  # argparse has said what it wanted to say
+        return leaving.code if isinstance(leaving.code, int) else 0
+    except LimelightError as error:
+        return _say(str(error), 2)
+    except KeyboardInterrupt:
+        return _say("interrupted", 1)
+    except BrokenPipeError:  # `limelight predict ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except MemoryError:
+        return _say("there is not enough memory for this; try a smaller batch or a shorter max_length", 1)
+    except OSError as error:
+        return _say(f"{error.filename or 'the system'}: {error.strerror or error}", 2)
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        return _say("the GPU has not enough memory for this; try a smaller --batch", 1)
+
+
+def _run(argv: list[str]) -> int:
+    from ._parser import parser_for
+
+    args = parser_for(argv).parse_args(argv)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        code: int = args.run(args)
+    sys.stdout.flush()
+    return code
+
+
+def _say(line: str, code: int) -> int:
+    print(f"limelight: {' '.join(line.split())}", file=sys.stderr)
+    return code
+
+
+def _show_warning(message: Any, category: Any, *rest: Any) -> None:
+    if issubclass(category, UserWarning):
+        print(f"limelight: warning: {message}", file=sys.stderr)
+
+
+def _prepare_streams() -> None:
+    """What is printed may be any text, whatever the locale says."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")

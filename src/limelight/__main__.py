@@ -1,0 +1,7 @@
+"""`python -m limelight`, the same as `limelight`."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

@@ -1,0 +1,168 @@
+"""What several commands need: common flags, texts from files or standard input, tables and JSON out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LimelightError
+
+if TYPE_CHECKING:
+    from ..text.tables import Row
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Flags that name tables and their columns."""
+    group = parser.add_argument_group("data")
+    add_columns(group)
+    group.add_argument("--dev", action="append", metavar="FILE", help="development data; may be given again")
+    group.add_argument(
+        "--holdout", type=float, default=0.1, metavar="SHARE",
+        help="without --dev, hold out this share of every class to choose by (default: 0.1)",
+    )  # fmt: skip
+    group.add_argument("--test", action="append", metavar="FILE", help="test data, looked at once at the end")
+
+
+def add_columns(group: Any, label: bool = True) -> None:
+    """Which columns of a table to read, and what to do with rows that cannot be used."""
+    group.add_argument("--text", metavar="COL", help="column of the text; guessed where there is no doubt")
+    if label:
+        group.add_argument("--label", metavar="COL", help="column of the label, likewise")
+    group.add_argument("--text2", metavar="COL", help="column of the second text, for pairs")
+    group.add_argument("--skip-bad", action="store_true", help="leave out rows without text or label")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """`--json`."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object, for scripts")
+
+
+def add_overwrite(parser: argparse.ArgumentParser) -> None:
+    """`--overwrite`."""
+    parser.add_argument("--overwrite", action="store_true", help="replace the output if it is there already")
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """`--device`."""
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto",
+        help="where to train; auto takes a GPU if there is one",
+    )  # fmt: skip
+
+
+def on_bad(args: argparse.Namespace) -> str:
+    """What the table readers call it."""
+    return "skip" if args.skip_bad else "error"
+
+
+def tables_from(args: argparse.Namespace) -> dict[str, list[str]]:
+    """The files of each part that was given."""
+    found = {"train": args.data, "dev": args.dev, "test": args.test}
+    return {name: list(paths) for name, paths in found.items() if paths}
+
+
+def on_terminal() -> bool:
+    """Bars are for people: only where standard error is a terminal."""
+    return sys.stderr.isatty()
+
+
+def check_new(path: str | Path, overwrite: bool) -> None:
+    """Say before the work that the output is there already."""
+    path = Path(path)
+    if path.is_dir():
+        raise LimelightError(f"{path} is a folder; name a file")
+    if path.exists() and not overwrite:
+        raise LimelightError(f"{path} already exists; choose another name or allow it with --overwrite")
+
+
+# ---------------------------------------------------------------- texts in
+
+
+def rows_from(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
+    """The texts to work on, one after the other: of a table, or lines of standard input."""
+    if args.data in (None, "-"):
+        if args.text or args.text2:
+            raise LimelightError("--text names a column of a table; lines on standard input have none")
+        return _lines(pair)
+    from ..text.tables import choose_columns, rows
+
+    columns = choose_columns(args.data, args.text, None, args.text2, need_label=False, pair=pair)
+    return rows(args.data, columns, on_bad=on_bad(args))
+
+
+def _lines(pair: bool) -> Iterator[Row]:
+    """One text per line; for pairs, both texts with a tab between them."""
+    from ..text.tables import Row
+
+    if sys.stdin.isatty():
+        print("one text per line, Ctrl-D ends", file=sys.stderr)
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            text = line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise LimelightError(f"standard input, line {number} is not UTF-8; convert it first") from None
+        first, tab, second = text.partition("\t")
+        if pair and not tab:
+            raise LimelightError(
+                f"standard input, line {number} has no tab; this model reads pairs: put one between the texts"
+            )
+        yield Row(first, None, second) if pair else Row(text)
+
+
+def columns_of(
+    rows: Iterator[Row], pair: bool, seen: Callable[[Row], Any]
+) -> tuple[Iterator[str], Iterator[str] | None]:
+    """First texts and, for pairs, second ones, as a model takes them; `seen` is told of every row."""
+    seconds = deque[str]()
+
+    def first() -> Iterator[str]:
+        for row in rows:
+            seen(row)
+            if row.text2 is not None:
+                seconds.append(row.text2)
+            yield row.text
+
+    def second() -> Iterator[str]:
+        while seconds:
+            yield seconds.popleft()
+
+    return first(), second() if pair else None
+
+
+# ---------------------------------------------------------------- figures out
+
+
+def show(args: argparse.Namespace, data: Any, text: str) -> None:
+    """The answer of a command: JSON if asked for, otherwise text for people."""
+    print(json.dumps(data, ensure_ascii=False) if args.json else text)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Columns side by side, the first to the left, numbers to the right.
+
+    >>> print(table(["model", "test"], [["ours", "58.1%"], ["CNN", "9.0%"]]))
+    model   test
+    ours   58.1%
+    CNN     9.0%
+    """
+    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+        for row in cells
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def figures_table(results: dict[str, dict[str, Any]]) -> str:
+    """Accuracy and the like of each split, a line each."""
+    rows = [
+        [name, f"{f['rows']:,}", f"{f['accuracy']:.2%}", f"{f['macro_f1']:.3f}", f"{f['loss']:.4f}"]
+        for name, f in results.items()
+    ]
+    return table(["", "rows", "accuracy", "macro F1", "loss"], rows)

@@ -1,0 +1,81 @@
+"""`limelight compare`: self-attention against both baselines on your own data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._parser import add_recipe, recipe_from
+from ._shared import add_data, add_device, add_json, on_bad, on_terminal, show, table, tables_from
+
+if TYPE_CHECKING:
+    from ..compare import Contestant
+    from ..text.dataset import Dataset
+
+ORDER = 5
+HELP = "self-attention against max-pooled biLSTM and CNN on your own data"
+DESCRIPTION = """\
+Train the paper's model and its two baselines on your own data, with several seeds: mean and spread.
+
+  limelight compare reviews.csv --text text --label stars --test test.csv --seeds 3"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Its flags."""
+    parser.add_argument("data", nargs="+", metavar="DATA", help="training table, or an encoded data set")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="how many seeds each (default: 3)")
+    add_device(parser)
+    add_json(parser)
+    add_data(parser)
+    add_recipe(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Encode once, train each model with each seed, print one table."""
+    from ..compare import compare
+    from ..errors import LimelightError
+    from ..job import need_torch, recipe_for
+
+    need_torch()
+    if args.seeds < 1:
+        raise LimelightError(f"--seeds is {args.seeds}; it must be at least 1")
+    recipe = recipe_from(args)
+    first = recipe.training.seed
+    with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
+        dataset = _dataset(args, recipe, Path(folder) / "data")
+        contestants = compare(
+            dataset, recipe_for(recipe, dataset), range(first, first + args.seeds), device=args.device,
+            show=on_terminal(), tell=lambda line: print(line, file=sys.stderr),
+        )  # fmt: skip
+        show(args, [vars(one) | {"name": one.name} for one in contestants], told(contestants))
+    return 0
+
+
+def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
+    from ..text.dataset import Dataset, encode_tables
+
+    if (Path(args.data[0]) / "dataset.json").is_file():
+        return Dataset.open(args.data[0])
+    tables = tables_from(args)
+    return encode_tables(
+        folder, tables["train"], tables.get("dev"), tables.get("test"), text=args.text, label=args.label,
+        text2=args.text2, recipe=recipe.text, holdout=args.holdout, seed=recipe.training.seed,
+        on_bad=on_bad(args), progress=True,
+    )  # fmt: skip
+
+
+def told(contestants: list[Contestant]) -> str:
+    """The table: accuracies in per cent, mean and standard deviation over the seeds."""
+    from ..compare import spread
+
+    rows = [
+        [one.name, spread(one.dev), spread(one.test), f"{one.parameters:,}", f"{sum(one.seconds):.0f} s"]
+        for one in contestants
+    ]
+    count = len(contestants[0].seeds)
+    head = ["model", "dev %", "test %", "parameters", "trained in"]
+    note = f"accuracy, mean ± standard deviation of {count} seeds" if count > 1 else "accuracy, one seed"
+    return f"{table(head, rows)}\n({note}; parameters without the words)"

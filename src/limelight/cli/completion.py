@@ -1,0 +1,46 @@
+"""`limelight completion`: what makes the Tab key work."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import LimelightError
+
+ORDER = 9
+HELP = "print what makes the Tab key complete commands, for your shell"
+DESCRIPTION = """\
+Print a completion script.
+
+  bash:  limelight completion bash > ~/.local/share/bash-completion/completions/limelight
+  zsh:   limelight completion zsh > ~/.zfunc/_limelight      (a folder in $fpath)
+  tcsh:  limelight completion tcsh > ~/.limelight.tcsh       (source it)"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Its flags."""
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="your shell")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script."""
+    from ._parser import parser_for
+
+    try:
+        import shtab
+    except ImportError:
+        raise LimelightError("completion needs shtab: pip install shtab") from None
+    parser = parser_for()
+    _complete_files(parser, shtab.FILE, shtab.DIRECTORY)
+    print(shtab.complete(parser, shell=args.shell))
+    return 0
+
+
+def _complete_files(parser: argparse.ArgumentParser, file: object, folder: object) -> None:
+    """Arguments that are called FILE, DATA, DIR or MODEL complete the names of files or folders."""
+    kinds = {"FILE": file, "DATA": file, "SOURCE": file, "DIR": folder, "MODEL": folder}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for sub in action.choices.values():
+                _complete_files(sub, file, folder)
+        elif action.metavar in kinds:
+            action.complete = kinds[action.metavar]  # type: ignore[attr-defined,index]

@@ -1,0 +1,81 @@
+"""`limelight evaluate`: how well a saved model does on a labelled table."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ._shared import add_columns, add_json, columns_of, figures_table, on_bad, on_terminal, show, table
+
+if TYPE_CHECKING:
+    from ..results import Results
+
+ORDER = 2
+HELP = "measure a model on a table of labelled text"
+DESCRIPTION = """\
+Measure a saved model on a labelled table: accuracy, F1 of every class, and which classes it takes for which.
+
+  limelight evaluate model test.csv --text text --label stars
+  limelight evaluate model test.csv --at-least 0.9      exits with 1 if the accuracy is lower"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Its flags."""
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument("data", metavar="DATA", help="table of labelled text")
+    parser.add_argument(
+        "--at-least", type=float, metavar="X", help="exit with 1 if the accuracy is below this (0 to 1)"
+    )
+    add_columns(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predict every row and count."""
+    results, labels = _measure(args)
+    data = {
+        "model": args.model, "data": args.data, **results.figures(),
+        "classes": {
+            str(label): {"precision": p, "recall": r, "f1": f, "rows": int(n)}
+            for label, (p, r, f), n in zip(
+                labels, results.per_class.tolist(), results.confusion.sum(axis=1), strict=True
+            )
+        },
+        "labels": list(labels), "confusion": results.confusion.tolist(),
+    }  # fmt: skip
+    show(args, data, _told(args, results, labels))
+    return 1 if args.at_least is not None and results.accuracy < args.at_least else 0
+
+
+def _measure(args: argparse.Namespace) -> tuple[Results, tuple[Any, ...]]:
+    import numpy as np
+
+    from ..results import Results
+    from ..runtime.model import Model
+    from ..text.labels import LabelColumn
+    from ..text.tables import choose_columns, rows
+
+    model = Model.load(args.model)
+    columns = choose_columns(args.data, args.text, args.label, args.text2, pair=model.pair)
+    labels = LabelColumn()
+    found = rows(args.data, columns, on_bad=on_bad(args))
+    first, second = columns_of(found, model.pair, lambda row: labels.append(row.label))  # type: ignore[arg-type]
+    parts = list(model.predict_proba_stream(first, second, progress=on_terminal()))
+    truth = labels.index(model.labels, args.data)
+    return Results.of(np.concatenate(parts), truth), model.labels
+
+
+def _told(args: argparse.Namespace, results: Results, labels: tuple[Any, ...]) -> str:
+    names = [str(label) for label in labels]
+    per_class = [
+        [name, f"{n:,}", *(f"{x:.3f}" for x in figures)]
+        for name, n, figures in zip(names, results.confusion.sum(axis=1), results.per_class, strict=True)
+    ]
+    blocks = [
+        figures_table({args.data: results.figures()}),
+        table(["class", "rows", "precision", "recall", "F1"], per_class),
+    ]
+    if len(names) <= 20:
+        counts = [[name, *row] for name, row in zip(names, results.confusion.tolist(), strict=True)]
+        blocks.append(table(["true \\ predicted", *names], counts))
+    return "\n\n".join(blocks)

@@ -1,0 +1,115 @@
+"""`limelight info`: what a saved model is, or what a preset would be, parameters by part."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LimelightError
+from ..presets import PRESETS
+from ._parser import add_options, given_options, word
+from ._shared import add_json, figures_table, show, table
+
+if TYPE_CHECKING:
+    from ..recipe import Recipe
+
+ORDER = 6
+HELP = "a model folder, or a preset before training: parameters, recipe, results"
+DESCRIPTION = """\
+Say what a saved model is, or what a preset would be: parameters by part as in the paper's pruning table,
+recipe and results.
+
+  limelight info model
+  limelight info yelp --head pruned --classes 5"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Its flags."""
+    parser.add_argument("what", metavar="MODEL", help=f"folder of a saved model, or: {', '.join(PRESETS)}")
+    parser.add_argument("--classes", type=int, metavar="N", help="of a preset: how many classes (default: 5)")
+    parser.add_argument("--pairs", action="store_true", help="of a preset: for pairs of texts")
+    add_json(parser)
+    add_options(parser, ("model",))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Of a folder if there is one, otherwise of a preset."""
+    data = _of_folder(args) if Path(args.what).exists() or args.what not in PRESETS else _of_preset(args)
+    show(args, data, _told(data))
+    return 0
+
+
+def _of_folder(args: argparse.Namespace) -> dict[str, Any]:
+    from ..runtime.folder import open_folder
+
+    if not Path(args.what).exists():
+        raise LimelightError(f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}")
+    if given_options(args) or args.classes or args.pairs:
+        raise LimelightError(f"{args.what} is trained already; its options and classes cannot be changed")
+    found = open_folder(args.what)
+    parts = count_parts(found.recipe, len(found.tokenizer), len(found.labels), found.pair)
+    return {
+        "model": args.what, "kind": "pair" if found.pair else "text", "labels": list(found.labels),
+        "vocabulary": len(found.tokenizer), "parameters": parts, "recipe": found.recipe.to_dict(),
+        "facts": found.facts,
+    }  # fmt: skip
+
+
+def _of_preset(args: argparse.Namespace) -> dict[str, Any]:
+    from ..presets import preset
+
+    recipe = preset(args.what).override(**given_options(args))
+    classes = args.classes or (3 if args.what.startswith("snli") else 5)
+    pair = args.pairs or args.what.startswith("snli")
+    if classes < 2:
+        raise LimelightError(f"--classes is {classes}; it must be at least 2")
+    parts = count_parts(recipe, 2, classes, pair)
+    del parts["words"]  # it takes data to know how many words there are
+    return {
+        "preset": args.what, "kind": "pair" if pair else "text", "classes": classes, "parameters": parts,
+        "recipe": recipe.to_dict(),
+    }  # fmt: skip
+
+
+def count_parts(recipe: Recipe, vocabulary: int, classes: int, pair: bool) -> dict[str, int]:
+    """How many numbers each part of the network learns, without PyTorch.
+
+    >>> from limelight.recipe import Recipe
+    >>> count_parts(Recipe(), vocabulary=2, classes=5, pair=False)["hidden"]
+    54000000
+    """
+    from math import prod
+
+    from ..runtime.shapes import shapes
+
+    parts = dict.fromkeys(
+        ("words", "encoder", "attention", "gate", "hidden", "hidden biases", "softmax", "softmax biases"), 0
+    )
+    for name, shape in shapes(recipe.model, vocabulary, classes, pair).items():
+        part, _, rest = name.partition(".")
+        if part == "head":
+            part = "softmax" if rest in ("W_2", "b_2", "W_o", "b_o") else "hidden"
+            part += " biases" if rest.startswith("b_") else ""
+        parts["attention" if part == "pooling" else part] += prod(shape)
+    return parts
+
+
+def _told(data: dict[str, Any]) -> str:
+    parts = {name: count for name, count in data["parameters"].items() if count}
+    rows = [[name, f"{count:,}"] for name, count in parts.items()]
+    total = "all" if "words" in parts else "all but the words"
+    lines = [_headline(data), "", table(["part", "parameters"], [*rows, [total, f"{sum(parts.values()):,}"]])]
+    results = data.get("facts", {}).get("results")
+    if results:
+        lines += ["", figures_table(results)]
+    for section, values in data["recipe"].items():
+        lines += ["", f"{section}: " + ", ".join(f"{k} {word(v) or 'none'}" for k, v in values.items())]
+    return "\n".join(lines)
+
+
+def _headline(data: dict[str, Any]) -> str:
+    if "preset" in data:
+        return f"preset {data['preset']}, for {data['kind']}s, {data['classes']} classes"
+    labels = ", ".join(map(str, data["labels"][:20]))
+    return f"{data['model']}: a {data['kind']} classifier of {data['vocabulary']:,} words into {labels}"

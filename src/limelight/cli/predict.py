@@ -1,0 +1,113 @@
+"""`limelight predict`: labels for a table or for lines, one after the other, however many there are."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import io
+import json
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ..errors import LimelightError
+from ._shared import add_columns, add_overwrite, check_new, columns_of, on_terminal, rows_from
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..text.tables import Row
+
+ORDER = 3
+HELP = "label the texts of a table, or lines of standard input"
+DESCRIPTION = """\
+Label texts with a saved model. The answers come in the order of the texts, as csv or as JSON lines.
+
+  limelight predict model new.csv --text text --out answers.csv
+  echo "The soup was cold." | limelight predict model --format jsonl"""
+
+FORMATS = ("csv", "jsonl")
+Write = Callable[["Row", "np.ndarray"], None]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Its flags."""
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument(
+        "data", nargs="?", metavar="DATA",
+        help="table of texts; without it (or with -) lines of standard input, pairs with a tab between them",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="FILE", help="where to write (.csv or .jsonl); else standard output")
+    parser.add_argument("--format", choices=FORMATS, help="of the answers, if no file name says it")
+    parser.add_argument("--probabilities", action="store_true", help="give every class its probability")
+    parser.add_argument("--json", action="store_true", help="the same as --format jsonl")
+    parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
+    add_overwrite(parser)
+    add_columns(parser, label=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, predict and write some rows at a time."""
+    from ..runtime.model import Model
+
+    form = _format(args)
+    if args.out:
+        check_new(args.out, args.overwrite)
+    model = Model.load(args.model, precision=args.precision)
+    pending = deque[Any]()  # rows whose answer is not there yet
+    first, second = columns_of(rows_from(args, model.pair), model.pair, pending.append)
+    with _output(args.out) as stream:
+        write = _writer(form, stream, model.labels, model.pair, args.probabilities)
+        for part in model.predict_proba_stream(first, second, progress=bool(args.out) and on_terminal()):
+            for P in part:
+                write(pending.popleft(), P)
+            stream.flush()
+    return 0
+
+
+def _format(args: argparse.Namespace) -> str:
+    suffix = Path(args.out).suffix.lower().lstrip(".") if args.out else ""
+    asked = "jsonl" if args.json else args.format
+    if args.out and suffix not in FORMATS and not asked:
+        raise LimelightError(f"{args.out} should end in .csv or .jsonl; or say --format csv or jsonl")
+    return asked or suffix or "csv"
+
+
+@contextlib.contextmanager
+def _output(path: str | None) -> Iterator[TextIO]:
+    if path is None:
+        yield sys.stdout
+        return
+    from ..files import atomic_file
+
+    with atomic_file(path) as file:
+        stream = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
+        yield stream
+        stream.flush()
+        stream.detach()
+
+
+def _writer(form: str, stream: TextIO, labels: tuple[Any, ...], pair: bool, probabilities: bool) -> Write:
+    """Writes one answer; for csv, the names of the columns come first."""
+    names = ["text", "text2"] if pair else ["text"]
+    if form == "csv":
+        lines = csv.writer(stream, lineterminator="\n")
+        lines.writerow(["label", "confidence", *(map(str, labels) if probabilities else ()), *names])
+
+    def write(row: Row, P: np.ndarray) -> None:
+        best = int(P.argmax())
+        texts = [row.text, row.text2] if pair else [row.text]
+        if form == "csv":
+            each = [f"{p:.6f}" for p in P] if probabilities else []
+            lines.writerow([labels[best], f"{P[best]:.6f}", *each, *texts])
+            return
+        found: dict[str, Any] = {"label": labels[best], "confidence": round(float(P[best]), 6)}
+        if probabilities:
+            found["probabilities"] = {str(k): round(float(p), 6) for k, p in zip(labels, P, strict=True)}
+        found |= dict(zip(names, texts, strict=True))
+        stream.write(json.dumps(found, ensure_ascii=False) + "\n")
+
+    return write

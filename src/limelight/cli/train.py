@@ -1,0 +1,118 @@
+"""`limelight train`: tables in, a saved model folder out."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import LimelightError
+from ._parser import add_recipe, given_options, recipe_from
+from ._shared import (
+    add_data,
+    add_device,
+    add_json,
+    add_overwrite,
+    figures_table,
+    on_bad,
+    show,
+    tables_from,
+)
+
+if TYPE_CHECKING:
+    from ..job import Job, Outcome
+
+ORDER = 1
+HELP = "train a model on a table of labelled text"
+DESCRIPTION = """\
+Train a model on tables of labelled text (csv, tsv, jsonl, parquet; also .gz, .xz, .bz2, .zst) or on a folder
+that 'limelight encode' wrote, and save the best epoch's model as a folder.
+
+  limelight train reviews.csv --text text --label stars --out model
+  limelight train --resume model      goes on with a run that was interrupted
+  torchrun --nproc-per-node 4 -m limelight train big.parquet --preset yelp --out model"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Its flags."""
+    parser.add_argument("data", nargs="*", metavar="DATA", help="training table; several are read as one")
+    parser.add_argument("--out", metavar="DIR", help="folder of the model; until it is done, DIR.run is used")
+    parser.add_argument("--resume", metavar="DIR", help="go on with the interrupted run of this folder")
+    add_overwrite(parser)
+    add_device(parser)
+    parser.add_argument(
+        "--checkpoint-minutes", type=float, default=10.0, metavar="X",
+        help="write a checkpoint this often within an epoch (default: 10)",
+    )  # fmt: skip
+    parser.add_argument("--tensorboard", action="store_true", help="log for TensorBoard into DIR.run")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    add_json(parser)
+    add_data(parser)
+    add_recipe(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, or go on training."""
+    from .. import job as jobs
+
+    job = _job(args)
+    outcome = jobs.run(
+        job, device=args.device, show=not args.quiet, resume=bool(args.resume),
+        checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
+    )  # fmt: skip
+    if outcome.interrupted:
+        raise SystemExit(_interrupted(job, outcome))
+    if outcome.facts:
+        figures = outcome.facts["results"]
+        data = {"out": str(outcome.out), "best_epoch": outcome.best_epoch + 1, "results": figures}
+        show(args, data, _told(outcome))
+    return 0
+
+
+def _job(args: argparse.Namespace) -> Job:
+    from .. import job as jobs
+
+    if args.resume:
+        if args.data or args.out or given_options(args):
+            raise LimelightError("--resume remembers data and recipe: limelight train --resume DIR is enough")
+        return jobs.resumed(args.resume)
+    if not args.data or not args.out:
+        raise LimelightError("give the training data and --out DIR: limelight train reviews.csv --out model")
+    job = jobs.Job(
+        out=Path(args.out), recipe=recipe_from(args), tables=tables_from(args),
+        columns={"text": args.text, "label": args.label, "text2": args.text2},
+        holdout=args.holdout, on_bad=on_bad(args), overwrite=args.overwrite,
+    )  # fmt: skip
+    if job.encoded:
+        _check_encoded(args)
+    return job
+
+
+def _check_encoded(args: argparse.Namespace) -> None:
+    """What an encoded data set has settled already cannot be asked for again."""
+    from ..recipe import section_of
+
+    settled = [name for name in given_options(args) if section_of(name) == "text"]
+    settled += [name for name in ("text", "label", "text2", "dev", "test") if getattr(args, name)]
+    if settled or len(args.data) > 1:
+        what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
+        raise LimelightError(f"{args.data[0]} is encoded already; give {what} to 'limelight encode' instead")
+
+
+def _told(outcome: Outcome) -> str:
+    lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} chosen"]
+    if outcome.results:
+        lines.append(figures_table(outcome.facts["results"]))
+    example = shlex.join(["limelight", "explain", str(outcome.out), "your own sentence"])
+    return "\n".join([*lines, f"saved {outcome.out}; see what it reads: {example}"])
+
+
+def _interrupted(job: Job, outcome: Outcome) -> int:
+    import sys
+
+    kept = f"; the best model so far is in {outcome.out}" if outcome.best_epoch >= 0 else ""
+    command = shlex.join(["limelight", "train", "--resume", str(job.out)])
+    if outcome.facts or outcome.best_epoch < 0:
+        print(f"limelight: interrupted{kept}; go on with: {command}", file=sys.stderr)
+    return 1

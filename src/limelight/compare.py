@@ -1,0 +1,112 @@
+"""The paper's model beside its two baselines on the same data: several seeds, mean and spread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .chosen import results_of
+from .errors import LimelightError
+from .recipe import Recipe
+from .runtime.shapes import shapes
+from .text.dataset import Dataset
+
+# The rows of the paper's Table 1.
+MODELS = {
+    "max": "BiLSTM + max pooling + MLP",
+    "cnn": "CNN + max pooling + MLP",
+    "self-attention": "Structured self-attention",
+}
+
+
+@dataclass
+class Contestant:
+    """One model of a comparison, with a figure per seed."""
+
+    embedding: str
+    parameters: int  # without the words, which all of them share
+    seeds: list[int] = field(default_factory=list)
+    dev: list[float] = field(default_factory=list)  # accuracies
+    test: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """As in the paper's Table 1."""
+        return MODELS[self.embedding]
+
+
+def compare(
+    dataset: Dataset,
+    recipe: Recipe,
+    seeds: Sequence[int] = (0, 1, 2),
+    *,
+    models: Sequence[str] = tuple(MODELS),
+    device: str = "auto",
+    show: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
+    keep: Callable[[str, object], None] = lambda embedding, fitted: None,
+) -> list[Contestant]:
+    """Train each model with each seed and measure it on the development and test splits that are there.
+
+    `tell` gets a line about each run that is done, and `keep` its trained network.
+    """
+    from .training import fit
+
+    if not seeds:
+        raise LimelightError("there are no seeds; give at least one")
+    contestants = [Contestant(each, _parameters(dataset, as_model(recipe, each))) for each in models]
+    for seed in seeds:
+        for one in contestants:
+            started = time.monotonic()
+            fitted = fit(
+                dataset, as_model(recipe, one.embedding).override(seed=seed), device=device, show=show
+            )
+            if fitted.interrupted:
+                raise KeyboardInterrupt
+            results = results_of(fitted, dataset, ("dev", "test"))
+            one.seeds.append(seed)
+            one.seconds.append(time.monotonic() - started)
+            for split, into in (("dev", one.dev), ("test", one.test)):
+                into += [results[split].accuracy] if split in results else []
+            figures = ", ".join(f"{split} {found.accuracy:.2%}" for split, found in results.items())
+            tell(f"{one.name}, seed {seed}: {figures}, {one.seconds[-1]:.0f} s")
+            keep(one.embedding, fitted)
+    return contestants
+
+
+def as_model(recipe: Recipe, embedding: str) -> Recipe:
+    """The recipe with another way to embed. A baseline has one row, so that a pruned head would leave it a
+    fraction of the hidden units: it gets as many, fully connected.
+
+    >>> from limelight.presets import preset
+    >>> as_model(preset("small"), "max").model.head
+    'full'
+    """
+    model = recipe.model
+    if embedding == "self-attention" or model.head == "full":
+        return recipe.override(embedding=embedding)
+    units = model.rows * model.row_units + 2 * model.hidden * model.column_units
+    return recipe.override(embedding=embedding, head="full", head_hidden=units)
+
+
+def spread(values: Sequence[float]) -> str:
+    """Mean and standard deviation in per cent; one value alone has none.
+
+    >>> spread([0.50, 0.52]), spread([0.5]), spread([])
+    ('51.0 ± 1.4', '50.0', '-')
+    """
+    if not values:
+        return "-"
+    mean = f"{100 * np.mean(values):.1f}"
+    return mean if len(values) == 1 else f"{mean} ± {100 * np.std(values, ddof=1):.1f}"
+
+
+def _parameters(dataset: Dataset, recipe: Recipe) -> int:
+    if dataset.vectors is not None:
+        recipe = recipe.override(word_size=dataset.vectors.shape[1])
+    found = shapes(recipe.model, len(dataset.tokenizer), len(dataset.labels), dataset.pair)
+    return sum(int(np.prod(shape)) for name, shape in found.items() if name != "words.weight")
