@@ -34,7 +34,7 @@ def training_plan(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> lis
     The order follows from (seed, epoch) alone, so a run can go on from any step of any epoch.
 
     >>> [rows.tolist() for rows in training_plan(np.array([9, 1, 8, 2, 7]), batch=2, seed=0, epoch=0)]
-    [[3, 4], [0], [1, 2]]
+    [[0], [1, 3], [4, 2]]
     """
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(lengths))
@@ -50,7 +50,7 @@ def reading_plan(lengths: np.ndarray, words: int) -> list[np.ndarray]:
     """The rows of each batch for evaluation, shortest first, each batch of about `words` words with padding.
 
     >>> [rows.tolist() for rows in reading_plan(np.array([4, 1, 2, 1]), words=4)]
-    [[1, 3, 2], [0]]
+    [[1, 3], [2], [0]]
     """
     order = np.argsort(lengths, kind="stable")
     batches, start = [], 0
