@@ -36,7 +36,7 @@ def by_steps(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, 
 
 
 def available(S: Tensor) -> bool:
-    """Whether the kernels can take it: on a GPU with Triton, in a precision that a training step computes in."""
+    """Whether the kernels can take it: on a GPU with Triton, in a precision that training uses."""
     return triton is not None and S.is_cuda and S.dtype in (torch.float32, torch.bfloat16, torch.float16)
 
 

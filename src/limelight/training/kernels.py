@@ -22,38 +22,29 @@ FUSED = {"fused": True, "maximize": False, "found_inf": None}
 
 
 def update(
-    rule: str,
-    w: Tensor,
-    g: Tensor,
-    state: list[Tensor],
-    numbers: Tensor,
-    l2: float,
-    epsilon: float,
-    copy: Tensor | None,
+    rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor, copy: Tensor | None = None
 ) -> None:
     """Update `w` and `state` in place from the gradient `g`; write the weights into `copy` (bf16) as well.
 
-    `numbers` holds the rate, the gradient's factor and how many steps there were, this one included.
+    `numbers`: the rate, the gradient's factor, the step t, 1 - beta1^t, 1 - beta2^t, L2 and epsilon.
     """
-    if w.is_cuda and triton is not None:
-        _on_gpu(rule, w, g.contiguous(), state, numbers, l2, epsilon, copy)
-    elif w.is_cuda:
-        _plainly(rule, w, g.float(), state, numbers, l2, epsilon)
+    if not w.is_cuda:
+        _on_cpu(rule, w, g, state, numbers)
+    elif triton is not None:
+        _on_gpu(rule, w, g.contiguous(), state, numbers, copy)
+    else:
+        _plainly(rule, w, g, state, numbers)
         if copy is not None:
             copy.copy_(w)
-    else:
-        _on_cpu(rule, w, g, state, numbers, l2, epsilon)
 
 
-def _on_cpu(
-    rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor, l2: float, epsilon: float
-) -> None:
-    rate, factor, steps = numbers.tolist()
+def _on_cpu(rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor) -> None:
+    rate, factor, t, _, _, l2, epsilon = numbers.tolist()
     scale = None if factor == 1.0 else torch.tensor(1 / factor, dtype=torch.float32)
     if scale is not None and w.dtype == torch.float64:  # the fused rules take a float32 scale only
         g, scale = g * factor, None
     common = {**FUSED, "lr": rate, "weight_decay": l2, "grad_scale": scale}
-    steps_before = torch.tensor(steps - 1, dtype=torch.float32)
+    steps_before = torch.tensor(t - 1, dtype=torch.float32)
     if rule == "sgd":
         sgd([w], [g], [None], momentum=0.0, dampening=0.0, nesterov=False, **common)
     elif rule == "adagrad":
@@ -66,11 +57,9 @@ def _on_cpu(
         )  # fmt: skip
 
 
-def _plainly(
-    rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor, l2: float, epsilon: float
-) -> None:
-    rate, factor, steps = numbers.to(w.dtype)
-    g = g * factor
+def _plainly(rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor) -> None:
+    rate, factor, _, correct1, correct2, l2, epsilon = numbers.to(w.dtype)
+    g = g.to(w.dtype) * factor
     if rule == "adamw":
         w.mul_(1 - rate * l2)
     else:
@@ -84,23 +73,16 @@ def _plainly(
         mean, square = state
         mean.lerp_(g, 1 - 0.9)
         square.mul_(0.999).add_(g * g, alpha=1 - 0.999)
-        w.sub_(rate * (mean / (1 - 0.9**steps)) / ((square / (1 - 0.999**steps)).sqrt() + epsilon))
+        w.sub_(rate * (mean / correct1) / ((square / correct2).sqrt() + epsilon))
 
 
 def _on_gpu(
-    rule: str,
-    w: Tensor,
-    g: Tensor,
-    state: list[Tensor],
-    numbers: Tensor,
-    l2: float,
-    epsilon: float,
-    copy: Tensor | None,
+    rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor, copy: Tensor | None
 ) -> None:
     n, block = w.numel(), 2048
     first, second = [*state, w, w][:2]  # rules with fewer states never touch the rest
     _kernel[(triton.cdiv(n, block),)](
-        w, g, first, second, copy if copy is not None else w, numbers, l2, epsilon, n,
+        w, g, first, second, copy if copy is not None else w, numbers, n,
         RULE=RULES[rule], COPY=copy is not None, BLOCK=block, num_warps=8,
     )  # fmt: skip
 
@@ -109,13 +91,14 @@ if triton is not None:
 
     @triton.jit  # type: ignore[untyped-decorator]
     def _kernel(  # type: ignore[no-untyped-def]
-        w_ptr, g_ptr, m_ptr, s_ptr, copy_ptr, numbers_ptr, l2, epsilon, n,
+        w_ptr, g_ptr, m_ptr, s_ptr, copy_ptr, numbers_ptr, n,
         RULE: tl.constexpr, COPY: tl.constexpr, BLOCK: tl.constexpr,
     ):  # fmt: skip
         at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         inside = at < n
         w = tl.load(w_ptr + at, mask=inside)
-        rate = tl.load(numbers_ptr).to(w.dtype)
+        rate, l2 = tl.load(numbers_ptr).to(w.dtype), tl.load(numbers_ptr + 5).to(w.dtype)
+        epsilon = tl.load(numbers_ptr + 6).to(w.dtype)
         g = tl.load(g_ptr + at, mask=inside).to(w.dtype) * tl.load(numbers_ptr + 1).to(w.dtype)
         if RULE == 3:
             w = w * (1 - rate * l2)
@@ -133,9 +116,7 @@ if triton is not None:
             square = tl.load(s_ptr + at, mask=inside) * 0.999 + g * g * (1 - 0.999)
             tl.store(m_ptr + at, mean, mask=inside)
             tl.store(s_ptr + at, square, mask=inside)
-            steps = tl.load(numbers_ptr + 2).to(w.dtype)
-            correct1 = 1 - tl.exp2(steps * -0.15200309344504997)  # 1 - 0.9^steps
-            correct2 = 1 - tl.exp2(steps * -0.0014434168696687186)  # 1 - 0.999^steps
+            correct1, correct2 = tl.load(numbers_ptr + 3).to(w.dtype), tl.load(numbers_ptr + 4).to(w.dtype)
             w = w - rate / correct1 * mean / (tl.sqrt(square / correct2) + epsilon)
         tl.store(w_ptr + at, w, mask=inside)
         if COPY:

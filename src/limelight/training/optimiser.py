@@ -41,6 +41,8 @@ class Optimiser:
         device = next(iter(self.weights.values())).device
         self.rate = torch.tensor(recipe.rate, dtype=torch.float64, device=device)
         self.steps = torch.zeros((), dtype=torch.int64, device=device)
+        epsilon = EPSILON[self.rule]
+        self.fixed = torch.tensor([[0.0, epsilon], [recipe.l2, epsilon]], dtype=torch.float64, device=device)
         self.state = {
             f"{name}.{kind}": torch.zeros_like(w, memory_format=torch.contiguous_format).detach()
             for name, w in self.weights.items()
@@ -81,20 +83,19 @@ class Optimiser:
         return factor
 
     def _numbers(self, factor: Tensor | None) -> Tensor:
-        """(3,): the rate, the gradient's factor and the number of steps, as the update needs them."""
-        return torch.stack(
-            [self.rate, torch.ones_like(self.rate) if factor is None else factor, self.steps.double()]
-        )
+        """(5,): rate, factor of the gradient, step and Adam's corrections, on the device and in float64."""
+        one, t = torch.ones_like(self.rate), self.steps.double()
+        return torch.stack([self.rate, one if factor is None else factor, t, 1 - 0.9**t, 1 - 0.999**t])
 
-    def _decay(self, name: str) -> float:
-        """L2 is on weights alone: not on biases, and not on word vectors."""
-        return self.recipe.l2 if self.weights[name].dim() > 1 and name != "words.weight" else 0.0
+    def _fixed(self, name: str) -> Tensor:
+        """(2,): L2 and epsilon. L2 is on weights alone: not on biases, and not on word vectors."""
+        return self.fixed[int(self.weights[name].dim() > 1 and name != "words.weight")]
 
     def _update(self, name: str, gradient: Tensor, numbers: Tensor) -> None:
         w = self.weights[name]
         state = [self.state[f"{name}.{kind}"] for kind in STATES[self.rule]]
         copy = self.computing[name] if self.computing[name] is not w else None
-        kernels.update(self.rule, w, gradient, state, numbers, self._decay(name), EPSILON[self.rule], copy)
+        kernels.update(self.rule, w, gradient, state, torch.cat([numbers, self._fixed(name)]), copy)
 
     def _update_rows(self, name: str, gradient: Tensor, numbers: Tensor) -> None:
         """Rows without a gradient stay as they are, which is what SGD and AdaGrad do with a zero gradient."""
@@ -102,7 +103,7 @@ class Optimiser:
         w = self.weights[name]
         state = [self.state[f"{name}.{kind}"] for kind in STATES[self.rule]]
         parts = [x[rows] for x in (w, *state)]
-        kernels.update(self.rule, parts[0], values, parts[1:], numbers, 0.0, EPSILON[self.rule], None)
+        kernels.update(self.rule, parts[0], values, parts[1:], torch.cat([numbers, self._fixed(name)]))
         for whole, part in zip((w, *state), parts, strict=True):
             whole[rows] = part
 
