@@ -5,8 +5,10 @@
     python benchmarks/inference.py --start --memory                        # cold start, and a million texts
 
 Against the same network in plain PyTorch, as people write it (nn.LSTM over padded batches of 32 in the order
-given), from texts to probabilities. Against MiniLM-L6 (see minilm.py), from texts to embeddings. Weights are
-random: speed does not depend on them. A ratio is the median over the rounds, texts per second the best round.
+given), from texts to probabilities, beside fastText if it is there; and against MiniLM-L6 (see minilm.py),
+from texts to embeddings. Weights are random: speed does not depend on them. A ratio is the median over the
+rounds, texts per second the best round. With other work on the machine compare with `--threads 1`: programs
+whose threads wait for each other suffer most from it, and that is not ours.
 """
 
 from __future__ import annotations
@@ -82,6 +84,19 @@ def random_model(name: str, words: Tokenizer) -> dict[str, object]:
     return {"weights": weights, "recipe": recipe, "tokenizer": words, "labels": LABELS}
 
 
+def fasttext_model(texts: list[str]) -> Contestants:
+    """fastText (pip install --no-deps fasttext-numpy2-wheel) with vectors of size 100, for orientation."""
+    try:
+        import fasttext
+    except ImportError:
+        return {}
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.writelines(f"__label__{k % 5} {' '.join(text.split())}\n" for k, text in enumerate(texts))
+        file.flush()
+        model = fasttext.train_supervised(file.name, dim=100, epoch=1, thread=1, verbose=0)
+    return {"fastText, orientation": lambda texts: model.predict([" ".join(t.split()) for t in texts], k=5)}
+
+
 def one_by_one(run: Callable[[list[str]], object]) -> Callable[[list[str]], object]:
     return lambda texts: [run([text]) for text in texts]
 
@@ -110,6 +125,7 @@ def compare(name: str, texts: list[str], singles: int, rounds: int, threads: int
     plain = Plain(preset(name).model, words).eval()
     predict: Contestants = {"plain PyTorch": plain.predict_proba}
     predict |= {f"limelight {p}": model.predict_proba for p, model in models.items()}
+    predict |= fasttext_model(texts)
     race(f"{name}: probabilities in batches", predict, texts, rounds)
     single = {n: one_by_one(run) for n, run in predict.items()}
     race(f"{name}: probabilities one by one", single, texts[:singles], rounds)

@@ -103,6 +103,20 @@ def test_embedding_keeps_the_order_over_many_chunks(monkeypatch: pytest.MonkeyPa
     assert model_of().embed(texts, flat=True).shape == (200, 3 * 12)
 
 
+def test_progress_counts_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    model_of().predict(texts_of(30), progress=True)
+    assert "30/30" in capsys.readouterr().err
+    model_of().predict(texts_of(30))
+    assert capsys.readouterr().err == ""
+
+
+def test_int8_is_near_and_keeps_the_order() -> None:
+    texts = texts_of(60)
+    exact, near = model_of(), model_of(precision="int8")
+    assert np.abs(near.predict_proba(texts) - exact.predict_proba(texts)).mean() < 0.01
+    assert np.abs(near.embed(texts, batch_words=40) - exact.embed(texts)).mean() < 0.01
+
+
 def test_streams_read_no_further_than_they_must(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "CHUNK_TEXTS", (5, 5))
     taken = []

@@ -24,7 +24,8 @@ class Model:
 
     Made by `Model.load` from a saved folder, or by `Model.from_parts` right after training. Texts are
     sorted by length and batched inside; results come in the order given. In float32 the same text gives
-    the same result, to rounding, in any batch and with any number of threads.
+    the same result, to rounding, in any batch and with any number of threads; in int8 the texts of a batch
+    share their scales, and M moves by a few thousandths with its company.
 
     >>> recipe = Recipe().override(embedding="mean", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
