@@ -71,6 +71,7 @@ class Int8(Float32):
 
     Each output of a product has a scale of its own, each word too. Rounding is symmetric around zero.
     A classifier's small matrices stay float32: to quantise their input takes longer than they save.
+    On x86 processors without VNNI (before about 2019) ONNX Runtime's sums can saturate: measure there first.
     """
 
     SMALL = 2**16  # weights
@@ -140,6 +141,6 @@ def quantise(W: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     ([[64, -127], [0, 0]], [[0.5, -1.0], [0.0, 0.0]])
     """
     largest = np.maximum(W.max(axis=axis, keepdims=True), -W.min(axis=axis, keepdims=True))
-    scale = (np.where(largest > 0, largest, 1) / np.float32(127)).astype(np.float32)
+    scale = (np.where(largest > 1e-30, largest, 1) / np.float32(127)).astype(np.float32)
     integers = W / scale
     return np.rint(integers, out=integers).astype(np.int8), scale
