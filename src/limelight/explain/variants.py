@@ -1,0 +1,100 @@
+"""Texts with some of their words left out, and what a model answers to them. No PyTorch.
+
+A word is left out by taking it from the sequence of words, as if it had never been written: what remains
+is a shorter text. (Putting zeros in its place would show the network something it never met in training.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..reading import PairReading, Reading
+from ..runtime.batches import Sentences
+from ..runtime.export import rows_and_size
+from ..runtime.model import Model
+from ..runtime.runner import BATCH_WORDS
+from ..text.tokenizer import UNKNOWN
+
+Drawn = Reading | PairReading
+_NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as the tokenizer has it
+_BYTES = 2**27  # of M, held in memory together
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The word ids of a text, or of both texts of a pair."""
+
+    sides: tuple[np.ndarray, ...]  # (n,), and for a pair (m,)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.sides))
+
+    def keep(self, kept: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The words where `kept` (n + m,) is True, side by side."""
+        places = np.cumsum([len(side) for side in self.sides])[:-1]
+        parts = zip(self.sides, np.split(kept, places), strict=True)
+        return tuple(side[mask] if mask.any() else _NO_WORDS for side, mask in parts)
+
+    def split(self, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Weights (n + m,) of all words as one array for each text."""
+        return tuple(np.split(weights, np.cumsum([len(side) for side in self.sides])[:-1]))
+
+
+def words_of(model: Model, readings: Iterable[Drawn]) -> list[Words]:
+    """The word ids of texts that the model has read."""
+    return [Words(tuple(_ids(model, side) for side in sides_of(reading))) for reading in readings]
+
+
+def _ids(model: Model, reading: Reading) -> np.ndarray:
+    """Cut where the model cut it."""
+    return model.tokenizer.locate(reading.text)[0][: len(reading.offsets)]
+
+
+def sides_of(reading: Drawn) -> tuple[Reading, ...]:
+    """One reading, or the two of a pair."""
+    return (reading.first, reading.second) if isinstance(reading, PairReading) else (reading,)
+
+
+def answers(model: Model, words: Sequence[Words], kept: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """For each text, with kept (variants, n) True where a variant has the word: (variants, classes).
+
+    All variants of all texts are batched by length, and equal ones are computed once.
+    """
+    variants = [text.keep(mask) for text, masks in zip(words, kept, strict=True) for mask in masks]
+    rows, size = rows_and_size(model.recipe.model)
+    at_once = max(1, _BYTES // (4 * rows * size))
+    parts = [_classify(model, variants[k : k + at_once]) for k in range(0, len(variants), at_once)]
+    P = np.concatenate([np.empty((0, len(model.labels)), np.float32), *parts])
+    return np.split(P, np.cumsum([len(masks) for masks in kept])[:-1])
+
+
+def _classify(model: Model, variants: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
+    numbers: dict[bytes, int] = {}
+    ids: list[np.ndarray] = []
+    places = np.empty((len(variants), len(variants[0])), int)
+    for k, sides in enumerate(variants):
+        for side, array in enumerate(sides):
+            places[k, side] = numbers.setdefault(array.tobytes(), len(numbers))
+            if len(numbers) > len(ids):
+                ids.append(array)
+    alike, back = np.unique(places, axis=0, return_inverse=True)
+    M = embed_ids(model, ids)
+    return model._runner.classify(*(M[side] for side in alike.T))[back.reshape(-1)]
+
+
+def embed_ids(model: Model, ids: Sequence[np.ndarray]) -> np.ndarray:
+    """(texts, r, 2u): M of texts that are given as word ids, at least one each."""
+    run = model._runner
+    sentences = Sentences(np.concatenate(ids), np.array([len(each) for each in ids], np.int32))
+    M = np.empty((len(ids), *rows_and_size(model.recipe.model)), np.float32)
+
+    def encode(batch: np.ndarray) -> None:
+        M[batch] = run.encoder.run(sentences.feed(batch), "M")[0]
+
+    with ThreadPoolExecutor(run.threads) as pool:
+        list(pool.map(encode, sentences.batches(BATCH_WORDS)))
+    return M
