@@ -115,6 +115,7 @@ class Checkpoints:
             for name in ("checkpoint-*", "best-*", "history.jsonl"):
                 for path in self.folder.glob(f".{name}.*.part"):
                     path.unlink(missing_ok=True)
+            self._tidy()
         self._write_history(history)
 
     def save(self, state: State, tensors: dict[str, Tensor], best: dict[str, Tensor] | None) -> None:

@@ -1,0 +1,245 @@
+"""A run as a whole: repeatable, choosing by the development split, stopping, halving, going on."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from limelight.errors import LimelightError
+from limelight.text.encoded import Dataset
+from limelight.training import Fitted, fit
+from limelight.training.checkpoint import weights_of
+from limelight.training.evaluate import Scores, evaluate
+from limelight.training.start import build
+from training import toys
+
+module = importlib.import_module("limelight.training.fit")
+
+
+def run(data: Dataset | None = None, folder: Path | None = None, **options: Any) -> Fitted:
+    how = {k: options.pop(k) for k in ("resume", "checkpoint_every", "tensorboard") if k in options}
+    return fit(data or toys.dataset(), toys.recipe(**options), folder, show=False, device="cpu", **how)
+
+
+def weights(fitted: Fitted) -> dict[str, torch.Tensor]:
+    return dict(fitted.network.state_dict())
+
+
+def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(x, b[name]) for name, x in a.items())
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, torch.Tensor]]]:
+    """Make the evaluations give these accuracies (or (accuracy, loss)), and keep the weights of each."""
+
+    def script(*results: float | tuple[float, float]) -> list[dict[str, torch.Tensor]]:
+        seen: list[dict[str, torch.Tensor]] = []
+
+        def pretend(network: torch.nn.Module, split: Any) -> Scores:
+            result = results[len(seen)]
+            seen.append({name: w.clone() for name, w in network.state_dict().items()})
+            accuracy, loss = result if isinstance(result, tuple) else (result, 1.0)
+            return Scores(accuracy, loss, len(split))
+
+        monkeypatch.setattr(module, "evaluate", pretend)
+        return seen
+
+    return script
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adagrad", "adam"])
+@pytest.mark.parametrize("pair", [False, True])
+def test_the_same_seed_gives_the_same_bits(optimiser: str, pair: bool) -> None:
+    data = toys.dataset(pair=pair)
+    np.random.seed(1)
+    torch.manual_seed(1)
+    first = run(data, optimiser=optimiser, dropout=0.5, dropout_words=0.3)
+    np.random.seed(2)
+    torch.manual_seed(2)
+    second = run(data, optimiser=optimiser, dropout=0.5, dropout_words=0.3)
+    assert same(weights(first), weights(second))
+    assert first.history == second.history
+    other = run(data, optimiser=optimiser, dropout=0.5, dropout_words=0.3, seed=1)
+    assert not same(weights(first), weights(other))
+
+
+def test_it_leaves_the_random_numbers_of_others_alone() -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    run()
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_it_learns() -> None:
+    fitted = run(toys.dataset(rows=200, dev=60), epochs=4, penalty=0.1)
+    assert fitted.history[-1]["loss"] < 0.7 * fitted.history[0]["loss"]
+    assert fitted.history[-1]["dev_accuracy"] > 0.7
+    assert not fitted.network.training
+
+
+def test_the_history_tells_what_happened() -> None:
+    data = toys.dataset()
+    fitted = run(data, epochs=2, rate=0.01)
+    assert [sorted(record) for record in fitted.history] == [
+        ["accuracy", "dev_accuracy", "dev_loss", "epoch", "loss", "penalty", "rate", "steps"]
+    ] * 2
+    assert [(r["epoch"], r["steps"], r["rate"]) for r in fitted.history] == [(1, 7, 0.01), (2, 14, 0.01)]
+    best = max(fitted.history, key=lambda r: (r["dev_accuracy"], -r["dev_loss"]))
+    scores = evaluate(fitted.network, data.splits["dev"])
+    assert (scores.accuracy, scores.loss) == (best["dev_accuracy"], best["dev_loss"])
+
+
+def test_the_figures_of_an_epoch_are_means_over_its_rows() -> None:
+    """With a rate of 0 the network stays as it is, so the mean over the batches is the mean over the rows."""
+    data = toys.dataset(rows=29)
+    fitted = run(data, epochs=1, rate=0.0)
+    scores = evaluate(build(data, toys.recipe()), data.splits["train"])
+    assert fitted.history[0]["loss"] == pytest.approx(scores.loss, abs=1e-6)
+    assert fitted.history[0]["accuracy"] == scores.accuracy
+
+
+@pytest.mark.parametrize(
+    ("results", "best"),
+    [
+        ((0.5, 0.7, 0.6), 1),
+        ((0.5, 0.7, 0.7), 1),  # equal: the earlier one
+        (((0.5, 2.0), (0.5, 1.0), (0.5, 1.5)), 1),  # equal accuracy: the smaller loss
+        (((0.5, 1.0), (0.6, 9.0), (0.5, 0.1)), 1),  # accuracy before loss
+        ((0.0, 0.0, 0.0), 0),
+    ],
+)
+def test_the_development_split_chooses(scripted: Any, results: Any, best: int) -> None:
+    seen = scripted(*results)
+    fitted = run()
+    assert fitted.state.best_epoch == best
+    assert same(weights(fitted), seen[best])
+    assert not same(seen[0], seen[1])
+
+
+def test_without_a_development_split_the_last_epoch_is_taken(tmp_path: Path) -> None:
+    fitted = run(toys.dataset(dev=0), tmp_path / "run", epochs=2)
+    assert fitted.state.best_epoch == 1
+    assert "dev_accuracy" not in fitted.history[0]
+    saved = load_file(tmp_path / "run" / "checkpoint-000000014.safetensors")
+    assert same(weights(fitted), weights_of(saved, "weights."))
+
+
+@pytest.mark.parametrize(
+    ("patience", "results", "epochs"),
+    [(1, (0.5, 0.4, 0.9), 2), (2, (0.5, 0.4, 0.6, 0.5, 0.6, 0.9), 5), (0, (0.5, 0.4, 0.3, 0.2), 4)],
+)
+def test_patience(scripted: Any, patience: int, results: Any, epochs: int) -> None:
+    scripted(*results)
+    fitted = run(epochs=epochs if patience == 0 else 10, patience=patience)
+    assert len(fitted.history) == epochs
+    assert fitted.state.finished
+    assert not fitted.interrupted
+
+
+def test_halving_returns_to_the_best_weights(scripted: Any, tmp_path: Path) -> None:
+    seen = scripted(0.5, 0.7, 0.6, 0.6)
+    fitted = run(folder=tmp_path / "run", epochs=4, halve=True, optimiser="sgd", rate=0.4)
+    assert [record["rate"] for record in fitted.history] == [0.4, 0.4, 0.4, 0.2]
+    saved = load_file(tmp_path / "run" / "checkpoint-000000028.safetensors")
+    assert saved["optimiser.rate"].item() == 0.1
+    assert same(weights_of(saved, "weights."), seen[1])
+    assert same(weights(fitted), seen[1])
+    assert not same(seen[2], seen[3])
+
+
+def test_clipping_at_the_gates_reaches_the_lstm() -> None:
+    free, wide, tight = (run(epochs=1, clip_gates=c, optimiser="sgd") for c in (0.0, 1e6, 1e-5))
+    assert same(weights(free), weights(wide))
+    start = build(toys.dataset(), toys.recipe()).encoder.W_hh_0
+    moved = [(weights(f)["encoder.W_hh_0"] - start).abs().max().item() for f in (free, tight)]
+    assert moved[1] < 0.1 * moved[0]
+    run(epochs=1, clip_gates=0.5, embedding="cnn")  # a CNN has none: nothing to clip
+
+
+def test_pretrained_vectors_are_used() -> None:
+    data = toys.dataset()
+    vectors = np.random.default_rng(0).normal(size=(len(data.tokenizer), 5)).astype(np.float32)
+    vectors[0] = 0
+    data = Dataset(data.tokenizer, data.labels, data.splits, vectors, {})
+    frozen = run(data, epochs=1, tune_words=False)
+    assert frozen.recipe.model.word_size == 5
+    np.testing.assert_array_equal(weights(frozen)["words.weight"].numpy(), vectors)
+    tuned = weights(run(data, epochs=1))["words.weight"].numpy()
+    assert (tuned != vectors).any()
+    assert np.abs(tuned - vectors).max() < 1, "they must start from the given ones"
+
+
+def test_a_run_may_go_on_for_more_epochs(tmp_path: Path) -> None:
+    long = run(folder=tmp_path / "long", epochs=4, dropout=0.5)
+    run(folder=tmp_path / "short", epochs=2, dropout=0.5)
+    assert len(run(folder=tmp_path / "short", epochs=2, dropout=0.5, resume=True).history) == 2
+    longer = run(folder=tmp_path / "short", epochs=4, patience=9, dropout=0.5, resume=True)
+    assert same(weights(longer), weights(long))
+    assert toys.contents(tmp_path / "short") == toys.contents(tmp_path / "long")
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
+    first = run(folder=tmp_path / "run")
+    before = toys.contents(tmp_path / "run")
+    (tmp_path / "run" / "history.jsonl").unlink()
+    again = run(folder=tmp_path / "run", resume=True)
+    assert toys.contents(tmp_path / "run") == before
+    assert same(weights(again), weights(first))
+    assert again.history == first.history == [json.loads(x) for x in before["history.jsonl"].splitlines()]
+
+
+def test_checkpoints_change_nothing(tmp_path: Path) -> None:
+    with_them = run(folder=tmp_path / "run", checkpoint_every=0.0, dropout=0.5)
+    assert same(weights(with_them), weights(run(dropout=0.5)))
+
+
+def test_a_loss_beyond_numbers_ends_the_run(scripted: Any, tmp_path: Path) -> None:
+    with pytest.raises(LimelightError, match=r"no longer a number in epoch 1: lower the rate \(1e\+30\)"):
+        run(optimiser="sgd", rate=1e30)
+    seen = scripted(0.5, (0.9, float("nan")))
+    fitted = run(folder=tmp_path / "run", epochs=5)
+    assert fitted.state.finished
+    assert same(weights(fitted), seen[0]), "what was best before is kept"
+    assert len(fitted.history) == 1
+    assert "NaN" not in (tmp_path / "run" / "history.jsonl").read_text()
+
+
+@pytest.mark.parametrize("option", ["resume", "tensorboard"])
+def test_what_needs_a_folder_says_so(option: str) -> None:
+    with pytest.raises(LimelightError, match=f"^{option} needs the run's folder: give one$"):
+        run(**{option: True})
+
+
+def test_no_labels_is_one_line() -> None:
+    data = toys.dataset()
+    train = data.splits["train"]
+    unlabelled = Dataset(data.tokenizer, (), {"train": type(train)(train.ids, train.lengths)}, None, {})
+    with pytest.raises(LimelightError, match="no labels to learn from"):
+        run(unlabelled)
+
+
+@pytest.mark.parametrize(
+    ("device", "message"), [("gpu", "must be auto, cpu or cuda"), ("cuda", "no GPU here")]
+)
+def test_a_device_that_is_not_there(device: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(LimelightError, match=message):
+        fit(toys.dataset(), toys.recipe(), device=device)
+
+
+def test_training_from_the_memory_map_is_training_from_memory(tmp_path: Path) -> None:
+    data = toys.dataset(pair=True, weighted=True)
+    data.save(tmp_path / "data")
+    opened = Dataset.open(tmp_path / "data")
+    assert isinstance(opened.splits["train"].ids, np.memmap)
+    assert same(weights(run(opened, epochs=2)), weights(run(data, epochs=2)))
