@@ -109,7 +109,7 @@ def numbers_of(labels: Any, classes: Sequence[Label], what: str = "labels") -> l
 
 
 def _kind(values: Any) -> str:
-    return "None" if values is None else f"a {type(values).__name__}"
+    return "None" if values is None else type(values).__name__
 
 
 def _short(value: Any) -> str:

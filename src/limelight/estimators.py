@@ -122,7 +122,8 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         return self._model.predict_proba(*columns, progress=False)
 
     def _predict(self, columns: Columns) -> np.ndarray:
-        return np.asarray(self.classes_[self._predict_proba(columns).argmax(axis=1)])
+        best = self._predict_proba(columns).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def _score(self, columns: Columns, labels: Any, sample_weight: Any) -> float:
         if not columns[0]:

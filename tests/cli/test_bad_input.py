@@ -1,0 +1,283 @@
+"""Every command, tried as a new user would: one clear line, exit code 2, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reviews import FLAGS, review_table, write_csv
+
+# Tables that cannot be used: their content and what is said about it.
+TABLES = {
+    "empty.csv": (b"", "is empty; its first line must name the columns"),
+    "header.csv": (b"text,stars\n", "has no rows"),
+    "latin.csv": ("text,stars\ncaf\u00e9,5\nbad,1\n".encode("latin-1"), "is not UTF-8; save the file as UTF-8"),
+    "columns.csv": (b"review_body,stars\ngood,5\nbad,1\n", "has no column 'text'"),
+    "notes.txt": (b"good\nbad\n", "its name must end in .csv, .tsv, .jsonl or .parquet"),
+    "hollow.csv": (b"text,stars\ngood,5\n,1\n", "row 2: no text in column 'text'"),
+    "broken.jsonl": (b'{"text": "good", "stars": 5}\n{"text": \n', "is not JSON"),
+    "array.jsonl": (b"[1]\n[2]\n", "has no column 'text'"),
+    "fake.parquet": (b"text,stars\n", "is not a parquet file"),
+    "fields.csv": (b"text,stars\ngood, very good,5\nbad,1\n", "row 1: it has 3 fields, the header has 2"),
+    "wrong.jsonl": (b'{"text": 7, "stars": 5}\n', "7 in column 'text' where text should be"),
+    "quote.csv": (b'text,stars\n"good,5\nbad,1\n', "unexpected end of data"),
+}  # fmt: skip
+UNLABELLED = {
+    "one row.csv": (b"text,stars\ngood,5\n", "every row has the label 5; it takes at least two classes"),
+    "one class.csv": (
+        b"text,stars\ngood,5\nfine,5\n",
+        "every row has the label 5; it takes at least two classes",
+    ),
+    "no label.csv": (b"text,stars\ngood,5\nbad,\n", "row 2: no label in column 'stars'"),
+}
+COLUMNS = ["--text", "text", "--label", "stars"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name, (content, _) in (TABLES | UNLABELLED).items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+def untouched(place: Path) -> bool:
+    """Nothing but the tables is there, hidden files included."""
+    return {path.name for path in place.iterdir()} == set(TABLES | UNLABELLED)
+
+
+@pytest.mark.parametrize("name", TABLES | UNLABELLED)
+def test_train(name, refused, place):
+    message = (TABLES | UNLABELLED)[name][1]
+    assert message in refused("train", place / name, *COLUMNS, "--out", place / "model", *FLAGS)
+    assert untouched(place)
+
+
+@pytest.mark.parametrize("name", TABLES | UNLABELLED)
+def test_encode(name, refused, place):
+    message = (TABLES | UNLABELLED)[name][1]
+    assert message in refused("encode", place / name, *COLUMNS, "--out", place / "data")
+    assert untouched(place)
+
+
+@pytest.mark.parametrize("name", ["empty.csv", "one class.csv", "columns.csv"])
+def test_compare(name, refused, place):
+    message = (TABLES | UNLABELLED)[name][1]
+    assert message in refused("compare", place / name, *COLUMNS, "--preset", "tiny")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_evaluate(name, refused, place, model):
+    assert TABLES[name][1] in refused("evaluate", model, place / name, *COLUMNS)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_predict(name, refused, place, model):
+    out = place / "answers.csv"
+    assert TABLES[name][1] in refused("predict", model, place / name, "--text", "text", "--out", out)
+    assert untouched(place)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_embed(name, refused, place, model):
+    out = place / "m.npy"
+    assert TABLES[name][1] in refused("embed", model, place / name, "--text", "text", "--out", out)
+    assert untouched(place)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("evaluate", "MODEL", "TABLE"), ("predict", "MODEL", "TABLE"), ("embed", "MODEL", "TABLE", "--out", "m.npy"),
+        ("explain", "MODEL", "good soup"), ("info", "MODEL"),
+    ],
+    ids=lambda argv: argv[0],
+)  # fmt: skip
+def test_a_folder_that_is_no_model(argv, refused, place, table):
+    (place / "folder").mkdir()
+    (place / "folder" / "config.json").write_text("{}")
+    for model, message in (
+        ("nothing", "is neither a folder nor a preset" if argv[0] == "info" else "is not a folder"),
+        ("folder", "config.json is not Limelight's"),
+        ("one row.csv", "is not a folder"),
+    ):
+        places = {"MODEL": place / model, "TABLE": table, "m.npy": place / "m.npy"}
+        assert message in refused(*(places.get(each, each) for each in argv))
+
+
+def test_unknown_label_at_evaluation(refused, model, tmp_path):
+    strange = write_csv(tmp_path / "strange.csv", text=["good", "bad"], stars=[5, 3])
+    err = refused("evaluate", model, strange)
+    assert "row 2: the label '3' does not occur in the training data, which has: 1, 5" in err
+
+
+def test_unknown_label_in_dev_or_test(refused, table, tmp_path):
+    strange = write_csv(tmp_path / "strange.csv", text=["good", "bad"], stars=[5, 3])
+    for part in ("--dev", "--test"):
+        err = refused("train", table, part, strange, "--out", tmp_path / "m", *FLAGS)
+        assert "the label '3' does not occur in the training data" in err
+    assert not list(tmp_path.glob("*m*.run*"))
+
+
+def test_a_misspelt_column_is_suggested(refused, table, tmp_path):
+    err = refused("train", table, "--text", "txt", "--out", tmp_path / "m")
+    assert "has no column 'txt'; did you mean 'text'?" in err
+
+
+def test_missing_file(refused, model, tmp_path):
+    for argv in (
+        ("train", "no.csv", "--out", tmp_path / "m"),
+        ("evaluate", model, "no.csv"),
+        ("predict", model, "no.csv"),
+    ):
+        assert "no.csv" in refused(*argv)
+
+
+def test_a_huge_line_and_emoji_are_fine(call, model, tmp_path):
+    huge = "good soup " * 20_000
+    path = write_csv(tmp_path / "huge.csv", text=[huge, "😀👍🏽 café ☕", "ok"], stars=[5, 5, 1])
+    assert call("evaluate", model, path)[0] == 0
+    code, out, _ = call("predict", model, path, "--json")
+    assert code == 0
+    assert json.loads(out.splitlines()[1])["text"] == "😀👍🏽 café ☕"
+    assert call("explain", model, "😀👍🏽 café ☕")[0] == 0
+
+
+def test_skip_bad_rows(call, model, tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("text,stars\nThe soup was cold.,1\n,5\nThe soup was warm.,\nThe soup was good.,5\n")
+    code, out, _ = call("evaluate", model, path, "--skip-bad", "--json")
+    assert (code, json.loads(out)["rows"]) == (0, 2)
+
+
+# ---------------------------------------------------------------- standard input
+
+
+@pytest.mark.parametrize(
+    ("lines", "argv", "message"),
+    [
+        (b"good\ncaf\xe9\n", [], "standard input, line 2 is not UTF-8"),
+        (b"good\n", ["--text", "text"], "lines on standard input have none"),
+        (b"good\n", ["--out", "answers.txt"], "answers.txt should end in .csv or .jsonl"),
+    ],
+)
+def test_bad_lines(lines, argv, message, call, model):
+    code, _, err = call("predict", model, *argv, stdin=lines)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_no_lines(call, refused, model, tmp_path):
+    assert call("predict", model, stdin=b"")[:2] == (0, "label,confidence,text\n")
+    assert "there is nothing to embed" in refused("embed", model, "--out", tmp_path / "m.npy", stdin=b"")
+    assert not list(tmp_path.iterdir())
+
+
+def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model, table):
+    assert "line 1 has no tab" in call("predict", pair_model, stdin=b"only one\n")[2]
+    assert "which two columns are the pair of texts?" in refused("predict", pair_model, table)
+    assert "reads pairs of texts" in refused("explain", pair_model, "only one")
+    assert "reads single texts" in refused("explain", model, "one", "two")
+
+
+# ---------------------------------------------------------------- flags
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ((), "the following arguments are required: COMMAND"),
+        (("trian",), "invalid choice: 'trian'"),
+        (("train",), "give the training data and --out DIR"),
+        (("train", "TABLE"), "give the training data and --out DIR"),
+        (("train", "TABLE", "--out", "m", "--rows", "many"), "argument --rows: invalid int value: 'many'"),
+        (("train", "TABLE", "--out", "m", "--rows", "0"), "rows is 0; it must be at least 1"),
+        (("train", "TABLE", "--out", "m", "--dropout", "2"), "dropout is 2.0; it must be at most 0.99"),
+        (("train", "TABLE", "--out", "m", "--row", "3"), "unrecognized arguments: --row 3"),
+        (("train", "TABLE", "--out", "m", "--preset", "huge"), "there is no preset 'huge'"),
+        (("train", "TABLE", "--out", "m", "--holdout", "1"), "holdout is 1.0; it must be at least 0 and below 1"),
+        (("train", "TABLE", "--out", "m", "--vectors", "no.txt"), "no.txt"),
+        (("train", "TABLE", "--out", "m", "--optimiser", "magic"), "argument --optimiser: invalid choice: 'magic'"),
+        (("train", "TABLE", "--out", "."), "cannot be the output; name a new folder"),
+        (("encode", "TABLE"), "the following arguments are required: --out"),
+        (("compare", "TABLE", "--seeds", "0"), "--seeds is 0; it must be at least 1"),
+        (("info", "huge"), "huge is neither a folder nor a preset; presets: yelp"),
+        (("info", "yelp", "--classes", "1"), "--classes is 1; it must be at least 2"),
+        (("info", "MODEL", "--rows", "3"), "is trained already"),
+        (("embed", "MODEL", "TABLE", "--out", "m.txt"), "m.txt should end in one of .npy, .safetensors, .parquet"),
+        (("explain", "MODEL", "good", "--out", "m.bmp"), "m.bmp"),
+        (("demo", "--preset", "huge"), "there is no preset 'huge'"),
+        (("paper",), "the following arguments are required: STEP"),
+        (("paper", "prepare", "imdb", "x", "--out", "y"), "invalid choice: 'imdb'"),
+        (("paper", "prepare", "snli", "no-such", "--out", "y"), "no-such"),
+        (("completion", "fish"), "invalid choice: 'fish'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)  # fmt: skip
+def test_flags(argv, message, refused, model, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert message in refused(*({"MODEL": model, "TABLE": table}.get(each, each) for each in argv))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_encoded_data_set_is_settled(call, refused, table, tmp_path):
+    assert call("encode", table, "--out", tmp_path / "data")[0] == 0
+    err = refused("train", tmp_path / "data", "--min-count", "3", "--out", tmp_path / "m")
+    assert "is encoded already; give --min-count to 'limelight encode' instead" in err
+    assert "already exists" in refused("encode", table, "--out", tmp_path / "data")
+
+
+def test_existing_files_stay(refused, model, table, tmp_path):
+    for argv in (
+        ("predict", model, table, "--out", tmp_path / "a.csv"),
+        ("embed", model, table, "--out", tmp_path / "a.npy"),
+        ("explain", model, "good", "--out", tmp_path / "a.html"),
+    ):
+        argv[-1].write_text("mine")
+        assert "already exists; choose another name or allow it with --overwrite" in refused(*argv)
+        assert argv[-1].read_text() == "mine"
+
+
+# ---------------------------------------------------------------- as a process
+
+
+def test_a_closed_pipe_is_no_drama(model, tmp_path):
+    table = review_table(tmp_path / "many.csv", 20_000)
+    command = f"{sys.executable} -m limelight predict {model} {table} | head -n 2"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.stdout.count("\n") == 2
+    assert done.stderr == ""
+
+
+def test_exit_code_and_one_line_of_a_process(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "limelight", "info", "huge"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("limelight: huge is neither")
+    assert done.stderr.count("\n") == 1
+
+
+def test_out_of_memory_and_strange_errors(monkeypatch, call):
+    from limelight.cli import info
+
+    for error, code, message in (
+        (MemoryError(), 1, "there is not enough memory"),
+        (KeyboardInterrupt(), 1, "interrupted"),
+        (PermissionError(13, "Permission denied", "secret.csv"), 2, "secret.csv: Permission denied"),
+        (type("OutOfMemoryError", (RuntimeError,), {})(), 1, "the GPU has not enough memory"),
+    ):
+
+        def fail(args: object, error: BaseException = error) -> int:
+            raise error
+
+        monkeypatch.setattr(info, "run", fail)
+        found, out, err = call("info", "small")
+        assert (found, out, err.count("\n")) == (code, "", 1)
+        assert message in err

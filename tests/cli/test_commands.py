@@ -1,0 +1,309 @@
+"""Every command does what it says, for people and with --json."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from safetensors.numpy import load_file
+
+import limelight
+from limelight.cli._parser import commands, parser_for
+from limelight.cli.info import count_parts
+from limelight.presets import PRESETS
+from limelight.recipe import options
+from reviews import pairs, reviews, write_csv
+from trained import ARCHITECTURES, network_of, recipe_of
+
+TEXTS, STARS = reviews(30, seed=3)
+
+
+def test_help_lists_every_command(call):
+    code, out, _ = call("--help")
+    assert code == 0
+    assert all(f"\n    {name}" in out for name in commands())
+
+
+@pytest.mark.parametrize("name", [name for name in commands() if name != "paper"])
+def test_every_command_has_help_with_an_example(name, call):
+    code, out, _ = call(name, "--help")
+    assert code == 0
+    assert out.startswith(f"usage: limelight {name}")
+    assert name in ("demo", "completion") or f"  limelight {name}" in out
+
+
+def test_help_of_train_says_every_option_of_the_recipe(call):
+    _, out, _ = call("train", "--help", "--preset", "yelp")
+    words = " ".join(out.split())
+    for name, f in options().items():
+        assert f"--{name.replace('_', '-')}" in out
+        assert " ".join(f.metadata["help"].split()) in words
+    assert "Rows of the embedding matrix, each with its own attention [r]. [30]" in words
+    assert "[8]" in call("train", "--help")[1]
+
+
+def test_help_is_light():
+    code = """
+import sys
+from limelight.cli import main
+main(["--help"])
+heavy = {"numpy", "torch", "sklearn", "jinja2", "pyarrow", "tokenizers", "onnxruntime", "shtab"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_version(call):
+    assert call("--version")[:2] == (0, f"limelight {limelight.__version__}\n")
+
+
+# ---------------------------------------------------------------- evaluate
+
+
+def test_evaluate(call, model, table):
+    code, out, _ = call("evaluate", model, table, "--text", "text", "--label", "stars")
+    assert code == 0
+    assert "100.00%" in out
+    assert "true \\ predicted   1   5\n1                 15   0\n5                  0  15\n" in out
+
+
+def test_evaluate_json_and_threshold(call, model, tmp_path):
+    wrong = write_csv(tmp_path / "wrong.csv", text=TEXTS, stars=[6 - star for star in STARS])
+    code, out, _ = call("evaluate", model, wrong, "--json", "--at-least", "0.5")
+    assert code == 1
+    found = json.loads(out)
+    assert found["accuracy"] == 0.0
+    assert found["confusion"] == [[0, 15], [15, 0]]
+    assert found["classes"]["5"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "rows": 15}
+    assert call("evaluate", model, wrong, "--at-least", "0")[0] == 0
+
+
+def test_evaluate_pairs(call, pair_model, tmp_path):
+    first, second, labels = pairs(40, seed=8)
+    path = write_csv(tmp_path / "p.csv", premise=first, hypothesis=second, label=labels)
+    code, out, _ = call("evaluate", pair_model, path, "--json")
+    assert code == 0
+    assert json.loads(out)["accuracy"] == 1.0
+
+
+# ---------------------------------------------------------------- predict
+
+
+def test_predict_table_to_csv(call, model, table):
+    code, out, _ = call("predict", model, table)
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0
+    assert [row["text"] for row in rows] == TEXTS
+    assert [int(row["label"]) for row in rows] == STARS
+    assert all(0.5 <= float(row["confidence"]) <= 1 for row in rows)
+
+
+def test_predict_lines_to_jsonl_with_probabilities(call, model):
+    lines = 'The soup was cold.\n\nGood 😀, "lovely"\r\nand warm'
+    code, out, _ = call("predict", model, "--format", "jsonl", "--probabilities", stdin=lines.encode())
+    found = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [row["text"] for row in found] == ["The soup was cold.", "", 'Good 😀, "lovely"', "and warm"]
+    assert found[0]["label"] == 1
+    assert found[0]["confidence"] == found[0]["probabilities"]["1"]
+    expected = limelight.load(model).predict_proba([row["text"] for row in found])
+    got = np.array([list(row["probabilities"].values()) for row in found])
+    np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
+def test_predict_into_a_file(call, model, table, tmp_path):
+    out = tmp_path / "answers.jsonl"
+    assert call("predict", model, table, "--out", out) == (0, "", "")
+    assert [json.loads(line)["label"] for line in out.read_text().splitlines()] == STARS
+    assert call("predict", model, table, "--out", out)[0] == 2
+    assert call("predict", model, table, "--out", out, "--overwrite", "--format", "csv")[0] == 0
+    assert out.read_text().startswith("label,confidence,text\n")
+
+
+def test_predict_pairs_from_lines(call, pair_model):
+    first, second, labels = pairs(10, seed=8)
+    lines = "".join(f"{a}\t{b}\n" for a, b in zip(first, second, strict=True))
+    code, out, _ = call("predict", pair_model, "-", stdin=lines.encode())
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0
+    assert [row["label"] for row in rows] == labels
+    assert [row["text2"] for row in rows] == second
+
+
+def test_predict_streams(model, monkeypatch, capfd):
+    """Answers come before the input has ended, and only a bounded number of rows waits for them."""
+    from limelight.cli import main
+    from limelight.runtime import runner
+
+    monkeypatch.setattr(runner, "CHUNK_TEXTS", (4, 4))
+    seen = []
+
+    class Lines:
+        def __iter__(self):
+            for number in range(12):
+                seen.append(capfd.readouterr().out.count("\n"))
+                yield b"The soup was cold. %d\n" % number
+
+        buffer = property(lambda self: iter(self))
+        isatty = staticmethod(lambda: False)
+
+    monkeypatch.setattr(sys, "stdin", Lines())
+    assert main(["predict", str(model)]) == 0
+    assert seen == [1, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0]
+
+
+# ---------------------------------------------------------------- embed, explain
+
+
+@pytest.mark.parametrize("suffix", ["npy", "safetensors", "parquet"])
+@pytest.mark.parametrize("flat", [False, True])
+def test_embed(suffix, flat, call, model, table, tmp_path, monkeypatch):
+    from limelight.runtime import runner
+
+    monkeypatch.setattr(runner, "CHUNK_TEXTS", (8, 8))  # several pieces
+    out = tmp_path / f"m.{suffix}"
+    code, said, _ = call("embed", model, table, "--out", out, *(["--flat"] if flat else []), "--json")
+    expected = limelight.load(model).embed(TEXTS, flat=flat)
+    assert code == 0
+    assert json.loads(said)["shape"] == list(expected.shape)
+    if suffix == "npy":
+        found = np.load(out)
+    elif suffix == "safetensors":
+        found = load_file(out)["embeddings"]
+    else:
+        read = pq.read_table(out)
+        shape = json.loads(read.schema.field("embedding").metadata[b"shape"])
+        found = np.stack(read["embedding"].to_numpy()).reshape(-1, *shape)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_embed_lines(call, model, tmp_path):
+    code, out, _ = call("embed", model, "--out", tmp_path / "m.npy", stdin=b"cold soup\nwarm soup\n")
+    assert (code, out) == (0, f"saved {tmp_path / 'm.npy'}: 2 x 4 x 64\n")
+
+
+def test_explain_in_the_terminal_and_as_pictures(call, model, tmp_path):
+    code, out, _ = call("explain", model, "The soup was cold.")
+    assert code == 0
+    assert out.splitlines()[0].startswith("1 ")
+    assert "Overall attention" in out
+    assert json.loads(call("explain", model, "Cold & <b>rude</b>", "--json")[1])
+    for suffix in ("html", "svg", "txt", "json"):
+        path = tmp_path / f"picture.{suffix}"
+        assert call("explain", model, "Cold & <b>rude</b>", "--out", path)[0] == 0
+        assert path.stat().st_size > 100
+    assert "<b>rude</b>" not in (tmp_path / "picture.html").read_text()
+
+
+def test_explain_a_pair(call, pair_model):
+    code, out, _ = call("explain", pair_model, "The soup was good.", "It was rude.")
+    assert code == 0
+    assert out.startswith("no ")
+
+
+# ---------------------------------------------------------------- info, encode, compare, the rest
+
+
+def test_info_of_a_model(call, model):
+    code, out, _ = call("info", model)
+    assert code == 0
+    assert "a text classifier of 18 words into 1, 5" in out
+    found = json.loads(call("info", model, "--json")[1])
+    arrays = load_file(model / "model.safetensors")
+    assert sum(found["parameters"].values()) == sum(array.size for array in arrays.values())
+    assert found["facts"]["results"]["test"]["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_info_of_every_preset(name, call):
+    code, out, _ = call("info", name)
+    assert code == 0
+    assert "all but the words" in out
+    assert "\nwords" not in out
+
+
+def test_info_of_the_papers_pruning_table(call):
+    """Appendix A: 54,000,000 hidden weights, 2,700,000 + 180,000 ones after pruning (p = 150, q = 10)."""
+    parts = json.loads(call("info", "yelp", "--json")[1])["parameters"]
+    pruned = json.loads(call("info", "yelp", "--head", "pruned", "--json")[1])["parameters"]
+    assert (parts["hidden"], parts["softmax"]) == (54_000_000, 15_000)
+    assert (pruned["hidden"], pruned["softmax"]) == (2_880_000, 52_500)
+
+
+@pytest.mark.parametrize("pair", [None, "gated", "concat"])
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_parts_are_those_of_the_network(name, pair):
+    from limelight.model.network import parameters_by_part
+
+    recipe = recipe_of(ARCHITECTURES[name], pair)
+    network = network_of(recipe, pair is not None)
+    assert count_parts(recipe, 42, 3, pair is not None) == parameters_by_part(network)
+
+
+def test_encode_then_train(call, table, tmp_path):
+    code, out, _ = call("encode", table, "--out", tmp_path / "encoded", "--min-count", "2", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["rows"], found["labels"]) == ({"train": 26, "dev": 4}, [1, 5])
+    flags = ["--preset", "tiny", "--epochs", "1", "--quiet"]
+    assert call("train", tmp_path / "encoded", "--out", tmp_path / "model", *flags)[0] == 0
+    assert limelight.load(tmp_path / "model").recipe.text.min_count == 2
+
+
+def test_compare(call, table, tmp_path):
+    flags = ["--preset", "tiny", "--epochs", "1", "--seeds", "2"]
+    code, out, err = call("compare", table, "--test", table, *flags, "--json")
+    found = {one["embedding"]: one for one in json.loads(out)}
+    assert code == 0
+    assert list(found) == ["max", "cnn", "self-attention"]
+    assert all(one["seeds"] == [0, 1] and len(one["test"]) == 2 for one in found.values())
+    assert "held out 4 of the 30 rows" in err
+    code, out, _ = call("compare", table, *flags[:-2], "--seeds", "1")
+    assert code == 0
+    assert "Structured self-attention" in out
+
+
+def test_paper_prepare(call, tmp_path):
+    for split in ("train", "dev", "test"):
+        row = {"sentence1": "It rains.", "sentence2": "It is wet.", "gold_label": "entailment"}
+        (tmp_path / f"snli_1.0_{split}.jsonl").write_text(json.dumps(row) + "\n")
+    code, out, _ = call("paper", "prepare", "snli", tmp_path, "--out", tmp_path / "snli", "--json")
+    assert code == 0
+    assert json.loads(out)["rows"] == {"train": 1, "dev": 1, "test": 1}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion(shell, call):
+    code, out, _ = call("completion", shell)
+    assert code == 0
+    assert "evaluate" in out
+    assert "attention-hidden" in out or shell == "tcsh"
+
+
+def test_completion_knows_files_and_folders():
+    from limelight.cli.completion import _complete_files
+
+    parser = parser_for()
+    _complete_files(parser, "file", "folder")
+    train = parser._subparsers._group_actions[0].choices["train"]
+    kinds = {action.dest: getattr(action, "complete", None) for action in train._actions}
+    assert (kinds["data"], kinds["out"], kinds["dev"], kinds["rows"]) == ("file", "folder", "file", None)
+
+
+def test_demo_with_few_sentences(call, tmp_path):
+    out = tmp_path / "demo"
+    code, said, _ = call("demo", "--preset", "tiny", "--sentences", "60", "--out", out)
+    assert code == 0
+    assert "Structured self-attention" in said
+    assert "people say: " in said
+    page = (out / "index.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert limelight.load(out / "model").labels[0] == "very negative"
+    assert Path(out, "model", "README.md").read_text().count("very positive") > 0

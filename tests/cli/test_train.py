@@ -1,0 +1,207 @@
+"""Training from the command line: the folder, interruptions, resuming, several processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limelight
+from reviews import FLAGS, pairs, review_table, write_csv
+
+LIMELIGHT = [sys.executable, "-m", "limelight"]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+TINY = ["--preset", "tiny", "--epochs", "4", "--rate", "0.02"]
+
+
+def weights(model: Path) -> dict[str, np.ndarray]:
+    return dict(limelight.load(model).weights)
+
+
+def same(one: Path, other: Path) -> bool:
+    first, second = weights(one), weights(other)
+    return all(np.array_equal(first[name], second[name]) for name in first)
+
+
+def test_train_writes_one_complete_folder(call, tmp_path):
+    table, test = review_table(tmp_path / "reviews.csv"), review_table(tmp_path / "test.csv", 40, 4)
+    out = tmp_path / "models" / "soup"
+    code, said, err = call("train", table, "--test", test, "--out", out, *FLAGS[:-1])
+    assert code == 0
+    assert "held out 20 of the 200 rows" in err
+    assert "epoch 3/3" in err
+    assert "saved " in said
+    assert sorted(path.name for path in out.parent.iterdir()) == ["soup"]
+    facts = limelight.load(out).facts
+    assert facts["data"]["test"] == 40
+    assert facts["results"]["test"] == {"accuracy": 1.0, "macro_f1": 1.0, "rows": 40} | {
+        "loss": facts["results"]["test"]["loss"]
+    }
+    assert len(facts["training"]["history"]) == 3
+    card = (out / "README.md").read_text()
+    assert "## Results" in card
+    assert "## Confusion, test data" in card
+
+
+def test_train_json(call, tmp_path):
+    table = review_table(tmp_path / "reviews.csv", 60)
+    code, said, err = call("train", table, "--dev", table, "--out", tmp_path / "m", *FLAGS, "--json")
+    found = json.loads(said)
+    assert code == 0
+    assert found["out"] == str(tmp_path / "m")
+    assert found["results"]["dev"]["rows"] == 60
+
+
+def test_several_tables_and_formats(call, tmp_path):
+    first = review_table(tmp_path / "a.csv", 60)
+    texts, stars = ["Warm and lovely.", "Cold and rude."] * 20, [5, 1] * 20
+    second = tmp_path / "b.csv"
+    write_csv(second, stars=stars, text=texts)
+    code, said, _ = call(
+        "train", first, second, "--holdout", "0.2", "--out", tmp_path / "m", *FLAGS, "--json"
+    )
+    assert code == 0
+    assert json.loads(said)["results"]["dev"]["rows"] == 20
+
+
+def test_flags_reach_the_recipe(call, tmp_path):
+    table = review_table(tmp_path / "reviews.csv", 60)
+    flags = ["--rows", "2", "--no-lowercase", "--penalty-scale", "kl", "--class-weight", "balanced"]
+    assert call("train", table, "--out", tmp_path / "m", *FLAGS, *flags)[0] == 0
+    recipe = limelight.load(tmp_path / "m").recipe
+    assert (recipe.model.rows, recipe.text.lowercase, recipe.training.penalty_scale) == (2, False, "kl")
+    assert recipe.training.class_weight == "balanced"
+
+
+def test_pairs(call, tmp_path):
+    first, second, labels = pairs(60)
+    table = write_csv(tmp_path / "p.csv", a=first, b=second, same=labels)
+    columns = ["--text", "a", "--text2", "b", "--label", "same"]
+    assert call("train", table, "--out", tmp_path / "m", *columns, *FLAGS)[0] == 0
+    assert limelight.load(tmp_path / "m").pair
+
+
+def test_existing_output_needs_overwrite(call, refused, tmp_path):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+    assert call("train", table, "--out", out, *FLAGS)[0] == 0
+    before = (out / "config.json").read_bytes()
+    assert "already exists" in refused("train", table, "--out", out, *FLAGS)
+    assert (out / "config.json").read_bytes() == before
+    assert call("train", table, "--out", out, *FLAGS, "--overwrite", "--rows", "2")[0] == 0
+    assert limelight.load(out).recipe.model.rows == 2
+
+
+def test_overwrite_never_replaces_what_is_no_model(refused, tmp_path):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "photos"
+    out.mkdir()
+    (out / "holiday.jpg").write_bytes(b"sun")
+    assert "no model folder" in refused("train", table, "--out", out, *FLAGS, "--overwrite")
+    assert (out / "holiday.jpg").read_bytes() == b"sun"
+
+
+# ---------------------------------------------------------------- interruptions
+
+
+def start(folder: Path, *argv: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*LIMELIGHT, *argv],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_epoch(process: subprocess.Popen[str], number: int) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith(f"epoch {number}/"):
+            return
+    raise AssertionError("the run ended too early")
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table that keeps a run busy for a while, and the model of the run left alone."""
+    folder = tmp_path_factory.mktemp("long")
+    review_table(folder / "reviews.csv", 500)
+    whole = start(folder, "train", "reviews.csv", "--out", "whole", *TINY)
+    assert whole.wait(120) == 0
+    return folder
+
+
+def test_interrupt_says_how_to_go_on_and_ends_with_the_same_bits(long_run):
+    run = start(long_run, "train", "reviews.csv", "--out", "stopped", *TINY)
+    wait_for_epoch(run, 1)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 1, err
+    assert out == ""
+    assert err.splitlines()[-1] == (
+        "limelight: interrupted; the best model so far is in stopped.run/best; "
+        "go on with: limelight train --resume stopped"
+    )
+    assert limelight.load(long_run / "stopped.run" / "best").labels == (1, 5)
+    assert not (long_run / "stopped").exists()
+    again = start(long_run, "train", "reviews.csv", "--out", "stopped", *TINY)
+    _, err = again.communicate(timeout=60)
+    assert again.returncode == 2
+    assert "stopped.run holds an unfinished run: go on with 'limelight train --resume stopped'" in err
+    assert (
+        subprocess.run([*LIMELIGHT, "train", "--resume", "stopped"], cwd=long_run, env=ENVIRONMENT).returncode
+        == 0
+    )
+    assert same(long_run / "stopped", long_run / "whole")
+    assert not (long_run / "stopped.run").exists()
+
+
+def test_kill_then_resume_from_another_folder(long_run):
+    run = start(long_run, "train", "reviews.csv", "--out", "killed", *TINY)
+    wait_for_epoch(run, 2)
+    run.kill()
+    run.communicate(timeout=60)
+    out = str(long_run / "killed")
+    assert subprocess.run([*LIMELIGHT, "train", "--resume", out], cwd="/", env=ENVIRONMENT).returncode == 0
+    assert same(long_run / "killed", long_run / "whole")
+
+
+def test_kill_while_encoding_then_resume(long_run):
+    folder = long_run / "early.run"
+    run = start(long_run, "train", "reviews.csv", "--out", "early", *TINY)
+    deadline = time.monotonic() + 60
+    while not (folder / "run.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    run.kill()
+    run.communicate(timeout=60)
+    done = subprocess.run(
+        [*LIMELIGHT, "train", "--resume", "early", "--quiet"], cwd=long_run, env=ENVIRONMENT
+    )
+    assert done.returncode == 0
+    assert same(long_run / "early", long_run / "whole")
+
+
+def test_two_processes_write_one_model(tmp_path):
+    review_table(tmp_path / "reviews.csv", 200)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    argv = ["-m", "limelight", "train", "reviews.csv", "--out", "m", "--json", *FLAGS]
+    done = subprocess.run([*torchrun, *argv], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["results"]["dev"]["accuracy"] == 1.0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]
+
+
+def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_path):
+    assert "there is no interrupted run" in refused("train", "--resume", tmp_path / "nothing")
+    assert "itself is complete" in refused("train", "--resume", model)
+    assert "is enough" in refused("train", "--resume", model, "--rows", "3")
+    (tmp_path / "m.run").mkdir()
+    (tmp_path / "m.run" / "run.json").write_text('{"format": 1')
+    assert "is damaged; start again" in refused("train", "--resume", tmp_path / "m")

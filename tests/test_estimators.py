@@ -1,0 +1,387 @@
+"""The estimators: scikit-learn's habits kept, labels come back as they went in, one line for bad input."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import limelight
+from limelight import LimelightError, PairClassifier, TextClassifier
+from reviews import QUICK, pairs, reviews
+
+TEXTS, STARS = reviews(120)
+NEW, NEW_STARS = reviews(20, seed=9)
+
+
+def quick(cls: Any = TextClassifier, **options: Any) -> Any:
+    return cls(**{**QUICK, "progress": False, "device": "cpu", **options})
+
+
+@pytest.fixture(scope="module")
+def fitted() -> TextClassifier:
+    return quick().fit(TEXTS, STARS)
+
+
+@pytest.fixture(scope="module")
+def fitted_pairs() -> PairClassifier:
+    return quick(PairClassifier, epochs=8).fit(*pairs(200))
+
+
+# ---------------------------------------------------------------- learning
+
+
+def test_learns_and_scores(fitted):
+    assert fitted.score(NEW, NEW_STARS) == 1.0
+    probabilities = fitted.predict_proba(NEW)
+    assert probabilities.shape == (20, 2)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+    assert (fitted.classes_[probabilities.argmax(axis=1)] == fitted.predict(NEW)).all()
+
+
+def test_fitted_attributes(fitted):
+    assert fitted.classes_.tolist() == [1, 5]
+    assert fitted.recipe_.training.epochs == 3
+    assert [record["epoch"] for record in fitted.history_] == [1, 2, 3]
+    assert all(0 <= record["dev_accuracy"] <= 1 for record in fitted.history_)
+
+
+def test_embed_shapes_and_transform(fitted):
+    M = fitted.embed(NEW)
+    assert M.shape == (20, 4, 64)
+    np.testing.assert_array_equal(fitted.embed(NEW, flat=True), M.reshape(20, -1))
+    np.testing.assert_array_equal(fitted.transform(NEW), M.reshape(20, -1))
+    assert len(fitted.get_feature_names_out()) == 256
+
+
+def test_read(fitted):
+    reading = fitted.read("The soup was cold.")
+    assert reading.words == ("The", "soup", "was", "cold", ".")
+    assert reading.label == 1
+    np.testing.assert_allclose(reading.attention.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(
+        reading.probabilities, fitted.predict_proba(["The soup was cold."])[0], rtol=1e-5
+    )
+
+
+def test_same_seed_same_numbers(fitted):
+    again = quick().fit(TEXTS, STARS)
+    np.testing.assert_array_equal(again.predict_proba(NEW), fitted.predict_proba(NEW))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["bad", "good"], [0, 1], [False, True], ["1", "5"], ["01", "1"], [0.5, 2.0], [1.0, 2.0], [-1, 1],
+        ["mauvais", "très bon 😀"],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_labels_come_back_as_they_went_in(labels, tmp_path):
+    given = [labels[star == 5] for star in STARS]
+    classifier = quick().fit(TEXTS, given)
+    predicted = classifier.predict(NEW).tolist()
+    assert predicted == [labels[star == 5] for star in NEW_STARS]
+    assert {type(label) for label in predicted} == {type(label) for label in labels}
+    classifier.save(tmp_path / "model")
+    assert limelight.load(tmp_path / "model").predict(NEW) == predicted
+    assert TextClassifier.load(tmp_path / "model").predict(NEW).tolist() == predicted
+
+
+def test_numpy_labels_keep_their_type():
+    classifier = quick(epochs=1).fit(np.array(TEXTS), np.array(STARS, dtype=np.int16))
+    assert classifier.predict(NEW).dtype == np.int16
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"),
+    [
+        (np.array(TEXTS), np.array(STARS)),
+        (np.array(TEXTS, dtype=object), np.array(STARS, dtype=object)),
+        (pd.Series(TEXTS, index=range(7, 127)), pd.Series(STARS, index=range(7, 127))),
+        (pa.array(TEXTS), pa.array(STARS)),
+        (pa.chunked_array([TEXTS[:50], TEXTS[50:]]), pa.chunked_array([STARS])),
+        (tuple(TEXTS), tuple(STARS)),
+        (pd.Series(TEXTS), pd.Series(STARS).astype("category")),
+    ],
+    ids=["numpy", "objects", "pandas", "arrow", "chunked", "tuples", "categories"],
+)
+def test_columns_of_every_kind(texts, labels, fitted):
+    classifier = quick().fit(texts, labels)
+    np.testing.assert_array_equal(classifier.predict_proba(texts), fitted.predict_proba(TEXTS))
+    assert classifier.score(texts, labels) == 1.0
+
+
+def test_dev_part_is_used_and_not_held_out():
+    classifier = quick(epochs=1).fit(TEXTS, STARS, dev=(NEW, NEW_STARS))
+    assert classifier.model_.facts["data"]["train"] == 120
+    assert classifier.model_.facts["data"]["dev"] == 20
+    held = quick(epochs=1, holdout=0.25).fit(TEXTS, STARS)
+    assert (held.model_.facts["data"]["train"], held.model_.facts["data"]["dev"]) == (90, 30)
+    assert "dev" not in quick(epochs=1, holdout=0).fit(TEXTS, STARS).model_.facts["data"]
+
+
+def test_weights_decide_contradictions():
+    """The same text with both labels: the heavier one wins, by row or by class."""
+    texts, labels = ["The soup was odd."] * 60, [0, 1] * 30
+    for heavy in (0, 1):
+        rows = [10.0 if label == heavy else 0.1 for label in labels]
+        by_row = quick(holdout=0, epochs=5).fit(texts, labels, sample_weight=rows)
+        by_class = quick(holdout=0, epochs=5, class_weight={heavy: 10.0, 1 - heavy: 0.1}).fit(texts, labels)
+        assert by_row.predict(texts[:1]).tolist() == by_class.predict(texts[:1]).tolist() == [heavy]
+        assert by_row.predict_proba(texts[:1])[0, heavy] > 0.8
+
+
+def test_balanced_classes_help_the_rare_one():
+    texts, labels = ["The soup was odd."] * 50, [0] * 45 + [1] * 5
+    plain = quick(holdout=0, epochs=5).fit(texts, labels).predict_proba(texts[:1])[0, 1]
+    even = (
+        quick(holdout=0, epochs=5, class_weight="balanced").fit(texts, labels).predict_proba(texts[:1])[0, 1]
+    )
+    assert plain < 0.3 < even < 0.7
+
+
+# ---------------------------------------------------------------- scikit-learn
+
+
+def test_params_and_clone():
+    classifier = quick(rows=3, penalty=0.5)
+    params = classifier.get_params()
+    assert (params["rows"], params["penalty"], params["hidden"], params["holdout"]) == (3, 0.5, None, 0.1)
+    copy = clone(classifier)
+    assert copy.get_params() == params
+    assert copy.set_params(rows=5) is copy
+    assert copy.rows == 5
+    assert classifier.rows == 3
+    assert "rows=3" in repr(classifier)
+
+
+def test_cross_validation():
+    assert cross_val_score(quick(), TEXTS, STARS, cv=3).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_grid_search_over_recipe_options():
+    search = GridSearchCV(quick(epochs=2), {"rows": [1, 2], "penalty": [0.0, 1.0]}, cv=2).fit(TEXTS, STARS)
+    assert len(search.cv_results_["params"]) == 4
+    assert search.best_estimator_.recipe_.model.rows in (1, 2)
+    assert search.score(NEW, NEW_STARS) == search.best_estimator_.score(NEW, NEW_STARS)
+
+
+def test_last_step_of_a_pipeline():
+    shout = FunctionTransformer(lambda texts: [text.upper() for text in texts])
+    pipeline = Pipeline([("shout", shout), ("clf", quick())]).set_params(clf__rows=2).fit(TEXTS, STARS)
+    assert pipeline.score(NEW, NEW_STARS) == 1.0
+    assert pipeline["clf"].recipe_.model.rows == 2
+
+
+def test_transformer_feeds_another_classifier():
+    pipeline = make_pipeline(quick(), LogisticRegression()).fit(TEXTS, STARS)
+    assert pipeline[-1].n_features_in_ == 256
+    assert pipeline.score(NEW, NEW_STARS) == 1.0
+
+
+def test_survives_pickling_by_joblib(fitted):
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.predict_proba(NEW), fitted.predict_proba(NEW))
+
+
+# ---------------------------------------------------------------- pairs
+
+
+def test_pairs_learn_and_read(fitted_pairs):
+    first, second, labels = pairs(40, seed=7)
+    assert fitted_pairs.score(first, second, labels) == 1.0
+    together = list(zip(first, second, strict=True))
+    for form in (together, np.array(together), pd.DataFrame(together)):
+        np.testing.assert_array_equal(fitted_pairs.predict(form), fitted_pairs.predict(first, second))
+    reading = fitted_pairs.read(first[0], second[0])
+    assert reading.label == labels[0]
+    assert reading.second.words == ("It", "was", second[0].split()[-1][:-1], ".")
+    assert fitted_pairs.transform(together).shape == (40, 2 * 256)
+
+
+def test_pairs_cross_validate():
+    first, second, labels = pairs(80)
+    together = list(zip(first, second, strict=True))
+    scores = cross_val_score(quick(PairClassifier, epochs=1), together, labels, cv=2)
+    assert scores.shape == (2,)
+
+
+def test_pairs_with_dev_and_saved(tmp_path, fitted_pairs):
+    first, second, labels = pairs(40, seed=3)
+    classifier = quick(PairClassifier, epochs=1).fit(*pairs(60), dev=(first, second, labels))
+    assert classifier.model_.facts["data"]["dev"] == 40
+    fitted_pairs.save(tmp_path / "pairs")
+    loaded = PairClassifier.load(tmp_path / "pairs")
+    np.testing.assert_array_equal(
+        loaded.predict_proba(first, second), fitted_pairs.predict_proba(first, second)
+    )
+    with pytest.raises(LimelightError, match="holds a PairClassifier"):
+        TextClassifier.load(tmp_path / "pairs")
+
+
+# ---------------------------------------------------------------- saving
+
+
+def test_same_numbers_after_saving(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    loaded, model = TextClassifier.load(tmp_path / "model"), limelight.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(NEW), fitted.predict_proba(NEW))
+    np.testing.assert_array_equal(model.predict_proba(NEW), fitted.predict_proba(NEW))
+    np.testing.assert_array_equal(model.embed(NEW), fitted.embed(NEW))
+    assert loaded.classes_.tolist() == [1, 5]
+    assert loaded.history_ == fitted.history_
+    assert clone(loaded).get_params()["rows"] == 4
+    with pytest.raises(LimelightError, match="already exists"):
+        fitted.save(tmp_path / "model")
+    fitted.save(tmp_path / "model", overwrite=True)
+
+
+def test_loading_needs_neither_torch_nor_scikit_learn(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    code = f"""
+import sys
+import limelight
+assert not set(sys.modules) & {{"numpy", "torch", "sklearn", "jinja2", "pyarrow"}}
+model = limelight.load({str(tmp_path / "model")!r})
+assert model.predict(["The soup was cold."]) == [1]
+assert not set(sys.modules) & {{"torch", "sklearn", "pyarrow"}}
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_fit_from_a_table(tmp_path):
+    table = tmp_path / "reviews.csv"
+    pd.DataFrame({"text": TEXTS, "stars": STARS}).to_csv(table, index=False)
+    model = limelight.fit(table, text="text", label="stars", out=tmp_path / "model", progress=False, **QUICK)
+    assert model.predict(NEW) == NEW_STARS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "reviews.csv"]
+
+
+def test_interrupt_keeps_what_was_learnt(monkeypatch):
+    from limelight.training.fit import Run
+
+    def stop(self: Any, *_: Any) -> bool:
+        return self.state.epoch == 1 or Run.original(self, *_)  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(Run, "original", Run.epoch, raising=False)
+    monkeypatch.setattr(Run, "epoch", stop)
+    classifier = quick(epochs=50)
+    with pytest.raises(KeyboardInterrupt):
+        classifier.fit(TEXTS, STARS)
+    assert len(classifier.history_) == 1
+    assert classifier.predict(NEW).shape == (20,)
+
+
+# ---------------------------------------------------------------- bad input
+
+BAD_FITS = {
+    "one string": (("Good soup.", STARS), {}, "texts must be a list or a column; got one string: put it in a list"),
+    "a number": ((5, STARS), {}, "texts must be a list or a column, not int"),
+    "nothing": ((None, STARS), {}, "texts must be a list or a column, not None"),
+    "a dictionary": (({"text": 1}, STARS), {}, "texts must be a list or a column, not dict"),
+    "a table": ((pd.DataFrame({"text": TEXTS}), STARS), {}, "texts must be one column; got DataFrame of shape (120, 1)"),
+    "numbers": (([1, 2], [0, 1]), {}, "texts[0] is 1; every one must be a string"),
+    "None inside": ((["good", None], [0, 1]), {}, "texts[1] is None; every one must be a string"),
+    "bytes inside": (([b"good", "bad"], [0, 1]), {}, "texts[0] is b'good'; every one must be a string"),
+    "empty": (([], []), {}, "there are no texts; give at least one of every class"),
+    "an empty text": ((["good", ""], [0, 1]), {}, "train: no text in texts[1]; correct it or leave it out"),
+    "lengths": ((TEXTS, STARS[:7]), {}, "there are 120 texts but 7 labels; give each its own"),
+    "one class": ((TEXTS, [1] * 120), {}, "every label is 1; it takes at least two classes to learn from"),
+    "one row": (([TEXTS[0]], [1]), {}, "every label is 1; it takes at least two classes to learn from"),
+    "label None": ((["a", "b"], [1, None]), {}, "labels[1] is None; it must be text, a number or a boolean"),
+    "label NaN": ((["a", "b"], [1.0, np.nan]), {}, "labels[1] is nan; it must be text, a number or a boolean"),
+    "label kinds": ((["a", "b"], [1, "x"]), {}, "the labels are of different types (int and str); make them all of one"),
+    "label list": ((["a", "b"], [[1], [2]]), {}, "labels[0] is [1]; it must be text, a number or a boolean"),
+    "labels string": ((["a", "b"], "ab"), {}, "labels must be a list or a column; got one string: put it in a list"),
+    "weights": ((TEXTS, STARS, [1.0]), {}, "there are 120 texts but 1 sample weights; give each its own"),
+    "weights zero": ((TEXTS, STARS, [0.0] * 120), {}, "the weights must be numbers of at least 0, and not all of them 0"),
+    "weights below": ((TEXTS, STARS, [-1.0, 5.0] * 60), {}, "train: the weights must be numbers of at least 0"),
+    "dev label": ((TEXTS, STARS), {"dev": (["a"], [3])}, "dev labels[0] is 3; the classes are: 1, 5"),
+    "dev form": ((TEXTS, STARS), {"dev": TEXTS}, "dev must be (texts, labels); got a list"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_FITS)
+def test_bad_fit_is_one_line(case):
+    args, options, message = BAD_FITS[case]
+    with pytest.raises(LimelightError) as error:
+        quick().fit(*args, **options)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"preset": "huge"}, "there is no preset 'huge'; there are: "),
+        ({"rows": 0}, "rows is 0; it must be at least 1"),
+        ({"epochs": "5"}, "epochs is '5'; it must be of type int"),
+        ({"device": "tpu"}, "device is 'tpu'; it must be auto, cpu or cuda"),
+        ({"holdout": 1.5}, "holdout is 1.5; it must be at least 0 and below 1"),
+        ({"class_weight": {7: 2.0}}, "class_weight[0] is 7; the classes are: 1, 5"),
+    ],
+)
+def test_bad_options_are_one_line(options, message):
+    with pytest.raises(LimelightError) as error:
+        quick(**options).fit(TEXTS, STARS)
+    assert str(error.value).startswith(message)
+
+
+def test_unknown_option_suggests():
+    with pytest.raises(LimelightError, match="did you mean 'rows'"):
+        TextClassifier(row=3)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "embed", "transform", "read", "save"])
+def test_unfitted_use_is_one_line(method, tmp_path):
+    argument: Any = {"read": "a", "save": tmp_path / "m"}.get(method, ["a"])
+    with pytest.raises(LimelightError, match="this TextClassifier is not trained yet; call fit") as error:
+        getattr(quick(), method)(argument)
+    assert isinstance(error.value, NotFittedError)
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "embed", "transform"])
+def test_bad_texts_to_predict(method, fitted):
+    for texts, message in (("soup", "got one string"), (["a", None], r"texts\[1\] is None"), (3, "not int")):
+        with pytest.raises(LimelightError, match=message):
+            getattr(fitted, method)(texts)
+    assert len(getattr(fitted, method)([])) == 0
+
+
+def test_bad_scores(fitted):
+    with pytest.raises(LimelightError, match="there are 20 texts but 1 labels"):
+        fitted.score(NEW, [1])
+    with pytest.raises(LimelightError, match="there are no texts to score"):
+        fitted.score([], [])
+    assert fitted.score(NEW, ["unheard"] * 20) == 0.0
+
+
+def test_bad_pairs():
+    first, second, labels = pairs(10)
+    classifier = quick(PairClassifier)
+    with pytest.raises(LimelightError, match=r"pairs\[0\] is 'The soup was"):
+        classifier.fit(first, labels)
+    with pytest.raises(LimelightError, match="there are 10 texts but 3 second texts"):
+        classifier.fit(first, second[:3], labels)
+    with pytest.raises(LimelightError, match=r"second texts\[0\] is None"):
+        classifier.fit(first, [None] * 10, labels)
+
+
+def test_a_folder_that_is_no_model(tmp_path: Path):
+    for load in (limelight.load, TextClassifier.load):
+        with pytest.raises(LimelightError, match="not a model that Limelight saved"):
+            load(tmp_path)
