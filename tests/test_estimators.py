@@ -289,11 +289,19 @@ def test_interrupt_keeps_what_was_learnt(monkeypatch):
 # ---------------------------------------------------------------- bad input
 
 BAD_FITS = {
-    "one string": (("Good soup.", STARS), {}, "texts must be a list or a column; got one string: put it in a list"),
+    "one string": (
+        ("Good soup.", STARS),
+        {},
+        "texts must be a list or a column; got one string: put it in a list",
+    ),
     "a number": ((5, STARS), {}, "texts must be a list or a column, not int"),
     "nothing": ((None, STARS), {}, "texts must be a list or a column, not None"),
     "a dictionary": (({"text": 1}, STARS), {}, "texts must be a list or a column, not dict"),
-    "a table": ((pd.DataFrame({"text": TEXTS}), STARS), {}, "texts must be one column; got DataFrame of shape (120, 1)"),
+    "a table": (
+        (pd.DataFrame({"text": TEXTS}), STARS),
+        {},
+        "texts must be one column; got DataFrame of shape (120, 1)",
+    ),
     "numbers": (([1, 2], [0, 1]), {}, "texts[0] is 1; every one must be a string"),
     "None inside": ((["good", None], [0, 1]), {}, "texts[1] is None; every one must be a string"),
     "bytes inside": (([b"good", "bad"], [0, 1]), {}, "texts[0] is b'good'; every one must be a string"),
@@ -303,16 +311,36 @@ BAD_FITS = {
     "one class": ((TEXTS, [1] * 120), {}, "every label is 1; it takes at least two classes to learn from"),
     "one row": (([TEXTS[0]], [1]), {}, "every label is 1; it takes at least two classes to learn from"),
     "label None": ((["a", "b"], [1, None]), {}, "labels[1] is None; it must be text, a number or a boolean"),
-    "label NaN": ((["a", "b"], [1.0, np.nan]), {}, "labels[1] is nan; it must be text, a number or a boolean"),
-    "label kinds": ((["a", "b"], [1, "x"]), {}, "the labels are of different types (int and str); make them all of one"),
+    "label NaN": (
+        (["a", "b"], [1.0, np.nan]),
+        {},
+        "labels[1] is nan; it must be text, a number or a boolean",
+    ),
+    "label kinds": (
+        (["a", "b"], [1, "x"]),
+        {},
+        "the labels are of different types (int and str); make them all of one",
+    ),
     "label list": ((["a", "b"], [[1], [2]]), {}, "labels[0] is [1]; it must be text, a number or a boolean"),
-    "labels string": ((["a", "b"], "ab"), {}, "labels must be a list or a column; got one string: put it in a list"),
+    "labels string": (
+        (["a", "b"], "ab"),
+        {},
+        "labels must be a list or a column; got one string: put it in a list",
+    ),
     "weights": ((TEXTS, STARS, [1.0]), {}, "there are 120 texts but 1 sample weights; give each its own"),
-    "weights zero": ((TEXTS, STARS, [0.0] * 120), {}, "the weights must be numbers of at least 0, and not all of them 0"),
-    "weights below": ((TEXTS, STARS, [-1.0, 5.0] * 60), {}, "train: the weights must be numbers of at least 0"),
+    "weights zero": (
+        (TEXTS, STARS, [0.0] * 120),
+        {},
+        "the weights must be numbers of at least 0, and not all of them 0",
+    ),
+    "weights below": (
+        (TEXTS, STARS, [-1.0, 5.0] * 60),
+        {},
+        "train: the weights must be numbers of at least 0",
+    ),
     "dev label": ((TEXTS, STARS), {"dev": (["a"], [3])}, "dev labels[0] is 3; the classes are: 1, 5"),
     "dev form": ((TEXTS, STARS), {"dev": TEXTS}, "dev must be (texts, labels); got a list"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD_FITS)

@@ -16,7 +16,10 @@ from reviews import FLAGS, review_table, write_csv
 TABLES = {
     "empty.csv": (b"", "is empty; its first line must name the columns"),
     "header.csv": (b"text,stars\n", "has no rows"),
-    "latin.csv": ("text,stars\ncaf\u00e9,5\nbad,1\n".encode("latin-1"), "is not UTF-8; save the file as UTF-8"),
+    "latin.csv": (
+        "text,stars\ncaf\u00e9,5\nbad,1\n".encode("latin-1"),
+        "is not UTF-8; save the file as UTF-8",
+    ),
     "columns.csv": (b"review_body,stars\ngood,5\nbad,1\n", "has no column 'text'"),
     "notes.txt": (b"good\nbad\n", "its name must end in .csv, .tsv, .jsonl or .parquet"),
     "hollow.csv": (b"text,stars\ngood,5\n,1\n", "row 2: no text in column 'text'"),
@@ -26,7 +29,7 @@ TABLES = {
     "fields.csv": (b"text,stars\ngood, very good,5\nbad,1\n", "row 1: it has 3 fields, the header has 2"),
     "wrong.jsonl": (b'{"text": 7, "stars": 5}\n', "7 in column 'text' where text should be"),
     "quote.csv": (b'text,stars\n"good,5\nbad,1\n', "unexpected end of data"),
-}  # fmt: skip
+}
 UNLABELLED = {
     "one row.csv": (b"text,stars\ngood,5\n", "every row has the label 5; it takes at least two classes"),
     "one class.csv": (
@@ -92,11 +95,14 @@ def test_embed(name, refused, place, model):
 @pytest.mark.parametrize(
     "argv",
     [
-        ("evaluate", "MODEL", "TABLE"), ("predict", "MODEL", "TABLE"), ("embed", "MODEL", "TABLE", "--out", "m.npy"),
-        ("explain", "MODEL", "good soup"), ("info", "MODEL"),
+        ("evaluate", "MODEL", "TABLE"),
+        ("predict", "MODEL", "TABLE"),
+        ("embed", "MODEL", "TABLE", "--out", "m.npy"),
+        ("explain", "MODEL", "good soup"),
+        ("info", "MODEL"),
     ],
     ids=lambda argv: argv[0],
-)  # fmt: skip
+)
 def test_a_folder_that_is_no_model(argv, refused, place, table):
     (place / "folder").mkdir()
     (place / "folder" / "config.json").write_text("{}")
@@ -200,16 +206,25 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("train", "TABLE", "--out", "m", "--dropout", "2"), "dropout is 2.0; it must be at most 0.99"),
         (("train", "TABLE", "--out", "m", "--row", "3"), "unrecognized arguments: --row 3"),
         (("train", "TABLE", "--out", "m", "--preset", "huge"), "there is no preset 'huge'"),
-        (("train", "TABLE", "--out", "m", "--holdout", "1"), "holdout is 1.0; it must be at least 0 and below 1"),
+        (
+            ("train", "TABLE", "--out", "m", "--holdout", "1"),
+            "holdout is 1.0; it must be at least 0 and below 1",
+        ),
         (("train", "TABLE", "--out", "m", "--vectors", "no.txt"), "no.txt"),
-        (("train", "TABLE", "--out", "m", "--optimiser", "magic"), "argument --optimiser: invalid choice: 'magic'"),
+        (
+            ("train", "TABLE", "--out", "m", "--optimiser", "magic"),
+            "argument --optimiser: invalid choice: 'magic'",
+        ),
         (("train", "TABLE", "--out", "."), "cannot be the output; name a new folder"),
         (("encode", "TABLE"), "the following arguments are required: --out"),
         (("compare", "TABLE", "--seeds", "0"), "--seeds is 0; it must be at least 1"),
         (("info", "huge"), "huge is neither a folder nor a preset; presets: yelp"),
         (("info", "yelp", "--classes", "1"), "--classes is 1; it must be at least 2"),
         (("info", "MODEL", "--rows", "3"), "is trained already"),
-        (("embed", "MODEL", "TABLE", "--out", "m.txt"), "m.txt should end in one of .npy, .safetensors, .parquet"),
+        (
+            ("embed", "MODEL", "TABLE", "--out", "m.txt"),
+            "m.txt should end in one of .npy, .safetensors, .parquet",
+        ),
         (("explain", "MODEL", "good", "--out", "m.bmp"), "m.bmp"),
         (("demo", "--preset", "huge"), "there is no preset 'huge'"),
         (("paper",), "the following arguments are required: STEP"),
@@ -218,7 +233,7 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("completion", "fish"), "invalid choice: 'fish'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)  # fmt: skip
+)
 def test_flags(argv, message, refused, model, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())

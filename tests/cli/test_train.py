@@ -52,7 +52,7 @@ def test_train_writes_one_complete_folder(call, tmp_path):
 
 def test_train_json(call, tmp_path):
     table = review_table(tmp_path / "reviews.csv", 60)
-    code, said, err = call("train", table, "--dev", table, "--out", tmp_path / "m", *FLAGS, "--json")
+    code, said, _ = call("train", table, "--dev", table, "--out", tmp_path / "m", *FLAGS, "--json")
     found = json.loads(said)
     assert code == 0
     assert found["out"] == str(tmp_path / "m")
