@@ -89,7 +89,8 @@ class Optimiser:
 
     def _fixed(self, name: str) -> Tensor:
         """(2,): L2 and epsilon. L2 is on weights alone: not on biases, and not on word vectors."""
-        return self.fixed[int(self.weights[name].dim() > 1 and name != "words.weight")]
+        bias = name.rpartition(".")[2].startswith("b")
+        return self.fixed[int(not bias and name != "words.weight")]
 
     def _update(self, name: str, gradient: Tensor, numbers: Tensor) -> None:
         w = self.weights[name]
