@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -61,6 +62,14 @@ def group(device: torch.device) -> Iterator[Group]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Group()
         return
+    if not dist.is_initialized():
+        _meet(device)
+    with _share_of_cores(device):
+        yield Group(dist.get_rank(), dist.get_world_size())
+
+
+def _meet(device: torch.device) -> None:
+    """Find the other processes, once: those who part and meet again may find each other's old addresses."""
     if device.type == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     try:
@@ -70,11 +79,7 @@ def group(device: torch.device) -> Iterator[Group]:
             f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but the processes do not find each other "
             f"({str(error).splitlines()[0]}); start them with torchrun"
         ) from error
-    try:
-        with _share_of_cores(device):
-            yield Group(dist.get_rank(), dist.get_world_size())
-    finally:
-        dist.destroy_process_group()
+    atexit.register(dist.destroy_process_group)
 
 
 @contextmanager
