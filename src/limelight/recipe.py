@@ -35,6 +35,9 @@ class TextRecipe:
     max_words: int = option(100_000, "Keep at most this many words, the most frequent ones.", low=1)
     max_length: int = option(0, "Cut a text after this many words; 0 reads all of it.", low=0)
     vectors: str = option("", "Start from pretrained word vectors: 'default', or a GloVe or word2vec file.")
+    spare_words: int = option(
+        0, "Also know the first this many words of the pretrained vectors, seen in training or not.", low=0
+    )
     missing: str = option(
         "noise",
         "What a word without a pretrained vector starts from: small noise, or the mean of its neighbours.",

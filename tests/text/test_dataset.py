@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -411,3 +412,17 @@ def test_a_split_of_plain_arrays() -> None:
     split = Split(np.array([2, 3, 4]), np.array([1, 2]))
     assert (len(split), split.pair, split.words, split.starts2) == (2, False, 3, None)
     assert split.starts.dtype == np.int64
+
+
+def test_spare_words_follow_those_of_the_training_data(tmp_path: Path) -> None:
+    vectors = tmp_path / "glove.txt"
+    vectors.write_text("soup 1 0\nWaiter 0 1\nbroth 2 2\n<unk> 3 3\nstew 4 4\n")
+    rows: dict[str, Any] = {"texts": ["Good soup", "Bad soup"], "labels": [1, 0], "holdout": 0}
+    plain = TextRecipe(vectors=str(vectors))
+    assert encode_texts(**rows, recipe=plain).tokenizer.vocabulary[2:] == ("soup", "bad", "good")
+    dataset = encode_texts(**rows, recipe=replace(plain, spare_words=4))
+    assert dataset.tokenizer.vocabulary[2:] == ("soup", "bad", "good", "broth")
+    assert dataset.vectors is not None
+    assert dataset.vectors[[2, 5]].tolist() == [[1.0, 0.0], [2.0, 2.0]]
+    cased = encode_texts(**rows, recipe=replace(plain, spare_words=2, lowercase=False))
+    assert cased.tokenizer.vocabulary[-1] == "Waiter"

@@ -24,8 +24,8 @@ from .encoded import SPLITS, Dataset, Split, check_target, write_description
 from .passes import encoded_chunks, hold_out, read_labels, read_words, shared_out
 from .sources import InMemory, Part, Tables, Texts
 from .tables import choose_columns
-from .tokenizer import Tokenizer
-from .vectors import check_vectors, read_vectors
+from .tokenizer import SPECIAL, Tokenizer
+from .vectors import check_vectors, first_words, read_vectors
 
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
 
@@ -127,6 +127,8 @@ def _encode(
     if "dev" not in parts:
         held = hold_out(labels["train"], holdout, seed)
     tokenizer = read_words(parts["train"], held, recipe, progress)
+    if recipe.vectors and recipe.spare_words:
+        tokenizer = _with_spare_words(tokenizer, recipe)
     for name, part in parts.items():
         encoded = encoded_chunks(part, labels[name], tokenizer, recipe.max_length, progress)
         for split, chunk in shared_out(encoded, held) if name == "train" else ((name, c) for c in encoded):
@@ -137,6 +139,16 @@ def _encode(
     facts["held_out"] = _held_out_note(held, holdout, parts["train"].where) if held.any() else None
     vectors = _vectors(tokenizer, splits["train"], recipe, seed, facts, progress) if recipe.vectors else None
     return Dataset(tokenizer, classes, splits, vectors, facts)
+
+
+def _with_spare_words(tokenizer: Tokenizer, recipe: TextRecipe) -> Tokenizer:
+    """What only the pretrained vectors know follows the words of the training data."""
+    own = dict.fromkeys(tokenizer.vocabulary[len(SPECIAL) :])
+    spare = first_words(recipe.vectors, recipe.spare_words)
+    if recipe.lowercase:
+        spare = [word for word in spare if word == word.lower()]
+    words = [word for word in {**own, **dict.fromkeys(spare)} if word not in SPECIAL]
+    return Tokenizer.from_words(words, lowercase=recipe.lowercase)
 
 
 def _held_out_note(held: np.ndarray, share: float, where: str) -> str:

@@ -103,6 +103,33 @@ def read_vectors(
     )
 
 
+def first_words(path: str | Path, count: int) -> list[str]:
+    """The first words of a vectors file, which are the most frequent ones where the file is in that order.
+
+    >>> first_words("default", 40_000)[-1] in first_words("default", 40)
+    False
+    """
+    if str(path) == "default":
+        from ..data import default_vectors
+
+        return default_vectors()[0][:count]
+    first = _First(count)
+    VectorFile(path).read(first, lambda word, vector: None)
+    return [word.decode("utf-8", "replace") for word in first.words]
+
+
+class _First:
+    """Contains the words it is asked for until there are `count` of them."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.words = count, dict[bytes, None]()
+
+    def __contains__(self, word: object) -> bool:
+        if isinstance(word, bytes) and len(self.words) < self.count:
+            self.words[word] = None
+        return word in self.words
+
+
 class _Wanted:
     """The rows that wait for a vector: by the word as it is, and by its lower case."""
 
