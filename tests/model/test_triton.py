@@ -1,7 +1,7 @@
 """The GPU kernels, run by Triton's interpreter on the CPU, against their twins in PyTorch.
 
-Triton does not come with a CPU build of PyTorch. Where it is installed, these tests need no GPU: they run in a
-process of their own, since the interpreter is switched on before Triton is imported.
+Triton does not come with a CPU build of PyTorch. Where it is installed, these tests need no GPU: they run
+in a process of their own, since the interpreter is switched on before Triton is imported.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ for dtype, tolerance in ((torch.float32, 1e-6), (torch.float64, 1e-14)):
             torch.manual_seed(1)
             w, state = start.clone(), [torch.zeros_like(start) for _ in range(states)]
             for t in range(1, 6):
-                numbers = torch.tensor([0.01, 0.5, t, 1 - 0.9**t, 1 - 0.999**t, 0.01, 1e-8], dtype=torch.float64)
+                numbers = torch.tensor([0.01, 0.5, t, 1 - 0.9**t, 1 - 0.999**t, 0.01, 1e-8]).double()
                 way(rule, w, torch.randn(5000, dtype=dtype), state, numbers)
             ways[way] = w
         first, second = ways.values()
