@@ -6,6 +6,7 @@ All are signed: above 0 a word speaks for the predicted class, below 0 against i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from ..text.tokenizer import PAD
 from .variants import Words
 
 STEPS = 20  # points of the path integral
-_BATCH_WORDS = 2_000
+_BATCH_WORDS = 12_000
 
 Side = tuple[Tensor, Tensor]  # word vectors S (batch, n, d), and lengths (batch,)
 Method = Callable[[Network, list[Side], Tensor], list[Tensor]]
@@ -66,16 +67,28 @@ def integrated_gradients(
 def attributions(network: Network, method: Method, words: Sequence[Words]) -> list[np.ndarray]:
     """For each text (n + m,): what `method` gives its words, batched by length."""
     found: list[np.ndarray] = [np.empty(0)] * len(words)
-    for rows in _batches(words):
-        sides = [_padded(network, [words[k].sides[side] for k in rows]) for side in range(_sides(words))]
-        with torch.no_grad():
-            target = logits(network, sides).argmax(1)
-        parts = method(network, sides, target)
-        for place, k in enumerate(rows):
-            lengths = [len(side) for side in words[k].sides]
-            own = [part[place, :n].detach() for part, n in zip(parts, lengths, strict=True)]
-            found[k] = torch.cat(own).double().numpy()
+    with _one_thread():
+        for rows in _batches(words):
+            sides = [_padded(network, side) for side in zip(*(words[k].sides for k in rows), strict=True)]
+            with torch.no_grad():
+                target = logits(network, sides).argmax(1)
+            parts = method(network, sides, target)
+            for place, k in enumerate(rows):
+                lengths = [len(side) for side in words[k].sides]
+                own = [part[place, :n].detach() for part, n in zip(parts, lengths, strict=True)]
+                found[k] = torch.cat(own).double().numpy()
     return found
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The steps of an LSTM are too small to share out: on a busy machine threads wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def logits(network: Network, sides: list[Side]) -> Tensor:
@@ -97,10 +110,6 @@ def _chosen(network: Network, M: list[Tensor], target: Tensor) -> Tensor:
 def _head(network: Network, M: list[Tensor]) -> Tensor:
     features: Tensor = network.meet(*M) if network.pair else M[0]
     return torch.as_tensor(network.head(features))
-
-
-def _sides(words: Sequence[Words]) -> int:
-    return len(words[0].sides) if words else 0
 
 
 def _padded(network: Network, ids: Sequence[np.ndarray]) -> Side:

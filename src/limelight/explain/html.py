@@ -24,7 +24,7 @@ from .picture import (
     picture_of,
     row_ranges,
 )
-from .pieces import passages
+from .pieces import passages, printable
 
 Drawn = Reading | PairReading
 _MOST_CELLS = 3_000  # of the table of all weights; a longer text gets its most read words
@@ -82,14 +82,16 @@ def to_page(
 
 def page(body: Markup, title: str) -> str:
     """A page around fragments that were drawn without their styles."""
-    return _templates().get_template("page.html.jinja").render(body=body, title=title, style=style())
+    return templates().get_template("page.html.jinja").render(body=body, title=title, style=style())
 
 
 @cache
 def style() -> Markup:
     """The style sheet of the pictures, for one `<style>` element."""
     sheet = (
-        _templates().get_template("style.css.jinja").render(light=LIGHT, dark=DARK, levels=LEVELS, vars=_vars)
+        templates()
+        .get_template("style.css.jinja")
+        .render(light=LIGHT, dark=DARK, levels=LEVELS, vars=theme_vars)
     )
     return Markup("".join(line.strip() for line in sheet.splitlines()))
 
@@ -216,7 +218,7 @@ def _escape(text: str) -> str:
     return escape(text).replace("\r", "&#13;")
 
 
-def _vars(theme: Theme) -> str:
+def theme_vars(theme: Theme) -> str:
     """A theme as custom properties."""
     scales = [f"--{letter}{k}:{colours[k]}" for letter, colours in (("h", theme.warm), ("c", theme.cold))
               for k in range(1, LEVELS + 1)]  # fmt: skip
@@ -232,7 +234,8 @@ def _vars(theme: Theme) -> str:
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
+    """The templates of the pictures and of the report."""
     folder = Path(__file__).parent / "templates"
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -243,9 +246,10 @@ def _templates() -> Environment:
         auto_reload=False,
     )
     environment.filters["ranges"] = row_ranges
+    environment.filters["visible"] = printable
     return environment
 
 
 @cache
 def _card_template() -> Template:
-    return _templates().get_template("card.html.jinja")
+    return templates().get_template("card.html.jinja")

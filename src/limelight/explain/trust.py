@@ -41,6 +41,11 @@ class Trust:
     def __getitem__(self, name: str) -> Faithfulness:
         return next(each for each in self.attributions if each.name == name)
 
+    @property
+    def has_gradients(self) -> bool:
+        """Whether PyTorch was there to measure attributions from gradients."""
+        return any(each.name == NAMES["gradients"] for each in self.attributions)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""
         return {

@@ -21,7 +21,7 @@ def network_of(model: Model) -> Network:
     >>> model = Model.load("reviews")  # doctest: +SKIP
     >>> network_of(model)(ids, lengths).logits  # doctest: +SKIP
     """
-    with torch.device("meta"):
+    with torch.random.fork_rng(devices=[]):  # its starting weights are drawn, and thrown away
         network = Network(model.recipe.model, len(model.tokenizer), len(model.labels), model.pair)
     weights = {name: torch.from_numpy(np.array(array)) for name, array in model.weights.items()}
     network.load_state_dict(weights, assign=True)

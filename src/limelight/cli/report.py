@@ -1,0 +1,63 @@
+"""`limelight report`: a page on how good a model is, what it reads, and how far to trust that."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ._shared import add_columns, add_overwrite, check_new, on_bad
+
+ORDER = 4
+HELP = "write a page on how good a model is, what it reads and how far to trust that"
+DESCRIPTION = """\
+Write one HTML page about a saved model on a labelled table, or about two models side by side: accuracy,
+confusion, calibration, what every row reads, examples and errors, and how far the pictures can be trusted.
+
+  limelight report model test.csv --out report.html
+  limelight report model other-model test.csv --out comparison.html"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Its flags."""
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="folder of a saved model; one or two")
+    parser.add_argument("data", metavar="DATA", help="table of labelled text")
+    parser.add_argument(
+        "--out", default="report.html", metavar="FILE", help="the page to write (default: report.html)"
+    )
+    parser.add_argument(
+        "--most", type=int, default=2000, metavar="N", help="read at most this many rows (default: 2000)"
+    )
+    add_columns(parser)
+    add_overwrite(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read every row with every model and write the page."""
+    from itertools import islice
+
+    from ..errors import LimelightError
+    from ..explain import save_report
+    from ..runtime.model import Model
+    from ..text.tables import choose_columns, rows
+
+    check_new(args.out, args.overwrite)
+    if len(args.models) > 2:
+        raise LimelightError(f"a report is on one model or two; got {len(args.models)}")
+    if args.most < 1:
+        raise LimelightError(f"--most is {args.most}; it must be at least 1")
+    models = [Model.load(folder) for folder in args.models]
+    columns = choose_columns(args.data, args.text, args.label, args.text2, pair=models[0].pair)
+    found = list(islice(rows(args.data, columns, on_bad=on_bad(args)), args.most))
+    save_report(
+        args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]
+        [row.text2 for row in found] if models[0].pair else None,  # type: ignore[misc]
+        names=_names(args.models), data=Path(args.data).name,
+    )  # fmt: skip
+    print(f"saved {args.out}")
+    return 0
+
+
+def _names(folders: list[str]) -> list[str]:
+    """The folders' names, or all of their paths where the names are the same."""
+    names = [Path(folder).resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else list(folders)

@@ -1,0 +1,112 @@
+"""`limelight trust`: how far the pictures of a model can be trusted, in numbers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ._shared import add_columns, add_json, on_bad, show, table
+
+if TYPE_CHECKING:
+    from ..explain.trust import Agreement, Trust
+    from ..text.tables import Row
+
+ORDER = 4
+HELP = "measure how far the pictures of a model can be trusted"
+DESCRIPTION = """\
+Measure how faithful each way of looking is: comprehensiveness (how far the answer's probability drops without
+the words it names; high is good) and sufficiency (how far with nothing else; low is good), and what removing
+each row does. With --with, also how alike another model (such as another seed) reads.
+
+  limelight trust model test.csv
+  limelight trust model test.csv --with model-of-another-seed"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Its flags."""
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument("data", metavar="DATA", help="table of text; with labels or without")
+    parser.add_argument(
+        "--with", dest="other", metavar="MODEL", help="another model, to compare what they read"
+    )
+    parser.add_argument(
+        "--texts",
+        type=int,
+        default=200,
+        metavar="N",
+        help="texts drawn at random to measure on (default: 200)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random draws (default: 0)")
+    add_columns(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure on some rows of the table and print."""
+    from ..explain import agreement, measure_trust
+    from ..runtime.model import Model
+
+    model = Model.load(args.model)
+    rows = _sample(args, model.pair)
+    texts = [row.text for row in rows]
+    texts2: Any = [row.text2 for row in rows] if model.pair else None
+    labels: Any = [row.label for row in rows] if args.label else None
+    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed)
+    alike = None
+    if args.other:
+        alike = agreement(
+            list(model.read_many(texts, texts2)), list(Model.load(args.other).read_many(texts, texts2))
+        )
+    show(args, found.to_dict() | ({"agreement": alike._asdict()} if alike else {}), _told(found, alike))
+    return 0
+
+
+def _sample(args: argparse.Namespace, pair: bool) -> list[Row]:
+    """Some rows of the table, each as likely as any other; the table is read once and not held."""
+    import random
+
+    from ..errors import LimelightError
+    from ..text.tables import choose_columns, rows
+
+    if args.texts < 1:
+        raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
+    columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=pair)
+    rng, kept = random.Random(args.seed), []
+    for number, row in enumerate(rows(args.data, columns, on_bad=on_bad(args))):
+        if number < args.texts:
+            kept.append(row)
+        elif (place := rng.randrange(number + 1)) < args.texts:
+            kept[place] = row
+    return kept
+
+
+def _told(found: Trust, alike: Agreement | None) -> str:
+    figures = [each.to_dict() for each in found.attributions]
+    ways = [
+        [
+            f["name"],
+            *(f"{f[kind]:.3f} ± {f[f'{kind}_error']:.3f}" for kind in ("comprehensiveness", "sufficiency")),
+        ]
+        for f in figures
+    ]
+    blocks = [
+        table(["way of looking", "comprehensiveness", "sufficiency"], ways)
+        + f"\n(means over {found.texts:,} texts ± standard error)",
+        table(
+            ["row removed", "answers changed", "drop in probability", "drop in accuracy"],
+            [
+                [
+                    row.row + 1,
+                    f"{row.changed:.1%}",
+                    f"{row.drop:.3f}",
+                    "" if row.accuracy_drop is None else f"{row.accuracy_drop:.1%}",
+                ]
+                for row in found.rows
+            ],
+        ),
+    ]
+    if alike:
+        blocks.append(
+            f"attention of both models: Spearman {alike.spearman:.3f}, Jensen-Shannon {alike.divergence:.3f} bits"
+        )
+    return "\n\n".join(blocks)

@@ -1,0 +1,85 @@
+"""What the rows of A read over a whole data set: their words, their focus, and which repeat each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .groups import focus
+from .variants import Drawn, sides_of
+
+MOST_WORDS = 10
+
+
+@dataclass(frozen=True)
+class RowOverview:
+    """One row over a data set."""
+
+    row: int  # counted from 0
+    words: tuple[tuple[str, float], ...]  # the most attended, each with its attention beyond an even share
+    focus: float  # mean over the texts; 0: spread evenly over the words, 1: all on a single word
+    nearest: int | None  # the row that it repeats most
+    shared: float  # how much: their mean entry of A A^T over the texts
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """All rows over a data set."""
+
+    rows: tuple[RowOverview, ...]
+    overlap: np.ndarray  # (r, r): the mean of A A^T
+
+    @property
+    def redundancy(self) -> float:
+        """The mean of A A^T off its diagonal: 0 when no two rows read the same words."""
+        r = len(self.overlap)
+        return float((self.overlap.sum() - np.trace(self.overlap)) / (r * (r - 1))) if r > 1 else 0.0
+
+
+def overview(readings: Sequence[Drawn]) -> Overview:
+    """Look at every row over all texts.
+
+    >>> from limelight.reading import Reading
+    >>> reading = Reading(
+    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
+    ...     attention=np.array([[1.0, 0.0], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
+    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
+    >>> found = overview([reading])
+    >>> found.rows[0].words[0], found.rows[0].focus, found.overlap.tolist(), found.redundancy
+    (('good', 0.5), 1.0, [[1.0, 0.5], [0.5, 0.5]], 0.5)
+    """
+    sides = [side for each in readings for side in sides_of(each)]
+    overlap = np.mean([side.attention.astype(float) @ side.attention.T for side in sides], axis=0)
+    focuses = np.mean([[focus(row) for row in side.attention] for side in sides], axis=0)
+    others = overlap - np.diag(np.full(len(overlap), np.inf))
+    rows = [
+        RowOverview(row, tuple(words), float(focuses[row]), *_nearest(others[row]))
+        for row, words in enumerate(_telling_words([(side.words, side.attention) for side in sides]))
+    ]
+    return Overview(tuple(rows), overlap)
+
+
+def _nearest(shared: np.ndarray) -> tuple[int | None, float]:
+    row = int(shared.argmax())
+    return (row, float(shared[row])) if np.isfinite(shared[row]) else (None, 0.0)
+
+
+def _telling_words(texts: Sequence[tuple[Sequence[str], np.ndarray]]) -> list[list[tuple[str, float]]]:
+    """For each row the words by what it gives them beyond an even share; upper and lower case are one word.
+
+    By attention alone every row would read "the" and "." first, which stand in every text.
+    """
+    numbers: dict[str, int] = defaultdict(lambda: len(numbers))
+    ids = np.concatenate([[numbers[word.lower()] for word in words] for words, _ in texts]).astype(int)
+    A = np.concatenate([attention for _, attention in texts], axis=1)  # (r, words of all texts)
+    even = np.concatenate([np.full(A.shape[1], 1 / max(1, A.shape[1])) for _, A in texts])
+    names = list(numbers)
+    found = []
+    for row in A:
+        beyond = np.bincount(ids, row - even, len(names)) / len(texts)
+        order = [k for k in np.argsort(-beyond, kind="stable")[:MOST_WORDS] if beyond[k] > 0]
+        found.append([(names[k], float(beyond[k])) for k in order])
+    return found

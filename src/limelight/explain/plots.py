@@ -1,0 +1,184 @@
+"""Plots as inline SVG, drawn by hand: their colours are the page's own, so that they follow dark mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import numpy as np
+from markupsafe import Markup
+
+from .calibration import BINS, Calibration
+from .colours import LEVELS
+from .pieces import printable
+
+_LONGEST = 14  # characters of a class's name
+
+
+def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> Markup:
+    """True classes downwards, predicted ones across; the darker, the larger the share of the true class.
+
+    >>> "<title>bad taken for good: 1 of 4 (25.0%)</title>" in confusion_plot(
+    ...     np.array([[3, 1], [0, 2]]), ["bad", "good"])
+    True
+    """
+    k = len(labels)
+    side = min(56.0, max(9.0, 330 / k))
+    names = [_shortened(label) for label in labels]
+    left = 26 + (6.6 * max(map(len, names)) if k <= 20 else 0)
+    shares = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
+    parts = [_words(left + k * side / 2, 12, "predicted", "mid"), _upwards(12, 28 + k * side / 2, "true")]
+    for i in range(k):
+        if k <= 20:
+            x, y = left + (i + 0.5) * side, 28 + (i + 0.5) * side
+            parts += [_words(left - 6, y + 4, names[i], "end")]
+            fits = names[i] if 7 * len(names[i]) < side else names[i][: int(side // 8)]
+            parts += [_words(x, 28 + k * side + 15, fits, "mid")]
+        for j in range(k):
+            what = f"{labels[i]} taken for {labels[j]}" if i != j else f"{labels[i]} recognised"
+            told = f"{what}: {confusion[i, j]:,} of {confusion[i].sum():,} ({shares[i, j]:.1%})"
+            x, y = left + j * side, 28 + i * side
+            parts.append(_cell(x, y, side, shares[i, j], told, f"{confusion[i, j]:,}" if side >= 26 else ""))
+    return _svg(left + k * side + 8, 28 + k * side + 24, "Confusion matrix", parts)
+
+
+def overlap_plot(overlap: np.ndarray) -> Markup:
+    """The mean of A A^T: row against row.
+
+    >>> "<title>rows 1 and 2: 0.250</title>" in overlap_plot(np.array([[1.0, 0.25], [0.25, 1.0]]))
+    True
+    """
+    r = len(overlap)
+    side = min(40.0, 300 / r)
+    step, top = max(1, round(r / 15)), max(float(overlap.max()), 0.1)
+    parts = []
+    for i in range(r):
+        if i % step == 0:
+            parts += [_words(22, 20 + (i + 0.5) * side + 4, str(i + 1), "end")]
+            parts += [_words(28 + (i + 0.5) * side, 13, str(i + 1), "mid")]
+        for j in range(r):
+            who = f"rows {i + 1} and {j + 1}" if i != j else f"row {i + 1}"
+            told = f"{who}: {overlap[i, j]:.3f}"
+            value = f"{overlap[i, j]:.2f}".lstrip("0") if side >= 30 else ""
+            parts.append(_cell(28 + j * side, 20 + i * side, side, overlap[i, j] / top, told, value))
+    return _svg(34 + r * side, 26 + r * side, "How much the rows repeat each other", parts)
+
+
+def reliability_plot(found: Calibration) -> Markup:
+    """Accuracy by confidence, the diagonal where both are the same, and how many texts there are.
+
+    >>> from limelight.explain.calibration import calibration
+    >>> "confidence 0.9 to 1.0" in reliability_plot(calibration(np.array([0.95]), np.array([True])))
+    True
+    """
+    left, top, width, height, below = 38.0, 10.0, 300.0, 230.0, 44.0
+    bar, most = width / BINS, max(int(found.counts.max()), 1)
+    base = top + height
+    parts = _grid(left, top, width, height)
+    for k, count in enumerate(found.counts.tolist()):
+        if not count:
+            continue
+        confidence, accuracy = float(found.confidence[k]), float(found.accuracy[k])
+        told = (
+            f"confidence {k / BINS:.1f} to {(k + 1) / BINS:.1f}: {count:,} texts, "
+            f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
+        )
+        x, up = left + k * bar + 2, below * count / most
+        high = _bar(x, base, bar - 4, height * accuracy, "bar")
+        parts.append(f"<g><title>{told}</title>{high}{_bar(x, base + 24 + below, bar - 4, up, 'count')}</g>")
+    parts.append(f'<path class="ideal" d="M{left} {base}L{left + width} {top}"/>')
+    parts.append(_words(left + width / 2, base + below + 42, "confidence; below, how many texts", "mid"))
+    parts.append(_upwards(10, top + height / 2, "accuracy"))
+    return _svg(left + width + 12, base + below + 50, "Reliability diagram", parts)
+
+
+def _grid(left: float, top: float, width: float, height: float) -> list[str]:
+    parts = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = top + height * (1 - share)
+        parts.append(f'<path class="rule" d="M{left} {y:.1f}h{width}"/>')
+        parts.append(_words(left - 6, y + 4, f"{share:.2g}", "end"))
+        parts.append(_words(left + width * share, top + height + 15, f"{share:.2g}", "mid"))
+    return parts
+
+
+def curves_plot(name: str, curves: Mapping[str, Sequence[float]]) -> Markup:
+    """Lines over the epochs, each named at its end.
+
+    >>> "<title>dev, epoch 2: 0.7</title>" in curves_plot("Accuracy", {"dev": [0.6, 0.7]})
+    True
+    """
+    left, top, width, height = 36.0, 12.0, 180.0, 130.0
+    values = np.concatenate([np.asarray(line, float) for line in curves.values()])
+    low, high = float(values.min()), float(values.max())
+    low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
+    epochs = max(map(len, curves.values()))
+    digits = min(6, max(2, int(np.ceil(-np.log10((high - low) / 10)))))  # as many as tell the rules apart
+
+    def at(epoch: int, value: float) -> tuple[float, float]:
+        across = epoch / max(epochs - 1, 1)
+        return left + width * across, top + height * (1 - (value - low) / (high - low))
+
+    parts = []
+    for value in np.linspace(low, high, 4).tolist():
+        parts.append(f'<path class="rule" d="M{left} {at(0, value)[1]:.1f}h{width}"/>')
+        parts.append(_words(left - 6, at(0, value)[1] + 4, f"{value:.{digits}f}", "end"))
+    for epoch in sorted({0, epochs // 2, epochs - 1}):
+        parts.append(_words(at(epoch, low)[0], top + height + 18, str(epoch + 1), "mid"))
+    ends = _apart([at(len(line) - 1, line[-1])[1] for line in curves.values()])
+    for number, ((label, line), end) in enumerate(zip(curves.items(), ends, strict=True)):
+        points = [at(epoch, value) for epoch, value in enumerate(line)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline class="line{number}" points="{path}"/>')
+        parts += [
+            f'<circle class="dot{number}" cx="{x:.1f}" cy="{y:.1f}" r="3">'
+            f"<title>{_text(label)}, epoch {epoch + 1}: {value:.4g}</title></circle>"
+            for epoch, ((x, y), value) in enumerate(zip(points, line, strict=True))
+        ]
+        parts.append(_words(left + width + 9, end + 4, label))
+    return _svg(left + width + 58, top + height + 26, name, parts)
+
+
+def _apart(ends: list[float], least: float = 14.0) -> list[float]:
+    """The heights of labels, moved down where they would cover each other."""
+    placed = list(ends)
+    before = -np.inf
+    for k in sorted(range(len(ends)), key=ends.__getitem__):
+        placed[k] = before = max(ends[k], before + least)
+    return placed
+
+
+def _svg(width: float, height: float, name: str, parts: Sequence[str]) -> Markup:
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    inside = "".join(parts)
+    return Markup(f'<svg class="plot" {size} role="img" aria-label="{_text(name)}">{inside}</svg>')
+
+
+def _bar(x: float, base: float, width: float, height: float, kind: str) -> str:
+    at = f'x="{x:.1f}" y="{base - height:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect class="{kind}" {at} rx="2"/>'
+
+
+def _cell(x: float, y: float, side: float, share: float, told: str, value: str) -> str:
+    level = int(np.clip(round(share * LEVELS), 0, LEVELS))
+    fill = f"var(--h{level})" if level else "var(--faint)"
+    at, inner = f'x="{x + 0.75:.1f}" y="{y + 0.75:.1f}"', f"{side - 1.5:.1f}"
+    rect = f'<rect {at} width="{inner}" height="{inner}" rx="{min(3, side / 8):.1f}" fill="{fill}"/>'
+    number = _words(x + side / 2, y + side / 2 + 4, value, "mid ink") if value else ""
+    return f"<g><title>{_text(told)}</title>{rect}{number}</g>"
+
+
+def _words(x: float, y: float, text: str, kind: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{_text(text)}</text>'
+
+
+def _upwards(x: float, y: float, text: str) -> str:
+    return f'<text transform="translate({x:.1f} {y:.1f}) rotate(-90)" class="mid">{_text(text)}</text>'
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
+
+
+def _shortened(label: str) -> str:
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"

@@ -1,0 +1,250 @@
+"""A report on a data set as one HTML page: how good a model is, what it reads, and how far to trust that.
+
+Two models are set side by side, with what tells them apart. No network, no script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from ..errors import LimelightError
+from ..files import atomic_file
+from ..reading import Label
+from ..results import Results
+from ..runtime.model import Model
+from ..text.labels import LabelColumn
+from .calibration import Calibration, calibration, mcnemar, wilson
+from .colours import DARK, LIGHT
+from .html import card, style, templates, theme_vars
+from .overview import Overview, overview
+from .picture import picture_of
+from .pieces import printable
+from .plots import confusion_plot, curves_plot, overlap_plot, reliability_plot
+from .trust import Agreement, RowEffect, Trust, agreement, remove_rows, trust_of
+from .variants import Drawn, sides_of
+
+SURE = 0.8  # the paper shows examples that the model is at least this sure of
+PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6
+MOST_CLASSES = 12  # with more classes, examples of the most frequent ones
+ROW_TEXTS = 300  # rows are removed on at most so many texts
+TRUST_TEXTS = 200
+TRUST_WORK = 2.5e11  # multiplications that the trust table may cost: about half a minute on two cores
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One model on the data: everything its side of the report shows."""
+
+    name: str
+    model: Model
+    readings: list[Drawn]
+    truth: np.ndarray  # (texts,): numbers of the true classes
+    results: Results
+    calibration: Calibration
+    overview: Overview
+    removed: tuple[RowEffect, ...]
+    trust: Trust
+
+    @property
+    def answers(self) -> np.ndarray:
+        """(texts,): numbers of the predicted classes."""
+        return np.array([int(np.argmax(each.probabilities)) for each in self.readings])
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the accuracy lies with 95 % confidence."""
+        return wilson(int(np.trace(self.results.confusion)), self.results.rows)
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes' names."""
+        return [printable(str(label)) for label in self.model.labels]
+
+
+def to_report(
+    models: Model | Sequence[Model],
+    texts: Sequence[str],
+    labels: Sequence[Label],
+    texts2: Sequence[str] | None = None,
+    *,
+    names: Sequence[str] = ("model",),
+    data: str = "",
+    seed: int = 0,
+) -> str:
+    """The report on one model, or on two side by side, as an HTML page.
+
+    >>> page = to_report(model, texts, labels, names=["reviews"], data="test.csv")  # doctest: +SKIP
+    """
+    chosen = [models] if isinstance(models, Model) else list(models)
+    if not 1 <= len(chosen) == len(names) <= 2:
+        raise LimelightError(f"a report is on one model or two, each with a name; got {len(chosen)} models")
+    if not texts or len(texts) != len(labels):
+        raise LimelightError(
+            f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels"
+        )
+    if any(set(each.labels) != set(chosen[0].labels) for each in chosen):
+        raise LimelightError("the two models have different classes; compare models of one task")
+    rng = np.random.default_rng(seed)
+    sample = rng.permutation(len(texts))
+    parts = [
+        _part(model, name, texts, texts2, labels, sample, seed)
+        for model, name in zip(chosen, names, strict=True)
+    ]
+    return _render(parts, data, rng)
+
+
+def save_report(
+    path: str | Path, models: Model | Sequence[Model], texts: Sequence[str], labels: Sequence[Label],
+    texts2: Sequence[str] | None = None, **options: Any,
+) -> None:  # fmt: skip
+    """Write the report into a file, whole or not at all; options as for `to_report`."""
+    content = to_report(models, texts, labels, texts2, **options).encode()
+    with atomic_file(path) as file:
+        file.write(content)
+
+
+# ---------------------------------------------------------------- one model on the data
+
+
+def _part(
+    model: Model, name: str, texts: Sequence[str], texts2: Sequence[str] | None, labels: Sequence[Label],
+    sample: np.ndarray, seed: int,
+) -> Part:  # fmt: skip
+    readings: list[Drawn] = [*model.read_many(texts, texts2)]
+    truth = LabelColumn(labels).index(model.labels, "the data")
+    P = np.stack([each.probabilities for each in readings])
+    trusted = [readings[k] for k in _affordable(model, readings, sample)]
+    some = sample[:ROW_TEXTS]
+    return Part(
+        name,
+        model,
+        readings,
+        truth,
+        Results.of(P, truth),
+        calibration(P.max(axis=1).astype(float), P.argmax(axis=1) == truth),
+        overview(readings),
+        remove_rows(model, [readings[k] for k in some], [model.labels[k] for k in truth[some]]),
+        trust_of(model, trusted, seed=seed, rows=False),
+    )
+
+
+def _affordable(model: Model, readings: Sequence[Drawn], sample: np.ndarray) -> np.ndarray:
+    """As many texts as the trust table can be measured on in good time; at least twenty if there are."""
+    u, d = model.recipe.model.hidden, model.recipe.model.word_size
+    words = np.array([sum(len(side.offsets) for side in sides_of(readings[k])) for k in sample])
+    work = np.cumsum(words.astype(float) * (words + 60) * 8 * u * (u + d))
+    return sample[: int(np.clip((work <= TRUST_WORK).sum(), 20, TRUST_TEXTS))]
+
+
+# ---------------------------------------------------------------- the page
+
+
+def _render(parts: list[Part], data: str, rng: np.random.Generator) -> str:
+    first = parts[0]
+    sections = {
+        "confusions": [confusion_plot(part.results.confusion, part.labels) for part in parts],
+        "reliabilities": [reliability_plot(part.calibration) for part in parts],
+        "overlaps": [overlap_plot(part.overview.overlap) for part in parts],
+        "curves": [_curves(part.model.facts) for part in parts],
+        "examples": _examples(first, rng) if len(parts) == 1 else [],
+        "errors": _errors(first) if len(parts) == 1 else [],
+        "differences": _differences(parts) if len(parts) == 2 else [],
+        "comparison": _comparison(parts) if len(parts) == 2 else None,
+    }
+    return templates().get_template("report.html.jinja").render(
+        parts=parts, data=data, sure=SURE, style=style(), report_style=_style(),
+        title=f"{' and '.join(part.name for part in parts)}{f' on {data}' if data else ''}", **sections,
+    )  # fmt: skip
+
+
+def _style() -> Markup:
+    sheet = templates().get_template("report.css.jinja").render(light=LIGHT, dark=DARK, vars=theme_vars)
+    return Markup("".join(line.strip() for line in sheet.splitlines()))
+
+
+def _curves(facts: dict[str, Any]) -> list[tuple[str, Markup]]:
+    """Learning curves, if the model remembers how it was trained."""
+    training = facts.get("training")
+    history = training.get("history") if isinstance(training, dict) else None
+    if not isinstance(history, list) or len(history) < 2:
+        return []
+    found = []
+    for title, keys in CURVES.items():
+        lines = {label: [record.get(key) for record in history] for label, key in keys.items()}
+        whole = {name: line for name, line in lines.items() if all(isinstance(x, int | float) for x in line)}
+        if whole:
+            found.append((title, curves_plot(title, whole)))
+    return found
+
+
+CURVES = {
+    "Accuracy": {"training": "accuracy", "dev": "dev_accuracy"},
+    "Loss": {"training": "loss", "dev": "dev_loss"},
+    "Penalty": {"training": "penalty"},
+}
+
+
+def _examples(part: Part, rng: np.random.Generator) -> list[tuple[str, int, list[Markup]]]:
+    """The paper's selection: random texts of each predicted class that the model is sure of."""
+    sure = np.array([each.confidence > SURE for each in part.readings])
+    counts = np.bincount(part.answers, minlength=len(part.labels))
+    found = []
+    for k in sorted(np.argsort(-counts, kind="stable")[:MOST_CLASSES].tolist()):
+        those = np.flatnonzero(sure & (part.answers == k))
+        chosen = rng.choice(those, size=min(PER_CLASS, len(those)), replace=False)
+        found.append((part.labels[k], len(those), [_brief(part, int(place)) for place in chosen]))
+    return found
+
+
+def _errors(part: Part) -> list[Markup]:
+    """The wrong answers that the model was surest of."""
+    wrong = np.flatnonzero(part.answers != part.truth)
+    sureness = np.array([part.readings[k].confidence for k in wrong])
+    return [_brief(part, int(wrong[k])) for k in np.argsort(-sureness, kind="stable")[:ERRORS]]
+
+
+def _brief(part: Part, place: int, name: str = "") -> Markup:
+    """A picture of the overall attention alone."""
+    whole = picture_of(part.readings[place])
+    truth = part.labels[int(part.truth[place])]
+    right = part.answers[place] == part.truth[place]
+    told = f"labelled {truth}" if right else f"labelled {truth}, not {part.labels[part.answers[place]]}"
+    return card(replace(whole, groups=(), rows=()), f"{name}: {told}" if name else told)
+
+
+# ---------------------------------------------------------------- two models
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What tells two models apart."""
+
+    first_only: int  # texts that only the first answers rightly
+    second_only: int
+    chance: float  # how likely equally good models differ so much
+    agreement: Agreement | None  # None where they split texts differently
+
+
+def _comparison(parts: list[Part]) -> Comparison:
+    right = [part.answers == part.truth for part in parts]
+    first_only, second_only = int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum())
+    try:
+        alike = agreement(parts[0].readings, parts[1].readings)
+    except LimelightError:
+        alike = None
+    return Comparison(first_only, second_only, mcnemar(first_only, second_only), alike)
+
+
+def _differences(parts: list[Part]) -> list[tuple[Markup, Markup]]:
+    """Texts that only one of the two answers rightly, the surest first."""
+    first, second = parts
+    differ = np.flatnonzero((first.answers == first.truth) != (second.answers == second.truth))
+    sureness = [max(part.readings[k].confidence for part in parts) for k in differ]
+    chosen = differ[np.argsort(-np.array(sureness), kind="stable")[:DIFFERENCES]]
+    return [(_brief(first, int(k), first.name), _brief(second, int(k), second.name)) for k in chosen]
