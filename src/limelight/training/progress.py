@@ -37,6 +37,7 @@ class Progress:
             self.bar = tqdm(
                 total=rows, initial=done, unit="rows", unit_scale=True, file=self.stream, leave=False,
                 desc=f"epoch {epoch + 1}/{epochs}", dynamic_ncols=True, smoothing=0.1,
+                mininterval=0, miniters=1,
             )  # fmt: skip
 
     def step(self, rows: int, figures: Callable[[], dict[str, float]]) -> None:

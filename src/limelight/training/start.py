@@ -70,5 +70,5 @@ def _fingerprint(split: Split | None) -> str:
     check = 0
     for array in (split.lengths, split.labels, split.lengths2):
         if array is not None:
-            check = zlib.crc32(np.ascontiguousarray(array, dtype=np.int32), check)
+            check = zlib.crc32(np.ascontiguousarray(array, dtype=np.int32).data, check)
     return f"{len(split)} of {split.words} words ({check:08x})"
