@@ -1,0 +1,61 @@
+"""What the default word vectors are worth on the bundled sentences: with and without them, by training size.
+
+    python benchmarks/demo_vectors.py                  the whole table (some twenty minutes on two cores)
+    python benchmarks/demo_vectors.py --sizes 500      one row of it
+
+Each figure is the test accuracy of preset `small` at the epoch that the development split chose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from limelight.chosen import results_of
+from limelight.cli.demo import bundled
+from limelight.compare import spread
+from limelight.presets import preset
+from limelight.training import fit
+
+# With the vectors and the words they know; with the vectors of the training words alone; without any.
+STARTS = {
+    "default vectors": {},
+    "their training words alone": {"spare_words": 0},
+    "no vectors": {"vectors": "", "spare_words": 0},
+}
+
+
+def measure(size: int, options: dict[str, object], seeds: list[int]) -> tuple[list[float], list[float]]:
+    """Development and test accuracy with each seed."""
+    dev, test = [], []
+    for seed in seeds:
+        recipe = preset("small").override(seed=seed, **options)
+        dataset = bundled(recipe, size or None)
+        results = results_of(fit(dataset, recipe, device="cpu", show=False), dataset, ("dev", "test"))
+        dev.append(results["dev"].accuracy)
+        test.append(results["test"].accuracy)
+    return dev, test
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sizes", type=int, nargs="+", default=[500, 2000, 0], help="0: all sentences")
+    parser.add_argument("--seeds", type=int, default=3)
+    args = parser.parse_args()
+    print(
+        "| training sentences | start | dev % | test % | seconds a run |\n|---|---|---|---|---|", flush=True
+    )
+    for size in args.sizes:
+        for name, options in STARTS.items():
+            started = time.monotonic()
+            dev, test = measure(size, options, list(range(args.seeds)))
+            seconds = (time.monotonic() - started) / args.seeds
+            cells = [f"{size:,}" if size else "all 18,732", name, spread(dev), spread(test), f"{seconds:.0f}"]
+            print(f"| {' | '.join(cells)} |", flush=True)
+            assert np.isfinite(test).all()
+
+
+if __name__ == "__main__":
+    main()
