@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from .interruptions import interruptions
 from .progress import Progress, memory_line
 from .start import build, choose_device, identity, row_weights
 from .step import Stepper
+
+AfterEpoch = Callable[[Network], dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,13 @@ def fit(
     show: bool = True,
     checkpoint_every: float = 600.0,
     tensorboard: bool = False,
+    after_epoch: AfterEpoch | None = None,
 ) -> Fitted:
     """Train on the data set's training split and choose by its development split.
 
     With a `folder`, checkpoints and `history.jsonl` are kept there: every `checkpoint_every` seconds, after
     every epoch and on Ctrl-C. `resume` goes on from the newest one, and ends with the same bits; `epochs`
-    and `patience` may then be others.
+    and `patience` may then be others. What `after_epoch` finds in the network joins the epoch's record.
     """
     where = choose_device(device)
     if folder is None and (resume or tensorboard):
@@ -67,7 +71,7 @@ def fit(
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     with group(where) as processes, torch.random.fork_rng(devices=[]):
         progress = Progress(show and processes.first)
-        run = Run(dataset, recipe, Path(folder) if folder else None, where, processes, progress)
+        run = Run(dataset, recipe, Path(folder) if folder else None, where, processes, progress, after_epoch)
         run.begin(resume, tensorboard)
         try:
             interrupted = run.train(checkpoint_every)
@@ -87,6 +91,7 @@ class Run:
         device: torch.device,
         processes: Group,
         progress: Progress,
+        after_epoch: AfterEpoch | None = None,
     ) -> None:
         self.dataset, self.recipe, self.processes, self.progress = dataset, recipe, processes, progress
         self.train_split, self.dev_split = dataset.splits["train"], dataset.splits.get("dev")
@@ -98,6 +103,7 @@ class Run:
         self.best: dict[str, Tensor] | None = None
         self.checkpoints = Checkpoints(folder, identity(dataset, recipe)) if folder else None
         self.tensorboard: Any = None
+        self.after_epoch = after_epoch
 
     def begin(self, resume: bool, tensorboard: bool) -> None:
         """Start or go on; a folder that cannot be used is an error now, not after the first epoch."""
@@ -135,6 +141,10 @@ class Run:
         done = sum(map(len, plan[: state.batch]))
         self.progress.begin_epoch(state.epoch, recipe.epochs, len(self.train_split), done)
         self.network.train()
+        if (
+            self.stepper.stream is not None
+        ):  # what was copied, zeroed or loaded since the last step comes first
+            self.stepper.stream.wait_stream(torch.cuda.current_stream())
         for rows in plan[state.batch :]:
             self.stepper.step(rows, state.number)
             state.batch += 1
@@ -165,6 +175,8 @@ class Run:
             return
         if scores:
             record |= {"dev_accuracy": scores.accuracy, "dev_loss": scores.loss}
+        if self.after_epoch and self.processes.first:
+            record |= self.after_epoch(self.network)
         better = self._note_best(scores)
         state.history.append(record)
         self.progress.end_epoch(record, better)
