@@ -26,6 +26,8 @@ SIZES = {
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "self-attention": {},
     "biases": {"attention_bias": True},
+    "max row": {"max_row": True},
+    "max row, pruned": {"max_row": True, "head": "pruned"},
     "two layers": {"layers": 2},
     "three layers": {"layers": 3, "attention_bias": True},
     "max": {"embedding": "max"},

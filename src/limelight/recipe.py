@@ -64,6 +64,9 @@ class ModelRecipe:
     filter_width: int = option(3, "Words a CNN filter sees at once.", low=1)
     attention_hidden: int = option(350, "Hidden units of the attention [d_a].", low=1)
     rows: int = option(30, "Rows of the embedding matrix, each with its own attention [r].", low=1)
+    max_row: bool = option(
+        False, "Join one more row to M: each unit's maximum over the words. Not in the paper."
+    )
     attention_bias: bool = option(
         False, "Give the attention biases, as the author's code does and the paper does not."
     )

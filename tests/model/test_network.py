@@ -194,3 +194,24 @@ def test_a_document_of_50_000_words_goes_forward_and_backward():
         assert parameter.grad is not None
         assert parameter.grad.isfinite().all()
         assert parameter.grad.abs().max() > 0
+
+
+@pytest.mark.parametrize("head", ["full", "pruned"])
+def test_the_max_row_stands_below_the_attention_s(head):
+    """It is not in the paper: the rows of the attention, then one of max pooling, of the same H."""
+    network = randomise(Network(small(max_row=True, head=head), VOCABULARY, CLASSES), 0)
+    values = values_of(network)
+    output = network(*tensors(SENTENCES, 2))
+    for k, ids in enumerate(SENTENCES):
+        M, A = reference.embed("self-attention", values, ids)
+        H = reference.stacked_bilstm(
+            np.array([values["words.weight"][i] for i in ids]),
+            reference.numbered(reference.part(values, "encoder"), "W_ih", "W_hh", "b"),
+        )
+        M_max, A_max = reference.max_pooling(H)
+        whole = np.concatenate([M, M_max])
+        np.testing.assert_allclose(output.M[k].detach(), whole, atol=1e-10)
+        np.testing.assert_allclose(
+            output.A[k, :, : len(ids)].detach(), np.concatenate([A, A_max]), atol=1e-10
+        )
+        np.testing.assert_allclose(output.logits[k].detach(), reference.classify(values, whole), atol=1e-10)

@@ -26,7 +26,8 @@ def loss_of(data: Dataset, rows: list[int], weights: np.ndarray | None = None, *
     feed = HostFeed(data.splits["train"], torch.device("cpu"), weights)
     batch = feed.batch(feed.rows(np.array(rows)))
     output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-    return loss(output, batch, recipe.training, recipe.model.embedding == "self-attention")
+    rows = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
+    return loss(output, batch, recipe.training, rows)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -74,6 +75,12 @@ def move(data: Dataset, **options: Any) -> torch.Tensor:
     before = network.pooling.W_s2.detach().clone()
     Stepper(network, data.splits["train"], recipe, Group(), None).step(np.arange(8), 0)
     return network.pooling.W_s2.detach() - before
+
+
+def test_the_max_row_is_not_penalised() -> None:
+    data = toys.dataset()
+    without, joined = (loss_of(data, list(range(6)), penalty=0.7, max_row=m) for m in (False, True))
+    assert joined.penalty.item() == pytest.approx(without.penalty.item(), abs=1e-12)
 
 
 @pytest.mark.parametrize("embedding", ["max", "mean", "last", "inner", "cnn"])
@@ -144,4 +151,4 @@ def test_low_precision_is_summed_in_float32() -> None:
     output = network(torch.tensor([[5, 9, 7]]), torch.tensor([3]))
     low = output._replace(logits=output.logits.bfloat16())
     batch = Tensors(torch.tensor([[5, 9, 7]]), torch.tensor([3]), torch.tensor([1]))
-    assert loss(low, batch, toys.recipe().training, True).total.dtype == torch.float32
+    assert loss(low, batch, toys.recipe().training, 1).total.dtype == torch.float32

@@ -42,7 +42,8 @@ class Network(nn.Module):
         self.words = Words(vocabulary, recipe.word_size)
         self.encoder = _encoder(recipe)
         self.pooling = _pooling(recipe, self.encoder.size)
-        rows, size = self.pooling.rows, self.encoder.size
+        self.max_pooling = MaxPooling() if recipe.embedding == "self-attention" and recipe.max_row else None
+        rows, size = self.pooling.rows + (self.max_pooling is not None), self.encoder.size
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
         self.head = _head(recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes)
         self.dropout_words = nn.Dropout(recipe.dropout_words)
@@ -71,7 +72,10 @@ class Network(nn.Module):
         S = self.dropout_words(self.words(ids))
         H = self.dropout_states(self.encoder(S, lengths))
         M, A = self.pooling(H, lengths)
-        return M, A
+        if self.max_pooling is None:
+            return M, A
+        M_max, A_max = self.max_pooling(H, lengths)
+        return torch.cat([M, M_max], dim=1), torch.cat([A, A_max.to(A.dtype)], dim=1)
 
     def meet(self, M: Tensor, M2: Tensor) -> Tensor:
         """Two embeddings to the factor of their relation, F_r."""

@@ -84,7 +84,8 @@ def rows_and_size(recipe: ModelRecipe) -> tuple[int, int]:
     >>> rows_and_size(ModelRecipe(rows=30, hidden=300)), rows_and_size(ModelRecipe(embedding="max", hidden=7))
     ((30, 600), (1, 14))
     """
-    return (recipe.rows if recipe.embedding == "self-attention" else 1), 2 * recipe.hidden
+    rows = recipe.rows + recipe.max_row if recipe.embedding == "self-attention" else 1
+    return rows, 2 * recipe.hidden
 
 
 def _sentences(g: Graph) -> tuple[str, str]:

@@ -16,7 +16,11 @@ def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str) -> tuple[s
         return _max_pooling(g, _convolution(net, recipe, ids, words), ids, words, 2 * recipe.hidden)
     H, H_last = _bilstm(net, recipe.layers, ids, lengths)
     if recipe.embedding == "self-attention":
-        return _self_attention(net, recipe, H, words)
+        M, A = _self_attention(net, recipe, H, words)
+        if not recipe.max_row:
+            return M, A
+        M_max, A_max = _max_pooling(g, H, ids, words, 2 * recipe.hidden)
+        return g.op("Concat", M, M_max, axis=1), g.op("Concat", A, A_max, axis=1)
     if recipe.embedding == "inner":
         return _inner_attention(net, H, lengths, words)
     if recipe.embedding == "mean":

@@ -20,18 +20,21 @@ class Loss(NamedTuple):
     penalty: Tensor
 
 
-def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, penalised: bool) -> Loss:
-    """Cross-entropy (each row by its weight) + coefficient * P; of a pair, both sentences' P are added."""
+def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int) -> Loss:
+    """Cross-entropy (each row by its weight) + coefficient * P; of a pair, both sentences' P are added.
+
+    P is on the first `rows` rows of A, those of the attention; a baseline has none.
+    """
     logits = output.logits.to(torch.promote_types(output.logits.dtype, torch.float32))
     entropy = torch.nn.functional.cross_entropy(logits, batch.labels, reduction="none")
     if batch.weights is not None:
         entropy = entropy * batch.weights
     mean = entropy.mean()
-    if not penalised or recipe.penalty == 0:
+    if rows == 0 or recipe.penalty == 0:
         return Loss(mean, mean.detach(), torch.zeros_like(mean))
-    P = penalty(output.A, batch.lengths, recipe.penalty_scale)
+    P = penalty(output.A[:, :rows], batch.lengths, recipe.penalty_scale)
     if output.A2 is not None:
-        P = P + penalty(output.A2, batch.lengths2, recipe.penalty_scale)
+        P = P + penalty(output.A2[:, :rows], batch.lengths2, recipe.penalty_scale)
     return Loss(mean + recipe.penalty * P, mean.detach(), P.detach())
 
 

@@ -39,7 +39,7 @@ class Stepper:
         self.optimiser = Optimiser(
             dict(network.named_parameters()), recipe.training, dict(self.computing.named_parameters())
         )
-        self.penalised = recipe.model.embedding == "self-attention"
+        self.penalised = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
         self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
         self.graphs: dict[tuple[int, int], Graph | None] = {}
         self.stream = torch.cuda.Stream() if self.static else None
