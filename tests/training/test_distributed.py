@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from torch import nn
 
 from limelight.errors import LimelightError
 from limelight.training.distributed import Group, group
+from limelight.training.fit import Run
+from limelight.training.progress import Progress
+from training import toys
 from training.together import RUNS, train
 
 TESTS = Path(__file__).parents[1]
@@ -104,6 +108,20 @@ def test_processes_that_were_not_started_together(monkeypatch: pytest.MonkeyPatc
         group(torch.device("cpu")),
     ):
         pass
+
+
+class Elsewhere(Group):
+    """A process whose first one has found a checkpoint of step 5."""
+
+    def broadcast(self, tensors: Iterable[torch.Tensor]) -> None:
+        for tensor in tensors:
+            tensor.fill_(5)
+
+
+def test_a_folder_that_is_not_shared_is_noticed(tmp_path: Path) -> None:
+    run = Run(toys.dataset(), toys.recipe(), tmp_path, torch.device("cpu"), Elsewhere(1, 2), Progress(False))
+    with pytest.raises(LimelightError, match="process 1 found a checkpoint of step 0, the first process"):
+        run.resume()
 
 
 def test_one_process_exchanges_nothing() -> None:

@@ -56,8 +56,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, to
     return script
 
 
-@pytest.mark.parametrize("optimiser", ["sgd", "adagrad", "adam"])
-@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize(("optimiser", "pair"), [("sgd", False), ("adagrad", True), ("adam", False)])
 def test_the_same_seed_gives_the_same_bits(optimiser: str, pair: bool) -> None:
     data = toys.dataset(pair=pair)
     np.random.seed(1)
