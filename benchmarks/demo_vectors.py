@@ -43,14 +43,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--sizes", type=int, nargs="+", default=[500, 2000, 0], help="0: all sentences")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--starts", nargs="+", default=list(STARTS), choices=list(STARTS))
     args = parser.parse_args()
     print(
         "| training sentences | start | dev % | test % | seconds a run |\n|---|---|---|---|---|", flush=True
     )
     for size in args.sizes:
-        for name, options in STARTS.items():
+        for name in args.starts:
             started = time.monotonic()
-            dev, test = measure(size, options, list(range(args.seeds)))
+            dev, test = measure(size, STARTS[name], list(range(args.seeds)))
             seconds = (time.monotonic() - started) / args.seeds
             cells = [f"{size:,}" if size else "all 18,732", name, spread(dev), spread(test), f"{seconds:.0f}"]
             print(f"| {' | '.join(cells)} |", flush=True)
