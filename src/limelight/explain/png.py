@@ -20,8 +20,16 @@ def to_png(reading: Reading | PairReading, *, weights: Weights | None = None) ->
     >>> to_png(reading)[1:4]  # doctest: +SKIP
     b'PNG'
     """
+    return svg_to_png(to_svg(reading, weights=weights))
+
+
+def svg_to_png(svg: str) -> bytes:
+    """Any SVG that says its height, as PNG at twice its size.
+
+    >>> svg_to_png('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')[1:4]  # doctest: +SKIP
+    b'PNG'
+    """
     resvg = _resvg()
-    svg = to_svg(reading, weights=weights)
     height = int(re.search(r'height="(\d+)"', svg)[1])  # type: ignore[index]
     return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=min(2.0, _TALLEST / height)))
 
