@@ -1,0 +1,287 @@
+"""An experiment is a list of named runs. Each trains once, goes on where it stopped, and leaves result.json.
+
+All experiments may share one folder: a run that two tables have in common is then trained once.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LimelightError
+from ..files import atomic_file
+from ..recipe import Recipe, TextRecipe
+from ..text.encoded import Dataset
+from .settings import TASKS, setting
+
+if TYPE_CHECKING:
+    from ..training import Fitted
+
+Result = dict[str, Any]
+Results = Mapping[str, Result]  # by the run's name
+
+
+@dataclass(frozen=True)
+class Data:
+    """An encoded data set, and the task of the paper whose settings it is trained with.
+
+    >>> Data.parse("yelp=encoded/yelp").task, Data.parse("age:blogs=encoded/blogs").name
+    ('yelp', 'blogs')
+    """
+
+    name: str
+    task: str
+    folder: Path
+
+    @classmethod
+    def parse(cls, given: str) -> Data:
+        """`yelp=DIR`, or `yelp:hotels=DIR` for other data with the settings of a task."""
+        name, equals, folder = given.partition("=")
+        task, _, own = name.rpartition(":")
+        if not equals or not folder or not own or PurePath(own).name != own:
+            raise LimelightError(f"--data is {given!r}; write it as yelp=DIR, or yelp:hotels=DIR")
+        if (task or own) not in TASKS:
+            raise LimelightError(
+                f"--data {given}: with the settings of which task ({', '.join(TASKS)})? "
+                f"For example {TASKS[0]}:{own}={folder}"
+            )
+        return cls(own, task or own, Path(folder))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a command was asked for."""
+
+    out: Path
+    data: tuple[Data, ...] = ()
+    seeds: tuple[int, ...] = (0, 1, 2)
+    options: dict[str, Any] = field(default_factory=dict)  # of the recipe, for all runs
+    only: tuple[str, ...] = ()  # names or patterns of runs
+    device: str = "auto"
+    note: str = ""
+    show: bool = True
+
+    def runs(self, models: Sequence[str], curve: bool = False) -> list[Run]:
+        """Every model on every data set with every seed; the seeds outermost, to have a whole table early."""
+        return [
+            Run(data, model, setting(data.task, model).override(**{"seed": seed, **self.options}), curve)
+            for seed in self.seeds
+            for data in self.data
+            for model in models
+        ]
+
+    def need(self, what: str, tasks: Sequence[str]) -> None:
+        """Refuse data that an experiment is not about."""
+        if not self.data:
+            raise LimelightError(f"{what} needs data: --data {tasks[0]}=DIR, a folder of 'limelight encode'")
+        for data in self.data:
+            if data.task not in tasks:
+                raise LimelightError(f"{what} is about {' and '.join(tasks)}; {data.name} is {data.task}")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: a model with its recipe and seed on a data set."""
+
+    data: Data
+    model: str
+    recipe: Recipe
+    curve: bool = False  # test after every epoch
+
+    @property
+    def seed(self) -> int:
+        """Every random choice follows from it."""
+        return self.recipe.training.seed
+
+    @property
+    def name(self) -> str:
+        """Also the name of its folder."""
+        return f"{self.data.name}-{self.model}-seed{self.seed}"
+
+
+def carry_out(plan: Plan, runs: Sequence[Run], write: Callable[[Results], None]) -> None:
+    """Train what is not there yet and `write` the results so far after every run.
+
+    A run that fails does not keep the others from running; its error comes at the end.
+    """
+    chosen = _chosen(runs, plan.only)
+    opened = {data.name: open_data(data) for data in plan.data}
+    failed: list[str] = []
+    for number, run in enumerate(chosen, 1):
+        tell(f"[{number}/{len(chosen)}] {run.name}")
+        try:
+            dataset = opened[run.data.name]
+            result = read_result(plan.out, run, dataset) or train(plan, run, dataset)
+        except LimelightError as error:
+            failed.append(f"{run.name}: {error}")
+            tell(f"  failed: {error}")
+            continue
+        tell(f"  test {result['accuracy']['test']:.2%}, {result['seconds']:.0f} s")
+        write(collect(plan, runs, opened))
+    if failed:
+        raise LimelightError(f"{len(failed)} of {len(chosen)} runs failed: {failed[0]}")
+
+
+def train(plan: Plan, run: Run, dataset: Dataset) -> Result:
+    """Train, or go on training; the folder ends with result.json and, for a model with rows, readings.json."""
+    fit = _fit()
+    folder = plan.out / run.name
+    clock = folder / "seconds.json"  # of the parts before an interruption
+    before = float(json.loads(clock.read_text())) if clock.is_file() else 0.0
+    started = time.monotonic()
+    fitted = fit(
+        dataset, _settled(run, dataset), folder, device=plan.device, resume=folder.is_dir(), show=plan.show,
+        after_epoch=_tester(dataset) if run.curve else None,
+    )  # fmt: skip
+    seconds = before + time.monotonic() - started
+    if fitted.interrupted:
+        write_json(clock, seconds)
+        tell("interrupted; the same command goes on from here")
+        raise KeyboardInterrupt
+    result = _result(run, dataset, fitted) | {"seconds": round(seconds, 2)}
+    _keep_readings(folder, fitted, dataset)
+    write_json(folder / "result.json", result)
+    _tidy(folder)
+    return result
+
+
+def _fit() -> Callable[..., Fitted]:
+    try:
+        from ..training import fit
+    except ImportError:
+        raise LimelightError("training needs PyTorch: pip install 'limelight[train]'") from None
+    return fit
+
+
+def _tester(dataset: Dataset) -> Callable[[Any], dict[str, float]]:
+    from ..training.evaluate import evaluate
+
+    return lambda network: {"test_accuracy": evaluate(network, dataset.splits["test"]).accuracy}
+
+
+def _result(run: Run, dataset: Dataset, fitted: Fitted) -> Result:
+    from ..chosen import results_of
+    from ..model.network import parameters_by_part
+
+    found = results_of(fitted, dataset, ("dev", "test"))
+    return {
+        **asked(run, dataset),
+        "accuracy": {split: each.accuracy for split, each in found.items()},
+        "best_epoch": fitted.state.best_epoch + 1,
+        "steps": fitted.state.number,
+        "history": fitted.history,
+        "parameters": parameters_by_part(fitted.network),
+        "device": _device_name(fitted),
+    }
+
+
+def asked(run: Run, dataset: Dataset) -> Result:
+    """What makes a run this run; a result of anything else is not taken for it."""
+    facts = dataset.facts
+    return {
+        "run": run.name,
+        "model": run.model,
+        "seed": run.seed,
+        "data": {
+            "name": run.data.name,
+            "task": run.data.task,
+            "rows": {name: len(split) for name, split in dataset.splits.items()},
+            "tokenizer": dataset.tokenizer.hash,
+            "vectors": PurePath(facts.get("vectors", {}).get("source", "")).name,
+        },
+        "recipe": _settled(run, dataset).to_dict(),
+    }
+
+
+def _settled(run: Run, dataset: Dataset) -> Recipe:
+    """The recipe with the text options that the data was encoded with, and its vectors' size."""
+    recipe = Recipe(TextRecipe(**dataset.facts["recipe"]), run.recipe.model, run.recipe.training)
+    return recipe if dataset.vectors is None else recipe.override(word_size=dataset.vectors.shape[1])
+
+
+def _device_name(fitted: Fitted) -> str:
+    import torch
+
+    device = next(fitted.network.parameters()).device
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def _keep_readings(folder: Path, fitted: Fitted, dataset: Dataset) -> None:
+    """What the heat maps show of this model; its weights themselves are not kept."""
+    if dataset.pair or fitted.recipe.model.embedding != "self-attention":
+        return
+    from .pictured import pictured
+
+    write_json(folder / "readings.json", pictured(fitted.network, dataset))
+
+
+def _tidy(folder: Path) -> None:
+    """A finished run needs no checkpoints, and they are large."""
+    for pattern in ("checkpoint-*.safetensors", "best-*.safetensors", "seconds.json"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+
+
+# ---------------------------------------------------------------- what is there already
+
+
+def open_data(data: Data) -> Dataset:
+    """The data set, if it is one that the task's settings can be trained and tested on."""
+    dataset = Dataset.open(data.folder)
+    pair = data.task == "snli"
+    if dataset.pair != pair:
+        texts = "pairs of texts" if pair else "single texts"
+        raise LimelightError(f"{data.folder} does not hold {texts}, which the task {data.task} is about")
+    missing = {"train", "dev", "test"} - set(dataset.splits)
+    if missing or not dataset.labels:
+        what = f"no {min(missing)} split" if missing else "no labels"
+        raise LimelightError(f"{data.folder} has {what}; encode it with train, dev and test and their labels")
+    return dataset
+
+
+def read_result(out: Path, run: Run, dataset: Dataset) -> Result | None:
+    """The result of a finished run; None if it is not finished."""
+    path = out / run.name / "result.json"
+    if not path.is_file():
+        return None
+    try:
+        result: Result = json.loads(path.read_text())
+        different = {key: result[key] for key, value in asked(run, dataset).items() if result[key] != value}
+    except (ValueError, KeyError, TypeError):
+        raise LimelightError(f"{path} is no result of Limelight; move it away") from None
+    if different:
+        raise LimelightError(
+            f"{path} is of a run with another {' and '.join(different)}; give the same options, or another --out"
+        )
+    return result
+
+
+def collect(plan: Plan, runs: Sequence[Run], opened: Mapping[str, Dataset]) -> dict[str, Result]:
+    """All results that are there, of this command and of those before it."""
+    found = {run.name: read_result(plan.out, run, opened[run.data.name]) for run in runs}
+    return {name: result for name, result in found.items() if result}
+
+
+def _chosen(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
+    for pattern in only:
+        if not fnmatch.filter([run.name for run in runs], pattern):
+            names = ", ".join(run.name for run in runs)
+            raise LimelightError(f"--only {pattern} is the name of no run; there are: {names}")
+    return [run for run in runs if not only or any(fnmatch.fnmatch(run.name, each) for each in only)]
+
+
+def write_json(path: Path, content: Any) -> None:
+    """JSON, all of it or nothing."""
+    with atomic_file(path) as file:
+        file.write((json.dumps(content, indent=1) + "\n").encode())
+
+
+def tell(line: str) -> None:
+    """A line of progress."""
+    print(line, file=sys.stderr, flush=True)

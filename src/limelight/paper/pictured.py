@@ -1,0 +1,81 @@
+"""Which test sentences the heat maps show, and how a network reads them; without the packages that draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..model.network import Network
+from ..reading import Reading
+from ..text.batches import gather
+from ..text.encoded import Dataset, Split
+from ..text.tokenizer import UNKNOWN
+from ..training.evaluate import logits
+
+SUREST = 5  # of each end of the scale
+COMPARED = 3  # the same for every model of a data set
+SHORTEST, LONGEST = 8, 100  # words: enough to see something, few enough to see it at a glance
+
+
+def pictured(network: Network, dataset: Dataset) -> dict[str, Any]:
+    """Readings as plain JSON: the surest of the first and of the last class, and some that compare models."""
+    split = dataset.splits["test"]
+    rows = np.flatnonzero((split.lengths >= SHORTEST) & (split.lengths <= LONGEST))
+    rows = rows if len(rows) else np.arange(len(split))
+    values = torch.softmax(torch.from_numpy(logits(network, split)).double(), dim=1).numpy()
+    ends = {str(dataset.labels[k]): surest(values, split, rows, k) for k in (0, len(dataset.labels) - 1)}
+    compared = np.sort(np.random.default_rng(0).permutation(rows)[:COMPARED])
+    return {
+        "compared": [_read(network, dataset, row) for row in compared],
+        "surest": {label: [_read(network, dataset, row) for row in found] for label, found in ends.items()},
+    }
+
+
+def surest(probabilities: np.ndarray, split: Split, rows: np.ndarray, label: int) -> np.ndarray:
+    """Those of `rows` that are of the class and are taken for it, the surest first."""
+    right = (np.asarray(split.labels)[rows] == label) & (probabilities[rows].argmax(axis=1) == label)
+    found = rows[right]
+    return np.asarray(found[np.argsort(-probabilities[found, label], kind="stable")][:SUREST])
+
+
+@torch.no_grad()
+def _read(network: Network, dataset: Dataset, row: int) -> dict[str, Any]:
+    device = next(network.parameters()).device
+    split = dataset.splits["test"]
+    batch = gather(split, np.array([row]))
+    output = network(torch.from_numpy(batch.ids).to(device), torch.from_numpy(batch.lengths).to(device))
+    return {
+        "row": int(row),
+        "label": dataset.labels[int(np.asarray(split.labels)[row])],
+        "labels": list(dataset.labels),
+        "words": [dataset.tokenizer.vocabulary[k] for k in batch.ids[0]],
+        "known": (batch.ids[0] != UNKNOWN).tolist(),
+        "probabilities": torch.softmax(output.logits[0].double(), dim=0).tolist(),
+        "attention": [[round(a, 5) for a in each] for each in output.A[0].tolist()],  # (r, n)
+    }
+
+
+def to_reading(found: dict[str, Any]) -> Reading:
+    """What `pictured` kept as a Reading that can be drawn; M is not kept.
+
+    >>> reading = to_reading({"words": ["Good", "soup"], "known": [True, True], "labels": [1, 5],
+    ...     "probabilities": [0.1, 0.9], "attention": [[0.8, 0.2]]})
+    >>> reading.text, reading.words, reading.label
+    ('Good soup', ('Good', 'soup'), 5)
+    """
+    text, offsets = _joined(found["words"])
+    A = np.array(found["attention"], dtype=float)
+    return Reading(
+        text=text, offsets=offsets, known=np.array(found["known"], dtype=bool), attention=A,
+        embedding=np.zeros((len(A), 1)), labels=tuple(found["labels"]),
+        probabilities=np.array(found["probabilities"], dtype=float),
+    )  # fmt: skip
+
+
+def _joined(words: Sequence[str]) -> tuple[str, np.ndarray]:
+    """The words with a space between them: an encoded data set has no other text."""
+    ends = np.cumsum([len(word) + 1 for word in words]) - 1
+    return " ".join(words), np.stack([ends - [len(word) for word in words], ends], axis=1)

@@ -1,0 +1,114 @@
+"""The pruning table of appendix A: how large every part is, and what pruning costs.
+
+limelight paper table4 --out runs                     counts parameters; nothing is trained
+limelight paper table4 --data yelp=encoded/yelp --out runs
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..recipe import Recipe
+from .experiment import Data, Plan, Results, Run, carry_out
+from .report import about, figures, markdown, percent, write_table
+from .settings import CLASSES, ORIGINAL, TASKS, setting
+
+
+class Printed(NamedTuple):
+    """A row of the paper's table."""
+
+    hidden: str
+    softmax: str
+    other: str
+    total: str
+    accuracy: float
+
+
+PAPER = {
+    ("yelp", "original"): Printed("54M", "15K", "1.3M", "55.3M", 64.21),
+    ("yelp", "pruned"): Printed("2.7M", "52.5K", "1.3M", "4.1M", 63.86),
+    ("age", "original"): Printed("72M", "20K", "1.3M", "73.2M", 80.45),
+    ("age", "pruned"): Printed("822K", "63.75K", "1.3M", "2.1M", 77.32),
+    ("snli", "original"): Printed("72M", "12K", "22.9M", "95.0M", 84.43),
+    ("snli", "pruned"): Printed("5.6M", "45K", "22.9M", "28.6M", 83.16),
+}
+HEAD = ["", "hidden layer", "paper", "softmax", "paper", "other parts", "paper", "total", "paper",
+        "accuracy", "paper"]  # fmt: skip
+
+
+class Size(NamedTuple):
+    """How many numbers each part learns, as the paper's table counts them."""
+
+    hidden: int  # full: its weights; pruned: weights and biases
+    softmax: int  # weights
+    other: int  # biLSTM and attention; on SNLI the gated encoder too
+    total: int  # everything but the word vectors
+
+
+def runs(plan: Plan) -> list[Run]:
+    """Original and pruned on each data set, with each seed."""
+    pairs = [(run.model, ORIGINAL[run.data.task], run) for run in plan.runs(["self-attention", "b4000", "pruned"])]
+    return [run for model, original, run in pairs if model in (original, "pruned")]
+
+
+def size(recipe: Recipe, task: str) -> Size:
+    """Counted on a network that takes no memory.
+
+    >>> size(setting("yelp", "pruned"), "yelp").hidden
+    2890500
+    """
+    import torch
+
+    from ..model.network import Network, parameters_by_part
+
+    with torch.device("meta"):
+        network = Network(recipe.model, 2, CLASSES[task], task == "snli")
+    parts = parameters_by_part(network)
+    hidden = parts["hidden"] + (parts["hidden biases"] if recipe.model.head == "pruned" else 0)
+    other = parts["encoder"] + parts["attention"] + parts["gate"]
+    return Size(hidden, parts["softmax"], other, sum(parts.values()) - parts["words"])
+
+
+def write(plan: Plan, results: Results) -> None:
+    """table4.md and table4.json."""
+    rows, content = [], {}
+    for data in plan.data or [Data(task, task, plan.out) for task in TASKS]:
+        for kind, model in (("original", ORIGINAL[data.task]), ("pruned", "pruned")):
+            recipe, printed = _recipe(plan, results, data, model), PAPER[data.task, kind]
+            counted, cell = size(recipe, data.task), figures(results, data, model)
+            told = [each for pair in zip(map(_thousands, counted), printed[:4], strict=True) for each in pair]
+            title = f"{data.name}, {kind}, {_units(recipe)}"
+            rows.append([title, *told, percent(cell), f"{printed.accuracy:.2f}"])
+            content[f"{data.name}, {kind}"] = {"parameters": counted._asdict(), "accuracy": cell,
+                                              "paper": printed._asdict()}  # fmt: skip
+    lines = [
+        "Parameters without the word vectors; the total has all biases. The paper's 2.7M leaves the column part "
+        "of Yelp's pruned layer out (its total has it), and its other parts, 1.3M, come to 1.18M at d = 100.",
+        *(about(plan, results) if plan.data else []),
+    ]
+    full: dict[str, Any] = {"sizes": content, "note": plan.note, "runs": results}
+    write_table(plan, "table4", "Table 4: model size before and after pruning", markdown(HEAD, rows), lines, full)
+
+
+def _recipe(plan: Plan, results: Results, data: Data, model: str) -> Recipe:
+    """As it was trained, where it was: pretrained vectors bring their own size."""
+    for result in results.values():
+        if (result["data"]["name"], result["model"]) == (data.name, model):
+            return Recipe.from_dict(result["recipe"])
+    return setting(data.task, model).override(**plan.options)
+
+
+def _units(recipe: Recipe) -> str:
+    model = recipe.model
+    return f"b={model.head_hidden}" if model.head == "full" else f"p={model.row_units} q={model.column_units}"
+
+
+def _thousands(count: int) -> str:
+    return f"{count:,}"
+
+
+def run(plan: Plan) -> None:
+    """Count; with data, also train."""
+    write(plan, {})
+    if plan.data:
+        carry_out(plan, runs(plan), lambda results: write(plan, results))
