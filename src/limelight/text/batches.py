@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .encoded import Split
 
-POOL = 50  # batches that are sorted by length together: enough for little padding, few enough to stay random
+POOL = 100  # batches that are sorted by length together: enough for little padding, few enough to stay random
 
 
 class Batch(NamedTuple):

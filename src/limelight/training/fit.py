@@ -141,8 +141,7 @@ class Run:
         done = sum(map(len, plan[: state.batch]))
         self.progress.begin_epoch(state.epoch, recipe.epochs, len(self.train_split), done)
         self.network.train()
-        if self.stepper.stream is not None:  # what was copied, zeroed or loaded in between comes first
-            self.stepper.stream.wait_stream(torch.cuda.current_stream())
+        self.stepper.begin()
         for rows in plan[state.batch :]:
             self.stepper.step(rows, state.number)
             state.batch += 1

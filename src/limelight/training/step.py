@@ -87,6 +87,11 @@ class Stepper:
             [entropy * rows, penalty * rows, right, torch.full_like(right, rows)]
         ).double()
 
+    def begin(self) -> None:
+        """Wait for what other streams have copied, zeroed or loaded in between."""
+        if self.stream is not None:
+            self.stream.wait_stream(torch.cuda.current_stream())
+
     def finish(self) -> None:
         """Wait until the weights are up to date for other streams."""
         if self.stream is not None:
