@@ -129,7 +129,7 @@ def carry_out(plan: Plan, runs: Sequence[Run], write: Callable[[Results], None])
 
 
 def train(plan: Plan, run: Run, dataset: Dataset) -> Result:
-    """Train, or go on training; the folder ends with result.json and, for a model with rows, readings.json."""
+    """Train, or go on training; the folder ends with result.json and, where there are rows, readings.json."""
     fit = _fit()
     folder = plan.out / run.name
     clock = folder / "seconds.json"  # of the parts before an interruption
@@ -252,12 +252,13 @@ def read_result(out: Path, run: Run, dataset: Dataset) -> Result | None:
         return None
     try:
         result: Result = json.loads(path.read_text())
-        different = {key: result[key] for key, value in asked(run, dataset).items() if result[key] != value}
+        different = [key for key, value in asked(run, dataset).items() if result[key] != value]
     except (ValueError, KeyError, TypeError):
         raise LimelightError(f"{path} is no result of Limelight; move it away") from None
     if different:
         raise LimelightError(
-            f"{path} is of a run with another {' and '.join(different)}; give the same options, or another --out"
+            f"{path} is of a run with another {' and '.join(different)}; "
+            "give the same data and options, or another --out"
         )
     return result
 

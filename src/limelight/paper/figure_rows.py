@@ -29,7 +29,9 @@ def curve(results: Results, data: Data, r: int) -> list[float]:
         if (result["data"]["name"], result["model"]) == (data.name, f"r{r}")
     ]
     shortest = min(map(len, found), default=0)
-    return [100 * float(each) for each in np.mean([line[:shortest] for line in found], axis=0)] if found else []
+    return (
+        [100 * float(each) for each in np.mean([line[:shortest] for line in found], axis=0)] if found else []
+    )
 
 
 def write(plan: Plan, results: Results) -> None:

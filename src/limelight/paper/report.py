@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,12 @@ def write_picture(path: Path, svg: str) -> None:
 
         png = svg_to_png(svg)
     except (LimelightError, ImportError) as error:
-        tell(f"  {path.name}.png is not drawn here: {error}; the same command draws it elsewhere")
+        _tell_once(f"  no PNG pictures here ({error}); the same command draws them where that is installed")
         return
     with atomic_file(path.with_name(f"{path.name}.png")) as file:
         file.write(png)
+
+
+@cache
+def _tell_once(line: str) -> None:
+    tell(line)

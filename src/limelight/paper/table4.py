@@ -35,6 +35,11 @@ PAPER = {
 HEAD = ["", "hidden layer", "paper", "softmax", "paper", "other parts", "paper", "total", "paper",
         "accuracy", "paper"]  # fmt: skip
 
+COUNTING = (
+    "Parameters without the word vectors; the total has all biases. The paper's 2.7M leaves the column part "
+    "of Yelp's pruned layer out (its total has it), and its other parts, 1.3M, come to 1.18M at d = 100."
+)
+
 
 class Size(NamedTuple):
     """How many numbers each part learns, as the paper's table counts them."""
@@ -47,24 +52,27 @@ class Size(NamedTuple):
 
 def runs(plan: Plan) -> list[Run]:
     """Original and pruned on each data set, with each seed."""
-    pairs = [(run.model, ORIGINAL[run.data.task], run) for run in plan.runs(["self-attention", "b4000", "pruned"])]
-    return [run for model, original, run in pairs if model in (original, "pruned")]
+    found = plan.runs(["self-attention", "b4000", "pruned"])
+    return [run for run in found if run.model in (ORIGINAL[run.data.task], "pruned")]
 
 
-def size(recipe: Recipe, task: str) -> Size:
-    """Counted on a network that takes no memory.
-
-    >>> size(setting("yelp", "pruned"), "yelp").hidden
-    2890500
-    """
+def parameters(recipe: Recipe, task: str) -> dict[str, int]:
+    """By part, counted on a network that takes no memory."""
     import torch
 
     from ..model.network import Network, parameters_by_part
 
     with torch.device("meta"):
-        network = Network(recipe.model, 2, CLASSES[task], task == "snli")
-    parts = parameters_by_part(network)
-    hidden = parts["hidden"] + (parts["hidden biases"] if recipe.model.head == "pruned" else 0)
+        return parameters_by_part(Network(recipe.model, 2, CLASSES[task], task == "snli"))
+
+
+def size(parts: dict[str, int], pruned: bool) -> Size:
+    """The parts as the paper puts them together.
+
+    >>> size(parameters(setting("yelp", "pruned"), "yelp"), pruned=True).hidden
+    2890500
+    """
+    hidden = parts["hidden"] + (parts["hidden biases"] if pruned else 0)
     other = parts["encoder"] + parts["attention"] + parts["gate"]
     return Size(hidden, parts["softmax"], other, sum(parts.values()) - parts["words"])
 
@@ -74,28 +82,29 @@ def write(plan: Plan, results: Results) -> None:
     rows, content = [], {}
     for data in plan.data or [Data(task, task, plan.out) for task in TASKS]:
         for kind, model in (("original", ORIGINAL[data.task]), ("pruned", "pruned")):
-            recipe, printed = _recipe(plan, results, data, model), PAPER[data.task, kind]
-            counted, cell = size(recipe, data.task), figures(results, data, model)
+            recipe = setting(data.task, model).override(**plan.options)
+            parts = _trained(results, data, model) or parameters(recipe, data.task)
+            counted, cell = size(parts, kind == "pruned"), figures(results, data, model)
+            printed = PAPER[data.task, kind]
             told = [each for pair in zip(map(_thousands, counted), printed[:4], strict=True) for each in pair]
             title = f"{data.name}, {kind}, {_units(recipe)}"
             rows.append([title, *told, percent(cell), f"{printed.accuracy:.2f}"])
-            content[f"{data.name}, {kind}"] = {"parameters": counted._asdict(), "accuracy": cell,
-                                              "paper": printed._asdict()}  # fmt: skip
-    lines = [
-        "Parameters without the word vectors; the total has all biases. The paper's 2.7M leaves the column part "
-        "of Yelp's pruned layer out (its total has it), and its other parts, 1.3M, come to 1.18M at d = 100.",
-        *(about(plan, results) if plan.data else []),
-    ]
+            content[f"{data.name}, {kind}"] = {
+                "parameters": counted._asdict(), "by_part": parts, "accuracy": cell,
+                "paper": printed._asdict(),
+            }  # fmt: skip
+    title = "Table 4: model size before and after pruning"
+    lines = [COUNTING, *(about(plan, results) if plan.data else [plan.note] if plan.note else [])]
     full: dict[str, Any] = {"sizes": content, "note": plan.note, "runs": results}
-    write_table(plan, "table4", "Table 4: model size before and after pruning", markdown(HEAD, rows), lines, full)
+    write_table(plan, "table4", title, markdown(HEAD, rows), lines, full)
 
 
-def _recipe(plan: Plan, results: Results, data: Data, model: str) -> Recipe:
-    """As it was trained, where it was: pretrained vectors bring their own size."""
+def _trained(results: Results, data: Data, model: str) -> dict[str, int] | None:
+    """As it was trained, where it was: pretrained vectors and classes are the data's own."""
     for result in results.values():
         if (result["data"]["name"], result["model"]) == (data.name, model):
-            return Recipe.from_dict(result["recipe"])
-    return setting(data.task, model).override(**plan.options)
+            return dict(result["parameters"])
+    return None
 
 
 def _units(recipe: Recipe) -> str:

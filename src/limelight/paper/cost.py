@@ -1,0 +1,196 @@
+"""What it costs: the penalty against the KL form, and time and memory as sentences get longer.
+
+limelight paper cost --out runs
+
+The paper says that its penalty takes one third of the KL form's computation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..model.attention import penalty
+from ..model.network import Network
+from ..recipe import Recipe
+from ..training.loss import Tensors, loss
+from ..training.start import choose_device
+from .chart import line_chart
+from .experiment import Plan, tell
+from .report import markdown, write_picture, write_table
+from .settings import CLASSES, setting
+
+Work = Callable[[], Any]
+
+LENGTHS = (16, 32, 64, 128, 256, 512, 1024)  # words
+WORDS = 20_000
+MODELS = {"self-attention": "self-attention", "max": "biLSTM + max", "cnn": "CNN + max"}
+
+
+def kl_by_pairs(A: Tensor) -> Tensor:
+    """Minus KL(a^i || a^j) summed over all pairs of rows, as it is written: (batch, r, r, n) on the way.
+
+    >>> A = torch.softmax(torch.randn(2, 3, 5, dtype=torch.float64), dim=2)
+    >>> torch.allclose(kl_by_pairs(A), penalty(A, scale="kl"))
+    True
+    """
+    first, second = A.unsqueeze(2), A.unsqueeze(1)  # (batch, r, 1, n), (batch, 1, r, n)
+    return -(first * (first / second).log()).sum(dim=(1, 2, 3)).mean()
+
+
+FORMS: dict[str, Callable[[Tensor], Tensor]] = {
+    "P": lambda A: penalty(A),
+    "KL, pair by pair": kl_by_pairs,
+    "KL, sums first": lambda A: penalty(A, scale="kl"),
+}
+
+
+def penalties(
+    recipe: Recipe, device: torch.device, lengths: Sequence[int] = LENGTHS
+) -> dict[str, dict[int, float]]:
+    """Seconds for each form, forwards and backwards, by length."""
+    found: dict[str, dict[int, float]] = {name: {} for name in FORMS}
+    for n in lengths:
+        A = torch.softmax(torch.randn(recipe.training.batch, recipe.model.rows, n, device=device), dim=2)
+        A.requires_grad_()
+        works = {name: partial(_gradient, form, A) for name, form in FORMS.items()}
+        for name, spent in seconds(works, device).items():
+            found[name][n] = spent
+    return found
+
+
+def _gradient(form: Callable[[Tensor], Tensor], A: Tensor) -> None:
+    torch.autograd.grad(form(A), A)
+
+
+def steps(
+    recipes: dict[str, Recipe], device: torch.device, lengths: Sequence[int] = LENGTHS
+) -> dict[str, dict[int, tuple[float, int]]]:
+    """Seconds and bytes of a pass forwards and backwards, for each model by length."""
+    found: dict[str, dict[int, tuple[float, int]]] = {name: {} for name in recipes}
+    for name, recipe in recipes.items():
+        torch.manual_seed(0)
+        network = Network(recipe.model, WORDS, CLASSES["yelp"]).to(device)
+        for n in lengths:
+            work = _step(network, recipe, n, device)
+            found[name][n] = seconds({name: work}, device)[name], memory(work, network, device)
+            tell(f"  {name}, {n} words: {1000 * found[name][n][0]:.1f} ms")
+    return found
+
+
+def _step(network: Network, recipe: Recipe, n: int, device: torch.device) -> Work:
+    batch = recipe.training.batch
+    ids = torch.randint(2, WORDS, (batch, n), device=device)
+    lengths = torch.full((batch,), n, device=device)
+    given = Tensors(ids, lengths, torch.zeros(batch, dtype=torch.long, device=device))
+    penalised = recipe.model.embedding == "self-attention"
+
+    def work() -> None:
+        network.zero_grad(set_to_none=True)
+        loss(network(ids, lengths), given, recipe.training, penalised).total.backward()
+
+    return work
+
+
+def seconds(
+    works: Mapping[str, Callable[[], Any]], device: torch.device, rounds: int = 7
+) -> dict[str, float]:
+    """The fastest of some rounds for each; all take turns, so that a busy moment is nobody's alone."""
+    fastest = dict.fromkeys(works, float("inf"))
+    for number in range(rounds + 1):
+        for name, work in works.items():
+            _wait(device)
+            started = time.perf_counter()
+            work()
+            _wait(device)
+            if number:  # the first round warms up
+                fastest[name] = min(fastest[name], time.perf_counter() - started)
+    return fastest
+
+
+def memory(work: Work, network: Network, device: torch.device) -> int:
+    """On a GPU, the peak above the weights; on a CPU, what is kept from the forward pass for the backward."""
+    network.zero_grad(set_to_none=True)
+    if device.type == "cuda":
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        work()
+        return torch.cuda.max_memory_allocated() - before
+    own = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(x: Tensor) -> Tensor:
+        storage = x.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+        work()
+    return sum(kept.values())
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def write(plan: Plan, device: str, forms: Any, models: Any) -> None:
+    """cost.md and cost.json, and three charts."""
+    lengths = list(next(iter(forms.values())))
+    body = "\n\n".join([_forms_table(forms, lengths), _models_table(models, lengths)])
+    kept = "peak above the weights" if device != "cpu" else "kept from the forward pass for the backward one"
+    lines = [
+        f"On {device}; forwards and backwards, float32, fastest of seven rounds taken in turns.",
+        "The paper: the penalty consumes one third of the KL form's computation.",
+        f"Memory: {kept}, gradients included on a GPU.",
+    ]
+    content = {"device": device, "penalty": forms, "steps": models, "options": plan.options}
+    write_table(plan, "cost", "Cost", body, lines, content)
+    told = {name: [(n, 1000 * s) for n, s in by.items()] for name, by in forms.items()}
+    chart = line_chart("The penalty and its KL form", "words", "milliseconds", told, log=True)
+    write_picture(plan.out / "cost-penalty", chart)
+    for part, what, unit, scale in ((0, "time", "milliseconds", 1000), (1, "memory", "MiB", 2**-20)):
+        told = {MODELS[m]: [(n, scale * found[part]) for n, found in by.items()] for m, by in models.items()}
+        chart = line_chart(f"A step's {what} by length", "words", unit, told, log=True)
+        write_picture(plan.out / f"cost-{what}", chart)
+
+
+def _forms_table(forms: dict[str, dict[int, float]], lengths: list[int]) -> str:
+    head = ["words", *(f"{name}, ms" for name in forms), "pair by pair / P", "sums first / P"]
+    rows = []
+    for n in lengths:
+        P, pairs, sums = (forms[name][n] for name in FORMS)
+        rows.append(
+            [str(n), *(f"{1000 * s:.3f}" for s in (P, pairs, sums)), f"{pairs / P:.2f}", f"{sums / P:.2f}"]
+        )
+    return markdown(head, rows)
+
+
+def _models_table(models: dict[str, dict[int, tuple[float, int]]], lengths: list[int]) -> str:
+    head = ["words", *(f"{MODELS[m]}, {unit}" for m in models for unit in ("ms", "MiB"))]
+    rows = [
+        [str(n), *(told for m in models for told in _told(*models[m][n]))]
+        for n in lengths
+    ]  # fmt: skip
+    return markdown(head, rows)
+
+
+def _told(spent: float, size: int) -> tuple[str, str]:
+    return f"{1000 * spent:.1f}", f"{size / 2**20:.1f}"
+
+
+def run(plan: Plan, lengths: Sequence[int] = LENGTHS) -> None:
+    """Measure and write; it takes a minute or two, and is measured again each time."""
+    device = choose_device(plan.device)
+    recipes = {model: setting("yelp", model).override(**plan.options) for model in MODELS}
+    tell("the penalty and its KL form")
+    forms = penalties(recipes["self-attention"], device, lengths)
+    tell("a step by length")
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    write(plan, name, forms, steps(recipes, device, lengths))
