@@ -16,7 +16,7 @@ _SCALE = ("#352a87", "#0c74dc", "#07a9c2", "#4dbd8b", "#a5be4a", "#e8b32d", "#f0
 
 
 def line_chart(title: str, x: str, y: str, lines: Mapping[str, Line], log: bool = False) -> str:
-    """One line per name, in the order given; `log` has both axes logarithmic.
+    """One line per name, in the order given, over whole numbers; `log` has both axes logarithmic.
 
     >>> svg = line_chart("Accuracy", "epoch", "per cent", {"r = 1": [(1, 50), (2, 60)], "r = 30": [(1, 55)]})
     >>> svg.count("<polyline"), "r = 30" in svg
@@ -35,7 +35,7 @@ def line_chart(title: str, x: str, y: str, lines: Mapping[str, Line], log: bool 
 
     parts = [_text(_LEFT, 28, title, "start", 17), *_axes(x, y)]
     for name, axis in (("x", 0), ("y", 1)):
-        for tick in _ticks(low[axis], high[axis], log):
+        for tick in _ticks(low[axis], high[axis], log, least=(1.0, 0.0)[axis]):
             at = place([(tick, 10 ** low[1] if log else low[1])] if axis == 0 else
                        [(10 ** low[0] if log else low[0], tick)])[0]  # fmt: skip
             parts += _tick(name, at, f"{tick:g}")
@@ -56,13 +56,13 @@ def _axes(x: str, y: str) -> list[str]:
     return [across, f"{upwards}{escape(y)}</text>"]
 
 
-def _ticks(low: float, high: float, log: bool) -> list[float]:
-    """Round numbers inside the range: about six, or the powers of two or ten."""
+def _ticks(low: float, high: float, log: bool, least: float) -> list[float]:
+    """Round numbers inside the range: about six, `least` apart; or the powers of two or ten."""
     if log:
         base = 2.0 if high - low < 4 else 10.0
         first, last = np.ceil(low / np.log10(base) - 1e-9), np.floor(high / np.log10(base) + 1e-9)
         return [float(base**k) for k in np.arange(first, last + 1)]
-    raw = (high - low) / 6
+    raw = max((high - low) / 6, least)
     step = next(s for k in (1, 2, 5, 10) if (s := k * 10 ** np.floor(np.log10(raw))) >= raw)
     return [float(round(t, 10)) for t in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step]
 
@@ -83,16 +83,22 @@ def _drawn(name: str, points: np.ndarray, colour: str, end: float) -> list[str]:
 
 def _apart(heights: list[float], least: float = 13.0) -> list[float]:
     """The heights of the names, moved where they would cover each other, and kept on the sheet."""
-    placed = list(heights)
     order = sorted(range(len(heights)), key=heights.__getitem__)
-    for before, k in zip([None, *order], order, strict=False):
-        placed[k] = heights[k] if before is None else max(heights[k], placed[before] + least)
-    below = max(placed) - (_HEIGHT - _BOTTOM)
-    return [place - below for place in placed] if below > 0 else placed
+    placed, before = list(heights), -np.inf
+    for k in order:
+        placed[k] = before = max(placed[k], before + least)
+    below = _HEIGHT - _BOTTOM + least
+    for k in reversed(order):
+        placed[k] = below = min(placed[k], below - least)
+    return placed
 
 
 def _colour(number: int, count: int) -> str:
-    return _SCALE[round(number * (len(_SCALE) - 1) / max(count - 1, 1))]
+    """Evenly along the scale."""
+    place = number * (len(_SCALE) - 1) / max(count - 1, 1)
+    low = int(min(place, len(_SCALE) - 2))
+    first, second = (np.array(list(bytes.fromhex(_SCALE[k][1:]))) for k in (low, low + 1))
+    return f"#{bytes(np.rint(first + (place - low) * (second - first)).astype(np.uint8).tolist()).hex()}"
 
 
 def _text(x: float, y: float, text: str, anchor: str, size: int, colour: str = "#222222") -> str:

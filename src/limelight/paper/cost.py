@@ -144,11 +144,12 @@ def write(plan: Plan, device: str, forms: Any, models: Any) -> None:
     """cost.md and cost.json, and three charts."""
     lengths = list(next(iter(forms.values())))
     body = "\n\n".join([_forms_table(forms, lengths), _models_table(models, lengths)])
-    kept = "peak above the weights" if device != "cpu" else "kept from the forward pass for the backward one"
+    on_gpu = "the peak above the weights, gradients included"
+    kept = "what the forward pass keeps for the backward one" if device == "cpu" else on_gpu
     lines = [
         f"On {device}; forwards and backwards, float32, fastest of seven rounds taken in turns.",
         "The paper: the penalty consumes one third of the KL form's computation.",
-        f"Memory: {kept}, gradients included on a GPU.",
+        f"Memory: {kept}.",
     ]
     content = {"device": device, "penalty": forms, "steps": models, "options": plan.options}
     write_table(plan, "cost", "Cost", body, lines, content)

@@ -57,7 +57,9 @@ def _column(title: str, maps: Sequence[Map], x: float, width: float) -> tuple[li
 
 def _map(each: Map, x: float, y: float, width: float) -> tuple[list[str], float]:
     parts, at = [], 0.0
-    steps = levels(each.weights, float(each.weights.max(initial=0.0)))
+    even = float(each.weights.sum()) / max(len(each.weights), 1)
+    # at least three even shares, so that even attention looks pale
+    steps = levels(each.weights, max(float(each.weights.max(initial=0.0)), min(3, len(each.weights)) * even))
     for word, step in zip(map(printable, each.words), steps.tolist(), strict=True):
         wide = _SIZE * _CHARACTER * ems(word)
         if at and at + wide > width:
