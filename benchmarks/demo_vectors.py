@@ -45,9 +45,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--starts", nargs="+", default=list(STARTS), choices=list(STARTS))
     args = parser.parse_args()
-    print(
-        "| training sentences | start | dev % | test % | seconds a run |\n|---|---|---|---|---|", flush=True
-    )
+    print("| sentences | start | dev % | test % | seconds a run |\n|---|---|---|---|---|", flush=True)
     for size in args.sizes:
         for name in args.starts:
             started = time.monotonic()

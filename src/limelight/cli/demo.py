@@ -55,9 +55,7 @@ def run(args: argparse.Namespace) -> int:
     recipe = recipe.override(epochs=min(EPOCHS, recipe.training.epochs))
     dataset = bundled(recipe, args.sentences)
     rows = dataset.facts["rows"]
-    _tell(
-        f"{rows['train']:,} sentences to learn from, {rows['dev']:,} to choose by, {rows['test']:,} to test"
-    )
+    _tell(f"{rows['train']:,} sentences to train on, {rows['dev']:,} to choose by, {rows['test']:,} to test")
     kept: dict[str, Any] = {}
     contestants = compare(
         dataset, recipe, [args.seed], show=sys.stderr.isatty(), tell=_tell, keep=kept.__setitem__
