@@ -87,19 +87,26 @@ def mass(reading: Reading, places: np.ndarray) -> np.ndarray:
     return np.asarray(reading.attention @ planted)
 
 
-def match_rows(masses: Sequence[np.ndarray] | np.ndarray) -> tuple[tuple[int, ...], np.ndarray]:
-    """For each aspect the row that reads it, no row twice, and (aspects,) its mean mass there.
+def match_rows(mass: np.ndarray) -> tuple[int, ...]:
+    """For each aspect the row that reads it, no row twice: of all ways to do so, the one with the most mass.
 
-    Of all ways to give the aspects rows of their own, the one with the most mass.
+    `mass` (r, aspects) is of one sentence, or a mean over many.
 
-    >>> rows, found = match_rows([np.array([[0.1, 0.9], [0.6, 0.2], [0.3, 0.3]])])
-    >>> rows, found.tolist()
-    ((1, 0), [0.6, 0.9])
+    >>> match_rows(np.array([[0.1, 0.9], [0.6, 0.2], [0.3, 0.3]]))
+    (1, 0)
     """
-    mean = np.mean(masses, axis=0)  # (r, aspects)
-    r, aspects = mean.shape
+    r, aspects = mass.shape
     if r < aspects:
         raise LimelightError(f"{r} rows cannot be matched with {aspects} aspects; there must be as many")
     aspect = np.arange(aspects)
-    best = max(permutations(range(r), aspects), key=lambda rows: float(mean[list(rows), aspect].sum()))
-    return best, mean[list(best), aspect]
+    return max(permutations(range(r), aspects), key=lambda rows: float(mass[list(rows), aspect].sum()))
+
+
+def recovered(masses: Sequence[np.ndarray]) -> float:
+    """The share of planted words on which a row of their own, matched in each sentence, has over half of it.
+
+    >>> recovered([np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.5, 0.5], [0.5, 0.5]])])
+    0.5
+    """
+    own = [mass[list(match_rows(mass)), np.arange(mass.shape[1])] for mass in masses]
+    return float((np.array(own) > 0.5).mean())

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ._shared import add_columns, add_json, on_bad, show, table
 
 if TYPE_CHECKING:
-    from ..explain.trust import Agreement, Trust
+    from ..explain.faithfulness import Faithfulness
+    from ..explain.trust import Agreement, RowEffect, Trust
     from ..text.tables import Row
 
 ORDER = 4
@@ -81,32 +82,29 @@ def _sample(args: argparse.Namespace, pair: bool) -> list[Row]:
 
 
 def _told(found: Trust, alike: Agreement | None) -> str:
-    figures = [each.to_dict() for each in found.attributions]
-    ways = [
-        [
-            f["name"],
-            *(f"{f[kind]:.3f} ± {f[f'{kind}_error']:.3f}" for kind in ("comprehensiveness", "sufficiency")),
-        ]
-        for f in figures
-    ]
     blocks = [
-        table(["way of looking", "comprehensiveness", "sufficiency"], ways)
+        table(
+            ["way of looking", "comprehensiveness", "sufficiency"],
+            [_way(each) for each in found.attributions],
+        )
         + f"\n(means over {found.texts:,} texts ± standard error)",
         table(
             ["row removed", "answers changed", "drop in probability", "drop in accuracy"],
-            [
-                [
-                    row.row + 1,
-                    f"{row.changed:.1%}",
-                    f"{row.drop:.3f}",
-                    "" if row.accuracy_drop is None else f"{row.accuracy_drop:.1%}",
-                ]
-                for row in found.rows
-            ],
+            [_row(row) for row in found.rows],
         ),
     ]
     if alike:
-        blocks.append(
-            f"attention of both models: Spearman {alike.spearman:.3f}, Jensen-Shannon {alike.divergence:.3f} bits"
-        )
+        figures = f"Spearman {alike.spearman:.3f}, Jensen-Shannon {alike.divergence:.3f} bits"
+        blocks.append(f"overall attention of both models: {figures}")
     return "\n\n".join(blocks)
+
+
+def _way(found: Faithfulness) -> list[str]:
+    f = found.to_dict()
+    kinds = ("comprehensiveness", "sufficiency")
+    return [f["name"], *(f"{f[kind]:.3f} ± {f[f'{kind}_error']:.3f}" for kind in kinds)]
+
+
+def _row(row: RowEffect) -> list[Any]:
+    accuracy = "-" if row.accuracy_drop is None else f"{row.accuracy_drop:.1%}"
+    return [row.row + 1, f"{row.changed:.1%}", f"{row.drop:.3f}", accuracy]

@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading import Label
 from ..runtime.model import Model
+from ..text.labels import LabelColumn
 from .attribution import NAMES, NEED_PYTORCH, attributions
 from .faithfulness import SHARES, Faithfulness, faithfulness
 from .variants import Drawn, Words, sides_of, words_of
@@ -172,7 +173,7 @@ def _accuracy_drop(
 ) -> float | None:
     if labels is None:
         return None
-    right = np.array([model.labels.index(label) if label in model.labels else -1 for label in labels])
+    right = LabelColumn(labels).index(model.labels, "the data")
     return float((before == right).mean() - (after == right).mean())
 
 

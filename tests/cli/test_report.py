@@ -1,0 +1,58 @@
+"""`limelight report` and `limelight trust` on saved models and tables."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from limelight.cli import main
+from trained import LABELS, save, texts_of
+
+
+def table(folder: Path) -> str:
+    texts = [text or "w1" for text in texts_of(25)]
+    path = folder / "test.csv"
+    path.write_text("text,stars\n" + "".join(f"{text},{LABELS[k % 3]}\n" for k, text in enumerate(texts)))
+    return str(path)
+
+
+def test_a_report_is_written_once_and_never_over_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model, data, out = save(tmp_path / "soup"), table(tmp_path), tmp_path / "report.html"
+    command = ["report", str(model), data, "--out", str(out), "--most", "20"]
+    assert main(command) == 0
+    assert "<title>soup on test.csv</title>" in out.read_text()
+    assert "<b>20</b><span>3 classes" in out.read_text()
+    assert main(command) == 2
+    assert "already exists" in capsys.readouterr().err
+    assert main([*command, "--overwrite"]) == 0
+
+
+def test_two_models_make_one_report(tmp_path: Path):
+    models, out = [str(save(tmp_path / name)) for name in ("soup", "salad")], tmp_path / "both.html"
+    assert main(["report", *models, table(tmp_path), "--out", str(out)]) == 0
+    assert "<title>soup and salad on test.csv</title>" in out.read_text()
+
+
+def test_trust_as_a_table_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model, data = str(save(tmp_path / "soup")), table(tmp_path)
+    command = ["trust", model, data, "--texts", "10", "--label", "stars", "--with", model]
+    assert main(command) == 0
+    told = capsys.readouterr().out
+    assert "means over 10 texts" in told
+    assert "Spearman 1.000, Jensen-Shannon 0.000 bits" in told
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["texts"] == 10
+    assert {each["name"] for each in found["attributions"]} >= {
+        "Overall attention",
+        "Leave one out",
+        "Random",
+    }
+    assert found["agreement"] == {"spearman": pytest.approx(1.0), "divergence": pytest.approx(0.0, abs=1e-9)}
+    assert len(found["rows"]) == 2
+
+
+@pytest.mark.parametrize("more", [["--texts", "0"], ["--label", "star"]])
+def test_wrong_options_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]):
+    assert main(["trust", str(save(tmp_path / "soup")), table(tmp_path), *more]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,0 +1,183 @@
+"""The report: its numbers, computed here once more; its safety, its size, and how it looks in a browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
+
+from explain.parse import Parsed
+from explain.test_browser import CHROMIUM, browse
+from explain.test_trust import random_model
+from limelight.errors import LimelightError
+from limelight.explain import save_report, to_report
+from limelight.explain.calibration import calibration, mcnemar, wilson
+from limelight.explain.overview import overview
+from limelight.reading import Label
+from limelight.runtime.model import Model
+from trained import LABELS, network_of, recipe_of, texts_of, tokenizer, weights_of
+
+HISTORY = [
+    {
+        "epoch": k,
+        "loss": 1 / k,
+        "dev_loss": 1.2 / k,
+        "accuracy": 0.5 + k / 20,
+        "dev_accuracy": 0.5,
+        "penalty": 0.1,
+    }
+    for k in (1, 2, 3)
+]
+
+
+def some_texts(n: int, seed: int = 0) -> tuple[list[str], list[str]]:
+    texts = [text or "w1" for text in texts_of(n, seed=seed)]
+    return texts, [LABELS[k] for k in np.random.default_rng(seed).integers(len(LABELS), size=n)]
+
+
+def visible(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL)).split())
+
+
+def test_the_numbers_are_right():
+    model = random_model()
+    model.facts["training"] = {"history": HISTORY}
+    texts, labels = some_texts(150)
+    html = to_report(model, texts, labels, names=["soup"], data="test.csv")
+    told = visible(html)
+    P = model.predict_proba(texts)
+    answers, right = [LABELS[k] for k in P.argmax(1)], np.array(model.predict(texts)) == np.array(labels)
+    low, high = binomtest(int(right.sum()), 150).proportion_ci(method="wilson")
+    assert f"Accuracy {100 * right.mean():.1f}% 95% interval {100 * low:.1f}% to {100 * high:.1f}%" in told
+    assert f"Macro F1 {f1_score(labels, answers, average='macro'):.3f}" in told
+    assert f"Calibration error {naive_calibration_error(P.max(1), right):.3f}" in told
+    precision, recall, f1, counts = precision_recall_fscore_support(
+        labels, answers, labels=LABELS, zero_division=0
+    )
+    confusion = confusion_matrix(labels, answers, labels=LABELS)
+    for k, label in enumerate(LABELS):
+        row = f"{label} {counts[k]} {confusion[:, k].sum()} {precision[k]:.3f} {recall[k]:.3f} {f1[k]:.3f}"
+        assert row in told
+        for j, other in enumerate(LABELS):
+            what = f"{label} taken for {other}" if j != k else f"{label} recognised"
+            assert f"{what}: {confusion[k, j]} of {counts[k]}" in told
+    assert "dev, epoch 3: 0.4<" in html
+    A = [each.attention for each in model.read_many(texts)]
+    overlap = np.mean([a @ a.T for a in A], axis=0)
+    assert f"rows 1 and 2: {overlap[0, 1]:.3f}" in told
+
+
+def naive_calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
+    total = 0.0
+    for k in range(10):
+        inside = (confidence > k / 10) & (confidence <= (k + 1) / 10)
+        if inside.any():
+            total += inside.sum() * abs(right[inside].mean() - confidence[inside].mean())
+    return total / len(right)
+
+
+def test_intervals_and_chances_are_those_of_scipy():
+    for right, total in ((0, 5), (5, 5), (37, 90)):
+        expected = binomtest(right, total).proportion_ci(method="wilson")
+        assert wilson(right, total) == pytest.approx((expected.low, expected.high), abs=1e-6)
+    for first, second in ((0, 0), (3, 3), (2, 11), (40, 20)):
+        expected = binomtest(first, first + second).pvalue if first + second else 1.0
+        assert mcnemar(first, second) == pytest.approx(expected)
+    assert calibration(np.array([1.0, 0.0]), np.array([True, False])).error == 0
+
+
+def test_a_row_shows_the_words_it_prefers_not_the_frequent_ones():
+    model = random_model()
+    readings = model.read_many(some_texts(40)[0])
+    for row, found in enumerate(overview(readings).rows):
+        beyond: dict[str, float] = {}
+        for each in readings:
+            for word, weight in zip(each.words, each.attention[row], strict=True):
+                beyond[word] = beyond.get(word, 0.0) + (weight - 1 / len(each.words)) / len(readings)
+        best = max(beyond, key=beyond.__getitem__)
+        assert found.words[0][0] == best
+        assert found.words[0][1] == pytest.approx(beyond[best], abs=1e-6)
+
+
+def test_nothing_in_a_text_or_label_becomes_markup():
+    evil = ("<script>alert(1)</script>", 'a"b', "<b>&amp;")
+    recipe = recipe_of({"rows": 2})
+    model = Model.from_parts(
+        weights=weights_of(network_of(recipe)), recipe=recipe, tokenizer=tokenizer(), labels=evil, threads=1
+    )
+    texts = ["<img src=x onerror=alert(1)> w1 & w2", 'w3 "><script>alert(2)</script>', "w4 \x1b[31m"] * 4
+    labels: list[Label] = [*evil] * 4
+    html = to_report(model, texts, labels, names=["<i>me</i>"], data="<u>.csv")
+    tags = Parsed(html).tags
+    assert not {"script", "img", "u"} & set(tags)
+    assert "<script>alert(1)</script>" in visible(html) or "&lt;script&gt;alert(1)" in html
+    assert "\x1b" not in html
+    assert "http" not in html  # nothing from outside
+
+
+def test_a_report_is_small_and_the_same_twice(tmp_path: Path):
+    model = random_model()
+    texts, labels = some_texts(2000)
+    save_report(tmp_path / "report.html", model, texts, labels)
+    written = (tmp_path / "report.html").read_bytes()
+    assert 20_000 < len(written) < 5_000_000
+    assert written.decode() == to_report(model, texts, labels)
+
+
+def test_two_models_side_by_side():
+    models = [random_model(), random_model(head="pruned")]
+    texts, labels = some_texts(120)
+    told = visible(to_report(models, texts, labels, names=["Monday", "Tuesday"], data="test.csv"))
+    right = [np.array(model.predict(texts)) == np.array(labels) for model in models]
+    only = [int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum())]
+    assert f"Only Monday answers {only[0]} of the texts rightly, only Tuesday {only[1]}." in told
+    assert f"with probability {binomtest(only[0], sum(only)).pvalue:.2g}" in told
+    assert "Where they differ" in told
+
+
+@pytest.mark.parametrize(
+    "options", [{"pair": "gated"}, {"embedding": "max"}, {"pair": "concat", "head": "pruned"}]
+)
+def test_pairs_and_baselines_have_reports_too(options: dict):
+    model = random_model(**options)
+    texts, labels = some_texts(30)
+    second = texts[::-1] if model.pair else None
+    told = visible(to_report(model, texts, labels, second))
+    right = np.array(model.predict(texts, second)) == np.array(labels)
+    assert f"Accuracy {100 * right.mean():.1f}%" in told
+    assert "Leave one out" in told
+
+
+def test_what_cannot_be_reported_on_is_one_line():
+    model = random_model()
+    with pytest.raises(LimelightError, match="got 1 texts and 0 labels"):
+        to_report(model, ["w1"], [])
+    with pytest.raises(LimelightError, match="label 'superb' does not occur"):
+        to_report(model, ["w1"], ["superb"])
+    with pytest.raises(LimelightError, match="one model or two, each with a name; got 2 models"):
+        to_report([model, model], ["w1"], ["good"])
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium")
+def test_a_browser_shows_it_in_light_and_dark(tmp_path: Path):
+    model = random_model()
+    model.facts["training"] = {"history": HISTORY}
+    texts, labels = some_texts(60)
+    file = tmp_path / "report.html"
+    save_report(file, model, texts, labels, names=["soup"], data="test.csv")
+    seen = browse(file, "--dump-dom")
+    assert seen.count("<svg") == file.read_text().count("<svg") == 6
+    shots = []
+    for scheme in (0, 1):  # dark, light
+        shot = tmp_path / f"{scheme}.png"
+        browse(file, f"--blink-settings=preferredColorScheme={scheme}", f"--screenshot={shot}")
+        shots.append(shot.read_bytes())
+    assert all(len(shot) > 10_000 for shot in shots)
+    assert shots[0] != shots[1]
+    shutil.rmtree(tmp_path / "profile", ignore_errors=True)
