@@ -11,6 +11,7 @@ import numpy as np
 from .chosen import results_of
 from .errors import LimelightError
 from .recipe import Recipe
+from .runtime.export import rows_and_size
 from .runtime.shapes import shapes
 from .text.dataset import Dataset
 
@@ -89,7 +90,8 @@ def as_model(recipe: Recipe, embedding: str) -> Recipe:
     model = recipe.model
     if embedding == "self-attention" or model.head == "full":
         return recipe.override(embedding=embedding)
-    units = model.rows * model.row_units + 2 * model.hidden * model.column_units
+    rows, size = rows_and_size(model)
+    units = rows * model.row_units + size * model.column_units
     return recipe.override(embedding=embedding, head="full", head_hidden=units)
 
 
