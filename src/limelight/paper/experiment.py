@@ -5,6 +5,7 @@ All experiments may share one folder: a run that two tables have in common is th
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import json
 import sys
@@ -264,9 +265,13 @@ def read_result(out: Path, run: Run, dataset: Dataset) -> Result | None:
 
 
 def collect(plan: Plan, runs: Sequence[Run], opened: Mapping[str, Dataset]) -> dict[str, Result]:
-    """All results that are there, of this command and of those before it."""
-    found = {run.name: read_result(plan.out, run, opened[run.data.name]) for run in runs}
-    return {name: result for name, result in found.items() if result}
+    """All results that are there, of this command and of those before it; what is unfit counts as missing."""
+    found: dict[str, Result] = {}
+    for run in runs:
+        with contextlib.suppress(LimelightError):
+            if result := read_result(plan.out, run, opened[run.data.name]):
+                found[run.name] = result
+    return found
 
 
 def _chosen(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:

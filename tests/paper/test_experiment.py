@@ -1,0 +1,215 @@
+"""The runs of the experiments: their recipes are the paper's, and what is done is not done again."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from limelight.errors import LimelightError
+from limelight.paper import experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
+from limelight.paper.experiment import Data, Plan, carry_out
+from limelight.training.step import Stepper
+from paper.small import plan, save_reviews
+
+YELP, AGE, SNLI = (Data(task, task, Path(task)) for task in ("yelp", "age", "snli"))
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_reviews(tmp_path_factory.mktemp("data") / "reviews")
+
+
+def named(module, *data, seeds=(0,)):
+    return {run.name: run.recipe for run in module.runs(Plan(Path("out"), data, seeds=seeds))}
+
+
+def test_table_1_has_the_papers_settings():
+    recipes = named(table1, YELP, AGE, seeds=(0, 7))
+    assert len(recipes) == 2 * 3 * 2
+    for name, recipe in recipes.items():
+        model, training = recipe.model, recipe.training
+        assert (model.word_size, model.hidden, model.attention_hidden, model.rows) == (100, 300, 350, 30)
+        assert (model.head, model.dropout) == ("full", 0.5)
+        assert (training.optimiser, training.rate, training.l2) == ("sgd", 0.06, 1e-4)
+        assert (training.penalty, training.penalty_scale) == (1.0, "paper")
+        assert training.batch == (32 if "yelp" in name else 16)
+        assert training.seed == (7 if name.endswith("seed7") else 0)
+    found = {
+        name: (r.model.embedding, r.model.head_hidden, r.training.clip_norm) for name, r in recipes.items()
+    }
+    assert {name: each for name, each in found.items() if name.endswith("seed0")} == {
+        "yelp-max-seed0": ("max", 3000, 0.5),
+        "yelp-cnn-seed0": ("cnn", 3000, 0.0),
+        "yelp-self-attention-seed0": ("self-attention", 3000, 0.5),
+        "age-max-seed0": ("max", 3000, 0.5),
+        "age-cnn-seed0": ("cnn", 3000, 0.0),
+        "age-self-attention-seed0": ("self-attention", 2000, 0.5),
+    }
+
+
+def test_table_2_has_the_papers_settings():
+    recipes = named(table2, SNLI)
+    assert list(recipes) == ["snli-self-attention-seed0", "snli-author-seed0"]
+    for recipe in recipes.values():
+        model, training = recipe.model, recipe.training
+        assert (model.word_size, model.hidden, model.attention_hidden, model.rows) == (300, 300, 150, 30)
+        assert (model.pair, model.head_hidden) == ("gated", 4000)
+        assert (training.optimiser, training.rate, training.batch, training.l2) == ("adagrad", 0.01, 50, 0)
+    told = [(r.training.penalty, r.training.penalty_scale, r.model.dropout) for r in recipes.values()]
+    assert told == [(0.3, "paper", 0.0), (0.1, "author", 0.5)]
+
+
+def test_table_3_differs_in_the_penalty_alone():
+    recipes = named(table3, YELP, AGE, SNLI)
+    penalties = {name: recipe.training.penalty for name, recipe in recipes.items()}
+    assert penalties == {
+        "yelp-self-attention-seed0": 1.0,
+        "yelp-no-penalty-seed0": 0.0,
+        "age-self-attention-seed0": 1.0,
+        "age-no-penalty-seed0": 0.0,
+        "snli-self-attention-seed0": 0.3,
+        "snli-no-penalty-seed0": 0.0,
+    }
+    for task in ("yelp", "age", "snli"):
+        with_it, without = recipes[f"{task}-self-attention-seed0"], recipes[f"{task}-no-penalty-seed0"]
+        assert with_it.override(penalty=0.0) == without
+
+
+def test_table_4_has_the_papers_units():
+    found = {
+        name: (r.model.head, r.model.head_hidden if r.model.head == "full" else None)
+        + ((r.model.row_units, r.model.column_units) if r.model.head == "pruned" else ())
+        for name, r in named(table4, YELP, AGE, SNLI).items()
+    }
+    assert found == {
+        "yelp-self-attention-seed0": ("full", 3000),
+        "yelp-pruned-seed0": ("pruned", None, 150, 10),
+        "age-b4000-seed0": ("full", 4000),
+        "age-pruned-seed0": ("pruned", None, 25, 20),
+        "snli-self-attention-seed0": ("full", 4000),
+        "snli-pruned-seed0": ("pruned", None, 300, 10),
+    }
+
+
+def test_the_figures_runs():
+    rows = named(figure_rows, AGE, SNLI)
+    assert len(rows) == 20
+    assert [recipe.model.rows for recipe in list(rows.values())[:10]] == [1, 4, 7, 10, 13, 16, 20, 23, 26, 30]
+    assert {recipe.training.patience for recipe in rows.values()} == {0}
+    assert all(run.curve for run in figure_rows.runs(Plan(Path("out"), (AGE,))))
+    # the heat maps are of the first seed of table 3
+    assert named(figure_heatmaps, YELP, seeds=(3, 4)) == named(table3, YELP, seeds=(3,))
+
+
+def test_a_run_leaves_its_result_and_no_checkpoints(tmp_path, reviews):
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    table3.run(asked)
+    folder = tmp_path / "yelp-self-attention-seed0"
+    assert sorted(path.name for path in folder.iterdir()) == ["history.jsonl", "readings.json", "result.json"]
+    found = json.loads((folder / "result.json").read_text())
+    assert found["data"]["rows"] == {"train": 48, "dev": 12, "test": 20}
+    assert (found["seed"], found["steps"], found["best_epoch"], found["device"]) == (0, 3, 1, "cpu")
+    assert found["parameters"]["hidden"] == 3 * 8 * 5
+    assert found["recipe"]["model"]["rows"] == 3
+    assert found["seconds"] > 0
+    assert 0 <= found["accuracy"]["test"] <= 1
+
+
+def test_a_finished_run_is_not_run_again(tmp_path, reviews, monkeypatch):
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    runs, seen = table3.runs(asked), []
+    carry_out(asked, runs, seen.append)
+    before = (tmp_path / "yelp-no-penalty-seed0" / "result.json").stat().st_mtime_ns
+    monkeypatch.setattr(experiment, "train", lambda *args: pytest.fail("trained again"))
+    carry_out(asked, runs, seen.append)
+    assert (tmp_path / "yelp-no-penalty-seed0" / "result.json").stat().st_mtime_ns == before
+    assert [len(results) for results in seen] == [1, 2, 2, 2]
+    assert seen[1] == seen[3]
+
+
+def test_experiments_in_one_folder_share_their_runs(tmp_path, reviews, monkeypatch):
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    table3.run(asked)
+    trained = []
+    real = experiment.train
+    monkeypatch.setattr(experiment, "train", lambda *args: trained.append(args[1].name) or real(*args))
+    table4.run(asked)
+    figure_heatmaps.run(asked)
+    assert trained == ["yelp-pruned-seed0"]
+
+
+def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, reviews, monkeypatch):
+    data = ("age", "age", reviews)
+    whole, broken = (plan(tmp_path / name, data, options={"epochs": 3}) for name in ("whole", "broken"))
+    run = figure_rows.runs(whole)[1]
+    carry_out(whole, [run], lambda results: None)
+    with monkeypatch.context() as patch:
+        step = Stepper.step
+
+        def interrupting(self, rows, number):
+            if number == 4:  # in the second of three epochs of three steps
+                signal.raise_signal(signal.SIGINT)
+            step(self, rows, number)
+
+        patch.setattr(Stepper, "step", interrupting)
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(broken, [run], lambda results: None)
+    folder = tmp_path / "broken" / run.name
+    assert not (folder / "result.json").exists()
+    numbers = []
+    monkeypatch.setattr(Stepper, "step", lambda self, rows, n: numbers.append(n) or step(self, rows, n))
+    carry_out(broken, [run], lambda results: None)
+    assert numbers == [5, 6, 7, 8]
+    found, expected = (
+        json.loads((tmp_path / name / run.name / "result.json").read_text()) for name in ("broken", "whole")
+    )
+    assert found["seconds"] > 0
+    assert {**found, "seconds": 0} == {**expected, "seconds": 0}
+    assert [set(record) >= {"dev_accuracy", "test_accuracy"} for record in found["history"]] == [True] * 3
+    assert not (folder / "seconds.json").exists()
+
+
+def test_another_recipe_is_not_taken_for_the_same_run(tmp_path, reviews):
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    carry_out(asked, table3.runs(asked)[:1], lambda results: None)
+    other = plan(tmp_path, ("yelp", "yelp", reviews), options={"rate": 0.5})
+    with pytest.raises(LimelightError, match="is of a run with another recipe"):
+        carry_out(other, table3.runs(other)[:1], lambda results: None)
+
+
+def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    (tmp_path / "yelp-self-attention-seed0").mkdir()
+    (tmp_path / "yelp-self-attention-seed0" / "result.json").write_text("[]")
+    with pytest.raises(LimelightError, match="1 of 2 runs failed: yelp-self-attention-seed0"):
+        table3.run(asked)
+    assert (tmp_path / "yelp-no-penalty-seed0" / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("yelp", "write it as yelp=DIR"),
+        ("yelp=", "write it as yelp=DIR"),
+        ("hotels=DIR", "with the settings of which task"),
+        ("imdb:hotels=DIR", "with the settings of which task"),
+        ("yelp:../x=DIR", "write it as yelp=DIR"),
+    ],
+)
+def test_bad_data(given, complaint):
+    with pytest.raises(LimelightError, match=complaint):
+        Data.parse(given)
+
+
+def test_data_that_does_not_fit(tmp_path, reviews):
+    with pytest.raises(LimelightError, match="does not hold pairs of texts"):
+        table2.run(plan(tmp_path, ("snli", "snli", reviews)))
+    with pytest.raises(LimelightError, match="table1 is about yelp and age; snli is snli"):
+        table1.run(plan(tmp_path, ("snli", "snli", reviews)))
+    with pytest.raises(LimelightError, match="table1 needs data: --data yelp=DIR"):
+        table1.run(plan(tmp_path))
+    with pytest.raises(LimelightError, match="--only nothing is the name of no run; there are: yelp-"):
+        table3.run(plan(tmp_path, ("yelp", "yelp", reviews), only=("nothing",)))

@@ -1,0 +1,160 @@
+"""The figures and the measured costs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from limelight.cli import main
+from limelight.model.attention import penalty
+from limelight.paper import cost, figure_heatmaps, figure_rows
+from limelight.paper.chart import line_chart
+from limelight.paper.experiment import Data, Plan
+from limelight.paper.pictured import surest
+from limelight.text.encoded import Split
+from paper.small import TINY, plan, result, results, save_pairs, save_reviews
+
+FLAGS = [each for name, value in TINY.items() for each in ("--set", f"{name}={value}")]
+
+
+def test_the_chart_of_rows_has_a_line_for_each_r(tmp_path):
+    data = Data("blogs", "age", Path())
+    histories = [[{"test_accuracy": 0.4}, {"test_accuracy": last}] for last in (0.5, 0.6)]
+    found = results(
+        *(
+            result("blogs", "age", f"r{r}", seed, 0.5, history=history)
+            for r in figure_rows.ROWS
+            for seed, history in enumerate(histories)
+        )
+    )
+    figure_rows.write(Plan(tmp_path, (data,)), found)
+    svg = (tmp_path / "figure-rows-blogs.svg").read_text()
+    assert svg.count("<polyline") == 10
+    for r in figure_rows.ROWS:
+        assert f">r = {r}</text>" in svg
+    content = json.loads((tmp_path / "figure-rows.json").read_text())
+    assert content["curves"]["blogs"]["30"] == pytest.approx([40, 55])
+    assert "| 30 | 50.00 ± 0.00 |" in (tmp_path / "figure-rows.md").read_text().splitlines()
+
+
+def test_a_chart_escapes_and_keeps_its_names_apart():
+    svg = line_chart("a < b", "x", "y", {f"<{k}>": [(1, 1), (2, 1 + k / 1000)] for k in range(8)})
+    assert "a &lt; b" in svg
+    heights = [float(y) for y in re.findall(r'y="([\d.]+)"[^>]*>&lt;\d&gt;', svg)]
+    gaps = np.diff(sorted(heights))
+    assert len(heights) == 8
+    assert gaps.min() >= 12.9
+
+
+def test_the_surest_are_right_and_in_order():
+    P = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.95, 0.05], [0.99, 0.01]])
+    split = Split(np.zeros(5), np.ones(5), labels=np.array([0, 0, 0, 0, 1]))
+    assert surest(P, split, np.arange(5), 0).tolist() == [3, 0, 1]
+
+
+def test_the_heat_maps_show_the_words(tmp_path):
+    folder = save_reviews(tmp_path / "data")
+    asked = plan(tmp_path, ("yelp", "yelp", folder), options={"epochs": 4, "rows": 8})
+    figure_heatmaps.run(asked)
+    page = (tmp_path / "figure-heatmaps-yelp.html").read_text()
+    assert page.count("without penalty") >= 3
+    kept = json.loads((tmp_path / "yelp-self-attention-seed0" / "readings.json").read_text())
+    assert list(kept["surest"]) == ["1", "5"]
+    for word in kept["compared"][0]["words"]:
+        assert word in page
+    A = np.array(kept["compared"][0]["attention"])
+    np.testing.assert_allclose(A.sum(axis=1), 1, atol=1e-3)
+    sheet = (tmp_path / "figure-heatmaps-yelp-rows.svg").read_text()
+    assert [sheet.count(f">Row {k}<") for k in (1, 2, 8)] == [2, 2, 2]
+    assert sheet.count(">Row ") == 12
+    assert sheet.count(">waiter<") == 14  # six rows and the overall map, twice
+    assert "| with penalty |" in (tmp_path / "figure-heatmaps.md").read_text()
+
+
+def test_the_costs_are_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(cost, "tell", lambda line: None)
+    cost.run(plan(tmp_path), lengths=(4, 8))
+    content = json.loads((tmp_path / "cost.json").read_text())
+    assert set(content["penalty"]) == set(cost.FORMS)
+    assert all(spent > 0 for by in content["penalty"].values() for spent in by.values())
+    for by in content["steps"].values():
+        assert all(spent > 0 and size > 0 for spent, size in by.values())
+    assert content["steps"]["cnn"]["8"][1] > content["steps"]["cnn"]["4"][1]
+    assert (tmp_path / "cost-penalty.svg").read_text().count("<polyline") == 3
+    assert "| words | P, ms |" in (tmp_path / "cost.md").read_text()
+
+
+def test_the_forms_of_kl_agree():
+    A = torch.softmax(
+        torch.randn(3, 5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0)), 2
+    )
+    torch.testing.assert_close(cost.kl_by_pairs(A), penalty(A, scale="kl"))
+
+
+def test_memory_counts_what_is_kept():
+    network = torch.nn.Linear(4, 3, bias=False)
+    x = torch.ones(5, 4)
+    work = lambda: network(x).tanh().sum().backward()  # noqa: E731
+    assert cost.memory(work, network, torch.device("cpu")) == 4 * (5 * 4 + 5 * 3)
+
+
+def test_the_command_line(tmp_path, capfd):
+    pairs = save_pairs(tmp_path / "pairs")
+    argv = ["paper", "table2", "--data", f"snli={pairs}", "--out", str(tmp_path / "runs"), "--seeds", "5"]
+    code = main([*argv, "--only", "snli-self-*", "--note", "Made up.", "--device", "cpu", *FLAGS])
+    out, err = capfd.readouterr()
+    assert code == 0
+    assert out == (tmp_path / "runs" / "table2.md").read_text()
+    assert "- Made up.\n" in out
+    assert "[1/1] snli-self-attention-seed5" in err
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
+        "snli-self-attention-seed5", "table2.json", "table2.md",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (["--set", "row=3"], "did you mean 'rows'"),
+        (["--set", "rows=many"], "write it as rows=VALUE, the value of type int"),
+        (["--set", "rows=0"], "must be at least 1"),
+        (["--seeds", "1", "1"], "given twice"),
+        (["--data", "yelp=nowhere"], "nowhere"),
+    ],
+)
+def test_bad_flags(tmp_path, capfd, flags, complaint):
+    given = [] if "--data" in flags else ["--data", f"yelp={tmp_path}"]
+    assert main(["paper", "table1", "--out", str(tmp_path / "runs"), *given, *flags]) == 2
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert complaint in err
+    assert not (tmp_path / "runs").exists()
+
+
+BARE = """
+import sys
+for name in ("tqdm", "pyarrow", "jinja2", "markupsafe", "resvg_py", "shtab", "sklearn", "onnx", "zstandard"):
+    sys.modules[name] = None
+from limelight.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_machine_with_little_installed_trains(tmp_path):
+    """Training and tables need torch, numpy, tokenizers and safetensors; pictures come later."""
+    folder = save_reviews(tmp_path / "data")
+    argv = ["paper", "figure-heatmaps", "--data", f"yelp={folder}", "--out", str(tmp_path), "--seeds", "0"]
+    done = subprocess.run(
+        [sys.executable, "-c", BARE, *argv, "--device", "cpu", *FLAGS], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no heat maps here" in done.stderr
+    assert main([*argv, "--device", "cpu", *FLAGS]) == 0
+    assert "waiter" in (tmp_path / "figure-heatmaps-yelp.html").read_text()
