@@ -25,7 +25,7 @@ DESCRIPTION = """\
 Train the paper's model and its two baselines on 18,732 rated sentences that come with Limelight, print the
 paper's Table 1 for them, and show heat maps of sentences that the model has not seen. It needs no GPU."""
 
-EPOCHS = 5  # more gain a point at most, and a newcomer waits
+EPOCHS = 3  # more gain a point at most, and a newcomer waits
 # Held-out sentences of movie and product reviews, by source and id.
 SHOWN = (
     ("movie", "3032"), ("movie", "5464"), ("movie", "4976"), ("movie", "7999"), ("product", "204_11"),
