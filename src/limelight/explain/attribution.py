@@ -19,17 +19,19 @@ NAMES = {  # `by` -> what a picture calls it
 }
 BY = tuple(NAMES)
 NEED_PYTORCH = ("effect", "gradients")
+DEFAULT = "leave-one-out"  # as faithful as gradients and twice to three times attention: see docs/trust.md
 
 
 def attribute(
-    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, by: str
+    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, by: str = DEFAULT
 ) -> list[Any]:
     """For each text (n,): how much its answer rests on each word; for each pair, one array for each text.
 
     - "attention": the overall attention, the rows of A summed; what was read, not what it was read for;
     - "effect": the attention weighted by what the classifier makes of it (see `gradients.effect`);
     - "gradients": integrated gradients of the answer's logit, from zero word vectors;
-    - "leave-one-out": how much the answer's probability drops when the word is left out.
+    - "leave-one-out": how much the answer's probability drops when the word is left out; a text of n words
+      is read n times, so a very long one takes a while.
 
     All but the attention are signed: below 0, a word speaks against the answer. "effect" and "gradients"
     need PyTorch. Draw them with `to_html(reading, weights={"Leave one out": found[0]})`.

@@ -28,7 +28,7 @@ class Faithfulness:
     """How faithful an attribution is, on a number of texts.
 
     >>> found = Faithfulness("attention", np.full((2, 5), 0.3), np.full((2, 5), 0.1))
-    >>> found.comprehensiveness, found.sufficiency
+    >>> round(found.comprehensiveness, 3), round(found.sufficiency, 3)
     (0.3, 0.1)
     """
 
@@ -62,7 +62,7 @@ class Faithfulness:
 def standard_error(scores: np.ndarray) -> float:
     """Of the mean over texts, from (texts, shares).
 
-    >>> standard_error(np.array([[0.1], [0.3]]))
+    >>> round(standard_error(np.array([[0.1], [0.3]])), 3)
     0.1
     """
     means = scores.mean(axis=1)
