@@ -42,6 +42,7 @@ class Stepper:
         self.penalised = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
         self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
         self.graphs: dict[tuple[int, int], Graph | None] = {}
+        self.pool: Any = None  # of the graphs' memory
         self.stream = torch.cuda.Stream() if self.static else None
 
     def step(self, rows: np.ndarray, number: int) -> None:
@@ -110,16 +111,15 @@ class Stepper:
 class Graph:
     """A captured step for one batch size and width."""
 
-    pool: Any = None
-
     def __init__(self, stepper: Stepper, rows: Tensor, width: int) -> None:
         self.rows = rows.clone()
         self.graph = torch.cuda.CUDAGraph()
         torch.cuda.current_stream().synchronize()
-        # one pool of memory for all widths: graphs are replayed one after another, never side by side
-        with torch.cuda.graph(self.graph, pool=Graph.pool, stream=torch.cuda.current_stream()):
+        # one pool of memory for all widths: graphs are replayed one after another, never side by side;
+        # for one run only, because a pool cannot be joined once its graphs are gone
+        with torch.cuda.graph(self.graph, pool=stepper.pool, stream=torch.cuda.current_stream()):
             stepper._update(stepper.feed.batch(self.rows, width), 1.0)
-        Graph.pool = self.graph.pool()
+        stepper.pool = self.graph.pool()
 
     def replay(self, rows: Tensor) -> None:
         """The step on other rows."""
