@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import ceil, exp
 
 import numpy as np
@@ -179,7 +180,7 @@ TEXTS, SECOND = ["w1 w2 w3 w9", "w7 w8", "w5"], ["w3", "w2 w6 w2", "w1 w1"]
 def test_integrated_gradients_add_up_to_the_difference_of_the_logits(
     pair: str | None, bias: float, steps: int, close: float
 ):
-    """Exactly where the path is smooth: with a large bias no ReLU switches. At a switch, quadrature is rough."""
+    """Exactly where the path is smooth: with a large bias no ReLU switches; a switch costs accuracy."""
     network, sides, target = inputs(random_model(pair), TEXTS, *([SECOND] if pair else []))
     with torch.no_grad():
         network.head.b_1 += bias
@@ -260,6 +261,16 @@ def test_every_attribution_can_be_drawn(by: str, pair: str | None):
         np.concatenate([*found[0]] if pair else [found[0]]),
         atol=1e-5,
     )
+
+
+def test_without_pytorch_what_needs_no_gradients_is_measured(monkeypatch: pytest.MonkeyPatch):
+    model = random_model()
+    monkeypatch.setitem(sys.modules, "torch", None)
+    trust = measure_trust(model, ["w1 w2 w3"])
+    assert not trust.has_gradients
+    assert {"Overall attention", "Leave one out"} <= {each.name for each in trust.attributions}
+    with pytest.raises(LimelightError, match="pip install 'limelight\\[train\\]'"):
+        attribute(model, ["w1 w2 w3"], by="effect")
 
 
 def test_an_unknown_attribution_is_an_error():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ NAMES = {  # `by` -> what a picture calls it
 }
 BY = tuple(NAMES)
 NEED_PYTORCH = ("effect", "gradients")
-DEFAULT = "leave-one-out"  # as faithful as gradients and twice to three times attention: see docs/trust.md
+DEFAULT = "leave-one-out"  # as faithful as gradients, over twice as attention: see docs/trust.md
 
 
 def attribute(
@@ -70,6 +71,8 @@ def leave_one_out(model: Model, readings: Sequence[Drawn], words: Sequence[Words
 
 
 def _by_gradients(model: Model, words: Sequence[Words], by: str) -> list[np.ndarray]:
+    if find_spec("torch") is None:
+        raise LimelightError(f"attribution by {by} needs PyTorch: pip install 'limelight[train]'")
     from ..training.restore import network_of
     from . import gradients
 

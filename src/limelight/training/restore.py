@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
-from ..errors import LimelightError
+from ..model.network import Network
 from ..runtime.model import Model
-
-try:
-    import torch
-
-    from ..model.network import Network
-except ImportError:
-    raise LimelightError("gradients need PyTorch: pip install 'limelight[train]'") from None
 
 
 def network_of(model: Model) -> Network:
