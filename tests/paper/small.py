@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from limelight.paper.experiment import Data, Plan
+from limelight.paper.plan import Data, Plan
 from limelight.recipe import TextRecipe
 from limelight.text.dataset import Texts, encode_texts
 from reviews import pairs, reviews
@@ -41,7 +41,8 @@ def plan(out: Path, *data: tuple[str, str, Path], **changes: Any) -> Plan:
 def result(data: str, task: str, model: str, seed: int, test: float, **more: Any) -> dict[str, Any]:
     """What a run would have left."""
     about = {"name": data, "task": task, "rows": {"train": 1000, "dev": 200, "test": 400}, "vectors": ""}
-    return {"data": about, "model": model, "seed": seed, "accuracy": {"test": test}, **more}
+    found = {"data": about, "model": model, "seed": seed, "accuracy": {"test": test}, "by_length": []}
+    return {**found, **more}
 
 
 def results(*found: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,8 @@ import pytest
 
 from limelight.errors import LimelightError
 from limelight.paper import experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
-from limelight.paper.experiment import Data, Plan, carry_out
+from limelight.paper.experiment import carry_out
+from limelight.paper.plan import Data, Plan
 from limelight.training.step import Stepper
 from paper.small import plan, save_reviews
 
@@ -115,6 +116,9 @@ def test_a_run_leaves_its_result_and_no_checkpoints(tmp_path, reviews):
     assert found["parameters"]["hidden"] == 3 * 8 * 5
     assert found["recipe"]["model"]["rows"] == 3
     assert found["seconds"] > 0
+    quarters = found["by_length"]
+    assert [each["rows"] for each in quarters] == [5, 5, 5, 5]
+    assert sum(each["accuracy"] for each in quarters) / 4 == pytest.approx(found["accuracy"]["test"])
     assert 0 <= found["accuracy"]["test"] <= 1
 
 

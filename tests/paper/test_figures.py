@@ -16,8 +16,8 @@ from limelight.cli import main
 from limelight.model.attention import penalty
 from limelight.paper import cost, figure_heatmaps, figure_rows
 from limelight.paper.chart import line_chart
-from limelight.paper.experiment import Data, Plan
 from limelight.paper.pictured import surest
+from limelight.paper.plan import Data, Plan
 from limelight.text.encoded import Split
 from paper.small import TINY, plan, result, results, save_pairs, save_reviews
 

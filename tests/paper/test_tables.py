@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from limelight.paper import table1, table2, table3, table4
-from limelight.paper.experiment import Data, Plan
+from limelight.paper.plan import Data, Plan
 from paper.small import result, results
 
 
@@ -53,6 +53,27 @@ vectors: none; seeds: 0, 1; one standard error of an accuracy on this test set: 
     assert round(cell["standard_error"], 6) == 0.024387
     assert cell["paper"] == 64.21
     assert list(content["runs"]) == list(found)
+
+
+def test_table_1_by_length():
+    def quarters(*accuracies):
+        return [{"words": [10 * k, 10 * k + 9], "rows": 5, "accuracy": a} for k, a in enumerate(accuracies)]
+
+    found = results(
+        result("yelp", "yelp", "max", 0, 0.5, by_length=quarters(0.5, 0.4)),
+        result("yelp", "yelp", "cnn", 0, 0.5, by_length=quarters(0.6, 0.3)),
+        result("yelp", "yelp", "self-attention", 0, 0.5, by_length=quarters(0.5, 0.5)),
+        result("yelp", "yelp", "self-attention", 1, 0.5, by_length=quarters(0.6, 0.6)),
+    )
+    assert (
+        table1.lengths(found, Data("yelp", "yelp", Path()))
+        == """\
+| yelp, words | BiLSTM + max pooling + MLP | CNN + max pooling + MLP | Structured self-attention |
+|---|---|---|---|
+| 0 to 9 | 50.00 | 60.00 | 55.00 |
+| 10 to 19 | 40.00 | 30.00 | 55.00 |"""
+    )
+    assert table1.lengths(found, Data("age", "age", Path())) == ""
 
 
 def test_table_2(tmp_path):

@@ -10,7 +10,7 @@ from ..errors import LimelightError
 from ._shared import add_device, add_json, add_overwrite, show, table
 
 if TYPE_CHECKING:
-    from ..paper.experiment import Plan
+    from ..paper.plan import Plan
 
 ORDER = 8
 HELP = "the paper's experiments: its data, tables and figures, one command each"
@@ -109,7 +109,7 @@ def _prepare(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> Plan:
     from pathlib import Path
 
-    from ..paper.experiment import Data, Plan
+    from ..paper.plan import Data, Plan
 
     options = dict(_option(each) for each in args.options)
     if args.step == "cost":

@@ -21,7 +21,8 @@ from ..recipe import Recipe
 from ..training.loss import Tensors, loss
 from ..training.start import choose_device
 from .chart import line_chart
-from .experiment import Plan, tell
+from .experiment import tell
+from .plan import Plan
 from .report import markdown, write_picture, write_table
 from .settings import CLASSES, setting
 
@@ -88,11 +89,11 @@ def _step(network: Network, recipe: Recipe, n: int, device: torch.device) -> Wor
     ids = torch.randint(2, WORDS, (batch, n), device=device)
     lengths = torch.full((batch,), n, device=device)
     given = Tensors(ids, lengths, torch.zeros(batch, dtype=torch.long, device=device))
-    penalised = recipe.model.embedding == "self-attention"
+    rows = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
 
     def work() -> None:
         network.zero_grad(set_to_none=True)
-        loss(network(ids, lengths), given, recipe.training, penalised).total.backward()
+        loss(network(ids, lengths), given, recipe.training, rows).total.backward()
 
     return work
 

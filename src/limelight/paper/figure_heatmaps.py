@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..files import atomic_file
-from .experiment import Data, Plan, Results, Run, carry_out, tell
+from .experiment import Results, carry_out, tell
+from .plan import Data, Plan, Run
 from .report import about, figures, markdown, percent, write_picture, write_table
 
 MODELS = {"no-penalty": "without penalty", "self-attention": "with penalty"}
@@ -32,6 +33,8 @@ def runs(plan: Plan) -> list[Run]:
 
 def write(plan: Plan, results: Results) -> None:
     """figure-heatmaps.md and .json: how much the rows repeat each other; and the pictures."""
+    from .pictured import LONGEST, SHORTEST
+
     kept = {data.name: read(plan, data, results) for data in plan.data}
     rows = [
         [title, *(told for data in plan.data for told in _figures(kept[data.name], results, data, model))]
@@ -41,6 +44,7 @@ def write(plan: Plan, results: Results) -> None:
     lines = [
         "Overlap: the mean of A A^T between two rows; 1 where all rows read the same word.",
         "Focus: the largest share of the overall attention on one word. Both are means over the texts drawn.",
+        f"Drawn are test texts of {SHORTEST} to {LONGEST} words, all of them in the vocabulary.",
     ]
     content = {"readings": kept, "note": plan.note}
     title = "Figures: heat maps"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from .chart import line_chart
-from .experiment import Data, Plan, Results, Run, carry_out
+from .experiment import Results, carry_out
+from .plan import Data, Plan, Run
 from .report import about, figures, markdown, percent, write_picture, write_table
 from .settings import TASKS
 

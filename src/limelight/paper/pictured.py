@@ -23,8 +23,7 @@ SHORTEST, LONGEST = 8, 100  # words: enough to see something, few enough to see 
 def pictured(network: Network, dataset: Dataset) -> dict[str, Any]:
     """Readings as plain JSON: the surest of the first and of the last class, and some that compare models."""
     split = dataset.splits["test"]
-    rows = np.flatnonzero((split.lengths >= SHORTEST) & (split.lengths <= LONGEST))
-    rows = rows if len(rows) else np.arange(len(split))
+    rows = candidates(split)
     values = torch.softmax(torch.from_numpy(logits(network, split)).double(), dim=1).numpy()
     ends = {str(dataset.labels[k]): surest(values, split, rows, k) for k in (0, len(dataset.labels) - 1)}
     compared = np.sort(np.random.default_rng(0).permutation(rows)[:COMPARED])
@@ -32,6 +31,21 @@ def pictured(network: Network, dataset: Dataset) -> dict[str, Any]:
         "compared": [_read(network, dataset, row) for row in compared],
         "surest": {label: [_read(network, dataset, row) for row in found] for label, found in ends.items()},
     }
+
+
+def candidates(split: Split) -> np.ndarray:
+    """Rows that can be seen at a glance and have no unknown word; if there are none, less is asked for.
+
+    >>> split = Split(ids=np.array([2, 1, *[5] * 8, *[5] * 8, 1]), lengths=np.array([2, 8, 9]))
+    >>> candidates(split).tolist()
+    [1]
+    """
+    short = (split.lengths >= SHORTEST) & (split.lengths <= LONGEST)
+    known = np.logical_and.reduceat(np.asarray(split.ids) != UNKNOWN, split.starts)
+    for wanted in (short & known, short):
+        if wanted.any():
+            return np.flatnonzero(wanted)
+    return np.arange(len(split))
 
 
 def surest(probabilities: np.ndarray, split: Split, rows: np.ndarray, label: int) -> np.ndarray:

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..files import atomic_file
-from .experiment import Data, Plan, Results, tell, write_json
+from .experiment import Results, tell, write_json
+from .plan import Data, Plan
 from .settings import SPLITS
 
 Cell = dict[str, Any]

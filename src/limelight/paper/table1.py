@@ -5,8 +5,9 @@ limelight paper table1 --data yelp=encoded/yelp --data age=encoded/age --out run
 
 from __future__ import annotations
 
-from .experiment import Plan, Results, Run, carry_out
-from .report import about, accuracies, write_table
+from .experiment import Results, carry_out
+from .plan import Data, Plan, Run
+from .report import about, accuracies, markdown, write_table
 
 MODELS = {
     "max": "BiLSTM + max pooling + MLP",
@@ -28,10 +29,27 @@ def runs(plan: Plan) -> list[Run]:
 def write(plan: Plan, results: Results) -> None:
     """table1.md and table1.json."""
     body, cells = accuracies(plan, results, MODELS, PAPER)
+    body = "\n\n".join([body, *(table for data in plan.data if (table := lengths(results, data)))])
     content = {"accuracy": cells, "note": plan.note, "runs": results}
     write_table(
         plan, "table1", "Table 1: self-attention and the baselines", body, about(plan, results), content
     )
+
+
+def lengths(results: Results, data: Data) -> str:
+    """Accuracy by quarter of the test set, the shortest texts first: do long texts gain most?"""
+    found = [
+        [r["by_length"] for r in results.values() if (r["data"]["name"], r["model"]) == (data.name, model)]
+        for model in MODELS
+    ]
+    if not all(found):
+        return ""
+    rows = []
+    for part, quarter in enumerate(found[0][0]):
+        means = [100 * sum(each[part]["accuracy"] for each in seeds) / len(seeds) for seeds in found]
+        low, high = quarter["words"]
+        rows.append([f"{low} to {high}", *(f"{mean:.2f}" for mean in means)])
+    return markdown([f"{data.name}, words", *MODELS.values()], rows)
 
 
 def run(plan: Plan) -> None:

@@ -5,7 +5,8 @@ limelight paper table2 --data snli=encoded/snli --note "22% of the training set"
 
 from __future__ import annotations
 
-from .experiment import Plan, Results, Run, carry_out
+from .experiment import Results, carry_out
+from .plan import Plan, Run
 from .report import about, figures, markdown, percent, write_table
 
 MODELS = {

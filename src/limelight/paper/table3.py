@@ -5,7 +5,8 @@ limelight paper table3 --data yelp=encoded/yelp --data age=encoded/age --out run
 
 from __future__ import annotations
 
-from .experiment import Plan, Results, Run, carry_out
+from .experiment import Results, carry_out
+from .plan import Plan, Run
 from .report import about, accuracies, write_table
 from .settings import TASKS
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..recipe import Recipe
-from .experiment import Data, Plan, Results, Run, carry_out
+from .experiment import Results, carry_out
+from .plan import Data, Plan, Run
 from .report import about, figures, markdown, percent, write_table
 from .settings import CLASSES, ORIGINAL, TASKS, setting
 
