@@ -19,6 +19,7 @@ from ..reading import Label
 from ..results import Results
 from ..runtime.model import Model
 from ..text.labels import LabelColumn
+from .attribution import NAMES, leave_one_out
 from .calibration import Calibration, calibration, mcnemar, wilson
 from .colours import DARK, LIGHT
 from .html import card, style, templates, theme_vars
@@ -27,11 +28,12 @@ from .picture import picture_of
 from .pieces import printable
 from .plots import confusion_plot, curves_plot, overlap_plot, reliability_plot
 from .trust import Agreement, RowEffect, Trust, agreement, remove_rows, trust_of
-from .variants import Drawn, sides_of
+from .variants import Drawn, sides_of, words_of
 
 SURE = 0.8  # the paper shows examples that the model is at least this sure of
 PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6
 MOST_CLASSES = 12  # with more classes, examples of the most frequent ones
+LONGEST = 400  # words; leaving each word of a longer text out would take too long
 ROW_TEXTS = 300  # rows are removed on at most so many texts
 TRUST_TEXTS = 200
 TRUST_WORK = 2.5e11  # multiplications that the trust table may cost: about half a minute on two cores
@@ -158,7 +160,7 @@ def _render(parts: list[Part], data: str, rng: np.random.Generator) -> str:
         "comparison": _comparison(parts) if len(parts) == 2 else None,
     }
     return templates().get_template("report.html.jinja").render(
-        parts=parts, data=data, sure=SURE, style=style(), report_style=_style(),
+        parts=parts, data=data, sure=SURE, longest=LONGEST, style=style(), report_style=_style(),
         title=f"{' and '.join(part.name for part in parts)}{f' on {data}' if data else ''}", **sections,
     )  # fmt: skip
 
@@ -203,19 +205,32 @@ def _examples(part: Part, rng: np.random.Generator) -> list[tuple[str, int, list
 
 
 def _errors(part: Part) -> list[Markup]:
-    """The wrong answers that the model was surest of."""
+    """The wrong answers that the model was surest of, with the words that each rests on."""
     wrong = np.flatnonzero(part.answers != part.truth)
     sureness = np.array([part.readings[k].confidence for k in wrong])
-    return [_brief(part, int(wrong[k])) for k in np.argsort(-sureness, kind="stable")[:ERRORS]]
+    chosen = wrong[np.argsort(-sureness, kind="stable")[:ERRORS]]
+    readings = [part.readings[k] for k in chosen]
+    words = words_of(part.model, readings)
+    weights: list[np.ndarray | None] = [None] * len(words)
+    short = [k for k, text in enumerate(words) if len(text) <= LONGEST]
+    found = leave_one_out(part.model, [readings[k] for k in short], [words[k] for k in short])
+    for k, each in zip(short, found, strict=True):
+        weights[k] = each
+    return [_brief(part, int(place), weights=each) for place, each in zip(chosen, weights, strict=True)]
 
 
-def _brief(part: Part, place: int, name: str = "") -> Markup:
-    """A picture of the overall attention alone."""
-    whole = picture_of(part.readings[place])
+def _brief(part: Part, place: int, name: str = "", weights: np.ndarray | None = None) -> Markup:
+    """A picture of the overall attention alone, or of other weights (n + m,) in its place."""
+    reading = part.readings[place]
+    whole = picture_of(reading)
+    if weights is not None:
+        split = words_of(part.model, [reading])[0].split(weights)
+        whole = picture_of(reading, {NAMES["leave-one-out"]: split if part.model.pair else split[0]})
     truth = part.labels[int(part.truth[place])]
     right = part.answers[place] == part.truth[place]
     told = f"labelled {truth}" if right else f"labelled {truth}, not {part.labels[part.answers[place]]}"
-    return card(replace(whole, groups=(), rows=()), f"{name}: {told}" if name else told)
+    only = replace(whole, main=whole.main[:1], groups=(), rows=())
+    return card(only, f"{name}: {told}" if name else told)
 
 
 # ---------------------------------------------------------------- two models
