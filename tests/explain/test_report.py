@@ -154,6 +154,15 @@ def test_pairs_and_baselines_have_reports_too(options: dict):
     assert "Leave one out" in told
 
 
+def test_a_model_without_errors_and_a_very_long_text():
+    model = random_model()
+    texts = ["w1 w2", "w3", "w4 " * 450]
+    right = model.predict(texts)
+    assert "There are none." in visible(to_report(model, texts, right))
+    wrong = [next(label for label in LABELS if label != answer) for answer in right]
+    assert "labelled" in visible(to_report(model, texts, wrong))
+
+
 def test_what_cannot_be_reported_on_is_one_line():
     model = random_model()
     with pytest.raises(LimelightError, match="got 1 texts and 0 labels"):

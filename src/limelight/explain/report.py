@@ -34,8 +34,8 @@ SURE = 0.8  # the paper shows examples that the model is at least this sure of
 PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6
 MOST_CLASSES = 12  # with more classes, examples of the most frequent ones
 LONGEST = 400  # words; leaving each word of a longer text out would take too long
-ROW_TEXTS = 300  # rows are removed on at most so many texts
-TRUST_TEXTS = 200
+ROW_TEXTS, TRUST_TEXTS = 300, 200  # at most so many texts to remove rows on, and for the trust table
+ROW_WORK = 2e11  # multiplications that removing rows may cost: a full head is large
 TRUST_WORK = 2.5e11  # multiplications that the trust table may cost: about half a minute on two cores
 
 
@@ -122,7 +122,7 @@ def _part(
     truth = LabelColumn(labels).index(model.labels, "the data")
     P = np.stack([each.probabilities for each in readings])
     trusted = [readings[k] for k in _affordable(model, readings, sample)]
-    some = sample[:ROW_TEXTS]
+    some = sample[: _removable(model)]
     return Part(
         name,
         model,
@@ -142,6 +142,12 @@ def _affordable(model: Model, readings: Sequence[Drawn], sample: np.ndarray) -> 
     words = np.array([sum(len(side.offsets) for side in sides_of(readings[k])) for k in sample])
     work = np.cumsum(words.astype(float) * (words + 60) * 8 * u * (u + d))
     return sample[: int(np.clip((work <= TRUST_WORK).sum(), 20, TRUST_TEXTS))]
+
+
+def _removable(model: Model) -> int:
+    """On how many texts every row can be removed in good time."""
+    head = sum(array.size for name, array in model.weights.items() if name.startswith(("head.", "gate.")))
+    return int(np.clip(ROW_WORK / (head * model.recipe.model.rows), 20, ROW_TEXTS))
 
 
 # ---------------------------------------------------------------- the page

@@ -64,6 +64,8 @@ def answers(model: Model, words: Sequence[Words], kept: Sequence[np.ndarray]) ->
 
     All variants of all texts are batched by length, and equal ones are computed once.
     """
+    if not words:
+        return []
     variants = [text.keep(mask) for text, masks in zip(words, kept, strict=True) for mask in masks]
     rows, size = rows_and_size(model.recipe.model)
     at_once = max(1, _BYTES // (4 * rows * size))
