@@ -307,3 +307,21 @@ def test_demo_with_few_sentences(call, tmp_path):
     assert page.startswith("<!doctype html>")
     assert limelight.load(out / "model").labels[0] == "very negative"
     assert Path(out, "model", "README.md").read_text().count("very positive") > 0
+
+
+@pytest.mark.parametrize("by", ["attention", "effect", "gradients", "leave-one-out"])
+def test_explain_weighs_the_words_as_asked(by, call, model, pair_model):
+    name = {"attention": "Overall attention", "effect": "Effect through attention"}
+    name |= {"gradients": "Integrated gradients", "leave-one-out": "Leave one out"}
+    code, out, _ = call("explain", model, "Good soup, bad waiter.", "--by", by)
+    assert (code, name[by] in out) == (0, True)
+    code, out, _ = call("explain", pair_model, "Good soup.", "Bad soup.", "--by", by)
+    assert (code, name[by] in out) == (0, True)
+
+
+def test_explain_leaves_words_out_unless_the_text_is_long(call, model):
+    _, out, _ = call("explain", model, "Good soup, bad waiter.")
+    assert "Leave one out" in out
+    _, out, said = call("explain", model, "Good soup. " * 200)
+    assert "Leave one out" not in out
+    assert "600 words: weighed by attention" in said
