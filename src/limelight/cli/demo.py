@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from ..presets import preset
 
     need_torch()
+    _one_thread()
     started = time.monotonic()
     out = Path(args.out)
     recipe = preset(args.preset).override(seed=args.seed)
@@ -71,6 +72,13 @@ def run(args: argparse.Namespace) -> int:
     print("\n\n".join(readings))
     print(_next(out, time.monotonic() - started))
     return 0
+
+
+def _one_thread() -> None:
+    """The steps of so small a network are too short to share: threads would mostly wait for each other."""
+    import torch
+
+    torch.set_num_threads(1)
 
 
 def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
