@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .presets import preset
     from .reading import PairReading, Reading
     from .recipe import Recipe
+    from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
 
     load = Model.load
@@ -36,8 +37,10 @@ __all__ = [
     "Recipe",
     "TextClassifier",
     "fit",
+    "from_pretrained",
     "load",
     "preset",
+    "push_to_hub",
 ]
 
 _HOMES = {
@@ -48,8 +51,10 @@ _HOMES = {
     "Recipe": "recipe:Recipe",
     "TextClassifier": "estimators:TextClassifier",
     "fit": "job:fit",
+    "from_pretrained": "runtime.hub:from_pretrained",
     "load": "runtime.model:Model.load",
     "preset": "presets:preset",
+    "push_to_hub": "runtime.hub:push_to_hub",
 }
 
 

@@ -1,0 +1,59 @@
+"""Saved models on the Hugging Face hub, through `huggingface_hub`: `pip install 'limelight[hub]'`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..errors import LimelightError
+from .folder import FILES
+from .model import Model
+
+
+def from_pretrained(name: str | Path, *, revision: str | None = None, **options: Any) -> Model:
+    """A model from the hub, or from a folder of that name if there is one; `options` are `Model.load`'s.
+
+    Only the files of a saved model are fetched, and everything in them is checked as for any folder.
+
+    >>> model = from_pretrained("someone/hotel-reviews")  # doctest: +SKIP
+    """
+    if Path(name).exists():
+        return Model.load(name, **options)
+    hub = _hub()
+    try:
+        files = [*FILES, "config.json", "README.md"]
+        folder = hub.snapshot_download(str(name), revision=revision, allow_patterns=files)
+    except Exception as error:  # whatever the hub's library raises: no such model, no network, no access
+        raise LimelightError(f"cannot get {name} from the hub: {_first_line(error)}") from error
+    return Model.load(folder, **options)
+
+
+def push_to_hub(model: Model, name: str, *, private: bool = False, message: str = "Add the model") -> str:
+    """Save the model into the repository `name` on the hub, made if need be; returns its address.
+
+    >>> push_to_hub(model, "someone/hotel-reviews")  # doctest: +SKIP
+    'https://huggingface.co/someone/hotel-reviews'
+    """
+    hub = _hub()
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(folder)
+        try:
+            api = hub.HfApi()
+            address = api.create_repo(name, private=private, exist_ok=True)
+            api.upload_folder(repo_id=name, folder_path=folder, commit_message=message)
+        except Exception as error:  # as above; the folder that is gone now can be made again
+            raise LimelightError(f"cannot put {name} on the hub: {_first_line(error)}") from error
+    return str(address)
+
+
+def _hub() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise LimelightError("the hub needs huggingface_hub: pip install 'limelight[hub]'") from None
+    return huggingface_hub
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
