@@ -51,3 +51,29 @@ def test_light_and_dark_screens_get_different_pictures(tmp_path: Path, kind: str
         shots.append(shot.read_bytes())
     assert all(len(shot) > 10_000 for shot in shots)  # a blank one is a few hundred bytes
     assert shots[0] != shots[1]
+
+
+def test_a_person_can_click_and_point_without_an_error(tmp_path: Path):
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    page_file = tmp_path / "page.html"
+    page_file.write_bytes(to_page([make_reading(SOUP)]).encode())
+    complaints: list[str] = []
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("requestfailed", lambda request: complaints.append(request.url))
+        page.goto(page_file.as_uri())
+        word = page.locator("p[dir=auto] b").first
+        word.hover()
+        weight = float(word.get_attribute("title"))
+        rows = page.locator("details").first
+        assert not rows.evaluate("d => d.open")
+        rows.locator("summary").first.click()
+        assert rows.evaluate("d => d.open")
+        shot = page.screenshot()
+        browser.close()
+    assert 0 < weight <= 1
+    assert complaints == []
+    assert len(shot) > 10_000
