@@ -260,7 +260,7 @@ def main() -> None:
         else:
             split, vocabulary, classes = made_up(name)
         arguments = (recipe, split, vocabulary, classes, options.device)
-        worst = agreement(*arguments, steps=20)
+        worst = agreement(*arguments, steps=min(20, options.steps))
         by_sgd = agreement(recipe.override(optimiser="sgd", rate=0.06), *arguments[1:], steps=options.steps)
         found = speeds(*arguments, seconds=options.seconds)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
