@@ -40,7 +40,7 @@ PRESETS: dict[str, Recipe] = {
     # The penalty is just large enough that the rows read different words: the author's form at 1.0 left them
     # alike. Words seen once and unknown to the vectors stand in for the unknown word.
     "small": Recipe().override(
-        vectors="default", spare_words=10_000, min_count=2, word_size=100, hidden=64, attention_hidden=50,
+        vectors="default", spare_words=40_000, min_count=2, word_size=100, hidden=64, attention_hidden=50,
         rows=8, head="pruned", row_units=32, column_units=0, pair="concat", penalty=0.03,
         penalty_scale="paper", optimiser="adam", rate=2e-3, batch=32, epochs=30, clip_norm=1.0, dropout=0.5,
         dropout_words=0.4, patience=5,
