@@ -265,7 +265,8 @@ def main() -> None:
         found = speeds(*arguments, seconds=options.seconds)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         figures = {
-            "case": case, "precision": options.precision, f"loss difference, {min(20, options.steps)} steps": float(f"{worst:.2g}"),
+            "case": case, "precision": options.precision,
+            f"loss difference, {min(20, options.steps)} steps": float(f"{worst:.2g}"),
             f"{options.steps} steps of SGD": float(f"{by_sgd:.2g}"),
             "plain rows/s": round(found["plain"], 1), "ours rows/s": round(found["ours"], 1),
             "ratio": round(found["ours"] / found["plain"], 2), "peak host GiB": round(peak, 2),
