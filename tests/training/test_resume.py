@@ -38,8 +38,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_killed_run_ends_with_the_same_bits(killed: dict[str, Any], name: str) -> None:
     kills = killed["sigkill"][name]["kills"]
-    assert kills["by the clock"] + kills["while writing"] >= 3
-    assert kills["while writing"] >= 1
+    assert kills["while writing"] >= 3
     files = killed["sigkill"][name]["files"]
     assert [file for file in files if not file.startswith("best-")] == [
         "checkpoint-000000011.safetensors", "checkpoint-000000012.safetensors", "history.jsonl"
