@@ -228,13 +228,16 @@ class Run:
     def checkpoint(self) -> None:
         """Write where the run stands. A disk that is full does not end it: the last good one stays."""
         sums = self._sums_of_all()
-        if not self.checkpoints or not self.processes.first:
-            return
+        if self.checkpoints and self.processes.first:
+            self._save(self.checkpoints, sums)
+        self.processes.barrier()  # nobody goes on, or resumes, before it is there
+
+    def _save(self, checkpoints: Checkpoints, sums: Tensor) -> None:
         tensors = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
         tensors |= {f"optimiser.{k}": v for k, v in self.stepper.optimiser.tensors().items()}
         tensors["sums"] = sums
         try:
-            self.checkpoints.save(self.state, tensors, self.best)
+            checkpoints.save(self.state, tensors, self.best)
         except LimelightError as error:
             self.progress.note(f"warning: {error}; training goes on, the last good checkpoint is kept")
 
