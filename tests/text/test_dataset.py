@@ -426,3 +426,11 @@ def test_spare_words_follow_those_of_the_training_data(tmp_path: Path) -> None:
     assert dataset.vectors[[2, 5]].tolist() == [[1.0, 0.0], [2.0, 2.0]]
     cased = encode_texts(**rows, recipe=replace(plain, spare_words=2, lowercase=False))
     assert cased.tokenizer.vocabulary[-1] == "Waiter"
+
+
+def test_asking_for_more_spare_words_than_the_vectors_have(tmp_path: Path) -> None:
+    vectors = tmp_path / "glove.txt"
+    vectors.write_text("soup 1 0\n\nstew 4 4\n\n")
+    recipe = TextRecipe(vectors=str(vectors), spare_words=100)
+    dataset = encode_texts(texts=["Good soup"], labels=[1], holdout=0, recipe=recipe)
+    assert dataset.tokenizer.vocabulary[2:] == ("good", "soup", "stew")

@@ -125,7 +125,7 @@ class _First:
         self.count, self.words = count, dict[bytes, None]()
 
     def __contains__(self, word: object) -> bool:
-        if isinstance(word, bytes) and len(self.words) < self.count:
+        if isinstance(word, bytes) and word and len(self.words) < self.count:  # a blank line has no word
             self.words[word] = None
         return word in self.words
 
