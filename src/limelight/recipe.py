@@ -125,6 +125,9 @@ class TrainingRecipe:
         "Weigh rare classes more: 'balanced' gives every class the same total.",
         choices=("none", "balanced"),
     )
+    label_smoothing: float = option(
+        0.0, "Share of each label that is spread evenly over all classes while training.", low=0, high=0.99
+    )
     patience: int = option(
         0, "Stop after this many evaluations without a better one; 0 never stops early.", low=0
     )
