@@ -134,6 +134,12 @@ class TrainingRecipe:
     halve: bool = option(
         False, "After an evaluation that is not better, halve the rate and return to the best weights."
     )
+    average: float = option(
+        0.0,
+        "Judge and keep a moving average of the weights, with this decay per step (such as 0.999); 0: none.",
+        low=0,
+        high=0.999999,
+    )
     precision: str = option(
         "float32", "Arithmetic on a GPU; the weights themselves stay float32.", choices=("float32", "bf16")
     )
