@@ -90,6 +90,12 @@ class ModelRecipe:
     dropout_matrix: float = option(
         0.0, "Dropout on M (for a pair, on F_r) before the classifier.", low=0, high=0.99
     )
+    dropout_rows: float = option(
+        0.0,
+        "Dropout of whole rows of M (for a pair, of F_r) before the classifier; an only row always stays.",
+        low=0,
+        high=0.99,
+    )
     initialisation: str = option(
         "torch",
         "Starting weights: PyTorch's usual ones or those of the author's code.",

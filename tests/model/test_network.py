@@ -215,3 +215,30 @@ def test_the_max_row_stands_below_the_attention_s(head):
             output.A[k, :, : len(ids)].detach(), np.concatenate([A, A_max]), atol=1e-10
         )
         np.testing.assert_allclose(output.logits[k].detach(), reference.classify(values, whole), atol=1e-10)
+
+
+@pytest.mark.parametrize("pair", [None, "gated", "concat"])
+def test_dropout_takes_whole_rows_and_scales_the_others(pair):
+    """What reaches the head is each row as it was, over 1 - p, or zeros: of each example by itself."""
+    torch.manual_seed(0)
+    network = randomise(
+        Network(small(rows=3, dropout_rows=0.25, pair=pair or "gated"), VOCABULARY, 2, bool(pair)), 0
+    )
+    seen = []
+    network.head.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].detach()))
+    batch = tensors([[3, 1, 5]] * 500)
+    both = (*batch, *tensors([[2, 4]] * 500)) if pair else batch
+    network.eval()(*both)
+    network.train()(*both)
+    whole, dropped = seen
+    kept = dropped.abs().amax(dim=2) > 0  # (500, rows)
+    torch.testing.assert_close(dropped, whole / 0.75 * kept.unsqueeze(2))
+    torch.testing.assert_close(kept.double().mean(0), torch.full((3,), 0.75).double(), rtol=0, atol=0.07)
+    assert len(kept.unique(dim=0)) == 2**3, "rows are dropped one by one"
+
+
+@pytest.mark.parametrize("options", [{"embedding": "max"}, {"embedding": "cnn"}, {"rows": 1}], ids=str)
+def test_an_only_row_is_never_dropped(options):
+    network = randomise(Network(small(dropout_rows=0.9, **options), VOCABULARY, 2), 0)
+    batch = tensors(SENTENCES)
+    assert torch.equal(network.train()(*batch).logits, network.eval()(*batch).logits)

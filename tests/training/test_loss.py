@@ -130,7 +130,9 @@ def test_without_weights_there_are_none() -> None:
     assert row_weights(toys.dataset(), toys.recipe()) is None
 
 
-@pytest.mark.parametrize("kind", ["dropout", "dropout_words", "dropout_states", "dropout_matrix"])
+@pytest.mark.parametrize(
+    "kind", ["dropout", "dropout_words", "dropout_states", "dropout_matrix", "dropout_rows"]
+)
 def test_dropout_acts_in_training_alone(kind: str) -> None:
     data = toys.dataset()
     network = build(data, toys.recipe(**{kind: 0.5}))

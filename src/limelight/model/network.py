@@ -49,6 +49,7 @@ class Network(nn.Module):
         self.dropout_words = nn.Dropout(recipe.dropout_words)
         self.dropout_states = nn.Dropout(recipe.dropout_states)
         self.dropout_matrix = nn.Dropout(recipe.dropout_matrix)
+        self.dropout_rows = nn.Dropout1d(recipe.dropout_rows if rows > 1 else 0.0)
         if recipe.initialisation == "author":
             initialise(self)
 
@@ -58,11 +59,11 @@ class Network(nn.Module):
         """ids (batch, n) and lengths (batch,), twice for pairs (of equal or different n)."""
         if not self.pair:
             M, A = self.embed(ids, lengths)
-            return Output(self.head(self.dropout_matrix(M)), M, A)
+            return Output(self._classify(M), M, A)
         if ids2 is None or lengths2 is None:
             raise ValueError("this network reads pairs: give ids2 and lengths2")
         M, M2, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
-        return Output(self.head(self.dropout_matrix(self.meet(M, M2))), M, A, M2, A2)
+        return Output(self._classify(self.meet(M, M2)), M, A, M2, A2)
 
     def embed(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
@@ -80,6 +81,11 @@ class Network(nn.Module):
     def meet(self, M: Tensor, M2: Tensor) -> Tensor:
         """Two embeddings to the factor of their relation, F_r."""
         return concat_features(M, M2) if self.gate is None else self.gate(M, M2)
+
+    def _classify(self, features: Tensor) -> Tensor:
+        """M or F_r (batch, rows, size) -> logits (batch, classes)."""
+        logits: Tensor = self.head(self.dropout_matrix(self.dropout_rows(features)))
+        return logits
 
     def _embed_both(self, ids: Tensor, lengths: Tensor, ids2: Tensor, lengths2: Tensor) -> tuple[Tensor, ...]:
         """Both sentences through the shared encoder in one call."""
