@@ -55,6 +55,11 @@ class ModelRecipe:
         choices=("self-attention", "max", "mean", "last", "inner", "cnn"),
     )
     word_size: int = option(100, "Size of a word vector [d]; pretrained vectors bring their own.", low=1)
+    project: int = option(
+        0,
+        "Size of a trained projection of the word vectors, read in their place: relu(W w + b); 0: none.",
+        low=0,
+    )
     hidden: int = option(
         300, "Hidden units of the LSTM in each direction [u]; a CNN has twice as many filters.", low=1
     )
@@ -85,7 +90,7 @@ class ModelRecipe:
     column_units: int = option(10, "Hidden units per column of M in the pruned head [q].", low=0)
     head_layers: int = option(1, "Hidden layers of the pruned head, stacked.", low=1)
     dropout: float = option(0.0, "Dropout on the classifier's hidden layer.", low=0, high=0.99)
-    dropout_words: float = option(0.0, "Dropout on the word vectors.", low=0, high=0.99)
+    dropout_words: float = option(0.0, "Dropout on the word vectors, projected or not.", low=0, high=0.99)
     dropout_states: float = option(0.0, "Dropout on the LSTM's states H.", low=0, high=0.99)
     dropout_matrix: float = option(
         0.0, "Dropout on M (for a pair, on F_r) before the classifier.", low=0, high=0.99

@@ -37,6 +37,8 @@ VARIANTS = [{"embedding": e} for e in EMBEDDINGS] + [
     {"head": "pruned", "head_layers": 2},
     {"attention_bias": True, "layers": 2},
     {"embedding": "cnn", "filter_width": 2, "head": "pruned"},
+    {"project": 2},
+    {"project": 4, "embedding": "cnn"},
 ]
 PAIRS = [
     {"pair": "gated"},
@@ -87,6 +89,7 @@ recipes = st.builds(
     small,
     embedding=st.sampled_from(EMBEDDINGS),
     word_size=st.integers(1, 4),
+    project=st.integers(0, 3),
     hidden=st.integers(1, 3),
     layers=st.integers(1, 2),
     filter_width=st.integers(1, 4),
@@ -242,3 +245,21 @@ def test_an_only_row_is_never_dropped(options):
     network = randomise(Network(small(dropout_rows=0.9, **options), VOCABULARY, 2), 0)
     batch = tensors(SENTENCES)
     assert torch.equal(network.train()(*batch).logits, network.eval()(*batch).logits)
+
+
+@pytest.mark.parametrize("embedding", EMBEDDINGS)
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_folded_projection_gives_the_same(embedding, pair):
+    network = randomise(Network(small(embedding=embedding, project=4), VOCABULARY, CLASSES, pair), 0)
+    batch = tensors([[3, 2, 5, 6], *UNUSUAL.values()], extra=2)
+    before = network(*batch, *(batch if pair else ()))
+    network.fold()
+    after = network(*batch, *(batch if pair else ()))
+    for name in ("logits", "M", "A"):
+        torch.testing.assert_close(getattr(after, name), getattr(before, name), rtol=0, atol=1e-12)
+    fresh = Network(network.recipe, VOCABULARY, CLASSES, pair).double()
+    assert (network.recipe.word_size, network.recipe.project) == (4, 0)
+    fresh.load_state_dict(network.state_dict())
+    torch.testing.assert_close(fresh(*batch, *(batch if pair else ())).logits, after.logits)
+    network.fold()
+    assert network.words.weight.shape == (VOCABULARY, 4), "folding again changes nothing"

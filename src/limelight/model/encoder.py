@@ -30,6 +30,22 @@ class Words(nn.Module):
         return nn.functional.embedding(ids, self.weight, padding_idx=PAD, sparse=self.sparse)
 
 
+class Projection(nn.Module):
+    """relu(W w + b): what the layers above read in place of a word vector w, which may then stay frozen.
+
+    >>> Projection(d=4, size=2)(torch.randn(1, 3, 4)).shape
+    torch.Size([1, 3, 2])
+    """
+
+    def __init__(self, d: int, size: int) -> None:
+        super().__init__()
+        self.W, self.b = uniform(d**-0.5, size, d), uniform(d**-0.5, size)
+
+    def forward(self, S: Tensor) -> Tensor:
+        """S (..., d) -> (..., size)."""
+        return torch.relu(nn.functional.linear(S.to(self.W.dtype), self.W, self.b))
+
+
 class BiLSTM(nn.Module):
     """Equations 2 to 4: H = (h_1, ..., h_n), each h_t the two directions' states side by side.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from ..recipe import ModelRecipe
 from .attention import StructuredSelfAttention
 from .baselines import Convolution, InnerAttention, LastState, MaxPooling, MeanPooling
-from .encoder import BiLSTM, Words
+from .encoder import BiLSTM, Projection, Words
 from .heads import FullHead, PrunedHead
 from .initialisation import initialise
 from .pairs import GatedEncoder, concat_features
@@ -40,6 +41,7 @@ class Network(nn.Module):
         super().__init__()
         self.recipe, self.pair = recipe, pair
         self.words = Words(vocabulary, recipe.word_size)
+        self.projection = Projection(recipe.word_size, recipe.project) if recipe.project else None
         self.encoder = _encoder(recipe)
         self.pooling = _pooling(recipe, self.encoder.size)
         self.max_pooling = MaxPooling() if recipe.embedding == "self-attention" and recipe.max_row else None
@@ -70,13 +72,25 @@ class Network(nn.Module):
         lengths = lengths.clamp(min=1)  # an empty sentence reads one padding word: finite, and A sums to 1
         if ids.shape[1] == 0:
             ids = ids.new_zeros(len(ids), 1)
-        S = self.dropout_words(self.words(ids))
-        H = self.dropout_states(self.encoder(S, lengths))
+        S = self.words(ids)
+        if self.projection is not None:
+            S = self.projection(S)
+        H = self.dropout_states(self.encoder(self.dropout_words(S), lengths))
         M, A = self.pooling(H, lengths)
         if self.max_pooling is None:
             return M, A
         M_max, A_max = self.max_pooling(H, lengths)
         return torch.cat([M, M_max], dim=1), torch.cat([A, A_max.to(A.dtype)], dim=1)
+
+    @torch.no_grad()
+    def fold(self) -> None:
+        """Project all words once and for all: the same function without a projection, its recipe included."""
+        if self.projection is None:
+            return
+        words = self.words.weight
+        self.words.weight = nn.Parameter(self.projection(words), requires_grad=words.requires_grad)
+        self.projection = None
+        self.recipe = folded(self.recipe)
 
     def meet(self, M: Tensor, M2: Tensor) -> Tensor:
         """Two embeddings to the factor of their relation, F_r."""
@@ -97,10 +111,20 @@ class Network(nn.Module):
         return *M.chunk(2), A1[..., :n], A2[..., :n2]
 
 
+def folded(recipe: ModelRecipe) -> ModelRecipe:
+    """The recipe of a network whose projection is folded into its words.
+
+    >>> folded(ModelRecipe(word_size=300, project=200)).word_size
+    200
+    """
+    return replace(recipe, word_size=recipe.project, project=0) if recipe.project else recipe
+
+
 def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:
+    d = recipe.project or recipe.word_size
     if recipe.embedding == "cnn":
-        return Convolution(recipe.word_size, 2 * recipe.hidden, recipe.filter_width)
-    return BiLSTM(recipe.word_size, recipe.hidden, recipe.layers)
+        return Convolution(d, 2 * recipe.hidden, recipe.filter_width)
+    return BiLSTM(d, recipe.hidden, recipe.layers)
 
 
 Pooling = StructuredSelfAttention | InnerAttention | MaxPooling | MeanPooling | LastState
@@ -139,6 +163,7 @@ def parameters_by_part(network: Network) -> dict[str, int]:
     softmax_weights, softmax_biases = network.head.softmax_parameters()
     return {
         "words": count(list(network.words.parameters())),
+        "projection": count(list(network.projection.parameters())) if network.projection is not None else 0,
         "encoder": count(list(network.encoder.parameters())),
         "attention": count(list(network.pooling.parameters())),
         "gate": count(list(network.gate.parameters())) if network.gate is not None else 0,
