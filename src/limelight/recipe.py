@@ -91,6 +91,12 @@ class ModelRecipe:
     head_layers: int = option(1, "Hidden layers of the pruned head, stacked.", low=1)
     dropout: float = option(0.0, "Dropout on the classifier's hidden layer.", low=0, high=0.99)
     dropout_words: float = option(0.0, "Dropout on the word vectors, projected or not.", low=0, high=0.99)
+    dropout_layers: float = option(
+        0.0,
+        "Dropout on what a stacked LSTM layer reads from those below, the same for all words of a sentence.",
+        low=0,
+        high=0.99,
+    )
     dropout_states: float = option(0.0, "Dropout on the LSTM's states H.", low=0, high=0.99)
     dropout_matrix: float = option(
         0.0, "Dropout on M (for a pair, on F_r) before the classifier.", low=0, high=0.99

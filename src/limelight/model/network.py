@@ -124,7 +124,7 @@ def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:
     d = recipe.project or recipe.word_size
     if recipe.embedding == "cnn":
         return Convolution(d, 2 * recipe.hidden, recipe.filter_width)
-    return BiLSTM(d, recipe.hidden, recipe.layers)
+    return BiLSTM(d, recipe.hidden, recipe.layers, recipe.dropout_layers)
 
 
 Pooling = StructuredSelfAttention | InnerAttention | MaxPooling | MeanPooling | LastState
