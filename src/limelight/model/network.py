@@ -76,10 +76,14 @@ class Network(nn.Module):
         if self.projection is not None:
             S = self.projection(S)
         H = self.dropout_states(self.encoder(self.dropout_words(S), lengths))
-        M, A = self.pooling(H, lengths)
+        return self.pool(H, lengths)
+
+    def pool(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """H (batch, n, 2u) to M and A; with `values`, M is of these, weighed as H says."""
+        M, A = self.pooling(H, lengths, values)
         if self.max_pooling is None:
             return M, A
-        M_max, A_max = self.max_pooling(H, lengths)
+        M_max, A_max = self.max_pooling(H, lengths, values)
         return torch.cat([M, M_max], dim=1), torch.cat([A, A_max.to(A.dtype)], dim=1)
 
     @torch.no_grad()
