@@ -56,6 +56,11 @@ def bilstm(S: Array, W_ih: Array, W_hh: Array, b: Array) -> Array:
     return np.array([[*forward[t], *backward[t]] for t in range(len(S))])
 
 
+def projection(S: Array, W: Array, b: Array) -> Array:
+    """Not in the paper: each word vector through one layer before it is read."""
+    return np.array([relu(W @ w_t + b) for w_t in S])
+
+
 def stacked_bilstm(S: Array, layers: Sequence[tuple[Array, Array, Array]]) -> Array:
     """Layer k reads the words and the outputs of all layers below it."""
     outputs = [S]
@@ -216,6 +221,8 @@ def numbered(parameters: Parameters, *names: str) -> list[tuple[Array, ...]]:
 def embed(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array]:
     """M and A of one sentence."""
     S = np.array([parameters["words.weight"][i] for i in ids])
+    if "projection.W" in parameters:
+        S = projection(S, **part(parameters, "projection"))
     if embedding == "cnn":
         return max_pooling(convolution(S, **part(parameters, "encoder")))
     H = stacked_bilstm(S, numbered(part(parameters, "encoder"), "W_ih", "W_hh", "b"))

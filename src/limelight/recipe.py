@@ -55,6 +55,11 @@ class ModelRecipe:
         choices=("self-attention", "max", "mean", "last", "inner", "cnn"),
     )
     word_size: int = option(100, "Size of a word vector [d]; pretrained vectors bring their own.", low=1)
+    project: int = option(
+        0,
+        "Size of a trained projection of the word vectors, read in their place: relu(W w + b); 0: none.",
+        low=0,
+    )
     hidden: int = option(
         300, "Hidden units of the LSTM in each direction [u]; a CNN has twice as many filters.", low=1
     )
@@ -85,10 +90,22 @@ class ModelRecipe:
     column_units: int = option(10, "Hidden units per column of M in the pruned head [q].", low=0)
     head_layers: int = option(1, "Hidden layers of the pruned head, stacked.", low=1)
     dropout: float = option(0.0, "Dropout on the classifier's hidden layer.", low=0, high=0.99)
-    dropout_words: float = option(0.0, "Dropout on the word vectors.", low=0, high=0.99)
+    dropout_words: float = option(0.0, "Dropout on the word vectors, projected or not.", low=0, high=0.99)
+    dropout_layers: float = option(
+        0.0,
+        "Dropout on what a stacked LSTM layer reads from those below, the same for all words of a sentence.",
+        low=0,
+        high=0.99,
+    )
     dropout_states: float = option(0.0, "Dropout on the LSTM's states H.", low=0, high=0.99)
     dropout_matrix: float = option(
         0.0, "Dropout on M (for a pair, on F_r) before the classifier.", low=0, high=0.99
+    )
+    dropout_rows: float = option(
+        0.0,
+        "Dropout of whole rows of M (for a pair, of F_r) before the classifier; an only row always stays.",
+        low=0,
+        high=0.99,
     )
     initialisation: str = option(
         "torch",
@@ -125,11 +142,20 @@ class TrainingRecipe:
         "Weigh rare classes more: 'balanced' gives every class the same total.",
         choices=("none", "balanced"),
     )
+    label_smoothing: float = option(
+        0.0, "Share of each label that is spread evenly over all classes while training.", low=0, high=0.99
+    )
     patience: int = option(
         0, "Stop after this many evaluations without a better one; 0 never stops early.", low=0
     )
     halve: bool = option(
         False, "After an evaluation that is not better, halve the rate and return to the best weights."
+    )
+    average: float = option(
+        0.0,
+        "Judge and keep a moving average of the weights, with this decay per step (such as 0.999); 0: none.",
+        low=0,
+        high=0.999999,
     )
     precision: str = option(
         "float32", "Arithmetic on a GPU; the weights themselves stay float32.", choices=("float32", "bf16")

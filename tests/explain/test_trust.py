@@ -210,12 +210,16 @@ def test_gradients_are_those_of_captum():
     torch.testing.assert_close(ours, theirs.sum(2), atol=1e-6, rtol=0)
 
 
+WAYS = [{}, {"max_row": True}, *({"embedding": e} for e in ("max", "mean", "last", "inner", "cnn"))]
+
+
 @pytest.mark.parametrize("pair", [None, "gated"])
-def test_effects_are_the_shares_of_the_logit_that_pass_through_the_rows(pair: str | None):
+@pytest.mark.parametrize("options", WAYS, ids=str)
+def test_effects_are_the_shares_of_the_logit_that_pass_through_the_rows(options, pair: str | None):
     """Where the classifier is linear around M, a word's effect is what its part of M adds to the logit."""
-    network, sides, target = inputs(random_model(pair), TEXTS, *([SECOND] if pair else []))
+    network, sides, target = inputs(random_model(pair, **options), TEXTS, *([SECOND] if pair else []))
     found = effect(network, sides, target)
-    M = [network.pooling(network.encoder(S, lengths), lengths)[0] for S, lengths in sides]
+    M = [network.pool(network.encoder(S, lengths), lengths)[0] for S, lengths in sides]
 
     def chosen(scale: float) -> torch.Tensor:
         scaled = [M[0] * scale, *M[1:]]
@@ -227,8 +231,9 @@ def test_effects_are_the_shares_of_the_logit_that_pass_through_the_rows(pair: st
     assert not found[0][1, 2:].any()  # padding has no effect
 
 
-def test_a_restored_network_answers_as_the_model_does():
-    model = random_model()
+@pytest.mark.parametrize("options", WAYS, ids=str)
+def test_a_restored_network_answers_as_the_model_does(options):
+    model = random_model(**options)
     network, sides, _ = inputs(model, TEXTS)
     with torch.no_grad():
         P = logits(network.float(), [(S.float(), n) for S, n in sides]).softmax(1)

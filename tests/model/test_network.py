@@ -37,6 +37,8 @@ VARIANTS = [{"embedding": e} for e in EMBEDDINGS] + [
     {"head": "pruned", "head_layers": 2},
     {"attention_bias": True, "layers": 2},
     {"embedding": "cnn", "filter_width": 2, "head": "pruned"},
+    {"project": 2},
+    {"project": 4, "embedding": "cnn"},
 ]
 PAIRS = [
     {"pair": "gated"},
@@ -87,6 +89,7 @@ recipes = st.builds(
     small,
     embedding=st.sampled_from(EMBEDDINGS),
     word_size=st.integers(1, 4),
+    project=st.integers(0, 3),
     hidden=st.integers(1, 3),
     layers=st.integers(1, 2),
     filter_width=st.integers(1, 4),
@@ -215,3 +218,48 @@ def test_the_max_row_stands_below_the_attention_s(head):
             output.A[k, :, : len(ids)].detach(), np.concatenate([A, A_max]), atol=1e-10
         )
         np.testing.assert_allclose(output.logits[k].detach(), reference.classify(values, whole), atol=1e-10)
+
+
+@pytest.mark.parametrize("pair", [None, "gated", "concat"])
+def test_dropout_takes_whole_rows_and_scales_the_others(pair):
+    """What reaches the head is each row as it was, over 1 - p, or zeros: of each example by itself."""
+    torch.manual_seed(0)
+    network = randomise(
+        Network(small(rows=3, dropout_rows=0.25, pair=pair or "gated"), VOCABULARY, 2, bool(pair)), 0
+    )
+    seen = []
+    network.head.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].detach()))
+    batch = tensors([[3, 1, 5]] * 500)
+    both = (*batch, *tensors([[2, 4]] * 500)) if pair else batch
+    network.eval()(*both)
+    network.train()(*both)
+    whole, dropped = seen
+    kept = dropped.abs().amax(dim=2) > 0  # (500, rows)
+    torch.testing.assert_close(dropped, whole / 0.75 * kept.unsqueeze(2))
+    torch.testing.assert_close(kept.double().mean(0), torch.full((3,), 0.75).double(), rtol=0, atol=0.07)
+    assert len(kept.unique(dim=0)) == 2**3, "rows are dropped one by one"
+
+
+@pytest.mark.parametrize("options", [{"embedding": "max"}, {"embedding": "cnn"}, {"rows": 1}], ids=str)
+def test_an_only_row_is_never_dropped(options):
+    network = randomise(Network(small(dropout_rows=0.9, **options), VOCABULARY, 2), 0)
+    batch = tensors(SENTENCES)
+    assert torch.equal(network.train()(*batch).logits, network.eval()(*batch).logits)
+
+
+@pytest.mark.parametrize("embedding", EMBEDDINGS)
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_folded_projection_gives_the_same(embedding, pair):
+    network = randomise(Network(small(embedding=embedding, project=4), VOCABULARY, CLASSES, pair), 0)
+    batch = tensors([[3, 2, 5, 6], *UNUSUAL.values()], extra=2)
+    before = network(*batch, *(batch if pair else ()))
+    network.fold()
+    after = network(*batch, *(batch if pair else ()))
+    for name in ("logits", "M", "A"):
+        torch.testing.assert_close(getattr(after, name), getattr(before, name), rtol=0, atol=1e-12)
+    fresh = Network(network.recipe, VOCABULARY, CLASSES, pair).double()
+    assert (network.recipe.word_size, network.recipe.project) == (4, 0)
+    fresh.load_state_dict(network.state_dict())
+    torch.testing.assert_close(fresh(*batch, *(batch if pair else ())).logits, after.logits)
+    network.fold()
+    assert network.words.weight.shape == (VOCABULARY, 4), "folding again changes nothing"

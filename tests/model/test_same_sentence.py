@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ def make(dtype: torch.dtype, seed: int = 0, pairs: bool = False, **options: Any)
     """With dropout everywhere, since it must not be felt outside training."""
     torch.manual_seed(seed)
     sizes = {"word_size": 10, "hidden": 8, "attention_hidden": 6, "rows": 4, "head_hidden": 12}
-    dropout = dict.fromkeys(("dropout", "dropout_words", "dropout_states", "dropout_matrix"), 0.5)
+    dropout = {f.name: 0.5 for f in fields(ModelRecipe) if f.name.startswith("dropout")}
     recipe = ModelRecipe(**{**sizes, "row_units": 3, "column_units": 2, **dropout, **options})
     return Network(recipe, VOCABULARY, 3, pairs).to(dtype).eval()
 
@@ -74,7 +75,8 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch(embedding, dtype, chosen,
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("pads", [0, 1, 60, 200])
 @pytest.mark.parametrize(
-    "options", [{"layers": 2}, {"head": "pruned", "head_layers": 2}, {"attention_bias": True}]
+    "options",
+    [{"layers": 2}, {"head": "pruned", "head_layers": 2}, {"attention_bias": True}, {"project": 6}],
 )
 def test_padding_changes_nothing_in_other_shapes_of_the_network(options, pads, dtype):
     network, all_sentences = make(dtype, **options), sentences()

@@ -27,6 +27,17 @@ RECIPES: dict[str, dict[str, Any]] = {
     "sgd": {"optimiser": "sgd", "rate": 0.5, "dropout": 0.5, "halve": True, "l2": 1e-3},
     "adagrad": {"optimiser": "adagrad", "rate": 0.05, "dropout": 0.3, "clip_norm": 0.5, "dropout_words": 0.2},
     "adam": {"optimiser": "adam", "rate": 0.01, "dropout_states": 0.5, "dropout_matrix": 0.2, "patience": 2},
+    "average": {
+        "optimiser": "adam",
+        "rate": 0.01,
+        "average": 0.9,
+        "halve": True,
+        "label_smoothing": 0.1,
+        "layers": 2,
+        "dropout_layers": 0.3,
+        "dropout_rows": 0.2,
+        "project": 6,
+    },
 }
 
 

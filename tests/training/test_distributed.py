@@ -23,12 +23,13 @@ from training import toys
 from training.together import RUNS, train
 
 TESTS = Path(__file__).parents[1]
+IMPORTS = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
 
 
 def torchrun(processes: int, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     command += [str(TESTS / "training" / "together.py"), str(folder)]
-    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"} | {"PYTHONPATH": str(TESTS)}
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"} | {"PYTHONPATH": IMPORTS}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 
@@ -58,7 +59,7 @@ def assert_equal(found: dict[str, Any], fitted: Any) -> None:
         assert ours == pytest.approx(theirs, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "stopped"])
+@pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "average", "stopped"])
 def test_two_processes_are_one(name: str, alone: dict[str, Any], two: tuple[Path, Any]) -> None:
     folder, result = two
     assert (folder / f"{name}-1-of-2.json").exists(), result.stderr

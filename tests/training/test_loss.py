@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 import reference
+from limelight.recipe import ModelRecipe
 from limelight.text.encoded import Dataset
 from limelight.training.distributed import Group
 from limelight.training.feed import HostFeed
@@ -130,10 +132,13 @@ def test_without_weights_there_are_none() -> None:
     assert row_weights(toys.dataset(), toys.recipe()) is None
 
 
-@pytest.mark.parametrize("kind", ["dropout", "dropout_words", "dropout_states", "dropout_matrix"])
+KINDS = [f.name for f in dataclasses.fields(ModelRecipe) if f.name.startswith("dropout")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_dropout_acts_in_training_alone(kind: str) -> None:
     data = toys.dataset()
-    network = build(data, toys.recipe(**{kind: 0.5}))
+    network = build(data, toys.recipe(layers=2, **{kind: 0.5}))
     ids, lengths = torch.tensor([[5, 9, 7]]), torch.tensor([3])
 
     def logits() -> torch.Tensor:
@@ -142,7 +147,7 @@ def test_dropout_acts_in_training_alone(kind: str) -> None:
     assert not torch.equal(network.train()(ids, lengths).logits, logits())
     network.eval()
     assert torch.equal(logits(), logits())
-    assert torch.equal(logits(), build(data, toys.recipe()).eval()(ids, lengths).logits)
+    assert torch.equal(logits(), build(data, toys.recipe(layers=2)).eval()(ids, lengths).logits)
 
 
 def test_low_precision_is_summed_in_float32() -> None:
@@ -152,3 +157,37 @@ def test_low_precision_is_summed_in_float32() -> None:
     low = output._replace(logits=output.logits.bfloat16())
     batch = Tensors(torch.tensor([[5, 9, 7]]), torch.tensor([3]), torch.tensor([1]))
     assert loss(low, batch, toys.recipe().training, 1).total.dtype == torch.float32
+
+
+def entropies(data: Dataset, rows: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """By hand, of each row: the cross-entropy of its label, and the mean over all labels."""
+    parameters = {k: w.double().numpy() for k, w in build(data, toys.recipe()).state_dict().items()}
+    logits = [reference.network("self-attention", parameters, words(data, row, 0))[0] for row in rows]
+    all_labels = np.array([[reference.cross_entropy(x, label) for label in range(3)] for x in logits])
+    return all_labels[np.arange(len(rows)), data.splits["train"].labels[rows]], all_labels.mean(axis=1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_smoothed_labels_are_learnt_from_and_the_plain_ones_reported(weighted: bool) -> None:
+    data, rows = toys.dataset(weighted=weighted), list(range(7))
+    weights = row_weights(data, toys.recipe(class_weight="balanced"))
+    own, everywhere = entropies(data, rows)
+    found = loss_of(data, rows, weights, label_smoothing=0.2, penalty=0.0)
+    assert found.cross_entropy.item() == pytest.approx(np.mean(weights[:7] * own), abs=1e-7)
+    smoothed = 0.8 * own + 0.2 * everywhere
+    assert found.total.item() == pytest.approx(np.mean(weights[:7] * smoothed), abs=1e-7)
+    penalised = loss_of(data, rows, weights, label_smoothing=0.2, penalty=0.5)
+    assert penalised.total.item() == pytest.approx(
+        found.total.item() + 0.5 * penalised.penalty.item(), abs=1e-10
+    )
+
+
+def test_without_weights_smoothing_is_pytorch_s() -> None:
+    data = toys.dataset()
+    found = loss_of(data, list(range(6)), label_smoothing=0.1, embedding="max")
+    network = build(data, toys.recipe(embedding="max")).double()
+    feed = HostFeed(data.splits["train"], torch.device("cpu"), None)
+    batch = feed.batch(feed.rows(np.arange(6)))
+    logits = network(batch.ids, batch.lengths).logits
+    expected = torch.nn.functional.cross_entropy(logits, batch.labels, label_smoothing=0.1)
+    assert found.total.item() == pytest.approx(expected.item(), abs=1e-14)

@@ -22,13 +22,14 @@ from training.killing import RECIPES
 
 module = importlib.import_module("limelight.training.fit")
 TESTS = Path(__file__).parents[1]
+IMPORTS = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What real child processes left that got SIGKILL at random moments and in the midst of writing."""
     command = [sys.executable, str(TESTS / "training" / "killing.py"), str(tmp_path_factory.mktemp("runs"))]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(TESTS)}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": IMPORTS}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stdout + result.stderr
     found: dict[str, Any] = json.loads(result.stdout)

@@ -84,8 +84,9 @@ def count_parts(recipe: Recipe, vocabulary: int, classes: int, pair: bool) -> di
     from ..runtime.shapes import shapes
 
     parts = dict.fromkeys(
-        ("words", "encoder", "attention", "gate", "hidden", "hidden biases", "softmax", "softmax biases"), 0
-    )
+        ("words", "projection", "encoder", "attention", "gate",
+         "hidden", "hidden biases", "softmax", "softmax biases"), 0,
+    )  # fmt: skip
     for name, shape in shapes(recipe.model, vocabulary, classes, pair).items():
         part, _, rest = name.partition(".")
         if part == "head":

@@ -28,16 +28,15 @@ def effect(network: Network, sides: list[Side], target: Tensor) -> list[Tensor]:
 
     To first order the logit is sum_i <dlogit/dM_i, M_i> and a constant, and M_i = sum_t A_it h_t: the sum
     taken apart word by word is this. Attention alone says how much of h_t row i takes; this also says
-    what the classifier makes of it.
+    what the classifier makes of it. A row that weighs each unit by itself, such as one of max pooling, is
+    taken apart unit by unit.
     """
     with torch.no_grad():
         H = [network.encoder(S, lengths) for S, lengths in sides]
-        pooled = [network.pooling(h, lengths) for h, (_, lengths) in zip(H, sides, strict=True)]
-    M = [m.requires_grad_() for m, _ in pooled]
-    gradients = torch.autograd.grad(_chosen(network, M, target), M)
-    return [
-        torch.einsum("brn,brd,bnd->bn", A, dM, h) for (_, A), dM, h in zip(pooled, gradients, H, strict=True)
-    ]
+    values = [h.clone().requires_grad_() for h in H]
+    M = [network.pool(h, lengths, v)[0] for h, v, (_, lengths) in zip(H, values, sides, strict=True)]
+    gradients = torch.autograd.grad(_chosen(network, M, target), values)
+    return [(g * h).sum(2) for g, h in zip(gradients, H, strict=True)]
 
 
 def gradient_times_input(network: Network, sides: list[Side], target: Tensor) -> list[Tensor]:
@@ -93,7 +92,7 @@ def _one_thread() -> Iterator[None]:
 
 def logits(network: Network, sides: list[Side]) -> Tensor:
     """(batch, classes) from word vectors."""
-    return _head(network, [network.pooling(network.encoder(S, lengths), lengths)[0] for S, lengths in sides])
+    return _head(network, [network.pool(network.encoder(S, lengths), lengths)[0] for S, lengths in sides])
 
 
 def _word_gradients(

@@ -1,6 +1,6 @@
 """What the paper compares with: other ways from H to an embedding, and a CNN in place of the LSTM.
 
-All have the attention's interface, (H, lengths) -> (M, A), with a single row. Where a pooling has no
+All have the attention's interface, (H, lengths, values) -> (M, A), with a single row. Where a pooling has no
 weights of its own, A says which words it took its values from, so that every model can be looked into.
 """
 
@@ -24,10 +24,12 @@ class MaxPooling(nn.Module):
 
     rows = 1
 
-    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, size) -> M (batch, 1, size), A (batch, 1, n)."""
         padding = ~mask(lengths, H.shape[1]).unsqueeze(2)
         M, winners = H.masked_fill(padding, float("-inf")).max(dim=1)  # (batch, size)
+        if values is not None:
+            M = values.gather(1, winners.unsqueeze(1)).squeeze(1)
         A = H.new_zeros(H.shape[:2]).scatter_add(1, winners, torch.full_like(M, 1 / H.shape[2]))
         return M.unsqueeze(1), A.detach().unsqueeze(1)
 
@@ -37,10 +39,10 @@ class MeanPooling(nn.Module):
 
     rows = 1
 
-    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, size) -> M (batch, 1, size), A (batch, 1, n)."""
         A = mask(lengths, H.shape[1]).to(H.dtype) / lengths[:, None].to(H.dtype)
-        return A.unsqueeze(1) @ H, A.unsqueeze(1)
+        return A.unsqueeze(1) @ (H if values is None else values), A.unsqueeze(1)
 
 
 class LastState(nn.Module):
@@ -48,14 +50,15 @@ class LastState(nn.Module):
 
     rows = 1
 
-    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, 2u) -> M (batch, 1, 2u), A (batch, 1, n)."""
         u = H.shape[2] // 2
         last = (lengths - 1)[:, None]  # (batch, 1)
-        forwards = H[..., :u].gather(1, last.unsqueeze(2).expand(-1, -1, u))
+        values = H if values is None else values
+        forwards = values[..., :u].gather(1, last.unsqueeze(2).expand(-1, -1, u))
         A = torch.zeros_like(H[..., 0]).scatter_add(1, last, torch.full_like(last, 0.5, dtype=H.dtype))
         A[:, 0] += 0.5
-        return torch.cat([forwards, H[:, :1, u:]], dim=2), A.unsqueeze(1)
+        return torch.cat([forwards, values[:, :1, u:]], dim=2), A.unsqueeze(1)
 
 
 class InnerAttention(nn.Module):
@@ -71,12 +74,12 @@ class InnerAttention(nn.Module):
         self.W_y, self.W_h = uniform(size**-0.5, size, size), uniform(size**-0.5, size, size)
         self.w = uniform(size**-0.5, size)
 
-    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, size) -> M (batch, 1, size), A (batch, 1, n)."""
         R_ave, _ = MeanPooling()(H, lengths)  # (batch, 1, size)
         Y = torch.tanh(H @ self.W_y.T + R_ave @ self.W_h.T)
         A = masked_softmax((Y @ self.w).unsqueeze(1), lengths)
-        return A.to(H.dtype) @ H, A
+        return A.to(H.dtype) @ (H if values is None else values), A
 
 
 class Convolution(nn.Module):

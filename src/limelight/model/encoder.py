@@ -30,19 +30,36 @@ class Words(nn.Module):
         return nn.functional.embedding(ids, self.weight, padding_idx=PAD, sparse=self.sparse)
 
 
+class Projection(nn.Module):
+    """relu(W w + b): what the layers above read in place of a word vector w, which may then stay frozen.
+
+    >>> Projection(d=4, size=2)(torch.randn(1, 3, 4)).shape
+    torch.Size([1, 3, 2])
+    """
+
+    def __init__(self, d: int, size: int) -> None:
+        super().__init__()
+        self.W, self.b = uniform(d**-0.5, size, d), uniform(d**-0.5, size)
+
+    def forward(self, S: Tensor) -> Tensor:
+        """S (..., d) -> (..., size)."""
+        return torch.relu(nn.functional.linear(S.to(self.W.dtype), self.W, self.b))
+
+
 class BiLSTM(nn.Module):
     """Equations 2 to 4: H = (h_1, ..., h_n), each h_t the two directions' states side by side.
 
-    With several layers, each reads the words again together with the states of all layers below.
+    With several layers, each reads the words again together with the states of all layers below. In training,
+    dropout takes some of these states from a reading layer, the same for all words of a sentence.
 
     >>> H = BiLSTM(d=4, u=3)(torch.randn(2, 5, 4), torch.tensor([5, 2]))
     >>> H.shape, H[1, 2:].any().item()
     (torch.Size([2, 5, 6]), False)
     """
 
-    def __init__(self, d: int, u: int, layers: int = 1) -> None:
+    def __init__(self, d: int, u: int, layers: int = 1, dropout: float = 0.0) -> None:
         super().__init__()
-        self.layers = layers
+        self.layers, self.dropout = layers, dropout
         self.size = 2 * u
         self.clip = 0.0  # bound on the gradients at the gates; the author's code has one
         for k in range(layers):
@@ -53,11 +70,19 @@ class BiLSTM(nn.Module):
 
     def forward(self, S: Tensor, lengths: Tensor) -> Tensor:
         """S (batch, n, d) -> H (batch, n, 2u), zero on padding."""
-        below = [S.to(next(self.parameters()).dtype)]
+        S = S.to(next(self.parameters()).dtype)
+        states: list[Tensor] = []
         for k in range(self.layers):
             W_ih, W_hh, b = (getattr(self, f"{name}_{k}") for name in ("W_ih", "W_hh", "b"))
-            below.append(bilstm(torch.cat(below, dim=2), lengths, W_ih, W_hh, b, self.clip))
-        return below[-1]
+            X = torch.cat([S, *map(self._drop, states)], dim=2)  # (batch, n, d + 2u * k)
+            states.append(bilstm(X, lengths, W_ih, W_hh, b, self.clip))
+        return states[-1]
+
+    def _drop(self, H: Tensor) -> Tensor:
+        """One mask per sentence."""
+        if not self.training or self.dropout == 0:
+            return H
+        return H * nn.functional.dropout(H.new_ones(len(H), 1, H.shape[2]), self.dropout)
 
 
 def uniform(bound: float, *shape: int) -> nn.Parameter:

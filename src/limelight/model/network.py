@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from ..recipe import ModelRecipe
 from .attention import StructuredSelfAttention
 from .baselines import Convolution, InnerAttention, LastState, MaxPooling, MeanPooling
-from .encoder import BiLSTM, Words
+from .encoder import BiLSTM, Projection, Words
 from .heads import FullHead, PrunedHead
 from .initialisation import initialise
 from .pairs import GatedEncoder, concat_features
@@ -40,6 +41,7 @@ class Network(nn.Module):
         super().__init__()
         self.recipe, self.pair = recipe, pair
         self.words = Words(vocabulary, recipe.word_size)
+        self.projection = Projection(recipe.word_size, recipe.project) if recipe.project else None
         self.encoder = _encoder(recipe)
         self.pooling = _pooling(recipe, self.encoder.size)
         self.max_pooling = MaxPooling() if recipe.embedding == "self-attention" and recipe.max_row else None
@@ -49,6 +51,7 @@ class Network(nn.Module):
         self.dropout_words = nn.Dropout(recipe.dropout_words)
         self.dropout_states = nn.Dropout(recipe.dropout_states)
         self.dropout_matrix = nn.Dropout(recipe.dropout_matrix)
+        self.dropout_rows = nn.Dropout1d(recipe.dropout_rows if rows > 1 else 0.0)
         if recipe.initialisation == "author":
             initialise(self)
 
@@ -58,28 +61,49 @@ class Network(nn.Module):
         """ids (batch, n) and lengths (batch,), twice for pairs (of equal or different n)."""
         if not self.pair:
             M, A = self.embed(ids, lengths)
-            return Output(self.head(self.dropout_matrix(M)), M, A)
+            return Output(self._classify(M), M, A)
         if ids2 is None or lengths2 is None:
             raise ValueError("this network reads pairs: give ids2 and lengths2")
         M, M2, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
-        return Output(self.head(self.dropout_matrix(self.meet(M, M2))), M, A, M2, A2)
+        return Output(self._classify(self.meet(M, M2)), M, A, M2, A2)
 
     def embed(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
         lengths = lengths.clamp(min=1)  # an empty sentence reads one padding word: finite, and A sums to 1
         if ids.shape[1] == 0:
             ids = ids.new_zeros(len(ids), 1)
-        S = self.dropout_words(self.words(ids))
-        H = self.dropout_states(self.encoder(S, lengths))
-        M, A = self.pooling(H, lengths)
+        S = self.words(ids)
+        if self.projection is not None:
+            S = self.projection(S)
+        H = self.dropout_states(self.encoder(self.dropout_words(S), lengths))
+        return self.pool(H, lengths)
+
+    def pool(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """H (batch, n, 2u) to M and A; with `values`, M is of these, weighed as H says."""
+        M, A = self.pooling(H, lengths, values)
         if self.max_pooling is None:
             return M, A
-        M_max, A_max = self.max_pooling(H, lengths)
+        M_max, A_max = self.max_pooling(H, lengths, values)
         return torch.cat([M, M_max], dim=1), torch.cat([A, A_max.to(A.dtype)], dim=1)
+
+    @torch.no_grad()
+    def fold(self) -> None:
+        """Project all words once and for all: the same function without a projection, its recipe included."""
+        if self.projection is None:
+            return
+        words = self.words.weight
+        self.words.weight = nn.Parameter(self.projection(words), requires_grad=words.requires_grad)
+        self.projection = None
+        self.recipe = folded(self.recipe)
 
     def meet(self, M: Tensor, M2: Tensor) -> Tensor:
         """Two embeddings to the factor of their relation, F_r."""
         return concat_features(M, M2) if self.gate is None else self.gate(M, M2)
+
+    def _classify(self, features: Tensor) -> Tensor:
+        """M or F_r (batch, rows, size) -> logits (batch, classes)."""
+        logits: Tensor = self.head(self.dropout_matrix(self.dropout_rows(features)))
+        return logits
 
     def _embed_both(self, ids: Tensor, lengths: Tensor, ids2: Tensor, lengths2: Tensor) -> tuple[Tensor, ...]:
         """Both sentences through the shared encoder in one call."""
@@ -91,10 +115,20 @@ class Network(nn.Module):
         return *M.chunk(2), A1[..., :n], A2[..., :n2]
 
 
+def folded(recipe: ModelRecipe) -> ModelRecipe:
+    """The recipe of a network whose projection is folded into its words.
+
+    >>> folded(ModelRecipe(word_size=300, project=200)).word_size
+    200
+    """
+    return replace(recipe, word_size=recipe.project, project=0) if recipe.project else recipe
+
+
 def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:
+    d = recipe.project or recipe.word_size
     if recipe.embedding == "cnn":
-        return Convolution(recipe.word_size, 2 * recipe.hidden, recipe.filter_width)
-    return BiLSTM(recipe.word_size, recipe.hidden, recipe.layers)
+        return Convolution(d, 2 * recipe.hidden, recipe.filter_width)
+    return BiLSTM(d, recipe.hidden, recipe.layers, recipe.dropout_layers)
 
 
 Pooling = StructuredSelfAttention | InnerAttention | MaxPooling | MeanPooling | LastState
@@ -133,6 +167,7 @@ def parameters_by_part(network: Network) -> dict[str, int]:
     softmax_weights, softmax_biases = network.head.softmax_parameters()
     return {
         "words": count(list(network.words.parameters())),
+        "projection": count(list(network.projection.parameters())) if network.projection is not None else 0,
         "encoder": count(list(network.encoder.parameters())),
         "attention": count(list(network.pooling.parameters())),
         "gate": count(list(network.gate.parameters())) if network.gate is not None else 0,

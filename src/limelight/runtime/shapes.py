@@ -24,9 +24,11 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
     if max(recipe.layers, recipe.head_layers) > MAX_LAYERS:
         raise LimelightError(f"a network can have at most {MAX_LAYERS} layers of a kind")
     rows, size = rows_and_size(recipe)
+    d, c = recipe.word_size, recipe.project
     gated = {"gate.W_fp": (rows, size, size), "gate.W_fh": (rows, size, size)}
     return {
-        "words.weight": (vocabulary, recipe.word_size),
+        "words.weight": (vocabulary, d),
+        **({"projection.W": (c, d), "projection.b": (c,)} if c else {}),
         **_encoder(recipe),
         **_pooling(recipe, size),
         **(gated if pair and recipe.pair == "gated" else {}),
@@ -35,7 +37,12 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
 
 
 def check_weights(weights: Mapping[str, np.ndarray], expected: Shapes) -> None:
-    """Raise one clear line unless `weights` are exactly the expected tensors, float32 and finite."""
+    """Raise one clear line unless `weights` are exactly the expected tensors, float32 and finite.
+
+    The runtime knows no projection: `Network.fold` has done it for all words before.
+    """
+    if "projection.W" in expected:
+        raise LimelightError("the recipe has a projection; it must be folded into the words before this")
     names_differ(set(weights), set(expected))
     for name, shape in expected.items():
         array = weights[name]
@@ -56,7 +63,7 @@ def names_differ(found: set[str], expected: set[str]) -> None:
 
 
 def _encoder(recipe: ModelRecipe) -> Shapes:
-    d, u = recipe.word_size, recipe.hidden
+    d, u = recipe.project or recipe.word_size, recipe.hidden
     if recipe.embedding == "cnn":
         return {"encoder.W": (2 * u, d, recipe.filter_width), "encoder.b": (2 * u,)}
     layers: Shapes = {}

@@ -34,9 +34,10 @@ class Fitted:
     """The model that was chosen, and how the run went."""
 
     network: Network
-    recipe: Recipe  # as it was given, with the word vectors' own size
+    recipe: Recipe  # the network's: as it was given, with the word vectors' own size, their projection folded
     state: State
     interrupted: bool
+    projected_from: int = 0  # the word vectors' size before a projection was folded into them; 0: none was
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -77,7 +78,11 @@ def fit(
             interrupted = run.train(checkpoint_every)
         finally:
             run.close()
-        return Fitted(run.chosen(), recipe, run.state, interrupted)
+        network = run.chosen()
+        before = recipe.model.word_size if recipe.model.project else 0
+        network.fold()
+        recipe = Recipe(recipe.text, network.recipe, recipe.training)
+        return Fitted(network, recipe, run.state, interrupted, before)
 
 
 class Run:
@@ -166,15 +171,17 @@ class Run:
             "rate": float(self.stepper.optimiser.rate),
             **_figures(self._sums_of_all()),
         }
-        scores = self._evaluate()
+        with self.stepper.average.in_place():
+            scores = self._evaluate()
         if not math.isfinite(record["loss"]) or (scores and not math.isfinite(scores.loss)):
             self._give_up()
             return
         if scores:
             record |= {"dev_accuracy": scores.accuracy, "dev_loss": scores.loss}
-        if self.after_epoch and self.processes.first:
-            record |= self.after_epoch(self.network)
-        better = self._note_best(scores)
+        with self.stepper.average.in_place():
+            if self.after_epoch and self.processes.first:
+                record |= self.after_epoch(self.network)
+            better = self._note_best(scores)
         state.history.append(record)
         self.progress.end_epoch(record, better)
         if self.tensorboard:
@@ -235,6 +242,7 @@ class Run:
     def _save(self, checkpoints: Checkpoints, sums: Tensor) -> None:
         tensors = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
         tensors |= {f"optimiser.{k}": v for k, v in self.stepper.optimiser.tensors().items()}
+        tensors |= {f"average.{k}": v for k, v in self.stepper.average.values.items()}
         tensors["sums"] = sums
         try:
             checkpoints.save(self.state, tensors, self.best)
@@ -253,6 +261,7 @@ class Run:
         self.state, self.best = found.state, found.best
         self.state.finished = self._is_finished()  # by this run's epochs and patience
         self.stepper.load(weights_of(found.tensors, "weights."))
+        self.stepper.average.load(weights_of(found.tensors, "average."))
         self.stepper.optimiser.restore(weights_of(found.tensors, "optimiser."))
         if self.processes.first:
             self.stepper.sums.copy_(found.tensors["sums"])
@@ -270,8 +279,8 @@ class Run:
 
     def chosen(self) -> Network:
         """The network with the best weights; before the first evaluation, with the present ones."""
-        if self.best is not None:
-            self.stepper.load(self.best)
+        present = {**self.network.state_dict(), **self.stepper.average.values}
+        self.stepper.load(present if self.best is None else self.best)
         self.network.eval()
         return self.network
 

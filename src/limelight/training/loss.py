@@ -15,27 +15,35 @@ from ..recipe import TrainingRecipe
 class Loss(NamedTuple):
     """The parts of the loss, each averaged over the batch."""
 
-    total: Tensor
-    cross_entropy: Tensor
+    total: Tensor  # what is minimised
+    cross_entropy: Tensor  # of the labels as they are, never smoothed: comparable between recipes
     penalty: Tensor
 
 
 def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int) -> Loss:
     """Cross-entropy (each row by its weight) + coefficient * P; of a pair, both sentences' P are added.
 
-    P is on the first `rows` rows of A, those of the attention; a baseline has none.
+    P is on the first `rows` rows of A, those of the attention; a baseline has none. With label smoothing,
+    `total` holds the smoothed cross-entropy and `cross_entropy` the plain one. A row's weight, its class's
+    included, counts for all of the row's smoothed label: by the class it has, not by those it is spread over.
     """
-    logits = output.logits.to(torch.promote_types(output.logits.dtype, torch.float32))
-    entropy = torch.nn.functional.cross_entropy(logits, batch.labels, reduction="none")
-    if batch.weights is not None:
-        entropy = entropy * batch.weights
-    mean = entropy.mean()
+    plain = _cross_entropy(output.logits, batch, 0.0)
+    goal = _cross_entropy(output.logits, batch, recipe.label_smoothing) if recipe.label_smoothing else plain
     if rows == 0 or recipe.penalty == 0:
-        return Loss(mean, mean.detach(), torch.zeros_like(mean))
+        return Loss(goal, plain.detach(), torch.zeros_like(plain))
     P = penalty(output.A[:, :rows], batch.lengths, recipe.penalty_scale)
     if output.A2 is not None:
         P = P + penalty(output.A2[:, :rows], batch.lengths2, recipe.penalty_scale)
-    return Loss(mean + recipe.penalty * P, mean.detach(), P.detach())
+    return Loss(goal + recipe.penalty * P, plain.detach(), P.detach())
+
+
+def _cross_entropy(logits: Tensor, batch: Tensors, smoothing: float) -> Tensor:
+    """The mean over the batch, in float32 or better."""
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    entropy = torch.nn.functional.cross_entropy(
+        logits, batch.labels, reduction="none", label_smoothing=smoothing
+    )
+    return (entropy if batch.weights is None else entropy * batch.weights).mean()
 
 
 class Tensors(NamedTuple):

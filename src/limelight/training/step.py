@@ -14,6 +14,7 @@ from ..model.network import Network
 from ..recipe import Recipe
 from ..text.batches import row_lengths
 from ..text.encoded import Split
+from .average import Average
 from .distributed import Group
 from .feed import DeviceFeed, HostFeed, bucket
 from .loss import Tensors, loss
@@ -39,6 +40,7 @@ class Stepper:
         self.optimiser = Optimiser(
             dict(network.named_parameters()), recipe.training, dict(self.computing.named_parameters())
         )
+        self.average = Average(self.optimiser.weights, recipe.training.average)
         self.penalised = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
         self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
         self.graphs: dict[tuple[int, int], Graph | None] = {}
@@ -79,6 +81,7 @@ class Stepper:
         if self.group.size > 1:
             self.group.sum_gradients(self.optimiser.computing.values())
         self.optimiser.step()
+        self.average.update(self.optimiser.steps)
 
     @torch.no_grad()
     def _count(self, batch: Tensors, logits: Tensor, entropy: Tensor, penalty: Tensor) -> None:
@@ -100,12 +103,13 @@ class Stepper:
 
     @torch.no_grad()
     def load(self, weights: dict[str, Tensor]) -> None:
-        """Replace the weights in place (a captured graph goes on using them)."""
+        """Replace the weights and their average in place (a captured graph goes on using them)."""
         for name, w in self.network.state_dict().items():
             w.copy_(weights[name])
         if self.computing is not self.network:
             for to, w in zip(self.computing.parameters(), self.network.parameters(), strict=True):
                 to.copy_(w)  # in bf16
+        self.average.load(weights)
 
 
 class Graph:

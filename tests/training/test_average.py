@@ -1,0 +1,133 @@
+"""The moving average of the weights: its values, that it is what is judged and kept, and that it resumes."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from limelight.training import Fitted, fit
+from limelight.training.checkpoint import weights_of
+from limelight.training.distributed import Group
+from limelight.training.evaluate import Scores
+from limelight.training.start import build
+from limelight.training.step import Stepper
+from training import toys
+
+module = importlib.import_module("limelight.training.fit")
+Weights = dict[str, torch.Tensor]
+
+
+def run(folder: Path | None = None, dev: int = 20, resume: bool = False, **options: Any) -> Fitted:
+    recipe = toys.recipe(**options)
+    return fit(toys.dataset(dev=dev), recipe, folder, show=False, device="cpu", resume=resume)
+
+
+def copied(network: torch.nn.Module) -> Weights:
+    return {name: w.clone() for name, w in network.state_dict().items()}
+
+
+def same(a: Weights, b: Weights) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(x, b[name]) for name, x in a.items())
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "sgd"])  # one with dense and one with sparse word gradients
+def test_the_average_by_hand(optimiser: str) -> None:
+    data, recipe = toys.dataset(), toys.recipe(average=0.4, optimiser=optimiser)
+    network = build(data, recipe).double()
+    stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
+    expected = {name: w.numpy() for name, w in copied(network).items()}
+    for t in range(12):
+        stepper.step(np.arange(t, t + 8), t)
+        d = min(0.4, (1 + t) / (10 + t))
+        expected = {
+            name: d * x + (1 - d) * network.state_dict()[name].numpy() for name, x in expected.items()
+        }
+    raw = copied(network)
+    with stepper.average.in_place():
+        for name, w in network.state_dict().items():
+            np.testing.assert_allclose(w.numpy(), expected[name], rtol=1e-12, atol=1e-14, err_msg=name)
+    assert same(copied(network), raw)
+
+
+def test_training_does_not_feel_the_average(tmp_path: Path) -> None:
+    """The raw weights after the run are those of a run without one; the chosen ones are not."""
+    plain, averaged = (run(tmp_path / str(a), average=a, dropout=0.5) for a in (0.0, 0.9))
+    last = "checkpoint-000000021.safetensors"
+    raw = [weights_of(load_file(tmp_path / a / last), "weights.") for a in ("0.0", "0.9")]
+    assert same(*raw)
+    assert [r["loss"] for r in plain.history] == [r["loss"] for r in averaged.history]
+    assert not same(copied(plain.network), copied(averaged.network))
+
+
+def test_frozen_words_are_not_averaged() -> None:
+    recipe = toys.recipe(average=0.9, tune_words=False)
+    data = toys.dataset()
+    stepper = Stepper(build(data, recipe), data.splits["train"], recipe, Group(), None)
+    assert "words.weight" not in stepper.average.values
+    assert set(stepper.average.values) == set(stepper.optimiser.weights)
+
+
+def test_the_average_is_judged_kept_and_returned_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results, seen = (0.5, 0.7, 0.6), []
+
+    def pretend(network: torch.nn.Module, split: Any) -> Scores:
+        seen.append(copied(network))
+        return Scores(results[len(seen) - 1], 1.0, len(split))
+
+    monkeypatch.setattr(module, "evaluate", pretend)
+    fitted = run(tmp_path / "run", average=0.9, halve=True)
+    assert same(copied(fitted.network), seen[1])
+    saved = load_file(tmp_path / "run" / "checkpoint-000000021.safetensors")
+    assert same(weights_of(saved, "weights."), seen[1])
+    assert same(weights_of(saved, "average."), seen[1])
+    before = load_file(tmp_path / "run" / "checkpoint-000000014.safetensors")
+    assert same(weights_of(before, "average."), seen[1])
+    assert not same(weights_of(before, "weights."), seen[1]), "training goes on from the raw ones"
+
+
+def test_without_a_development_split_the_last_average_is_taken(tmp_path: Path) -> None:
+    fitted = run(tmp_path / "run", dev=0, average=0.9)
+    saved = load_file(tmp_path / "run" / "checkpoint-000000021.safetensors")
+    assert same(copied(fitted.network), weights_of(saved, "average."))
+
+
+def test_after_epoch_sees_the_average() -> None:
+    seen: list[Weights] = []
+
+    def after(network: torch.nn.Module) -> dict[str, float]:
+        seen.append(copied(network))
+        return {}
+
+    recipe = toys.recipe(average=0.9, epochs=1)
+    fitted = fit(toys.dataset(), recipe, show=False, device="cpu", after_epoch=after)
+    assert same(copied(fitted.network), seen[0])
+
+
+def test_stopped_before_an_evaluation_it_gives_the_average(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import signal
+
+    step = Stepper.step
+
+    def pressed(self: Stepper, rows: Any, number: int) -> None:
+        step(self, rows, number)
+        if number == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Stepper, "step", pressed)
+    stopped = run(tmp_path / "run", average=0.9)
+    saved = load_file(tmp_path / "run" / "checkpoint-000000004.safetensors")
+    assert same(copied(stopped.network), weights_of(saved, "average."))
+    monkeypatch.undo()
+    ended = run(tmp_path / "run", average=0.9, resume=True)
+    whole = run(tmp_path / "whole", average=0.9)
+    assert same(copied(ended.network), copied(whole.network))
+    last = "checkpoint-000000021.safetensors"
+    assert (tmp_path / "run" / last).read_bytes() == (tmp_path / "whole" / last).read_bytes()
