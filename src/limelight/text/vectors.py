@@ -125,7 +125,8 @@ class _First:
         self.count, self.words = count, dict[bytes, None]()
 
     def __contains__(self, word: object) -> bool:
-        if isinstance(word, bytes) and word and len(self.words) < self.count:  # a blank line has no word
+        # a blank line has no word: what stands there begins with the line's end
+        if isinstance(word, bytes) and word[:1].strip() and len(self.words) < self.count:
             self.words[word] = None
         return word in self.words
 
