@@ -98,6 +98,17 @@ def attention(
     return A @ H, A
 
 
+def generalised_attention(
+    H: Array, W_s1: Array, W_s2: Array, b_s1: Array | None = None, b_s2: Array | None = None
+) -> tuple[Array, Array]:
+    """Chen, Ling and Zhu 2018: unit j of row i takes its own mean of the words; A is the mean over units."""
+    n, size = H.shape
+    _, weights = attention(H, W_s1, W_s2, b_s1, b_s2)  # (r * size, n)
+    weights = weights.reshape(-1, size, n)
+    M = [[sum(row[j, t] * H[t, j] for t in range(n)) for j in range(size)] for row in weights]
+    return np.array(M), weights.sum(axis=1) / size
+
+
 def penalty(As: Sequence[Array], scale: str = "paper") -> Array:
     """The mean over the sentences, each with its own A (r, n)."""
     one = {"paper": penalty_paper, "author": penalty_author, "kl": penalty_kl}[scale]
@@ -226,7 +237,12 @@ def embed(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[A
     if embedding == "cnn":
         return max_pooling(convolution(S, **part(parameters, "encoder")))
     H = stacked_bilstm(S, numbered(part(parameters, "encoder"), "W_ih", "W_hh", "b"))
-    pool = {"self-attention": attention, "inner": inner_attention, "max": max_pooling}
+    pool = {
+        "self-attention": attention,
+        "generalised": generalised_attention,
+        "inner": inner_attention,
+        "max": max_pooling,
+    }
     pool |= {"mean": mean_pooling, "last": last_state}
     return pool[embedding](H, **part(parameters, "pooling"))
 

@@ -26,6 +26,8 @@ SIZES = {
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "self-attention": {},
     "biases": {"attention_bias": True},
+    "generalised": {"attention": "generalised"},
+    "generalised with all": {"attention": "generalised", "attention_bias": True, "max_row": True},
     "max row": {"max_row": True},
     "max row, pruned": {"max_row": True, "head": "pruned"},
     "two layers": {"layers": 2},

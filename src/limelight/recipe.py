@@ -67,6 +67,11 @@ class ModelRecipe:
         1, "Stacked bidirectional LSTM layers; each reads the words and the layers below.", low=1
     )
     filter_width: int = option(3, "Words a CNN filter sees at once.", low=1)
+    attention: str = option(
+        "structured",
+        "One weight per row and word, as in the paper, or generalised: one per row, word and hidden unit.",
+        choices=("structured", "generalised"),
+    )
     attention_hidden: int = option(350, "Hidden units of the attention [d_a].", low=1)
     rows: int = option(30, "Rows of the embedding matrix, each with its own attention [r].", low=1)
     max_row: bool = option(

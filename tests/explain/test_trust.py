@@ -210,7 +210,12 @@ def test_gradients_are_those_of_captum():
     torch.testing.assert_close(ours, theirs.sum(2), atol=1e-6, rtol=0)
 
 
-WAYS = [{}, {"max_row": True}, *({"embedding": e} for e in ("max", "mean", "last", "inner", "cnn"))]
+WAYS = [
+    {},
+    {"attention": "generalised"},
+    {"max_row": True},
+    *({"embedding": e} for e in ("max", "mean", "last", "inner", "cnn")),
+]
 
 
 @pytest.mark.parametrize("pair", [None, "gated"])

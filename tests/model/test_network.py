@@ -38,6 +38,7 @@ VARIANTS = [{"embedding": e} for e in EMBEDDINGS] + [
     {"attention_bias": True, "layers": 2},
     {"embedding": "cnn", "filter_width": 2, "head": "pruned"},
     {"project": 2},
+    {"attention": "generalised", "attention_bias": True},
     {"project": 4, "embedding": "cnn"},
 ]
 PAIRS = [
@@ -45,16 +46,23 @@ PAIRS = [
     {"pair": "concat"},
     {"pair": "gated", "head": "pruned"},
     {"pair": "concat", "embedding": "max"},
+    {"pair": "concat", "attention": "generalised"},
 ]
+
+
+def name_of(recipe: ModelRecipe) -> str:
+    """What the reference calls its embedding."""
+    generalised = recipe.embedding == "self-attention" and recipe.attention == "generalised"
+    return "generalised" if generalised else recipe.embedding
 
 
 def reference_loss(recipe: ModelRecipe, pair: bool, v: dict[str, np.ndarray]) -> np.ndarray:
     if pair:
         outputs = [
-            reference.pair_network(recipe.embedding, v, *ids) for ids in zip(SENTENCES, OTHERS, strict=True)
+            reference.pair_network(name_of(recipe), v, *ids) for ids in zip(SENTENCES, OTHERS, strict=True)
         ]
     else:
-        outputs = [reference.network(recipe.embedding, v, ids) for ids in SENTENCES]
+        outputs = [reference.network(name_of(recipe), v, ids) for ids in SENTENCES]
     loss = sum(reference.cross_entropy(o[0], y) for o, y in zip(outputs, LABELS, strict=True)) / len(LABELS)
     loss = loss + 0.3 * reference.penalty([o[2] for o in outputs])
     return loss + 0.3 * reference.penalty([o[4] for o in outputs]) if pair else loss
@@ -93,6 +101,7 @@ recipes = st.builds(
     hidden=st.integers(1, 3),
     layers=st.integers(1, 2),
     filter_width=st.integers(1, 4),
+    attention=st.sampled_from(["structured", "generalised"]),
     attention_hidden=st.integers(1, 4),
     rows=st.integers(1, 4),
     attention_bias=st.booleans(),
@@ -118,7 +127,7 @@ def test_any_network_equals_the_reference(recipe, batch, classes, extra, seed):
     network = randomise(Network(recipe, VOCABULARY, classes), seed)
 
     def expected(v):
-        return list(zip(*(reference.network(recipe.embedding, v, ids) for ids in batch), strict=True))
+        return list(zip(*(reference.network(name_of(recipe), v, ids) for ids in batch), strict=True))
 
     assert_agree(
         lambda v: functional_call(network, v, tensors(batch, extra))[:3], expected, values_of(network)
@@ -138,7 +147,7 @@ def test_any_pair_network_equals_the_reference(recipe, batch, extra, seed):
     inputs = (*tensors(premises, extra[0]), *tensors(hypotheses, extra[1]))
 
     def expected(v):
-        return list(zip(*(reference.pair_network(recipe.embedding, v, *ids) for ids in batch), strict=True))
+        return list(zip(*(reference.pair_network(name_of(recipe), v, *ids) for ids in batch), strict=True))
 
     assert_agree(lambda v: functional_call(network, v, inputs), expected, values_of(network))
 

@@ -76,7 +76,13 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch(embedding, dtype, chosen,
 @pytest.mark.parametrize("pads", [0, 1, 60, 200])
 @pytest.mark.parametrize(
     "options",
-    [{"layers": 2}, {"head": "pruned", "head_layers": 2}, {"attention_bias": True}, {"project": 6}],
+    [
+        {"layers": 2},
+        {"head": "pruned", "head_layers": 2},
+        {"attention_bias": True},
+        {"project": 6},
+        {"attention": "generalised"},
+    ],
 )
 def test_padding_changes_nothing_in_other_shapes_of_the_network(options, pads, dtype):
     network, all_sentences = make(dtype, **options), sentences()

@@ -28,10 +28,38 @@ class StructuredSelfAttention(nn.Module):
 
     def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n); with `values`, M is of these."""
+        A = self._weights(H, lengths)
+        return A.to(H.dtype) @ (H if values is None else values), A
+
+    def _weights(self, H: Tensor, lengths: Tensor) -> Tensor:
+        """(batch, r, n): for every row of W_s2, a weight for each word."""
         hidden = torch.tanh(nn.functional.linear(H, self.W_s1, self.b_s1))  # (batch, n, d_a)
         scores = nn.functional.linear(hidden, self.W_s2, self.b_s2)  # (batch, n, r)
-        A = masked_softmax(scores.transpose(1, 2), lengths)
-        return A.to(H.dtype) @ (H if values is None else values), A
+        return masked_softmax(scores.transpose(1, 2), lengths)
+
+
+class GeneralisedAttention(StructuredSelfAttention):
+    """A weight for each row, word and hidden unit, each unit's a softmax over the words of its own.
+
+    As in "Enhancing Sentence Embedding with Generalized Pooling" (Chen, Ling and Zhu, 2018), with the paper's
+    tanh(W_s1 H^T) shared by all rows. The A that is shown and penalised is the mean over the units.
+
+    >>> attend = GeneralisedAttention(size=6, d_a=5, r=3)
+    >>> M, A = attend(torch.randn(2, 4, 6), torch.tensor([4, 2]))
+    >>> M.shape, A.shape, A[1, :, 2:].any().item()
+    (torch.Size([2, 3, 6]), torch.Size([2, 3, 4]), False)
+    """
+
+    def __init__(self, size: int, d_a: int, r: int, bias: bool = False) -> None:
+        super().__init__(size, d_a, r * size, bias)
+        self.rows = r
+
+    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n); with `values`, M is of these."""
+        by_unit = self._weights(H, lengths).unflatten(1, (self.rows, -1))  # (batch, r, 2u, n)
+        values = H if values is None else values
+        M = (by_unit.to(H.dtype) * values.transpose(1, 2).unsqueeze(1)).sum(3)
+        return M, by_unit.mean(2)
 
 
 def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..recipe import ModelRecipe
-from .attention import StructuredSelfAttention
+from .attention import GeneralisedAttention, StructuredSelfAttention
 from .baselines import Convolution, InnerAttention, LastState, MaxPooling, MeanPooling
 from .encoder import BiLSTM, Projection, Words
 from .heads import FullHead, PrunedHead
@@ -131,12 +131,15 @@ def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:
     return BiLSTM(d, recipe.hidden, recipe.layers, recipe.dropout_layers)
 
 
-Pooling = StructuredSelfAttention | InnerAttention | MaxPooling | MeanPooling | LastState
+Pooling = (
+    StructuredSelfAttention | GeneralisedAttention | InnerAttention | MaxPooling | MeanPooling | LastState
+)
 
 
 def _pooling(recipe: ModelRecipe, size: int) -> Pooling:
     if recipe.embedding == "self-attention":
-        return StructuredSelfAttention(size, recipe.attention_hidden, recipe.rows, recipe.attention_bias)
+        kind = GeneralisedAttention if recipe.attention == "generalised" else StructuredSelfAttention
+        return kind(size, recipe.attention_hidden, recipe.rows, recipe.attention_bias)
     if recipe.embedding == "inner":
         return InnerAttention(size)
     if recipe.embedding == "mean":

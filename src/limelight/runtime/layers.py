@@ -79,7 +79,16 @@ def _self_attention(net: Float32, recipe: ModelRecipe, H: str, words: str) -> tu
     hidden = g.op("Tanh", net.linear(H, "pooling.W_s1", b_s1))  # (batch, n, d_a)
     scores = net.linear(hidden, "pooling.W_s2", b_s2)  # (batch, n, r)
     A = _masked_softmax(g, g.op("Transpose", scores, perm=[0, 2, 1]), words)
-    return g.op("MatMul", A, H), A
+    return _by_unit(g, A, H, recipe.rows) if recipe.attention == "generalised" else (g.op("MatMul", A, H), A)
+
+
+def _by_unit(g: Graph, A: str, H: str, rows: int) -> tuple[str, str]:
+    """Generalised attention: A (batch, r * 2u, n) has weights for each unit; shown is their mean."""
+    n = g.op("Shape", A, start=2)  # 0 copies a size from the same place only
+    by_unit = g.op("Reshape", A, g.op("Concat", g.constant([0, rows, -1], "int64"), n, axis=0))
+    weighed = g.op("Mul", by_unit, _unsqueeze(g, g.op("Transpose", H, perm=[0, 2, 1]), 1))
+    M = g.op("ReduceSum", weighed, g.constant([3], "int64"), keepdims=0)  # over (batch, r, 2u, n)
+    return M, g.op("ReduceMean", by_unit, axes=[2], keepdims=0)
 
 
 def _inner_attention(net: Float32, H: str, lengths: str, words: str) -> tuple[str, str]:

@@ -79,9 +79,9 @@ def _pooling(recipe: ModelRecipe, size: int) -> Shapes:
         return {"pooling.W_y": (size, size), "pooling.W_h": (size, size), "pooling.w": (size,)}
     if recipe.embedding != "self-attention":
         return {}
-    d_a, r = recipe.attention_hidden, recipe.rows
-    biases: Shapes = {"pooling.b_s1": (d_a,), "pooling.b_s2": (r,)} if recipe.attention_bias else {}
-    return {"pooling.W_s1": (d_a, size), "pooling.W_s2": (r, d_a), **biases}
+    d_a, weights = recipe.attention_hidden, recipe.rows * (size if recipe.attention == "generalised" else 1)
+    biases: Shapes = {"pooling.b_s1": (d_a,), "pooling.b_s2": (weights,)} if recipe.attention_bias else {}
+    return {"pooling.W_s1": (d_a, size), "pooling.W_s2": (weights, d_a), **biases}
 
 
 def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Shapes:
