@@ -194,10 +194,14 @@ def pruned_head(
     column_layers: Sequence[tuple[Array, Array]],
     W_o: Array,
     b_o: Array,
+    mix: tuple[Array, Array] | None = None,
 ) -> Array:
     M_v = groups(M, row_layers)  # (rows, p)
     M_h = groups(M.T, column_layers)  # (size, q)
-    return W_o @ np.array([x for part in (M_v, M_h) for row in part for x in row]) + b_o
+    units = np.array([x for part in (M_v, M_h) for row in part for x in row])
+    if mix is not None:
+        units = relu(mix[0] @ units + mix[1])
+    return W_o @ units + b_o
 
 
 # Appendix B: M_p, M_h (rows, size) -> F_r (rows, size)
@@ -252,7 +256,8 @@ def classify(parameters: Parameters, M: Array) -> Array:
     if "W_1" in head:
         return full_head(M, **head)
     rows, columns = numbered(head, "W_v", "b_v"), numbered(head, "W_h", "b_h")
-    return pruned_head(M, rows, columns, head["W_o"], head["b_o"])
+    mix = (head["W_m"], head["b_m"]) if "W_m" in head else None
+    return pruned_head(M, rows, columns, head["W_o"], head["b_o"], mix)
 
 
 def network(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array, Array]:

@@ -44,6 +44,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "pruned rows": {"head": "pruned", "column_units": 0},
     "pruned columns": {"head": "pruned", "row_units": 0},
     "stacked pruned": {"head": "pruned", "head_layers": 3},
+    "mixed pruned": {"head": "pruned", "mix_units": 6},
     "pruned baseline": {"embedding": "max", "head": "pruned"},
     "one unit": {"rows": 1, "hidden": 1, "attention_hidden": 1, "word_size": 1},
 }

@@ -94,6 +94,11 @@ class ModelRecipe:
     row_units: int = option(150, "Hidden units per row of M in the pruned head [p].", low=0)
     column_units: int = option(10, "Hidden units per column of M in the pruned head [q].", low=0)
     head_layers: int = option(1, "Hidden layers of the pruned head, stacked.", low=1)
+    mix_units: int = option(
+        0,
+        "Hidden units of a last layer that reads all units of the pruned head; 0: none, as in the paper.",
+        low=0,
+    )
     dropout: float = option(0.0, "Dropout on the classifier's hidden layer.", low=0, high=0.99)
     dropout_words: float = option(0.0, "Dropout on the word vectors, projected or not.", low=0, high=0.99)
     dropout_layers: float = option(

@@ -51,11 +51,12 @@ def test_full_head_equals_the_reference(rows, size, b, classes, batch, seed):
     q=st.integers(1, 3),
     classes=sizes,
     layers=st.integers(1, 3),
+    mix=st.integers(0, 3),
     batch=sizes,
     seed=st.integers(0, 1000),
 )
-def test_pruned_head_equals_the_reference(rows, size, p, q, classes, layers, batch, seed):
-    head = randomise(PrunedHead(rows, size, p, q, classes, layers), seed)
+def test_pruned_head_equals_the_reference(rows, size, p, q, classes, layers, mix, batch, seed):
+    head = randomise(PrunedHead(rows, size, p, q, classes, layers, mix=mix), seed)
     assert_head_agrees(head, expected_pruned, rows, size, batch, seed)
 
 

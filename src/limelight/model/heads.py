@@ -38,14 +38,22 @@ class FullHead(nn.Module):
 class PrunedHead(nn.Module):
     """Appendix A: p hidden units for each row of M (M^v), q for each column (M^h), a softmax over both.
 
-    More layers continue group by group on top of M^v and M^h.
+    More layers continue group by group on top of M^v and M^h. With `mix`, as many units then read all groups.
 
     >>> PrunedHead(rows=3, size=4, p=5, q=2, classes=2)(torch.randn(7, 3, 4)).shape
     torch.Size([7, 2])
     """
 
     def __init__(
-        self, rows: int, size: int, p: int, q: int, classes: int, layers: int = 1, dropout: float = 0.0
+        self,
+        rows: int,
+        size: int,
+        p: int,
+        q: int,
+        classes: int,
+        layers: int = 1,
+        dropout: float = 0.0,
+        mix: int = 0,
     ) -> None:
         super().__init__()
         self.layers, self.p, self.q = layers, p, q
@@ -56,6 +64,10 @@ class PrunedHead(nn.Module):
             if q:
                 self._add_groups(f"h_{k}", size, rows if k == 0 else q, q)
         units = rows * p + size * q
+        self.mix = mix
+        if mix:
+            self.W_m, self.b_m = uniform(units**-0.5, mix, units), uniform(units**-0.5, mix)
+            units = mix
         self.W_o, self.b_o = uniform(units**-0.5, classes, units), uniform(units**-0.5, classes)
 
     def _add_groups(self, name: str, groups: int, inputs: int, units: int) -> None:
@@ -69,7 +81,10 @@ class PrunedHead(nn.Module):
             parts.append(self._stack("v", M).flatten(1))  # M^v: (batch, rows * p)
         if self.q:
             parts.append(self._stack("h", M.transpose(1, 2)).flatten(1))  # M^h: (batch, size * q)
-        return nn.functional.linear(torch.cat(parts, dim=1), self.W_o, self.b_o)
+        units = torch.cat(parts, dim=1)
+        if self.mix:
+            units = self.dropout(torch.relu(nn.functional.linear(units, self.W_m, self.b_m)))
+        return nn.functional.linear(units, self.W_o, self.b_o)
 
     def _stack(self, side: str, groups: Tensor) -> Tensor:
         for k in range(self.layers):
@@ -83,8 +98,8 @@ class PrunedHead(nn.Module):
         """Weights and biases of the hidden layers."""
         named = list(self.named_parameters())
         return (
-            [x for name, x in named if name.startswith(("W_v", "W_h"))],
-            [x for name, x in named if name.startswith(("b_v", "b_h"))],
+            [x for name, x in named if name.startswith(("W_v", "W_h", "W_m"))],
+            [x for name, x in named if name.startswith(("b_v", "b_h", "b_m"))],
         )
 
     def softmax_parameters(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:

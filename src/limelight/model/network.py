@@ -151,7 +151,7 @@ def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> FullHead |
     if recipe.head == "full":
         return FullHead(rows, size, recipe.head_hidden, classes, recipe.dropout)
     p, q, layers = recipe.row_units, recipe.column_units, recipe.head_layers
-    return PrunedHead(rows, size, p, q, classes, layers, recipe.dropout)
+    return PrunedHead(rows, size, p, q, classes, layers, recipe.dropout, recipe.mix_units)
 
 
 def parameters_by_part(network: Network) -> dict[str, int]:

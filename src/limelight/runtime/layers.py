@@ -156,6 +156,8 @@ def classify(net: Float32, recipe: ModelRecipe, M: str) -> str:
     if recipe.column_units:
         parts.append(_pruned(net, recipe.head_layers, "h", g.op("Transpose", M, perm=[2, 0, 1])))
     units = parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=1)
+    if recipe.mix_units:
+        units = g.op("Relu", net.dense(units, "head.W_m", "head.b_m"))
     return g.op("Softmax", net.dense(units, "head.W_o", "head.b_o"), axis=-1)
 
 

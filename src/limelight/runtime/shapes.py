@@ -98,4 +98,7 @@ def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Shapes:
         if q:
             groups[f"head.W_h_{k}"], groups[f"head.b_h_{k}"] = (size, rows if k == 0 else q, q), (size, q)
     units = rows * p + size * q
+    if recipe.mix_units:
+        groups["head.W_m"], groups["head.b_m"] = (recipe.mix_units, units), (recipe.mix_units,)
+        units = recipe.mix_units
     return {**groups, "head.W_o": (classes, units), "head.b_o": (classes,)}
