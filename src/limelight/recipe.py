@@ -40,8 +40,9 @@ class TextRecipe:
     )
     missing: str = option(
         "noise",
-        "What a word without a pretrained vector starts from: small noise, or the mean of its neighbours.",
-        choices=("noise", "neighbours"),
+        "What a word without a pretrained vector starts from: small noise, the mean of its neighbours, or "
+        "the mean of the words it is spelt like.",
+        choices=("noise", "neighbours", "spelling"),
     )
 
 

@@ -241,7 +241,7 @@ def test_missing_file_folder_and_options(tmp_path: Path) -> None:
         check_vectors(tmp_path / "glove.txt")
     with pytest.raises(LimelightError, match="is a folder"):
         check_vectors(tmp_path)
-    with pytest.raises(LimelightError, match="must be 'noise' or 'neighbours'"):
+    with pytest.raises(LimelightError, match="must be one of: noise, neighbours, spelling"):
         read_vectors(tmp_path, VOCABULARY, seed=0, missing="zeros")
     with pytest.raises(LimelightError, match="needs the training data"):
         read_vectors(tmp_path, VOCABULARY, seed=0, missing="neighbours")
@@ -268,3 +268,14 @@ def test_whatever_the_damage_it_is_vectors_or_one_line(
         said = ""
         assert np.isfinite(vectors.matrix).all()
     assert "\n" not in said
+
+
+def test_a_word_without_a_vector_starts_from_the_words_it_is_spelt_like(tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text("umbrella 1 3\ntrash 2 0\ncan 4 2\n")
+    vocabulary = ["<pad>", "<unk>", "umbrella", "Umbrellas", "trash", "can", "trashcan", "xyzzy"]
+    got = read_vectors(path, vocabulary, seed=0, missing="spelling")
+    noise = read_vectors(path, vocabulary, seed=0)
+    assert got.matrix[[3, 6]].tolist() == [[1.0, 3.0], [3.0, 1.0]]
+    np.testing.assert_array_equal(got.matrix[[0, 1, 2, 4, 5, 7]], noise.matrix[[0, 1, 2, 4, 5, 7]])
+    np.testing.assert_array_equal(got.found, noise.found)

@@ -1,8 +1,9 @@
 """Pretrained word vectors for a vocabulary: GloVe and word2vec files, read once, only what is wanted kept.
 
 A word is looked up as it is, then in lower case. Padding stays zero; the unknown word and every word without
-a vector start from noise N(0, 0.01) that depends on the seed and the word alone, or, as the author's code
-does, from the mean of the vectors of the words that stand beside it in the training data.
+a vector start from noise N(0, 0.01) that depends on the seed and the word alone; or, as the author's code
+does, from the mean of the vectors of the words that stand beside it in the training data; or from the mean of
+the words it is spelt like.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Protocol
 import numpy as np
 
 from ..errors import LimelightError
+from .spelling import Spelling
 from .tokenizer import PAD, UNKNOWN
 from .vector_files import VectorFile
 
 NOISE = 0.01  # standard deviation
+MISSING = ("noise", "neighbours", "spelling")
 
 
 class Corpus(Protocol):
@@ -81,8 +84,8 @@ def read_vectors(
     >>> vectors.matrix[2].tolist(), vectors.found.tolist()
     ([0.5, 1.0], [False, False, True, False])
     """
-    if missing not in ("noise", "neighbours"):
-        raise LimelightError(f"missing is {missing!r}; it must be 'noise' or 'neighbours'")
+    if missing not in MISSING:
+        raise LimelightError(f"missing is {missing!r}; it must be one of: {', '.join(MISSING)}")
     if missing == "neighbours" and corpus is None:
         raise LimelightError("missing='neighbours' needs the training data as corpus")
     wanted = _Wanted(vocabulary)
@@ -98,9 +101,16 @@ def read_vectors(
         file = VectorFile(path)
         wanted.prepare(file.size)
         file.read(wanted.rows, wanted.take, progress)
-    return _fill(
-        wanted.matrix, wanted.rank > 0, vocabulary, seed, corpus if missing == "neighbours" else None
-    )
+    matrix, found = wanted.matrix, wanted.rank > 0
+    filled = found.copy()
+    if missing == "neighbours" and corpus is not None:
+        filled |= _fill_from_neighbours(matrix, found, corpus)
+    if missing == "spelling":
+        filled |= _fill_from_spelling(matrix, found, vocabulary)
+    for row in np.flatnonzero(~filled).tolist():
+        if row != PAD:
+            matrix[row] = _noise(vocabulary[row], seed, matrix.shape[1])
+    return Vectors(matrix, found)
 
 
 def first_words(path: str | Path, count: int) -> list[str]:
@@ -155,18 +165,6 @@ class _Wanted:
                 self.rank[row], self.matrix[row] = rank, vector
 
 
-def _fill(
-    matrix: np.ndarray, found: np.ndarray, vocabulary: Sequence[str], seed: int, corpus: Corpus | None
-) -> Vectors:
-    filled = found.copy()
-    if corpus is not None:
-        filled |= _fill_from_neighbours(matrix, found, corpus)
-    for row in np.flatnonzero(~filled).tolist():
-        if row != PAD:
-            matrix[row] = _noise(vocabulary[row], seed, matrix.shape[1])
-    return Vectors(matrix, found)
-
-
 def _noise(word: str, seed: int, size: int) -> np.ndarray:
     """(d,): the same for a word whatever else is in the vocabulary or in the file."""
     digest = hashlib.blake2b(f"{seed} {word}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -184,6 +182,19 @@ def _fill_from_neighbours(matrix: np.ndarray, found: np.ndarray, corpus: Corpus)
     for part in np.array_split(np.arange(len(missing)), max(1, len(missing) // 10_000)):
         np.add.at(matrix, missing[part], matrix[neighbour[part]] * times[part, None].astype(np.float32))
     matrix[filled] /= total[filled, None].astype(np.float32)
+    return filled
+
+
+def _fill_from_spelling(matrix: np.ndarray, found: np.ndarray, vocabulary: Sequence[str]) -> np.ndarray:
+    """Give each missing word the mean of the found words that it is spelt like, in lower case."""
+    rows = {vocabulary[row].lower(): row for row in np.flatnonzero(found).tolist()[::-1]}
+    spelling = Spelling(rows)
+    filled = np.zeros(len(found), dtype=bool)
+    for row in np.flatnonzero(~found).tolist():
+        alike = spelling.alike(vocabulary[row].lower()) if row not in (PAD, UNKNOWN) else []
+        if alike:
+            matrix[row] = matrix[[rows[word] for word in alike]].mean(axis=0)
+            filled[row] = True
     return filled
 
 

@@ -1,0 +1,59 @@
+"""Which known words stand in for an unknown one, by its spelling alone: 'umbrellas' for 'umbrella'."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+
+STEM = 4  # letters that an inflected form shares at least with its relative
+PART = 3  # letters of a part of a compound at least
+ENDING = 4  # letters that an ending has at most
+
+
+class Spelling:
+    """Known words, to be asked for the ones most like another word.
+
+    >>> known = Spelling(["umbrella", "dark", "haired", "trash", "can", "snow"])
+    >>> known.alike("umbrellas"), known.alike("dark-haired"), known.alike("trashcan"), known.alike("xyzzy")
+    (['umbrella'], ['dark', 'haired'], ['trash', 'can'], [])
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.sorted = sorted(set(words))
+        self.known = set(self.sorted)
+
+    def alike(self, word: str) -> list[str]:
+        """The nearest form of the same word, or its parts, or a farther form; nothing if there is none."""
+        if not word.isalpha():
+            return self._pieces(word)
+        return self._form(word, 2) or self._compound(word) or self._form(word, ENDING)
+
+    def _form(self, word: str, ending: int) -> list[str]:
+        """The word that shares with it all but the last few letters, and more than two thirds of all."""
+        at = bisect_left(self.sorted, word)
+        near = self.sorted[max(0, at - 1) : at + 1]  # in the order of the alphabet, these share the most
+        shared, best = max(((_shared(word, other), other) for other in near), default=(0, ""))
+        longest = max(len(word), len(best))
+        close = shared >= STEM and longest - shared <= ending and 3 * shared > 2 * longest
+        return [best] if close else []
+
+    def _pieces(self, word: str) -> list[str]:
+        """The parts of a word with hyphens and the like, as far as they, or words like them, are known."""
+        pieces = [piece for piece in re.split(r"[\W\d_]+", word) if piece]
+        return [each for piece in pieces for each in ([piece] if piece in self.known else self.alike(piece))]
+
+    def _compound(self, word: str) -> list[str]:
+        """Two known words that it is made of; the cut nearest to the middle."""
+        cuts = sorted(range(PART, len(word) - PART + 1), key=lambda cut: abs(2 * cut - len(word)))
+        for cut in cuts:
+            if word[:cut] in self.known and word[cut:] in self.known:
+                return [word[:cut], word[cut:]]
+        return []
+
+
+def _shared(one: str, other: str) -> int:
+    """How many letters two words begin with alike."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )

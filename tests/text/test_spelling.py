@@ -1,0 +1,59 @@
+"""Known words that stand in for unknown ones."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limelight.text.spelling import Spelling
+
+KNOWN = Spelling(
+    [
+        "umbrella",
+        "dark",
+        "haired",
+        "trash",
+        "can",
+        "sleeve",
+        "long",
+        "snowboard",
+        "arena",
+        "shirt",
+        "t",
+        "people",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "alike"),
+    [
+        ("umbrellas", ["umbrella"]),  # another form
+        ("snowboarder", ["snowboard"]),
+        ("dark-haired", ["dark", "haired"]),  # pieces
+        ("t-shirt", ["t", "shirt"]),
+        ("long-sleeved", ["long", "sleeve"]),  # of which one is another form
+        ("trashcan", ["trash", "can"]),  # a compound
+        ("sleet", []),  # shares too little
+        ("darkness", []),  # half of it is an ending
+        ("2024", []),
+        ("...", []),
+        ("", []),
+    ],
+)
+def test_words_like_a_word(word: str, alike: list[str]) -> None:
+    assert KNOWN.alike(word) == alike
+
+
+def test_nothing_is_like_anything_where_nothing_is_known() -> None:
+    assert Spelling([]).alike("umbrella") == []
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(
+    st.lists(st.text(alphabet="abcd-.1", min_size=1, max_size=9), max_size=12),
+    st.text(alphabet="abcd-.1", max_size=14),
+)
+def test_only_known_words_are_named(known: list[str], word: str) -> None:
+    assert set(Spelling(known).alike(word)) <= set(known)
