@@ -1,0 +1,65 @@
+"""A GPU gives what a CPU gives: captured steps, kernels and averages, in exact float32 and in bf16."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from limelight.training import fit
+
+from . import toys
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": {"optimiser": "sgd", "clip_norm": 0.5, "l2": 1e-3},
+    "adagrad": {"optimiser": "adagrad", "penalty_scale": "author", "clip_gates": 0.1},
+    "adamw": {"optimiser": "adamw", "l2": 0.1, "label_smoothing": 0.1, "class_weight": "balanced"},
+    "average": {"average": 0.9},
+    "halved": {"average": 0.9, "halve": True, "epochs": 5},
+    "projected": {"project": 6, "tune_words": False},
+    "stacked": {
+        "layers": 2,
+        "max_row": True,
+        "head": "pruned",
+        "row_units": 4,
+        "column_units": 0,
+        "mix_units": 5,
+    },
+    "generalised": {"attention": "generalised"},
+    "max": {"embedding": "max", "layers": 2},
+    "cnn": {"embedding": "cnn"},
+}
+
+
+@pytest.fixture(autouse=True)
+def exact() -> Iterator[None]:
+    """Products in whole float32: TF32's rounding would soon lead elsewhere."""
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = False
+    yield
+    torch.backends.cudnn.allow_tf32 = before
+
+
+def histories(pair: bool, **options: Any) -> list[list[dict[str, Any]]]:
+    recipe = toys.recipe(**{"rate": 0.003, "pair": "concat" if pair else "gated", **options})
+    data = toys.dataset(rows=80, pair=pair)
+    return [fit(data, recipe, device=device, show=False).history for device in ("cpu", "cuda")]
+
+
+@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_same_losses_on_both(name: str, pair: bool) -> None:
+    on_cpu, on_gpu = histories(pair, **RECIPES[name])
+    for ours, theirs in zip(on_gpu, on_cpu, strict=True):
+        for key in ("loss", "dev_loss", "penalty"):
+            assert ours[key] == pytest.approx(theirs[key], abs=2e-4, rel=2e-4), (key, ours["epoch"])
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_bf16_is_close(name: str) -> None:
+    on_cpu, on_gpu = histories(False, **RECIPES[name], precision="bf16")
+    assert on_gpu[-1]["loss"] == pytest.approx(on_cpu[-1]["loss"], abs=0.05)
