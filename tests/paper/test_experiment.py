@@ -184,6 +184,18 @@ def test_another_recipe_is_not_taken_for_the_same_run(tmp_path, reviews):
         carry_out(other, table3.runs(other)[:1], lambda results: None)
 
 
+def test_a_result_from_before_an_option_existed_still_counts(tmp_path, reviews, monkeypatch):
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    run = table3.runs(asked)[0]
+    carry_out(asked, [run], lambda results: None)
+    path = tmp_path / run.name / "result.json"
+    older = json.loads(path.read_text())
+    del older["recipe"]["training"]["label_smoothing"]
+    path.write_text(json.dumps(older))
+    monkeypatch.setattr(experiment, "train", None)  # it would be called
+    carry_out(asked, [run], lambda results: None)
+
+
 def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     (tmp_path / "yelp-self-attention-seed0").mkdir()

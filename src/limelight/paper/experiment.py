@@ -173,8 +173,9 @@ def read_result(out: Path, run: Run, dataset: Dataset) -> Result | None:
         return None
     try:
         result: Result = json.loads(path.read_text())
+        result["recipe"] = Recipe.from_dict(result["recipe"]).to_dict()  # it may be older than an option
         different = [key for key, value in asked(run, dataset).items() if result[key] != value]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, LimelightError):
         raise LimelightError(f"{path} is no result of Limelight; move it away") from None
     if different:
         raise LimelightError(
