@@ -34,7 +34,11 @@ class TextRecipe:
     min_count: int = option(1, "Leave out words seen fewer times than this in the training data.", low=1)
     max_words: int = option(100_000, "Keep at most this many words, the most frequent ones.", low=1)
     max_length: int = option(0, "Cut a text after this many words; 0 reads all of it.", low=0)
-    vectors: str = option("", "Start from pretrained word vectors: 'default', or a GloVe or word2vec file.")
+    vectors: str = option(
+        "",
+        "Start from pretrained word vectors: 'default', or a GloVe or word2vec file; or several with commas "
+        "between them, whose vectors then stand side by side.",
+    )
     spare_words: int = option(
         0, "Also know the first this many words of the pretrained vectors, seen in training or not.", low=0
     )

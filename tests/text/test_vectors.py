@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from limelight.errors import LimelightError
 from limelight.text.encoded import Split
-from limelight.text.vectors import Vectors, check_vectors, read_vectors
+from limelight.text.vectors import Vectors, check_vectors, first_words, read_vectors
 
 D = 5
 WORDS = ["the", "soup", "Good", "good", "ünï", "<unk>", "café", "pie"]
@@ -279,3 +279,24 @@ def test_a_word_without_a_vector_starts_from_the_words_it_is_spelt_like(tmp_path
     assert got.matrix[[3, 6]].tolist() == [[1.0, 3.0], [3.0, 1.0]]
     np.testing.assert_array_equal(got.matrix[[0, 1, 2, 4, 5, 7]], noise.matrix[[0, 1, 2, 4, 5, 7]])
     np.testing.assert_array_equal(got.found, noise.found)
+
+
+def test_several_files_stand_side_by_side(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("soup 1 2\nstew 3 4\n")
+    second.write_text("soup 5\nbroth 6\n")
+    vocabulary = ["<pad>", "<unk>", "soup", "stew", "broth", "tea"]
+    both = read_vectors(f"{first},{second}", vocabulary, seed=0)
+    alone = [read_vectors(path, vocabulary, seed=0) for path in (first, second)]
+    np.testing.assert_array_equal(both.matrix, np.hstack([each.matrix for each in alone]))
+    assert both.matrix[2].tolist() == [1.0, 2.0, 5.0]
+    assert both.found.tolist() == [False, False, True, True, True, False]
+    assert first_words(f"{first},{second}", 9) == ["soup", "stew"]
+    with pytest.raises(LimelightError, match=r"there is no file .*third"):
+        check_vectors(f"{first},{tmp_path / 'third.txt'}")
+
+
+def test_a_comma_in_the_name_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a,b.txt"
+    path.write_text("soup 1 2\n")
+    assert read_vectors(path, ["<pad>", "<unk>", "soup"], seed=0).matrix[2].tolist() == [1.0, 2.0]

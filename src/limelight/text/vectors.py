@@ -3,7 +3,7 @@
 A word is looked up as it is, then in lower case. Padding stays zero; the unknown word and every word without
 a vector start from noise N(0, 0.01) that depends on the seed and the word alone; or, as the author's code
 does, from the mean of the vectors of the words that stand beside it in the training data; or from the mean of
-the words it is spelt like.
+the words it is spelt like. Of several files a word gets its vectors side by side.
 """
 
 from __future__ import annotations
@@ -59,8 +59,14 @@ class Vectors:
 
 def check_vectors(path: str | Path) -> None:
     """Say at once what `read_vectors` would only say later: no such file, no vectors in it."""
-    if str(path) != "default":
-        VectorFile(path)
+    for each in _files(path):
+        if each != "default":
+            VectorFile(each)
+
+
+def _files(path: str | Path) -> list[str]:
+    """A path, or several with commas between them; a file whose own name has a comma is one."""
+    return [str(path)] if Path(path).exists() else str(path).split(",")
 
 
 def read_vectors(
@@ -75,7 +81,8 @@ def read_vectors(
     """The vectors of a vocabulary's words, whose first two are padding and the unknown word.
 
     `path` is a GloVe or word2vec file (text or binary, also .gz, .xz, .bz2, .zst or .zip), or "default" for
-    the ones that come with Limelight. `missing="neighbours"` needs the training data as `corpus`.
+    the ones that come with Limelight, or several of these with commas between them. `missing="neighbours"`
+    needs the training data as `corpus`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "glove.txt")
@@ -88,8 +95,19 @@ def read_vectors(
         raise LimelightError(f"missing is {missing!r}; it must be one of: {', '.join(MISSING)}")
     if missing == "neighbours" and corpus is None:
         raise LimelightError("missing='neighbours' needs the training data as corpus")
+    parts = [_read(each, vocabulary, seed, missing, corpus, progress) for each in _files(path)]
+    if len(parts) == 1:
+        return parts[0]
+    return Vectors(
+        np.hstack([part.matrix for part in parts]), np.logical_or.reduce([part.found for part in parts])
+    )
+
+
+def _read(
+    path: str, vocabulary: Sequence[str], seed: int, missing: str, corpus: Corpus | None, progress: bool
+) -> Vectors:
     wanted = _Wanted(vocabulary)
-    if str(path) == "default":
+    if path == "default":
         from ..data import default_vectors
 
         words, matrix = default_vectors()
@@ -116,10 +134,13 @@ def read_vectors(
 def first_words(path: str | Path, count: int) -> list[str]:
     """The first words of a vectors file, which are the most frequent ones where the file is in that order.
 
+    Of several files, it is the first one's.
+
     >>> first_words("default", 40_000)[-1] in first_words("default", 40)
     False
     """
-    if str(path) == "default":
+    path = _files(path)[0]
+    if path == "default":
         from ..data import default_vectors
 
         return default_vectors()[0][:count]
