@@ -1,0 +1,210 @@
+"""The best recipes, their ingredients one by one, and the baselines with the same care.
+
+    python benchmarks/recipes.py encoded/snli --out recipes.jsonl --seeds 0 1 2 --workers 6
+    python benchmarks/recipes.py encoded/snli --out recipes.jsonl --only best max-600 --seeds 0 1 2 --test
+    python benchmarks/recipes.py --out recipes.jsonl --table
+
+Everything is chosen by the development set: without --test the test set is not looked at. What stands in
+--out already is not run again. Times are of a run alone on its machine only with --workers 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import multiprocessing
+import queue
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+from limelight.presets import preset
+from limelight.recipe import Recipe
+from limelight.text.encoded import Dataset
+
+MAX = {"embedding": "max", "head": "full", "head_hidden": 512}
+CNN = {"embedding": "cnn", "head": "full", "head_hidden": 512}
+COMMON: dict[str, dict[str, Any]] = {
+    "best": {},
+    "no-penalty": {"penalty": 0.0},
+    "paper-penalty": {"penalty": 0.03, "penalty_scale": "paper"},
+    "no-average": {"average": 0.0},
+    "no-decay": {"optimiser": "adam", "l2": 0.0},
+    "no-projection": {"project": 0},
+    "tuned-words": {"project": 0, "tune_words": True},
+    "no-max-row": {"max_row": False},
+    "full-head": {"head": "full", "head_hidden": 1024},
+    "mixed-units": {"mix_units": 256},
+    "smoothed": {"label_smoothing": 0.1},
+    "dropped-rows": {"dropout_rows": 0.2},
+    "generalised": {"attention": "generalised", "rows": 4},
+    "rows-1": {"rows": 1},
+    "rows-4": {"rows": 4},
+    "rows-30": {"rows": 30},
+    "max-300": {**MAX, "layers": 1},
+    "max-600": {**MAX, "layers": 1, "hidden": 600},
+    "cnn-300": {**CNN, "hidden": 300},
+    "max-600-tuned": {**MAX, "layers": 1, "hidden": 600, "project": 0, "tune_words": True},
+    "cnn-300-tuned": {**CNN, "hidden": 300, "project": 0, "tune_words": True},
+}
+SINGLE = {
+    **COMMON,
+    "stacked": {"layers": 2},
+    "rows-16": {"rows": 16},
+}
+PAIR = {
+    **COMMON,
+    "one-layer": {"layers": 1},
+    "three-layers": {"layers": 3},
+    "rows-8": {"rows": 8},
+    "gated": {"pair": "gated"},
+    "max-3x300": {**MAX, "layers": 3},
+    "max-2x600": {**MAX, "layers": 2, "hidden": 600},
+}
+
+
+class LateError(Exception):
+    """The time for a run is over."""
+
+
+def recipes(pair: bool) -> dict[str, Recipe]:
+    """Every recipe by its name."""
+    base = preset("best-pair" if pair else "best-single")
+    return {name: base.override(**changes) for name, changes in (PAIR if pair else SINGLE).items()}
+
+
+def train(dataset: Dataset, recipe: Recipe, device: str, test: bool, until: float) -> dict[str, Any]:
+    """One run: accuracies, time to each epoch, size."""
+    from limelight.model.network import parameters_by_part
+    from limelight.training import fit
+    from limelight.training.evaluate import evaluate
+
+    started, marks = time.monotonic(), []
+
+    def mark(network: Any) -> dict[str, float]:
+        if time.time() > until:
+            raise LateError
+        marks.append(round(time.monotonic() - started, 1))
+        return {}
+
+    fitted = fit(dataset, recipe, device=device, show=False, after_epoch=mark)
+    parts = parameters_by_part(fitted.network)
+    found = {
+        "dev": fitted.state.best_accuracy,
+        "history": [record["dev_accuracy"] for record in fitted.history],
+        "marks": marks,
+        "seconds": round(time.monotonic() - started, 1),
+        "weights": sum(parts.values()) - parts["words"],
+        "recipe": recipe.to_dict(),
+    }
+    if test:
+        found["test"] = evaluate(fitted.network, dataset.splits["test"]).accuracy
+    return found
+
+
+def work(jobs: Any, options: argparse.Namespace, until: float) -> None:
+    """Take jobs until there are none, or no time is left."""
+    dataset: dict[str, Dataset] = {}
+    while True:
+        try:
+            folder, name, seed, changes = jobs.get(timeout=1)
+        except queue.Empty:
+            return
+        if folder not in dataset:
+            dataset[folder] = Dataset.open(folder)
+        recipe = recipes(dataset[folder].pair)[name].override(seed=seed, **changes)
+        try:
+            found = train(dataset[folder], recipe, options.device, options.test, until)
+        except LateError:
+            print(f"no time for {name}, seed {seed}", flush=True)
+            continue
+        line = {"data": Path(folder).name, "name": name, "seed": seed, "changes": changes, **found}
+        with open(options.out, "a") as file:
+            file.write(json.dumps(line) + "\n")
+        shown = f"dev {line['dev']:.2%}" + (f", test {line['test']:.2%}" if options.test else "")
+        print(f"{line['data']} {name}, seed {seed}: {shown}, {line['seconds']:.0f} s", flush=True)
+
+
+def read(out: str) -> list[dict[str, Any]]:
+    """What is there already."""
+    path = Path(out)
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def table(lines: list[dict[str, Any]]) -> str:
+    """Markdown: mean and spread of each recipe on each data set."""
+    rows = ["| data | recipe | seeds | dev % | test % | weights | seconds |", "|---|---|---|---|---|---|---|"]
+    keys = dict.fromkeys((x["data"], x["name"], json.dumps(x["changes"])) for x in lines)
+    for data, name, changes in keys:
+        same = [x for x in lines if (x["data"], x["name"], json.dumps(x["changes"])) == (data, name, changes)]
+        tested = [x["test"] for x in same if "test" in x]
+        extra = "" if changes == "{}" else f" {changes}"
+        seconds = statistics.mean(x["seconds"] for x in same)
+        rows.append(
+            f"| {data} | {name}{extra} | {len(same)} | {spread([x['dev'] for x in same])} | {spread(tested)} "
+            f"| {same[0]['weights'] / 1e6:.1f} M | {seconds:.0f} |"
+        )
+    return "\n".join(rows)
+
+
+def spread(values: list[float]) -> str:
+    """Mean and standard deviation in per cent."""
+    if not values:
+        return ""
+    mean = f"{100 * statistics.mean(values):.2f}"
+    return mean if len(values) == 1 else f"{mean} ± {100 * statistics.stdev(values):.2f}"
+
+
+def option(given: str) -> tuple[str, Any]:
+    """KEY=VALUE, in JSON where it is JSON."""
+    key, _, value = given.partition("=")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def main() -> None:
+    """Run what is asked for and not there yet."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folders", nargs="*", metavar="DIR", help="folders of 'limelight encode'")
+    parser.add_argument("--out", required=True, metavar="FILE", help="results, a line of JSON each")
+    parser.add_argument("--only", nargs="+", default=["*"], metavar="NAME", help="names or patterns")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument(
+        "--set", action="append", default=[], type=option, metavar="KEY=VALUE", dest="changes"
+    )
+    parser.add_argument("--test", action="store_true", help="also test; once per final recipe")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--workers", type=int, default=1, help="runs at a time")
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long; what is done is kept")
+    parser.add_argument("--table", action="store_true", help="only show what is there")
+    options = parser.parse_args()
+    if not options.table:
+        run(options)
+    print(table(read(options.out)))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Hand the runs to the workers."""
+    context = multiprocessing.get_context("spawn")
+    jobs, changes = context.Queue(), dict(options.changes)
+    there = {(x["data"], x["name"], x["seed"], json.dumps(x["changes"])) for x in read(options.out)}
+    for seed in options.seeds:
+        for folder in options.folders:
+            for name in recipes(Dataset.open(folder).pair):
+                key = (Path(folder).name, name, seed, json.dumps(changes))
+                if key not in there and any(fnmatch.fnmatch(name, each) for each in options.only):
+                    jobs.put((folder, name, seed, changes))
+    until = time.time() + options.seconds
+    workers = [context.Process(target=work, args=(jobs, options, until)) for _ in range(options.workers)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+if __name__ == "__main__":
+    main()
