@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable
 
@@ -40,7 +39,7 @@ class Spelling:
 
     def _pieces(self, word: str) -> list[str]:
         """The parts of a word with hyphens and the like, as far as they, or words like them, are known."""
-        pieces = [piece for piece in re.split(r"[\W\d_]+", word) if piece]
+        pieces = "".join(letter if letter.isalpha() else " " for letter in word).split()
         return [each for piece in pieces for each in ([piece] if piece in self.known else self.alike(piece))]
 
     def _compound(self, word: str) -> list[str]:
