@@ -17,7 +17,7 @@ from ..text.encoded import Split
 from .distributed import Group
 from .feed import DeviceFeed, HostFeed, bucket
 from .loss import Tensors, loss
-from .optimiser import Optimiser, can_be_sparse
+from .optimiser import Optimiser
 
 
 class Stepper:
@@ -33,9 +33,7 @@ class Stepper:
         feed = DeviceFeed if self.static else HostFeed
         self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights)
         self.computing = _computing(network, recipe, self.device)
-        network.words.sparse = (
-            self.device.type == "cpu" and group.size == 1 and can_be_sparse(recipe.training)
-        )
+        network.words.sparse = self.device.type == "cpu" and group.size == 1
         self.optimiser = Optimiser(
             dict(network.named_parameters()), recipe.training, dict(self.computing.named_parameters())
         )
@@ -47,7 +45,9 @@ class Stepper:
 
     def step(self, rows: np.ndarray, number: int) -> None:
         """Update the weights from these rows. Its random choices follow from the seed and `number` alone."""
-        torch.manual_seed(_mix(self.recipe.training.seed, number, self.group.rank))
+        seed = _mix(self.recipe.training.seed, number, self.group.rank)
+        # torch.manual_seed also looks for a GPU, which takes as long as a small layer
+        torch.default_generator.manual_seed(seed) if self.device.type == "cpu" else torch.manual_seed(seed)
         mine = rows[self.group.rank :: self.group.size]
         if self.stream is None:
             self._update(self.feed.batch(self.feed.rows(mine)) if len(mine) else None, len(mine) / len(rows))
