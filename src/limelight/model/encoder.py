@@ -19,7 +19,7 @@ class Words(nn.Module):
     def __init__(self, vocabulary: int, d: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(vocabulary, d) * 0.1)
-        self.sparse = False  # True: the gradient holds only the rows of words that occurred
+        self.sparse = False  # True: the gradient holds only the rows of words that occurred, and of padding
         with torch.no_grad():
             self.weight[PAD] = 0
 
@@ -27,7 +27,9 @@ class Words(nn.Module):
         """ids (batch, n) -> S (batch, n, d)."""
         if ids.is_cuda:  # its gradient is one addition per word: no sorting, and it can be captured
             return self.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
-        return nn.functional.embedding(ids, self.weight, padding_idx=PAD, sparse=self.sparse)
+        if self.sparse:
+            return nn.functional.embedding(ids, self.weight, sparse=True)
+        return nn.functional.embedding(ids, self.weight, padding_idx=PAD)
 
 
 class BiLSTM(nn.Module):
@@ -56,7 +58,8 @@ class BiLSTM(nn.Module):
         below = [S.to(next(self.parameters()).dtype)]
         for k in range(self.layers):
             W_ih, W_hh, b = (getattr(self, f"{name}_{k}") for name in ("W_ih", "W_hh", "b"))
-            below.append(bilstm(torch.cat(below, dim=2), lengths, W_ih, W_hh, b, self.clip))
+            X = below[0] if k == 0 else torch.cat(below, dim=2)
+            below.append(bilstm(X, lengths, W_ih, W_hh, b, self.clip))
         return below[-1]
 
 

@@ -53,7 +53,7 @@ def _on_cpu(rule: str, parts: list[Part], numbers: Tensor) -> None:
     """All weights in one call."""
     rate, _, t, _, _, l2, epsilon = numbers.tolist()
     weights, gradients = [part.w for part in parts], [part.g for part in parts]
-    steps_before = [torch.tensor(t - 1, dtype=torch.float32) for _ in parts]
+    steps_before = list(torch.full((len(parts),), t - 1, dtype=torch.float32).unbind())
     common = {**FUSED, "lr": rate, "weight_decay": l2}
     if rule == "sgd":
         sgd(weights, gradients, [None] * len(parts), momentum=0.0, dampening=0.0, nesterov=False, **common)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..recipe import TrainingRecipe
+from ..text.tokenizer import PAD
 from . import kernels
 from .kernels import Part
 
@@ -145,8 +146,13 @@ class Optimiser:
 
 
 def _summed(gradient: Tensor) -> Tensor:
-    """A sparse gradient has an entry for every occurrence of a word: one row per word."""
-    return gradient.coalesce() if gradient.is_sparse else gradient
+    """A sparse gradient has an entry for every occurrence of a word: one row per word, zeros for padding."""
+    if not gradient.is_sparse:
+        return gradient
+    summed = gradient.coalesce()
+    if summed._nnz() and summed._indices()[0, 0] == PAD:
+        summed._values()[0] = 0
+    return summed
 
 
 def _values(gradient: Tensor) -> Tensor:
