@@ -146,9 +146,8 @@ def _pack(lengths: Tensor, n: int) -> _Packing:
     home = np.full(len(own) * n * 2, write.size)
     home[write] = np.arange(write.size).reshape(write.shape)
     before = np.arange(sizes[0], len(t)) - np.repeat(sizes[:-1], sizes[1:])
-    arrays = (read.ravel(), write.ravel(), home, before)
-    read, write, home, before = (torch.from_numpy(x) for x in arrays)
-    return _Packing(read, write, home, before, sizes.tolist())
+    tensor = torch.from_numpy
+    return _Packing(tensor(read.ravel()), tensor(write.ravel()), tensor(home), tensor(before), sizes.tolist())
 
 
 def _pack_static(lengths: Tensor, n: int) -> _Packing:
