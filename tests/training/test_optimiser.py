@@ -84,17 +84,14 @@ def test_the_rules_are_the_textbook_s(
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("clip_value", [0.0, 0.5])
-@pytest.mark.parametrize("words", [50, 30], ids=["all words occur", "the last ones never"])
-def test_updating_only_the_words_that_occurred_changes_no_bit(
-    rule: str, clip_value: float, words: int
-) -> None:
+def test_updating_only_the_words_that_occurred_changes_no_bit(rule: str, clip_value: float) -> None:
     recipe = TrainingRecipe(optimiser=rule, rate=0.05, l2=0.1, clip_value=clip_value)
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(50, 7, generator=generator)
     dense, sparse = nn.Parameter(start.clone()), nn.Parameter(start.clone())
     optimisers = [Optimiser({"words.weight": w}, recipe) for w in (dense, sparse)]
     for _ in range(STEPS):
-        rows = 1 + torch.randperm(words - 1, generator=generator)[:13]
+        rows = 1 + torch.randperm(49, generator=generator)[:13]
         dense.grad = torch.zeros(50, 7)
         dense.grad[rows] = torch.randn(13, 7, generator=generator)
         sparse.grad = dense.grad.to_sparse(1)
@@ -111,26 +108,6 @@ def test_a_batch_without_words_moves_no_word(rule: str) -> None:
     w.grad = torch.zeros(50, 7).to_sparse(1)
     Optimiser({"words.weight": w}, TrainingRecipe(optimiser=rule, clip_norm=1.0)).step()
     assert torch.equal(w, torch.ones(50, 7))
-
-
-@pytest.mark.parametrize("rule", ["adam", "adamw"])
-def test_adam_goes_on_moving_words_after_a_restore(rule: str) -> None:
-    """A word beyond those of the next gradient has been seen before, and still has momentum."""
-    start, late, early = torch.ones(50, 7), torch.zeros(50, 7), torch.zeros(50, 7)
-    late[40], early[3] = 1.0, -1.0
-    w = nn.Parameter(start.clone())
-    optimiser = Optimiser({"words.weight": w}, TrainingRecipe(optimiser=rule))
-    w.grad = late.to_sparse(1)
-    optimiser.step()
-    other = nn.Parameter(w.detach().clone())
-    resumed = Optimiser({"words.weight": other}, TrainingRecipe(optimiser=rule))
-    resumed.restore({name: x.clone() for name, x in optimiser.tensors().items()})
-    before = other[40].clone()
-    w.grad, other.grad = early.to_sparse(1), early.to_sparse(1)
-    optimiser.step()
-    resumed.step()
-    assert torch.equal(w, other)
-    assert (other[40] < before).all()
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -151,7 +128,8 @@ def words_after_training(rule: str, sparse: bool, **options: Any) -> dict[str, t
         stepper.step(np.arange(5 * number, 5 * number + 5), number)
     assert all(w.grad is None or w.grad.is_sparse == (sparse and w is network.words.weight)
                for w in network.parameters())  # fmt: skip
-    return {**{k: w.clone() for k, w in network.state_dict().items()}, **stepper.optimiser.tensors()}
+    stepper.finish()
+    return {**{k: w.clone() for k, w in network.state_dict().items()}, **stepper.tensors()}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -162,6 +140,7 @@ def test_the_padding_stays_zero_and_unread_words_are_not_decayed(rule: str) -> N
     stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
     for number in range(3):
         stepper.step(np.arange(8), number)
+    stepper.finish()
     after = network.words.weight.detach()
     assert not after[0].any()
     read = np.isin(np.arange(toys.WORDS + 2), data.splits["train"].ids)

@@ -20,6 +20,7 @@ class Words(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(vocabulary, d) * 0.1)
         self.sparse = False  # True: the gradient holds only the rows of words that occurred, and of padding
+        self.part: tuple[Tensor, Tensor] | None = None  # to be read instead: some rows, and each word's place
         with torch.no_grad():
             self.weight[PAD] = 0
 
@@ -27,9 +28,13 @@ class Words(nn.Module):
         """ids (batch, n) -> S (batch, n, d)."""
         if ids.is_cuda:  # its gradient is one addition per word: no sorting, and it can be captured
             return self.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
+        weight: Tensor = self.weight
+        if self.part is not None:
+            weight, places = self.part
+            ids = places[ids]
         if self.sparse:
-            return nn.functional.embedding(ids, self.weight, sparse=True)
-        return nn.functional.embedding(ids, self.weight, padding_idx=PAD)
+            return nn.functional.embedding(ids, weight, sparse=True)
+        return nn.functional.embedding(ids, weight, padding_idx=PAD)
 
 
 class BiLSTM(nn.Module):

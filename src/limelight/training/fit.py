@@ -234,7 +234,7 @@ class Run:
 
     def _save(self, checkpoints: Checkpoints, sums: Tensor) -> None:
         tensors = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
-        tensors |= {f"optimiser.{k}": v for k, v in self.stepper.optimiser.tensors().items()}
+        tensors |= {f"optimiser.{k}": v for k, v in self.stepper.tensors().items()}
         tensors["sums"] = sums
         try:
             checkpoints.save(self.state, tensors, self.best)
@@ -253,7 +253,7 @@ class Run:
         self.state, self.best = found.state, found.best
         self.state.finished = self._is_finished()  # by this run's epochs and patience
         self.stepper.load(weights_of(found.tensors, "weights."))
-        self.stepper.optimiser.restore(weights_of(found.tensors, "optimiser."))
+        self.stepper.restore(weights_of(found.tensors, "optimiser."))
         if self.processes.first:
             self.stepper.sums.copy_(found.tensors["sums"])
         self.progress.note(f"resuming in epoch {self.state.epoch + 1} at step {self.state.number}")

@@ -7,8 +7,10 @@ sparse gradients of the word vectors, with the same result as the dense update.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..recipe import TrainingRecipe
 from ..text.tokenizer import PAD
@@ -23,7 +25,7 @@ STATES = {"sgd": (), "adagrad": ("square",), "adam": ("mean", "square"), "adamw"
 class Optimiser:
     """Updates `weights` from the gradients of `computing` (the same parameters, or their bf16 copies).
 
-    >>> w = nn.Parameter(torch.tensor([1.0]))
+    >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimiser = Optimiser({"w": w}, TrainingRecipe(optimiser="sgd", rate=0.5))
     >>> w.grad = torch.tensor([1.0])
     >>> optimiser.step()
@@ -33,9 +35,9 @@ class Optimiser:
 
     def __init__(
         self,
-        weights: dict[str, nn.Parameter],
+        weights: Mapping[str, Tensor],
         recipe: TrainingRecipe,
-        computing: dict[str, nn.Parameter] | None = None,
+        computing: Mapping[str, Tensor] | None = None,
     ) -> None:
         self.recipe = recipe
         self.weights = {name: w for name, w in weights.items() if w.requires_grad}
@@ -53,7 +55,6 @@ class Optimiser:
             for name, w in self.weights.items()
             for kind in STATES[self.rule]
         }
-        self.reach = 0  # rows of the word vectors from here on never had a sparse gradient
         self.dense: Tensor | None = None  # zeros, where a sparse gradient is written for Adam
 
     def clear(self) -> None:
@@ -112,15 +113,12 @@ class Optimiser:
         if not gradient.is_sparse:
             return Part(w, gradient, state, self.computing[name] if self.computing[name] is not w else None)
         rows, values = gradient._indices()[0], gradient._values()
-        if self.rule in ("sgd", "adagrad"):  # a row without a gradient stays as it is
+        if not moves_all(self.recipe):
             return Part(w[rows], values, [x[rows] for x in state])
-        # Adam goes on moving a row that once had a gradient; one that never had stays as it is. The words of
-        # the training data come first in a vocabulary: the rest of the table is never touched.
-        self.reach = max(self.reach, _reach(rows, len(w)))
         if self.dense is None:
             self.dense = torch.zeros_like(w)
-        self.dense[rows] = values
-        return Part(w[: self.reach], self.dense[: self.reach], [x[: self.reach] for x in state])
+        self.dense[rows] = values  # Adam goes on moving a row that once had a gradient
+        return Part(w, self.dense, state)
 
     def _put_back(self, name: str, rows: Tensor, part: Part) -> None:
         """After the update of some rows: zeros where their gradient was, or their copies into the whole."""
@@ -139,10 +137,6 @@ class Optimiser:
         """The inverse of `tensors`, in place."""
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])
-        if WORDS in self.weights:
-            w, *state = self._whole(WORDS)
-            moved = [x.any(dim=1).nonzero() for x in state]
-            self.reach = max((_reach(rows, len(w)) for rows in moved), default=0)
 
 
 def _summed(gradient: Tensor) -> Tensor:
@@ -159,13 +153,6 @@ def _values(gradient: Tensor) -> Tensor:
     return gradient._values() if gradient.is_sparse else gradient
 
 
-def _reach(rows: Tensor, total: int) -> int:
-    """How many of the first rows to update so that all of `rows` are among them.
-
-    A multiple of 16, so that no row but the table's last stands at the end of an update, where the processor
-    is left with less than a full vector of numbers and may round in another way.
-
-    >>> _reach(torch.tensor([3, 15]), 50), _reach(torch.tensor([16]), 50), _reach(torch.tensor([49]), 50)
-    (16, 32, 50)
-    """
-    return min(total, int(rows.max()) // 16 * 16 + 16) if len(rows) else 0
+def moves_all(recipe: TrainingRecipe) -> bool:
+    """Whether a word without a gradient may move all the same."""
+    return recipe.optimiser in ("adam", "adamw")

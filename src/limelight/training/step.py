@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import zlib
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from ..text.encoded import Split
 from .distributed import Group
 from .feed import DeviceFeed, HostFeed, bucket
 from .loss import Tensors, loss
-from .optimiser import Optimiser
+from .occurring import Occurring
+from .optimiser import WORDS, Optimiser, moves_all
 
 
 class Stepper:
@@ -34,9 +36,13 @@ class Stepper:
         self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights)
         self.computing = _computing(network, recipe, self.device)
         network.words.sparse = self.device.type == "cpu" and group.size == 1
-        self.optimiser = Optimiser(
-            dict(network.named_parameters()), recipe.training, dict(self.computing.named_parameters())
-        )
+        weights: dict[str, Tensor] = dict(network.named_parameters())
+        computing: dict[str, Tensor] = dict(self.computing.named_parameters())
+        self.occurring: Occurring | None = None
+        if self.device.type == "cpu" and network.words.weight.requires_grad and moves_all(recipe.training):
+            self.occurring = Occurring(network.words, split)
+            weights[WORDS] = computing[WORDS] = self.occurring.rows
+        self.optimiser = Optimiser(weights, recipe.training, computing)
         self.penalised = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
         self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
         self.graphs: dict[tuple[int, int], Graph | None] = {}
@@ -72,7 +78,8 @@ class Stepper:
         """Forward, backward, update; `share` is this process's part of the whole batch."""
         self.optimiser.clear()
         if batch is not None:
-            output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
+            with self.occurring.read() if self.occurring else nullcontext():
+                output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
             parts = loss(output, batch, self.recipe.training, self.penalised)
             (parts.total * share if share != 1.0 else parts.total).backward()
             self._count(batch, output.logits, parts.cross_entropy, parts.penalty)
@@ -94,7 +101,9 @@ class Stepper:
             self.stream.wait_stream(torch.cuda.current_stream())
 
     def finish(self) -> None:
-        """Wait until the weights are up to date for other streams."""
+        """Bring the network's weights up to date; on a GPU, for other streams."""
+        if self.occurring:
+            self.occurring.store()
         if self.stream is not None:
             torch.cuda.current_stream().wait_stream(self.stream)
 
@@ -106,6 +115,22 @@ class Stepper:
         if self.computing is not self.network:
             for to, w in zip(self.computing.parameters(), self.network.parameters(), strict=True):
                 to.copy_(w)  # in bf16
+        if self.occurring:
+            self.occurring.fetch()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The optimiser's state, for a checkpoint: the same on every device."""
+        tensors = self.optimiser.tensors()
+        if self.occurring:
+            tensors |= {k: self.occurring.spread(x) for k, x in tensors.items() if k.startswith(WORDS)}
+        return tensors
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """The inverse of `tensors`."""
+        if self.occurring:
+            ids = self.occurring.ids
+            tensors = {k: x[ids] if k.startswith(WORDS) else x for k, x in tensors.items()}
+        self.optimiser.restore(tensors)
 
 
 class Graph:
