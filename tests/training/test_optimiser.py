@@ -102,6 +102,23 @@ def test_updating_only_the_words_that_occurred_changes_no_bit(rule: str, clip_va
         assert torch.equal(x, optimisers[1].tensors()[name]), name
 
 
+def test_a_mean_fades_to_zero_and_the_weights_do_not_notice() -> None:
+    """Numbers below 1e-38 are slow to compute with, and without a gradient a mean would stay there."""
+    start = torch.randn(20, 5, generator=torch.Generator().manual_seed(0))
+    w, plain = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    recipe = TrainingRecipe(optimiser="adam", rate=0.05)
+    optimiser, adam = Optimiser({"words.weight": w}, recipe), torch.optim.Adam([plain], lr=0.05)
+    for step in range(1000):
+        plain.grad = torch.zeros_like(start) if step else start.sin()
+        w.grad = plain.grad.clone()
+        optimiser.step()
+        adam.step()
+        faintest = optimiser.state["words.weight.mean"].abs()
+        assert not ((faintest > 0) & (faintest < torch.finfo(torch.float32).tiny)).any()
+    torch.testing.assert_close(w, plain, rtol=0, atol=1e-6)
+    assert not optimiser.state["words.weight.mean"].any()
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_batch_without_words_moves_no_word(rule: str) -> None:
     w = nn.Parameter(torch.ones(50, 7))
