@@ -32,7 +32,7 @@ from limelight.text.encoded import Dataset, Split
 from limelight.training.distributed import Group
 from limelight.training.step import Stepper
 
-# rows, vocabulary, mean and spread of log length: the real data sets' shapes
+# rows, words that occur, mean and spread of log length: the real data sets' shapes
 SHAPES = {
     "yelp": (4000, 40_000, 4.55, 0.75),
     "snli": (20_000, 20_000, 2.3, 0.4),
@@ -166,13 +166,17 @@ def copy_weights(network: Network, plain: Plain) -> None:
 
 
 def made_up(name: str) -> tuple[Split, int, int]:
-    """Sentences with the lengths of the real data and words by Zipf's law."""
-    rows, vocabulary, mean, spread = SHAPES[name]
+    """Sentences with the lengths of the real data and words by Zipf's law.
+
+    The preset's spare words come on top of those that occur: the word table has them, no sentence does.
+    """
+    rows, words, mean, spread = SHAPES[name]
+    vocabulary = words + preset(name).text.spare_words
     random = np.random.default_rng(0)
 
     def sentences() -> tuple[np.ndarray, np.ndarray]:
         lengths = np.clip(np.exp(random.normal(mean, spread, rows)), 1, 1000).astype(np.int32)
-        ids = random.zipf(1.2, int(lengths.sum())) % (vocabulary - 2) + 2
+        ids = random.zipf(1.2, int(lengths.sum())) % (words - 2) + 2
         return ids.astype(np.int32), lengths
 
     classes = 3 if name == "snli" else 5

@@ -131,3 +131,13 @@ def test_stopped_before_an_evaluation_it_gives_the_average(
     assert same(copied(ended.network), copied(whole.network))
     last = "checkpoint-000000021.safetensors"
     assert (tmp_path / "run" / last).read_bytes() == (tmp_path / "whole" / last).read_bytes()
+
+
+def test_words_that_do_not_occur_keep_their_vectors_in_the_average() -> None:
+    data = toys.dataset(rows=12)
+    unused = int(np.flatnonzero(~np.isin(np.arange(len(data.tokenizer)), data.splits["train"].ids))[-1])
+    started = build(data, toys.recipe()).words.weight[unused]
+    fitted = fit(data, toys.recipe(average=0.9), show=False, device="cpu")
+    assert torch.equal(fitted.network.words.weight[unused], started)
+    used = int(data.splits["train"].ids[0])
+    assert not torch.equal(fitted.network.words.weight[used], build(data, toys.recipe()).words.weight[used])

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from limelight.training import fit
-
-from . import toys
+from training import toys
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

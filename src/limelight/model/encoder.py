@@ -19,7 +19,8 @@ class Words(nn.Module):
     def __init__(self, vocabulary: int, d: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(vocabulary, d) * 0.1)
-        self.sparse = False  # True: the gradient holds only the rows of words that occurred
+        self.sparse = False  # True: the gradient holds only the rows of words that occurred, and of padding
+        self.part: tuple[Tensor, Tensor] | None = None  # to be read instead: some rows, and each word's place
         with torch.no_grad():
             self.weight[PAD] = 0
 
@@ -27,7 +28,13 @@ class Words(nn.Module):
         """ids (batch, n) -> S (batch, n, d)."""
         if ids.is_cuda:  # its gradient is one addition per word: no sorting, and it can be captured
             return self.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
-        return nn.functional.embedding(ids, self.weight, padding_idx=PAD, sparse=self.sparse)
+        weight: Tensor = self.weight
+        if self.part is not None:
+            weight, places = self.part
+            ids = places[ids]
+        if self.sparse:
+            return nn.functional.embedding(ids, weight, sparse=True)
+        return nn.functional.embedding(ids, weight, padding_idx=PAD)
 
 
 class Projection(nn.Module):
@@ -74,7 +81,7 @@ class BiLSTM(nn.Module):
         states: list[Tensor] = []
         for k in range(self.layers):
             W_ih, W_hh, b = (getattr(self, f"{name}_{k}") for name in ("W_ih", "W_hh", "b"))
-            X = torch.cat([S, *map(self._drop, states)], dim=2)  # (batch, n, d + 2u * k)
+            X = torch.cat([S, *map(self._drop, states)], dim=2) if states else S  # (batch, n, d + 2u * k)
             states.append(bilstm(X, lengths, W_ih, W_hh, b, self.clip))
         return states[-1]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .dropout import Dropout
 from .encoder import uniform
 
 
@@ -19,7 +20,7 @@ class FullHead(nn.Module):
         super().__init__()
         self.W_1, self.b_1 = uniform((rows * size) ** -0.5, b, rows * size), uniform((rows * size) ** -0.5, b)
         self.W_2, self.b_2 = uniform(b**-0.5, classes, b), uniform(b**-0.5, classes)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
@@ -57,7 +58,7 @@ class PrunedHead(nn.Module):
     ) -> None:
         super().__init__()
         self.layers, self.p, self.q = layers, p, q
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         for k in range(layers):
             if p:
                 self._add_groups(f"v_{k}", rows, size if k == 0 else p, p)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from .lstm_triton import available, by_steps, faster
@@ -61,7 +62,7 @@ def _cudnn_weights(W_ih: Tensor, W_hh: Tensor, b: Tensor) -> tuple[list[Tensor],
     u, d = W_hh.shape[2], W_ih.shape[2]
     more = -u % 16
     width = u + more
-    pad = torch.nn.functional.pad
+    pad = nn.functional.pad
     W_ih = pad(W_ih.view(2, 4, u, d), (0, 0, 0, more)).flatten(1, 2)
     W_hh = pad(W_hh.view(2, 4, u, u), (0, more, 0, more)).flatten(1, 2)
     b = pad(b.view(2, 4, u), (0, more)).flatten(1, 2)
@@ -118,151 +119,167 @@ def mask(lengths: Tensor, n: int) -> Tensor:
 
 
 class _Packing(NamedTuple):
-    """Sentences laid out time step by time step."""
+    """Sentences laid out time step by time step, for each direction.
 
-    places: Tensor  # (words,): position of each packed word in the padded (batch * n) layout
-    flip: Tensor  # (words,): position of its mirror image in the packed layout; its own inverse
+    A place is a word in the padded (batch * n) layout; a half place is its half of H for one direction.
+    """
+
+    read: Tensor  # (2 * words,): the place that each direction reads
+    write: Tensor  # (2 * words,): the half place that it writes to
+    home: Tensor  # (batch * n * 2,): the inverse, which direction's word writes there; 2 * words for none
     before: Tensor  # (words - batch,): position of the word before it, for all words but the first ones
     sizes: list[int]  # sentences that are still running at each time step
 
 
-def _pack(lengths: Tensor) -> _Packing:
-    """The longest sentence first and no padding at all."""
-    order = torch.argsort(lengths, descending=True, stable=True)
-    longest_first = lengths[order]
-    steps = int(longest_first[0])
-    running = torch.arange(steps)[:, None] < longest_first  # (steps, batch)
+def _pack(lengths: Tensor, n: int) -> _Packing:
+    """The longest sentence first and no padding at all. In numpy, whose small operations cost less."""
+    own = lengths.numpy()
+    order = np.argsort(-own, kind="stable")
+    longest_first = own[order]
+    if longest_first[0] > n:
+        raise ValueError(f"a sentence of {longest_first[0]} words does not fit into a batch that is {n} wide")
+    running = np.arange(longest_first[0])[:, None] < longest_first  # (steps, batch)
     sizes = running.sum(1)
-    starts = torch.cumsum(sizes, 0) - sizes
-    t, i = running.nonzero(as_tuple=True)
-    flip = starts[longest_first[i] - 1 - t] + i
-    later = t > 0
-    before = starts[t[later] - 1] + i[later]
-    return _Packing(order[i] * steps + t, flip, before, sizes.tolist())
+    t, i = running.nonzero()
+    read = order[i] * n + np.stack([t, longest_first[i] - 1 - t])  # (2, words)
+    write = 2 * read + [[0], [1]]
+    home = np.full(len(own) * n * 2, write.size)
+    home[write] = np.arange(write.size).reshape(write.shape)
+    before = np.arange(sizes[0], len(t)) - np.repeat(sizes[:-1], sizes[1:])
+    tensor = torch.from_numpy
+    return _Packing(tensor(read.ravel()), tensor(write.ravel()), tensor(home), tensor(before), sizes.tolist())
 
 
 def _pack_static(lengths: Tensor, n: int) -> _Packing:
     """Padding kept, so that no shape depends on the lengths: what a CUDA graph needs."""
     batch = len(lengths)
     i = torch.arange(batch, device=lengths.device)
-    t = torch.arange(n, device=lengths.device)[:, None]
-    flip = reversal(lengths, n).T * batch + i  # (n, batch)
+    t = torch.arange(n, device=lengths.device)[:, None].expand(n, batch)
+    times = torch.stack([t, reversal(lengths, n).T])  # (2, n, batch)
+    direction = torch.arange(2, device=lengths.device)
+    read = i * n + times
+    write = 2 * read + direction[:, None, None]
+    home = ((direction * n + times.permute(2, 1, 0)) * batch).add_(i[:, None, None])  # (batch, n, 2)
     before = torch.arange(batch * (n - 1), device=lengths.device)
-    return _Packing((i * n + t).flatten(), flip.flatten(), before, [batch] * n)
+    return _Packing(read.flatten(), write.flatten(), home.flatten(), before, [batch] * n)
 
 
 def _by_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float) -> Tensor:
-    batch, n, _ = S.shape
-    if not S.is_cuda:
-        longest = int(lengths.max())
-        if longest > n:
-            raise ValueError(f"a sentence of {longest} words does not fit into a batch that is {n} wide")
-        S = S[:, :longest]
-    packing = _pack_static(lengths, n) if S.is_cuda else _pack(lengths)
-    words = S.flatten(0, 1)[packing.places]
-    states = _Recurrence.apply(words, W_ih, W_hh, b, packing, clip)  # (words, 2u)
-    H = S.new_zeros(len(S) * S.shape[1], states.shape[1]).index_copy(0, packing.places, states)
-    H = H.view(batch, S.shape[1], -1)
     if S.is_cuda:
-        return H * mask(lengths, n).unsqueeze(2)
-    return torch.nn.functional.pad(H, (0, 0, 0, n - S.shape[1]))
+        return _by_static_recurrence(S, lengths, W_ih, W_hh, b, clip)
+    H: Tensor = _Recurrence.apply(S, W_ih, W_hh, b, _pack(lengths, S.shape[1]), clip)
+    return H
+
+
+def _by_static_recurrence(
+    S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float
+) -> Tensor:
+    n = S.shape[1]
+    H: Tensor = _Recurrence.apply(S, W_ih, W_hh, b, _pack_static(lengths, n), clip)
+    return H * mask(lengths, n).unsqueeze(2)
 
 
 class _Recurrence(torch.autograd.Function):
     """Both directions over packed words.
 
     The gradient is written out, so that what does not depend on the step before it (the factors of the
-    gates' gradients, all weight gradients) is done for all words at once. Inside, the gates stand in the
-    order cell, input, forget, output: one sigmoid takes three of them, one product the first three's
-    gradients. All views of a time step are made ahead: making one costs as much as a small step's arithmetic.
+    gates' gradients, all weight gradients) is done for all words at once. All views of a time step are made
+    ahead: making one costs as much as a small step's arithmetic.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, words: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, packing: _Packing, clip: float
+        ctx: Any, S: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, packing: _Packing, clip: float
     ) -> Tensor:
         u = W_hh.shape[2]
-        W_ih, W_hh, b = (_cell_first(x, u) for x in (W_ih, W_hh, b))
-        inputs = torch.stack([words, words[packing.flip]])  # (2, words, d)
+        inputs = S.flatten(0, 1).index_select(0, packing.read).view(2, -1, S.shape[2])  # (2, words, d)
         gates = torch.baddbmm(b.unsqueeze(1), inputs, W_ih.transpose(1, 2))  # (2, words, 4u)
-        cells, squashed, states = (gates.new_empty(2, len(words), u) for _ in range(3))
+        news, cells, squashed = gates.new_empty(3, 2, inputs.shape[1], u)
+        states, states_and_none = _with_none(gates, u)
         W = W_hh.transpose(1, 2).contiguous()
-        views = [gates, gates[..., u:], *gates.split(u, 2), cells, squashed, states]
         before: tuple[Tensor, Tensor] | None = None
-        for z, ifo, g, i, f, o, c, tanh_c, h in _steps(views, packing.sizes):
+        views = [gates, *gates.split(u, 2), news, cells, squashed, states]
+        for z, i, f, z_g, o, g, c, tanh_c, h in _steps(views, packing.sizes):
             if before is not None:
                 h_before, c_before = (_first(x, z.shape[1]) for x in before)
                 z.baddbmm_(h_before, W)
-            g.tanh_()
-            ifo.sigmoid_()
+            torch.tanh(z_g, out=g)
+            z.sigmoid_()  # z_g as well: one call on a whole piece of memory costs less than two on parts
             torch.mul(i, g, out=c)
             if before is not None:
                 c.addcmul_(f, c_before)
             torch.mul(o, torch.tanh(c, out=tanh_c), out=h)
             before = h, c
-        ctx.save_for_backward(inputs, W_ih, W_hh, gates, cells, squashed, states)
-        ctx.packing, ctx.clip = packing, clip
-        return torch.cat([states[0], states[1][packing.flip]], dim=1)
+        ctx.save_for_backward(inputs, W_ih, W_hh, gates, news, cells, squashed, states)
+        ctx.packing, ctx.clip, ctx.shape = packing, clip, S.shape
+        return states_and_none.index_select(0, packing.home).view(*S.shape[:2], 2 * u)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *dH: Tensor) -> tuple[Tensor | None, ...]:
-        inputs, W_ih, W_hh, gates, cells, squashed, states = ctx.saved_tensors
+        inputs, W_ih, W_hh, gates, news, cells, squashed, states = ctx.saved_tensors
         packing: _Packing = ctx.packing
         u = W_hh.shape[2]
-        d_states = torch.stack([dH[0][:, :u], dH[0][packing.flip, u:]])  # (2, words, u)
-        d_gates, d_cells = _gate_factors(gates, cells, squashed, packing)  # factors, until each step is done
-        views = [
-            d_states,
-            d_cells,
-            d_gates,
-            d_gates[..., : 3 * u].unflatten(2, (3, u)),
-            d_gates[..., 3 * u :],
-        ]
-        views.append(gates[..., 2 * u : 3 * u])
+        d_states = dH[0].reshape(-1, u).index_select(0, packing.write).view_as(states)
+        d_gates, d_cells = _gate_factors(gates, news, cells, squashed, packing)  # until each step is done
+        ifg, d_o = d_gates[..., : 3 * u].unflatten(2, (3, u)), d_gates[..., 3 * u :]
+        views = [d_states, d_cells, d_gates, ifg, d_o, gates[..., u : 2 * u]]
         after: tuple[Tensor, Tensor] | None = None
-        for dh, dc, dz, dgif, do, f in reversed(_steps(views, packing.sizes)):
+        for dh, dc, dz, difg, do, f in reversed(_steps(views, packing.sizes)):
             if after is not None:
                 _first(dh, after[0].shape[1]).add_(after[0])
             dc.mul_(dh)
             if after is not None:
                 _first(dc, after[1].shape[1]).add_(after[1])
-            dgif.mul_(dc.unsqueeze(2))
+            difg.mul_(dc.unsqueeze(2))
             do.mul_(dh)
             if ctx.clip:
                 dz.clamp_(-ctx.clip, ctx.clip)
             after = torch.bmm(dz, W_hh), dc.mul_(f)
-        return *_weight_gradients(d_gates, inputs, W_ih, states, packing), None, None
+        dS = _word_gradients(d_gates, W_ih, packing).view(ctx.shape) if ctx.needs_input_grad[0] else None
+        return dS, *_weight_gradients(d_gates, inputs, states, packing), None, None
+
+
+def _gate_factors(
+    gates: Tensor, news: Tensor, cells: Tensor, squashed: Tensor, packing: _Packing
+) -> tuple[Tensor, Tensor]:
+    """What the gradients of cell and state are multiplied with, gate by gate; no step waits for another."""
+    u, first = cells.shape[2], packing.sizes[0]
+    i, _, _, o = gates.split(u, 2)
+    factors = torch.addcmul(gates, gates, gates, value=-1)  # x (1 - x)
+    d_i, d_f, d_g, d_o = factors.split(u, 2)
+    d_i.mul_(news)
+    d_f[:, :first] = 0  # before the first word the cell is empty
+    d_f[:, first:].mul_(cells.index_select(1, packing.before))
+    torch.sub(i, (i * news).mul_(news), out=d_g)  # i (1 - g^2)
+    d_o.mul_(squashed)
+    return factors, o - (o * squashed).mul_(squashed)  # o (1 - tanh(c)^2)
 
 
 def _weight_gradients(
-    d_gates: Tensor, inputs: Tensor, W_ih: Tensor, states: Tensor, packing: _Packing
-) -> tuple[Tensor, ...]:
-    """Gradients of words, W_ih, W_hh and b, from those of all gates at once."""
-    u = states.shape[2]
-    d_words = torch.bmm(d_gates, W_ih)  # (2, words, d)
+    d_gates: Tensor, inputs: Tensor, states: Tensor, packing: _Packing
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of W_ih, W_hh and b, from those of all gates at once."""
     later = d_gates[:, packing.sizes[0] :].transpose(1, 2)
-    weights = (
+    return (
         torch.bmm(d_gates.transpose(1, 2), inputs),
-        torch.bmm(later, states[:, packing.before]),
+        torch.bmm(later, states.index_select(1, packing.before)),
         d_gates.sum(1),
     )
-    return d_words[0] + d_words[1][packing.flip], *(_cell_third(x, u) for x in weights)
 
 
-def _gate_factors(gates: Tensor, cells: Tensor, squashed: Tensor, packing: _Packing) -> tuple[Tensor, Tensor]:
-    """What the gradients of cell and state are multiplied with, gate by gate; no step waits for another."""
-    u, first = cells.shape[2], packing.sizes[0]
-    g, i, _, o = gates.split(u, 2)
-    factors = torch.empty_like(gates)
-    d_g, d_i, d_f, d_o = factors.split(u, 2)
-    torch.addcmul(i, i, g * g, value=-1, out=d_g)  # i (1 - g^2)
-    slope = torch.addcmul(gates[..., u:], gates[..., u:], gates[..., u:], value=-1)  # x (1 - x)
-    torch.mul(slope[..., :u], g, out=d_i)
-    d_f[:, :first] = 0  # before the first word the cell is empty
-    torch.mul(slope[:, first:, u : 2 * u], cells[:, packing.before], out=d_f[:, first:])
-    torch.mul(slope[..., 2 * u :], squashed, out=d_o)
-    return factors, torch.addcmul(o, o, squashed * squashed, value=-1)  # o (1 - tanh(c)^2)
+def _word_gradients(d_gates: Tensor, W_ih: Tensor, packing: _Packing) -> Tensor:
+    """(batch * n, d): the gradient of S, at each place the sum of what the two directions found."""
+    found, found_and_none = _with_none(d_gates, W_ih.shape[2])
+    torch.bmm(d_gates, W_ih, out=found)
+    return nn.functional.embedding_bag(packing.home.view(-1, 2), found_and_none, mode="sum")
+
+
+def _with_none(like: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Room for (2, words, size), and the same as rows with one more at the end: zeros, for padding."""
+    rows = like.new_empty(like.shape[0] * like.shape[1] + 1, size)
+    rows[-1] = 0
+    return rows[:-1].view(*like.shape[:2], size), rows
 
 
 def _steps(views: list[Tensor], sizes: list[int]) -> list[tuple[Tensor, ...]]:
@@ -273,15 +290,3 @@ def _steps(views: list[Tensor], sizes: list[int]) -> list[tuple[Tensor, ...]]:
 def _first(x: Tensor, size: int) -> Tensor:
     """The part of a step for the `size` longest sentences."""
     return x if x.shape[1] == size else x[:, :size]
-
-
-def _cell_first(x: Tensor, u: int) -> Tensor:
-    """Gates from PyTorch's order (input, forget, cell, output) to cell, input, forget, output."""
-    i, f, g, o = x.split(u, 1)
-    return torch.cat([g, i, f, o], dim=1)
-
-
-def _cell_third(x: Tensor, u: int) -> Tensor:
-    """The inverse of `_cell_first`."""
-    g, i, f, o = x.split(u, 1)
-    return torch.cat([i, f, g, o], dim=1)

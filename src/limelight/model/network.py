@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ..recipe import ModelRecipe
 from .attention import GeneralisedAttention, StructuredSelfAttention
 from .baselines import Convolution, InnerAttention, LastState, MaxPooling, MeanPooling
+from .dropout import Dropout
 from .encoder import BiLSTM, Projection, Words
 from .heads import FullHead, PrunedHead
 from .initialisation import initialise
@@ -48,9 +49,9 @@ class Network(nn.Module):
         rows, size = self.pooling.rows + (self.max_pooling is not None), self.encoder.size
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
         self.head = _head(recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes)
-        self.dropout_words = nn.Dropout(recipe.dropout_words)
-        self.dropout_states = nn.Dropout(recipe.dropout_states)
-        self.dropout_matrix = nn.Dropout(recipe.dropout_matrix)
+        self.dropout_words = Dropout(recipe.dropout_words)
+        self.dropout_states = Dropout(recipe.dropout_states)
+        self.dropout_matrix = Dropout(recipe.dropout_matrix)
         self.dropout_rows = nn.Dropout1d(recipe.dropout_rows if rows > 1 else 0.0)
         if recipe.initialisation == "author":
             initialise(self)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 
 class Average:
@@ -27,7 +27,7 @@ class Average:
     10.0
     """
 
-    def __init__(self, weights: dict[str, nn.Parameter], decay: float) -> None:
+    def __init__(self, weights: Mapping[str, Tensor], decay: float) -> None:
         self.decay = decay
         self.weights = {name: w for name, w in weights.items() if w.requires_grad and decay > 0}
         self.values = {name: w.detach().clone() for name, w in self.weights.items()}

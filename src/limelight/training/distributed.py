@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..errors import LimelightError
 
@@ -27,7 +27,7 @@ class Group:
         """Whether this process writes files and shows progress."""
         return self.rank == 0
 
-    def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+    def sum_gradients(self, parameters: Iterable[Tensor]) -> None:
         """Add up every gradient over the processes; one that had no rows gives zeros."""
         parameters = [w for w in parameters if w.requires_grad]
         gradients = [torch.zeros_like(w) if w.grad is None else w.grad for w in parameters]

@@ -171,14 +171,14 @@ class Run:
             "rate": float(self.stepper.optimiser.rate),
             **_figures(self._sums_of_all()),
         }
-        with self.stepper.average.in_place():
+        with self.stepper.averaged():
             scores = self._evaluate()
         if not math.isfinite(record["loss"]) or (scores and not math.isfinite(scores.loss)):
             self._give_up()
             return
         if scores:
             record |= {"dev_accuracy": scores.accuracy, "dev_loss": scores.loss}
-        with self.stepper.average.in_place():
+        with self.stepper.averaged():
             if self.after_epoch and self.processes.first:
                 record |= self.after_epoch(self.network)
             better = self._note_best(scores)
@@ -241,8 +241,7 @@ class Run:
 
     def _save(self, checkpoints: Checkpoints, sums: Tensor) -> None:
         tensors = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
-        tensors |= {f"optimiser.{k}": v for k, v in self.stepper.optimiser.tensors().items()}
-        tensors |= {f"average.{k}": v for k, v in self.stepper.average.values.items()}
+        tensors |= self.stepper.tensors()
         tensors["sums"] = sums
         try:
             checkpoints.save(self.state, tensors, self.best)
@@ -261,8 +260,7 @@ class Run:
         self.state, self.best = found.state, found.best
         self.state.finished = self._is_finished()  # by this run's epochs and patience
         self.stepper.load(weights_of(found.tensors, "weights."))
-        self.stepper.average.load(weights_of(found.tensors, "average."))
-        self.stepper.optimiser.restore(weights_of(found.tensors, "optimiser."))
+        self.stepper.restore(found.tensors)
         if self.processes.first:
             self.stepper.sums.copy_(found.tensors["sums"])
         self.progress.note(f"resuming in epoch {self.state.epoch + 1} at step {self.state.number}")
@@ -279,7 +277,9 @@ class Run:
 
     def chosen(self) -> Network:
         """The network with the best weights; before the first evaluation, with the present ones."""
-        present = {**self.network.state_dict(), **self.stepper.average.values}
+        if self.best is None:
+            with self.stepper.averaged():
+                present = {name: w.clone() for name, w in self.network.state_dict().items()}
         self.stepper.load(present if self.best is None else self.best)
         self.network.eval()
         return self.network

@@ -1,9 +1,11 @@
-"""One weight's update in one pass over memory: PyTorch's fused rules on a CPU, a Triton kernel on a GPU.
+"""The weights' update in one pass over memory: PyTorch's fused rules on a CPU, a Triton kernel on a GPU.
 
 `_plainly` says the same in plain operations, and is what runs on a GPU without Triton.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,41 +20,50 @@ except ImportError:  # a CPU build of PyTorch comes without it
     triton = None
 
 RULES = {"sgd": 0, "adagrad": 1, "adam": 2, "adamw": 3}
-FUSED = {"fused": True, "maximize": False, "found_inf": None}
+FUSED = {"fused": True, "maximize": False, "grad_scale": None, "found_inf": None}
 
 
-def update(
-    rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor, copy: Tensor | None = None
-) -> None:
-    """Update `w` and `state` in place from the gradient `g`; write the weights into `copy` (bf16) as well.
+class Part(NamedTuple):
+    """A weight, or some of its rows, with gradient and state; `copy` (bf16) gets the new weights as well."""
+
+    w: Tensor
+    g: Tensor
+    state: list[Tensor]
+    copy: Tensor | None = None
+
+
+def update(rule: str, parts: list[Part], numbers: Tensor) -> None:
+    """Update all weights and states in place.
 
     `numbers`: the rate, the gradient's factor, the step t, 1 - beta1^t, 1 - beta2^t, L2 and epsilon.
     """
-    if not w.is_cuda:
-        _on_cpu(rule, w, g, state, numbers)
-    elif triton is not None:
-        _on_gpu(rule, w, g.contiguous(), state, numbers, copy)
-    else:
-        _plainly(rule, w, g, state, numbers)
-        if copy is not None:
-            copy.copy_(w)
+    if parts and not parts[0].w.is_cuda:
+        _on_cpu(rule, parts, numbers)
+        return
+    for w, g, state, copy in parts:
+        if triton is not None:
+            _on_gpu(rule, w, g.contiguous(), state, numbers, copy)
+        else:
+            _plainly(rule, w, g, state, numbers)
+            if copy is not None:
+                copy.copy_(w)
 
 
-def _on_cpu(rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor) -> None:
-    rate, factor, t, _, _, l2, epsilon = numbers.tolist()
-    scale = None if factor == 1.0 else torch.tensor(1 / factor, dtype=torch.float32)
-    if scale is not None and w.dtype == torch.float64:  # the fused rules take a float32 scale only
-        g, scale = g * factor, None
-    common = {**FUSED, "lr": rate, "weight_decay": l2, "grad_scale": scale}
-    steps_before = torch.tensor(t - 1, dtype=torch.float32)
+def _on_cpu(rule: str, parts: list[Part], numbers: Tensor) -> None:
+    """All weights in one call."""
+    rate, _, t, _, _, l2, epsilon = numbers.tolist()
+    weights, gradients = [part.w for part in parts], [part.g for part in parts]
+    steps_before = list(torch.full((len(parts),), t - 1, dtype=torch.float32).unbind())
+    common = {**FUSED, "lr": rate, "weight_decay": l2}
     if rule == "sgd":
-        sgd([w], [g], [None], momentum=0.0, dampening=0.0, nesterov=False, **common)
+        sgd(weights, gradients, [None] * len(parts), momentum=0.0, dampening=0.0, nesterov=False, **common)
     elif rule == "adagrad":
-        adagrad([w], [g], state, [steps_before], lr_decay=0.0, eps=epsilon, **common)
+        squares = [part.state[0] for part in parts]
+        adagrad(weights, gradients, squares, steps_before, lr_decay=0.0, eps=epsilon, **common)
     else:
-        mean, square = state
+        means, squares = [part.state[0] for part in parts], [part.state[1] for part in parts]
         adam(
-            [w], [g], [mean], [square], [], [steps_before], beta1=0.9, beta2=0.999, eps=epsilon,
+            weights, gradients, means, squares, [], steps_before, beta1=0.9, beta2=0.999, eps=epsilon,
             amsgrad=False, decoupled_weight_decay=rule == "adamw", **common,
         )  # fmt: skip
 

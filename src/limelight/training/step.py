@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,12 @@ from ..recipe import Recipe
 from ..text.batches import row_lengths
 from ..text.encoded import Split
 from .average import Average
+from .checkpoint import weights_of
 from .distributed import Group
 from .feed import DeviceFeed, HostFeed, bucket
 from .loss import Tensors, loss
-from .optimiser import Optimiser, can_be_sparse
+from .occurring import Occurring
+from .optimiser import WORDS, Optimiser, moves_all
 
 
 class Stepper:
@@ -34,12 +38,14 @@ class Stepper:
         feed = DeviceFeed if self.static else HostFeed
         self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights)
         self.computing = _computing(network, recipe, self.device)
-        network.words.sparse = (
-            self.device.type == "cpu" and group.size == 1 and can_be_sparse(recipe.training)
-        )
-        self.optimiser = Optimiser(
-            dict(network.named_parameters()), recipe.training, dict(self.computing.named_parameters())
-        )
+        network.words.sparse = self.device.type == "cpu" and group.size == 1
+        weights: dict[str, Tensor] = dict(network.named_parameters())
+        computing: dict[str, Tensor] = dict(self.computing.named_parameters())
+        self.occurring: Occurring | None = None
+        if self.device.type == "cpu" and network.words.weight.requires_grad and moves_all(recipe.training):
+            self.occurring = Occurring(network.words, split)
+            weights[WORDS] = computing[WORDS] = self.occurring.rows
+        self.optimiser = Optimiser(weights, recipe.training, computing)
         self.average = Average(self.optimiser.weights, recipe.training.average)
         self.penalised = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
         self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
@@ -49,7 +55,9 @@ class Stepper:
 
     def step(self, rows: np.ndarray, number: int) -> None:
         """Update the weights from these rows. Its random choices follow from the seed and `number` alone."""
-        torch.manual_seed(_mix(self.recipe.training.seed, number, self.group.rank))
+        seed = _mix(self.recipe.training.seed, number, self.group.rank)
+        # torch.manual_seed also looks for a GPU, which takes as long as a small layer
+        torch.default_generator.manual_seed(seed) if self.device.type == "cpu" else torch.manual_seed(seed)
         mine = rows[self.group.rank :: self.group.size]
         if self.stream is None:
             self._update(self.feed.batch(self.feed.rows(mine)) if len(mine) else None, len(mine) / len(rows))
@@ -74,7 +82,8 @@ class Stepper:
         """Forward, backward, update; `share` is this process's part of the whole batch."""
         self.optimiser.clear()
         if batch is not None:
-            output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
+            with self.occurring.read() if self.occurring else nullcontext():
+                output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
             parts = loss(output, batch, self.recipe.training, self.penalised)
             (parts.total * share if share != 1.0 else parts.total).backward()
             self._count(batch, output.logits, parts.cross_entropy, parts.penalty)
@@ -97,7 +106,9 @@ class Stepper:
             self.stream.wait_stream(torch.cuda.current_stream())
 
     def finish(self) -> None:
-        """Wait until the weights are up to date for other streams."""
+        """Bring the network's weights up to date; on a GPU, for other streams."""
+        if self.occurring:
+            self.occurring.store()
         if self.stream is not None:
             torch.cuda.current_stream().wait_stream(self.stream)
 
@@ -109,7 +120,44 @@ class Stepper:
         if self.computing is not self.network:
             for to, w in zip(self.computing.parameters(), self.network.parameters(), strict=True):
                 to.copy_(w)  # in bf16
-        self.average.load(weights)
+        if self.occurring:
+            self.occurring.fetch()
+        self.average.load(self._own(weights))
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Meanwhile, the network has the averaged weights, if an average is kept."""
+        words = self.occurring if self.average.values else None
+        with self.average.in_place():
+            if words:
+                words.store()
+            yield
+        if words:
+            words.store()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The state of the optimiser and the average, for a checkpoint: the same on every device."""
+        optimiser, average = self.optimiser.tensors(), dict(self.average.values)
+        if self.occurring:
+            whole = self.occurring.spread
+            nothing = torch.zeros_like(self.network.words.weight)
+            optimiser |= {k: whole(x, nothing) for k, x in optimiser.items() if k.startswith(WORDS)}
+            average |= {k: whole(x, self.network.words.weight) for k, x in average.items() if k == WORDS}
+        return {
+            **{f"optimiser.{name}": x for name, x in optimiser.items()},
+            **{f"average.{name}": x for name, x in average.items()},
+        }
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """The inverse of `tensors`, from those of a checkpoint."""
+        self.average.load(self._own(weights_of(tensors, "average.")))
+        self.optimiser.restore(self._own(weights_of(tensors, "optimiser.")))
+
+    def _own(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Of the words' tensors, the rows that are trained here."""
+        if self.occurring is None:
+            return tensors
+        return {k: x[self.occurring.ids] if k.startswith(WORDS) else x for k, x in tensors.items()}
 
 
 class Graph:
