@@ -30,12 +30,15 @@ class Float32:
         """Equation 1: the rows of the word table; ids of any shape -> S (..., d)."""
         return self.graph.op("Gather", self.weight("words.weight"), ids)
 
-    def lstm(self, X: str, lengths: str, layer: int) -> tuple[str, str]:
-        """X (n, batch, d) -> all states (n, 2, batch, u) and the last ones (2, batch, u)."""
-        g, u = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape[2]
+    def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> tuple[str, str]:
+        """X (n, batch, d) -> all states (n, 2, batch, u) and the last ones (2, batch, u).
+
+        With weights of one direction alone, 1 stands for the 2.
+        """
+        g, (sides, _, u) = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape
         W, R, b = (self._gates_in_onnx_order(f"encoder.{name}_{layer}", u) for name in ("W_ih", "W_hh", "b"))
-        B = g.op("Concat", b, g.constant(np.zeros((2, 4 * u)), "float32"), axis=1)
-        Y, Y_h = g.ops("LSTM", X, W, R, B, lengths, outputs=2, hidden_size=u, direction="bidirectional")
+        B = g.op("Concat", b, g.constant(np.zeros((sides, 4 * u)), "float32"), axis=1)
+        Y, Y_h = g.ops("LSTM", X, W, R, B, lengths, outputs=2, hidden_size=u, direction=direction)
         return Y, Y_h
 
     def linear(self, X: str, W: str, bias: str = "") -> str:
@@ -83,18 +86,18 @@ class Int8(Float32):
         rows = g.op("Cast", g.op("Gather", g.weight("words.int8", table), ids), to=1)
         return g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids))
 
-    def lstm(self, X: str, lengths: str, layer: int) -> tuple[str, str]:
+    def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> tuple[str, str]:
         """ONNX Runtime's int8 LSTM; the gates themselves stay float32."""
-        g, u = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape[2]
+        g, (sides, _, u) = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape
         order = np.r_[0:u, 3 * u : 4 * u, u : 3 * u]
         W, W_scale = self._lstm_weight(f"encoder.W_ih_{layer}", order)
         R, R_scale = self._lstm_weight(f"encoder.W_hh_{layer}", order)
         b = self.weights[f"encoder.b_{layer}"][:, order]
         B = g.weight(f"encoder.B_{layer}", np.concatenate([b, np.zeros_like(b)], axis=1))
-        zero = g.constant(np.zeros((2, 4 * u)), "int8")
+        zero = g.constant(np.zeros((sides, 4 * u)), "int8")
         Y, Y_h = g.ops(
             "DynamicQuantizeLSTM", X, W, R, B, lengths, "", "", "", W_scale, zero, R_scale, zero,
-            outputs=2, domain="com.microsoft", hidden_size=u, direction="bidirectional",
+            outputs=2, domain="com.microsoft", hidden_size=u, direction=direction,
         )  # fmt: skip
         return Y, Y_h
 
@@ -127,7 +130,7 @@ class Int8(Float32):
         return g.op("Mul", g.op("Cast", total, to=1), both)
 
     def _lstm_weight(self, name: str, order: np.ndarray) -> tuple[str, str]:
-        """Rearranged to (2, in, 4u)."""
+        """Rearranged to (2, in, 4u), or with one direction alone to (1, in, 4u)."""
         integers, scale = quantise(self.weights[name][:, order], axis=2)
         g = self.graph
         return g.weight(f"{name}.int8", integers.transpose(0, 2, 1)), g.weight(f"{name}.scale", scale[..., 0])
