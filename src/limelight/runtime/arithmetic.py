@@ -73,7 +73,7 @@ class Int8(Float32):
     """Products of int8 weights and inputs that are quantised on the fly; sums in int32.
 
     Each output of a product has a scale of its own, each word too. Rounding is symmetric around zero.
-    A classifier's small matrices stay float32: to quantise their input takes longer than they save.
+    Small matrices stay float32: to quantise their input takes longer than they save.
     On x86 processors without VNNI (before about 2019) ONNX Runtime's sums can saturate: measure there first.
     """
 
@@ -102,7 +102,9 @@ class Int8(Float32):
         return Y, Y_h
 
     def linear(self, X: str, W: str, bias: str = "") -> str:
-        """X (..., in) times the transposed W (out, in), one scale for all of X, and a bias."""
+        """X (..., in) times the transposed W (out, in), one scale for all of X, and a bias; if W is large."""
+        if self.weights[W].size < self.SMALL:
+            return super().linear(X, W, bias)
         integers, scale = quantise(self.weights[W], axis=1)
         product = self._product(X, W, integers.T, scale[:, 0])
         return self.graph.op("Add", product, self.weight(bias)) if bias else product

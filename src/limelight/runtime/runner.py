@@ -88,6 +88,8 @@ class Runner:
 
     def classify(self, *M: np.ndarray) -> np.ndarray:
         """Probabilities (n, classes) from M (n, r, 2u), or from two M of pairs."""
+        if len(M[0]) <= BLOCK:
+            return self._block(*M)
         starts = range(0, len(M[0]), BLOCK)
         return np.concatenate([self._block(*(side[k : k + BLOCK] for side in M)) for k in starts])
 
