@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 
 import numpy as np
 
@@ -19,27 +19,24 @@ class Directions:
     ONNX Runtime's operator for both directions runs one after the other, whatever threads it has.
     """
 
-    def __init__(
-        self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, int8: bool, threads: int
-    ) -> None:
+    def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, int8: bool) -> None:
         self.table, self.int8 = weights["words.weight"], int8
         self.layers = [
             [Session(direction_graph(weights, k, way, int8)) for way in ("forward", "reverse")]
             for k in range(recipe.layers)
         ]
-        self.pooling = Session(pooling_graph(weights, recipe, int8), threads)
+        self.pooling = Session(pooling_graph(weights, recipe, int8))
 
-    def run(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
-        """ids, lengths -> the named ones of M and A."""
+    def run(self, pool: Executor, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
+        """ids, lengths -> the named ones of M and A. One direction runs here, the other in the pool."""
         below = [self._words(feed["ids"].T)]  # (n, batch, d)
-        with ThreadPoolExecutor(2) as pool:
-            for ways in self.layers:
-                given = {"X": np.concatenate(below, axis=2), "lengths": feed["lengths"]}
-                ends = [pool.submit(way.run, given, "Y", "Y_h") for way in ways]
-                (Y, Y_h), (Y_back, Y_h_back) = (end.result() for end in ends)
-                Y = np.concatenate([Y, Y_back], axis=1)  # (n, 2, batch, u)
-                below.append(Y.transpose(0, 2, 1, 3).reshape(*Y.shape[::2], -1))
-        return self.pooling.run({"Y": Y, "Y_h": np.concatenate([Y_h, Y_h_back]), **feed}, *outputs)
+        for forward, reverse in self.layers:
+            given = {"X": np.concatenate(below, axis=2), "lengths": feed["lengths"]}
+            other = pool.submit(reverse.run, given, "Y", "Y_h")
+            own = forward.run(given, "Y", "Y_h")
+            Y, Y_h = (np.concatenate(both, axis=-3) for both in zip(own, other.result(), strict=True))
+            below.append(Y.transpose(0, 2, 1, 3).reshape(*Y.shape[::2], -1))
+        return self.pooling.run({"Y": Y, "Y_h": Y_h, **feed}, *outputs)
 
     def _words(self, ids: np.ndarray) -> np.ndarray:
         """The rows of the word table, rounded as the int8 table is: each word has its own scale."""

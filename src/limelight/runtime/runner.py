@@ -64,6 +64,7 @@ class Runner:
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.classes, self.pair = classes, pair
         self.int8, self.threads = precision == "int8", threads or _cores()
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     @cached_property
     def encoder(self) -> Session:
@@ -73,7 +74,7 @@ class Runner:
     @cached_property
     def directions(self) -> Directions:
         """The same on two threads."""
-        return Directions(self.weights, self.recipe.model, self.int8, self.threads)
+        return Directions(self.weights, self.recipe.model, self.int8)
 
     @cached_property
     def classifier(self) -> Session:
@@ -82,9 +83,16 @@ class Runner:
         return Session(graph, self.threads)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy in another process starts its own sessions."""
+        """A copy in another process starts its own sessions and threads."""
         running = Session, Directions
-        return {name: value for name, value in vars(self).items() if not isinstance(value, running)}
+        still = {name: value for name, value in vars(self).items() if not isinstance(value, running)}
+        return {**still, "_pool": None}
+
+    def pool(self) -> ThreadPoolExecutor:
+        """The threads, which stay: to start one takes as long as a short text. A fork starts its own."""
+        if self._pool is None or self._pool[0] != os.getpid():
+            self._pool = os.getpid(), ThreadPoolExecutor(self.threads)
+        return self._pool[1]
 
     def classify(self, *M: np.ndarray) -> np.ndarray:
         """Probabilities (n, classes) from M (n, r, 2u), or from two M of pairs."""
@@ -137,15 +145,14 @@ class Runner:
         def run(batch: np.ndarray) -> None:
             ordered[batch] = encoder.run(sentences.feed(batch), "M")[0]
 
-        with ThreadPoolExecutor(self.threads) as pool:
-            list(pool.map(run, batches))  # a list, so that errors come out
+        list(map(run, batches) if self.threads == 1 else self.pool().map(run, batches))
         return ordered
 
     def _alone(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
         """One batch, with no other to keep the threads busy."""
         if self.threads == 1 or self._products * feed["ids"].size <= TWO_THREADS:
             return self.encoder.run(feed, *outputs)
-        return self.directions.run(feed, *outputs)
+        return self.directions.run(self.pool(), feed, *outputs)
 
     @cached_property
     def _products(self) -> int:
