@@ -92,6 +92,19 @@ def test_same_text_same_embedding_in_any_batch(lengths: list[int], budget: int, 
     np.testing.assert_allclose(together[:5], alone, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", [name for name in ARCHITECTURES if "cnn" not in name])
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_two_directions_in_two_threads(name: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single batch that is large runs so, and gives what it gives in one thread."""
+    texts = texts_of(6)
+    one, two = (model_of(ARCHITECTURES[name], precision=precision, threads=n) for n in (1, 2))
+    M, A = one.embed(texts), one.read(texts[0]).attention
+    monkeypatch.setattr(runner, "TWO_THREADS", 0)
+    monkeypatch.delattr(runner.Runner, "encoder")  # only the other way is left
+    np.testing.assert_allclose(two.embed(texts), M, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(two.read(texts[0]).attention, A, rtol=0, atol=1e-6)
+
+
 def test_embedding_keeps_the_order_over_many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = texts_of(200)
     whole = model_of().embed(texts)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limelight.errors import LimelightError
+from limelight.text.rules import ascii_rules
 from limelight.text.tokenizer import PAD, UNKNOWN, Tokenizer
 
 CASED = Tokenizer.from_words([], lowercase=False)
@@ -345,6 +346,33 @@ def test_whatever_the_text(texts: list[str]) -> None:
                 assert not any(character.isalnum() for character in rest)
 
 
+@settings(derandomize=True, max_examples=1000, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from([*GLUED, *(text.replace("|", " ") for text in SPLITS)]),
+            st.text(st.characters(max_codepoint=127), max_size=20),
+            st.text(st.sampled_from("aAbnt sd.,-'\"!?/@#<>&$%:;()1 2_*`\n"), max_size=20),
+        ),
+        max_size=6,
+    )
+)
+def test_python_splits_ascii_as_tokenizers_does(pieces: list[str]) -> None:
+    """Two engines, one set of rules: `encode` takes the quicker one, `split` and `locate` the other."""
+    text = "".join(pieces).encode("ascii", "ignore").decode()
+    for tokenizer, read in ((TINY, text.lower()), (CASED, text)):
+        assert tokenizer._own
+        assert ascii_rules().findall(read) == tokenizer.split(read)
+
+
+def test_a_tokenizer_with_other_rules_keeps_them() -> None:
+    content = json.loads(TINY.to_json())
+    content["pre_tokenizer"]["pattern"]["Regex"] = "[a-z]"
+    ids, lengths = Tokenizer.from_json(json.dumps(content)).encode(["a good A"])
+    assert lengths.tolist() == [6]
+    assert ids.tolist() == [TINY.vocabulary.index("a"), *[UNKNOWN] * 4, TINY.vocabulary.index("a")]
+
+
 def test_many_texts_are_encoded_in_order() -> None:
     """More than one chunk: ids stay in the order of the texts."""
     texts = [("good " * (row % 7 * 3000)).strip() + " it" for row in range(60)]
@@ -382,4 +410,6 @@ def test_long_lines_do_not_blow_up(unit: str) -> None:
     text = (unit * 300_000)[:300_000] + " §"
     words = CASED.split(text)
     assert words[-1] == "§"
+    if unit.isascii():
+        assert ascii_rules().findall(text[:-2]) == words[:-1]
     assert sum(map(len, words)) == len(text) - sum(map(text.count, " \u200d"))

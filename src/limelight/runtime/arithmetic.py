@@ -30,12 +30,15 @@ class Float32:
         """Equation 1: the rows of the word table; ids of any shape -> S (..., d)."""
         return self.graph.op("Gather", self.weight("words.weight"), ids)
 
-    def lstm(self, X: str, lengths: str, layer: int) -> tuple[str, str]:
-        """X (n, batch, d) -> all states (n, 2, batch, u) and the last ones (2, batch, u)."""
-        g, u = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape[2]
+    def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> tuple[str, str]:
+        """X (n, batch, d) -> all states (n, 2, batch, u) and the last ones (2, batch, u).
+
+        With weights of one direction alone, 1 stands for the 2.
+        """
+        g, (sides, _, u) = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape
         W, R, b = (self._gates_in_onnx_order(f"encoder.{name}_{layer}", u) for name in ("W_ih", "W_hh", "b"))
-        B = g.op("Concat", b, g.constant(np.zeros((2, 4 * u)), "float32"), axis=1)
-        Y, Y_h = g.ops("LSTM", X, W, R, B, lengths, outputs=2, hidden_size=u, direction="bidirectional")
+        B = g.op("Concat", b, g.constant(np.zeros((sides, 4 * u)), "float32"), axis=1)
+        Y, Y_h = g.ops("LSTM", X, W, R, B, lengths, outputs=2, hidden_size=u, direction=direction)
         return Y, Y_h
 
     def linear(self, X: str, W: str, bias: str = "") -> str:
@@ -70,7 +73,7 @@ class Int8(Float32):
     """Products of int8 weights and inputs that are quantised on the fly; sums in int32.
 
     Each output of a product has a scale of its own, each word too. Rounding is symmetric around zero.
-    A classifier's small matrices stay float32: to quantise their input takes longer than they save.
+    Small matrices stay float32: to quantise their input takes longer than they save.
     On x86 processors without VNNI (before about 2019) ONNX Runtime's sums can saturate: measure there first.
     """
 
@@ -83,23 +86,25 @@ class Int8(Float32):
         rows = g.op("Cast", g.op("Gather", g.weight("words.int8", table), ids), to=1)
         return g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids))
 
-    def lstm(self, X: str, lengths: str, layer: int) -> tuple[str, str]:
+    def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> tuple[str, str]:
         """ONNX Runtime's int8 LSTM; the gates themselves stay float32."""
-        g, u = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape[2]
+        g, (sides, _, u) = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape
         order = np.r_[0:u, 3 * u : 4 * u, u : 3 * u]
         W, W_scale = self._lstm_weight(f"encoder.W_ih_{layer}", order)
         R, R_scale = self._lstm_weight(f"encoder.W_hh_{layer}", order)
         b = self.weights[f"encoder.b_{layer}"][:, order]
         B = g.weight(f"encoder.B_{layer}", np.concatenate([b, np.zeros_like(b)], axis=1))
-        zero = g.constant(np.zeros((2, 4 * u)), "int8")
+        zero = g.constant(np.zeros((sides, 4 * u)), "int8")
         Y, Y_h = g.ops(
             "DynamicQuantizeLSTM", X, W, R, B, lengths, "", "", "", W_scale, zero, R_scale, zero,
-            outputs=2, domain="com.microsoft", hidden_size=u, direction="bidirectional",
+            outputs=2, domain="com.microsoft", hidden_size=u, direction=direction,
         )  # fmt: skip
         return Y, Y_h
 
     def linear(self, X: str, W: str, bias: str = "") -> str:
-        """X (..., in) times the transposed W (out, in), one scale for all of X, and a bias."""
+        """X (..., in) times the transposed W (out, in), one scale for all of X, and a bias; if W is large."""
+        if self.weights[W].size < self.SMALL:
+            return super().linear(X, W, bias)
         integers, scale = quantise(self.weights[W], axis=1)
         product = self._product(X, W, integers.T, scale[:, 0])
         return self.graph.op("Add", product, self.weight(bias)) if bias else product
@@ -127,7 +132,7 @@ class Int8(Float32):
         return g.op("Mul", g.op("Cast", total, to=1), both)
 
     def _lstm_weight(self, name: str, order: np.ndarray) -> tuple[str, str]:
-        """Rearranged to (2, in, 4u)."""
+        """Rearranged to (2, in, 4u), or with one direction alone to (1, in, 4u)."""
         integers, scale = quantise(self.weights[name][:, order], axis=2)
         g = self.graph
         return g.weight(f"{name}.int8", integers.transpose(0, 2, 1)), g.weight(f"{name}.scale", scale[..., 0])

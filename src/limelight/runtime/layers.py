@@ -11,10 +11,17 @@ def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str) -> tuple[s
     """ids (batch, n), lengths (batch,) -> M (batch, r, 2u), A (batch, r, n)."""
     g = net.graph
     lengths = g.op("Max", lengths, g.constant(1, "int32"))  # an empty sentence reads one padding word
-    t, words = _positions(g, ids, lengths)
     if recipe.embedding == "cnn":
+        _, words = _positions(g, ids, lengths)
         return _max_pooling(g, _convolution(net, recipe, ids, words), ids, words, 2 * recipe.hidden)
-    H, H_last = _bilstm(net, recipe.layers, ids, lengths)
+    return pool(net, recipe, ids, lengths, *_bilstm(net, recipe.layers, ids, lengths))
+
+
+def pool(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, Y: str, H_last: str) -> tuple[str, str]:
+    """The LSTM's states Y (n, 2, batch, u), and its last (2, batch, u) -> M and A."""
+    g = net.graph
+    t, words = _positions(g, ids, lengths)
+    H = _side_by_side(g, Y, perm=[2, 0, 1, 3])  # (batch, n, 2u)
     if recipe.embedding == "self-attention":
         M, A = _self_attention(net, recipe, H, words)
         if not recipe.max_row:
@@ -42,7 +49,7 @@ def _positions(g: Graph, ids: str, lengths: str) -> tuple[str, str]:
 
 
 def _bilstm(net: Float32, layers: int, ids: str, lengths: str) -> tuple[str, str]:
-    """Equations 2 to 4: H (batch, n, 2u), and where each direction ended (2, batch, u)."""
+    """Equations 2 to 4: all states (n, 2, batch, u), and where each direction ended (2, batch, u)."""
     g = net.graph
     below = [net.words(g.op("Transpose", ids, perm=[1, 0]))]  # (n, batch, d): ONNX reads time first
     for k in range(layers):
@@ -50,7 +57,7 @@ def _bilstm(net: Float32, layers: int, ids: str, lengths: str) -> tuple[str, str
         Y, H_last = net.lstm(X, lengths, k)  # (n, 2, batch, u)
         if k < layers - 1:
             below.append(_side_by_side(g, Y, perm=[0, 2, 1, 3]))
-    return _side_by_side(g, Y, perm=[2, 0, 1, 3]), H_last
+    return Y, H_last
 
 
 def _side_by_side(g: Graph, Y: str, perm: list[int]) -> str:

@@ -8,6 +8,9 @@ and Oniguruma, which gives up after ten million steps back, never does. A word b
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 # Kept with their full stop, unless a letter follows it.
 ABBREVIATIONS = """
 adj adm adv al ala alex apr ariz assn assoc asst atty attys aug ave bhd bldg blvd brig bros calif capt cf cie
@@ -152,3 +155,28 @@ WORD = rf"(?![\s{INVISIBLE}])" + _group(
     EMOJI,
     r"[^\s\p{Cf}\p{Cc}]\p{M}*+",
 )
+
+# What Unicode's properties come down to in a text of ASCII characters; most to one that cannot occur.
+_ASCII = {
+    r"\p{L}": "A-Za-z",
+    r"\p{M}": r"\u0300",
+    r"\p{Nd}": r"\d",
+    r"\p{Cf}": r"\u00ad",
+    r"\p{Cc}": r"\x00-\x1f\x7f",
+    r"\p{Extended_Pictographic}": r"\u2600",
+    r"\p{Regional_Indicator}": r"\U0001f1e6",
+}
+
+
+@cache
+def ascii_rules() -> re.Pattern[str]:
+    """The same rules for Python's own `re`, which is quicker than `tokenizers`, but for ASCII texts alone.
+
+    >>> ascii_rules().findall("I don't!")
+    ['I', 'do', "n't", '!']
+    """
+    rules = WORD.replace(r"\z", r"\Z")
+    for unicode, ascii in _ASCII.items():
+        rules = rules.replace(unicode, ascii)
+    rules = re.sub(r"\\x\{(\w+)\}", lambda code: rf"\U{code[1]:0>8}", rules)
+    return re.compile(rules, re.ASCII)

@@ -27,7 +27,7 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from ..errors import LimelightError
 from ..files import atomic_file, tidy_os_errors
-from .rules import WORD
+from .rules import WORD, ascii_rules
 
 PAD = 0
 UNKNOWN = 1
@@ -55,9 +55,10 @@ class Tokenizer:
     def __init__(self, text: str) -> None:
         self._json = text
         self._tokenizer = _parse(text)
-        ids = self._tokenizer.get_vocab()
-        self.vocabulary: tuple[str, ...] = tuple(sorted(ids, key=ids.__getitem__))
+        self._ids = self._tokenizer.get_vocab()
+        self.vocabulary: tuple[str, ...] = tuple(sorted(self._ids, key=self._ids.__getitem__))
         self.lowercase: bool = isinstance(self._tokenizer.normalizer, normalizers.Lowercase)
+        self._own = _own_rules(self._tokenizer)
 
     @classmethod
     def train(
@@ -163,7 +164,7 @@ class Tokenizer:
         return ids, offsets
 
     def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Ids of all texts back to back, and the number of words of each; in parallel.
+        """Ids of all texts back to back, and the number of words of each.
 
         >>> ids, lengths = Tokenizer.from_words(["good"]).encode(["good day", "", "Good"])
         >>> ids.tolist(), lengths.tolist()
@@ -171,11 +172,21 @@ class Tokenizer:
         """
         ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         for chunk in _chunks(texts):
-            encodings = self._tokenizer.encode_batch_fast(chunk, add_special_tokens=False)
-            words = [encoding.ids or [UNKNOWN] for encoding in encodings]
+            words = self._words(chunk)
             lengths.append(np.fromiter(map(len, words), np.int32, count=len(words)))
             ids.append(np.fromiter(chain.from_iterable(words), np.int32, count=int(lengths[-1].sum())))
         return np.concatenate(ids), np.concatenate(lengths)
+
+    def _words(self, texts: list[str]) -> list[list[int]]:
+        """Ids of each text; what is not ASCII, or was made with other rules, goes through `tokenizers`."""
+        others = [text for text in texts if not (self._own and text.isascii())]
+        found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
+        ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
+        return [(ids[text] if text in ids else self._quick(text)) or [UNKNOWN] for text in texts]
+
+    def _quick(self, text: str) -> list[int]:
+        get, words = self._ids.get, ascii_rules().findall(text.lower() if self.lowercase else text)
+        return [get(word, UNKNOWN) for word in words]
 
     def _encode(self, text: str) -> Any:
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False)
@@ -187,6 +198,13 @@ def _build(ids: dict[str, int], lowercase: bool) -> tokenizers.Tokenizer:
         tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
     return tokenizer
+
+
+def _own_rules(tokenizer: tokenizers.Tokenizer) -> bool:
+    """Whether it splits as this version does; a saved tokenizer keeps the rules it was made with."""
+    rules = json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer else None
+    own = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
+    return rules == own and isinstance(tokenizer.normalizer, normalizers.Lowercase | None)
 
 
 def _parse(text: str) -> tokenizers.Tokenizer:

@@ -1,0 +1,47 @@
+"""The encoder for one batch on two cores: the two directions of an LSTM never wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+
+import numpy as np
+
+from ..recipe import ModelRecipe
+from .arithmetic import quantise
+from .export import direction_graph, pooling_graph
+from .session import Session
+
+
+class Directions:
+    """Runs as the encoder's session does, and gives the same; each direction in a thread of its own.
+
+    ONNX Runtime's operator for both directions runs one after the other, whatever threads it has.
+    """
+
+    def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, int8: bool) -> None:
+        self.table, self.int8 = weights["words.weight"], int8
+        self.layers = [
+            [Session(direction_graph(weights, k, way, int8)) for way in ("forward", "reverse")]
+            for k in range(recipe.layers)
+        ]
+        self.pooling = Session(pooling_graph(weights, recipe, int8))
+
+    def run(self, pool: Executor, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
+        """ids, lengths -> the named ones of M and A. One direction runs here, the other in the pool."""
+        below = [self._words(feed["ids"].T)]  # (n, batch, d)
+        for forward, reverse in self.layers:
+            given = {"X": np.concatenate(below, axis=2), "lengths": feed["lengths"]}
+            other = pool.submit(reverse.run, given, "Y", "Y_h")
+            own = forward.run(given, "Y", "Y_h")
+            Y, Y_h = (np.concatenate(both, axis=-3) for both in zip(own, other.result(), strict=True))
+            below.append(Y.transpose(0, 2, 1, 3).reshape(*Y.shape[::2], -1))
+        return self.pooling.run({"Y": Y, "Y_h": Y_h, **feed}, *outputs)
+
+    def _words(self, ids: np.ndarray) -> np.ndarray:
+        """The rows of the word table, rounded as the int8 table is: each word has its own scale."""
+        rows = np.asarray(self.table[ids])
+        if not self.int8:
+            return rows
+        integers, scale = quantise(rows, axis=2)
+        return np.asarray(integers * scale)
