@@ -432,5 +432,5 @@ def test_asking_for_more_spare_words_than_the_vectors_have(tmp_path: Path) -> No
     vectors = tmp_path / "glove.txt"
     vectors.write_text("soup 1 0\n\nstew 4 4\n\n")
     recipe = TextRecipe(vectors=str(vectors), spare_words=100)
-    dataset = encode_texts(texts=["Good soup", "Bad"], labels=[1, 0], holdout=0, recipe=recipe)
+    dataset = encode_texts(texts=["Good soup", "Bad"] * 2, labels=[1, 0] * 2, holdout=0, recipe=recipe)
     assert dataset.tokenizer.vocabulary[2:] == ("bad", "good", "soup", "stew")

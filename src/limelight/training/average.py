@@ -15,7 +15,7 @@ class Average:
     While t is small, d is: the starting weights, which nobody has trained, are soon forgotten. Frozen weights
     need no average, and with a decay of 0 none is kept.
 
-    >>> w = nn.Parameter(torch.tensor([0.0]))
+    >>> w = torch.nn.Parameter(torch.tensor([0.0]))
     >>> average = Average({"w": w}, decay=0.9)
     >>> with torch.no_grad():
     ...     _ = w.add_(10)
