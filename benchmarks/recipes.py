@@ -133,8 +133,14 @@ def read(out: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def key(line: dict[str, Any]) -> tuple[str, str, int, str]:
+    """What makes a run this run."""
+    return line["data"], line["name"], line["seed"], json.dumps(line["changes"])
+
+
 def table(lines: list[dict[str, Any]]) -> str:
-    """Markdown: mean and spread of each recipe on each data set."""
+    """Markdown: mean and spread of each recipe on each data set; weights without words and projection."""
+    lines = list({key(x): x for x in sorted(lines, key=lambda x: "test" in x)}.values())
     rows = ["| data | recipe | seeds | dev % | test % | weights | seconds |", "|---|---|---|---|---|---|---|"]
     keys = dict.fromkeys((x["data"], x["name"], json.dumps(x["changes"])) for x in lines)
     for data, name, changes in keys:
@@ -191,12 +197,12 @@ def run(options: argparse.Namespace) -> None:
     """Hand the runs to the workers."""
     context = multiprocessing.get_context("spawn")
     jobs, changes = context.Queue(), dict(options.changes)
-    there = {(x["data"], x["name"], x["seed"], json.dumps(x["changes"])) for x in read(options.out)}
+    there = {key(x) for x in read(options.out) if "test" in x or not options.test}
     for seed in options.seeds:
         for folder in options.folders:
             for name in recipes(Dataset.open(folder).pair):
-                key = (Path(folder).name, name, seed, json.dumps(changes))
-                if key not in there and any(fnmatch.fnmatch(name, each) for each in options.only):
+                mine = (Path(folder).name, name, seed, json.dumps(changes))
+                if mine not in there and any(fnmatch.fnmatch(name, each) for each in options.only):
                     jobs.put((folder, name, seed, changes))
     until = time.time() + options.seconds
     workers = [context.Process(target=work, args=(jobs, options, until)) for _ in range(options.workers)]
@@ -204,6 +210,8 @@ def run(options: argparse.Namespace) -> None:
         worker.start()
     for worker in workers:
         worker.join()
+    if any(worker.exitcode for worker in workers):
+        raise SystemExit("a worker failed; what it printed says why")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -283,3 +284,32 @@ heavy = {{"torch", "onnx", "jinja2", "tqdm", "sklearn", "pyarrow", "pandas"}} & 
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_thread_that_outlives_the_main_one_still_gets_answers(tmp_path: Path) -> None:
+    model_of().save(tmp_path / "model")
+    program = f"""
+import threading, time
+from limelight.runtime import runner
+from limelight.runtime.model import Model
+runner.TWO_THREADS = 0
+model = Model.load({str(tmp_path / "model")!r}, threads=2)
+
+def serve():
+    threading.main_thread().join()
+    one = model.embed(["w1 w2"])
+    many = model.embed(["w1 w2"] + ["w3 " * n for n in range(200)], batch_words=64)
+    print((abs(one[0] - many[0]) < 1e-6).all())
+
+threading.Thread(target=serve).start()
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_many_callers_at_once() -> None:
+    model, texts = model_of(threads=2), texts_of(40)
+    expected = model.embed(texts)
+    with ThreadPoolExecutor(6) as callers:
+        for found in callers.map(lambda _: model.embed(texts, batch_words=32), range(12)):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)

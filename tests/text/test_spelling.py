@@ -32,12 +32,13 @@ KNOWN = Spelling(
         ("umbrellas", ["umbrella"]),  # another form
         ("snowboarder", ["snowboard"]),
         ("dark-haired", ["dark", "haired"]),  # pieces
-        ("t-shirt", ["t", "shirt"]),
+        ("t-shirt", ["shirt"]),
         ("long-sleeved", ["long", "sleeve"]),  # of which one is another form
         ("trashcan", ["trash", "can"]),  # a compound
         ("sleet", []),  # shares too little
         ("darkness", []),  # half of it is an ending
         ("2024", []),
+        ("1990s", []),  # its letter says nothing
         ("\u00bd-dark", ["dark"]),  # a half is neither letter nor digit
         ("...", []),
         ("", []),
@@ -45,6 +46,15 @@ KNOWN = Spelling(
 )
 def test_words_like_a_word(word: str, alike: list[str]) -> None:
     assert KNOWN.alike(word) == alike
+
+
+def test_a_longer_word_does_not_hide_the_nearest_form() -> None:
+    assert Spelling(["umbrella", "umbrellalike"]).alike("umbrellas") == ["umbrella"]
+
+
+def test_a_word_without_end() -> None:
+    assert KNOWN.alike("a" * 10_000_000) == []
+    assert KNOWN.alike("dark-" + "a" * 10_000_000) == ["dark"]
 
 
 def test_nothing_is_like_anything_where_nothing_is_known() -> None:

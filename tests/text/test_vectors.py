@@ -287,13 +287,18 @@ def test_several_files_stand_side_by_side(tmp_path: Path) -> None:
     second.write_text("soup 5\nbroth 6\n")
     vocabulary = ["<pad>", "<unk>", "soup", "stew", "broth", "tea"]
     both = read_vectors(f"{first},{second}", vocabulary, seed=0)
-    alone = [read_vectors(path, vocabulary, seed=0) for path in (first, second)]
+    alone = [read_vectors(path, vocabulary, seed=seed) for seed, path in enumerate((first, second))]
     np.testing.assert_array_equal(both.matrix, np.hstack([each.matrix for each in alone]))
     assert both.matrix[2].tolist() == [1.0, 2.0, 5.0]
     assert both.found.tolist() == [False, False, True, True, True, False]
     assert first_words(f"{first},{second}", 9) == ["soup", "stew"]
     with pytest.raises(LimelightError, match=r"there is no file .*third"):
         check_vectors(f"{first},{tmp_path / 'third.txt'}")
+    check_vectors(f"{first}, {second}")
+    with pytest.raises(LimelightError, match="between two commas there must be a file's name"):
+        check_vectors(f"{first},")
+    with pytest.raises(LimelightError, match="there is no file"):
+        check_vectors(",".join(["no"] * 3000))
 
 
 def test_a_comma_in_the_name_of_a_file(tmp_path: Path) -> None:

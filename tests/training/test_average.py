@@ -44,12 +44,13 @@ def test_the_average_by_hand(optimiser: str) -> None:
     expected = {name: w.numpy() for name, w in copied(network).items()}
     for t in range(12):
         stepper.step(np.arange(t, t + 8), t)
+        stepper.finish()
         d = min(0.4, (1 + t) / (10 + t))
         expected = {
             name: d * x + (1 - d) * network.state_dict()[name].numpy() for name, x in expected.items()
         }
     raw = copied(network)
-    with stepper.average.in_place():
+    with stepper.averaged():
         for name, w in network.state_dict().items():
             np.testing.assert_allclose(w.numpy(), expected[name], rtol=1e-12, atol=1e-14, err_msg=name)
     assert same(copied(network), raw)

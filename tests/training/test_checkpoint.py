@@ -196,6 +196,16 @@ def test_another_run_is_refused(
     assert toys.contents(trained) == before
 
 
+def test_a_run_from_before_an_option_existed_goes_on(trained: Path) -> None:
+    for path in trained.glob("*.safetensors"):
+        tensors, about = checkpoint.read(path)
+        del about["identity"]["label_smoothing"]
+        checkpoint.write(path, tensors, {key: about[key] for key in about if key in ("identity", "state")})
+    run(trained, resume=True)
+    with pytest.raises(LimelightError, match=r"was made with label_smoothing 0\.0, this run has 0\.1"):
+        run(trained, resume=True, label_smoothing=0.1)
+
+
 def test_other_labels_are_other_data(trained: Path) -> None:
     data = toys.dataset()
     split = data.splits["train"]

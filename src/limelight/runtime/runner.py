@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -145,12 +146,12 @@ class Runner:
         def run(batch: np.ndarray) -> None:
             ordered[batch] = encoder.run(sentences.feed(batch), "M")[0]
 
-        list(map(run, batches) if self.threads == 1 else self.pool().map(run, batches))
+        list(map(run, batches) if self.threads == 1 or _late() else self.pool().map(run, batches))
         return ordered
 
     def _alone(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
         """One batch, with no other to keep the threads busy."""
-        if self.threads == 1 or self._products * feed["ids"].size <= TWO_THREADS:
+        if self.threads == 1 or self._products * feed["ids"].size <= TWO_THREADS or _late():
             return self.encoder.run(feed, *outputs)
         return self.directions.run(self.pool(), feed, *outputs)
 
@@ -179,6 +180,11 @@ def _bar(total: int | None) -> Any:
     from tqdm.auto import tqdm
 
     return tqdm(total=total, unit=" texts")
+
+
+def _late() -> bool:
+    """Whether the interpreter is ending: a thread that still runs goes on, but a pool takes no more work."""
+    return not threading.main_thread().is_alive()
 
 
 def _cores() -> int:

@@ -21,26 +21,29 @@ class Spelling:
     def __init__(self, words: Iterable[str]) -> None:
         self.sorted = sorted(set(words))
         self.known = set(self.sorted)
+        self.longest = max(map(len, self.sorted), default=0)
 
     def alike(self, word: str) -> list[str]:
         """The nearest form of the same word, or its parts, or a farther form; nothing if there is none."""
         if not word.isalpha():
             return self._pieces(word)
+        if len(word) > 2 * self.longest:  # nothing can be like it, and to find that out would take long
+            return []
         return self._form(word, 2) or self._compound(word) or self._form(word, ENDING)
 
     def _form(self, word: str, ending: int) -> list[str]:
         """The word that shares with it all but the last few letters, and more than two thirds of all."""
+        shorter = [word[:-k] for k in range(1, ending + 1) if word[:-k] in self.known]
         at = bisect_left(self.sorted, word)
         near = self.sorted[max(0, at - 1) : at + 1]  # in the order of the alphabet, these share the most
-        shared, best = max(((_shared(word, other), other) for other in near), default=(0, ""))
-        longest = max(len(word), len(best))
-        close = shared >= STEM and longest - shared <= ending and 3 * shared > 2 * longest
-        return [best] if close else []
+        close = [other for other in [*shorter, *near] if _close(word, other, ending)]
+        return [max(close, key=lambda other: (_shared(word, other), -len(other)))] if close else []
 
     def _pieces(self, word: str) -> list[str]:
         """The parts of a word with hyphens and the like, as far as they, or words like them, are known."""
         pieces = "".join(letter if letter.isalpha() else " " for letter in word).split()
-        return [each for piece in pieces for each in ([piece] if piece in self.known else self.alike(piece))]
+        long = [piece for piece in pieces if len(piece) >= PART]  # the 's' of '1990s' says nothing
+        return [each for piece in long for each in ([piece] if piece in self.known else self.alike(piece))]
 
     def _compound(self, word: str) -> list[str]:
         """Two known words that it is made of; the cut nearest to the middle."""
@@ -49,6 +52,11 @@ class Spelling:
             if word[:cut] in self.known and word[cut:] in self.known:
                 return [word[:cut], word[cut:]]
         return []
+
+
+def _close(word: str, other: str, ending: int) -> bool:
+    shared, longest = _shared(word, other), max(len(word), len(other))
+    return shared >= STEM and longest - shared <= ending and 3 * shared > 2 * longest
 
 
 def _shared(one: str, other: str) -> int:

@@ -9,6 +9,7 @@ the words it is spelt like. Of several files a word gets its vectors side by sid
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +67,10 @@ def check_vectors(path: str | Path) -> None:
 
 def _files(path: str | Path) -> list[str]:
     """A path, or several with commas between them; a file whose own name has a comma is one."""
-    return [str(path)] if Path(path).exists() else str(path).split(",")
+    files = [str(path)] if os.path.exists(path) else [each.strip() for each in str(path).split(",")]
+    if not all(files):
+        raise LimelightError(f"vectors is {str(path)!r}; between two commas there must be a file's name")
+    return files
 
 
 def read_vectors(
@@ -95,7 +99,10 @@ def read_vectors(
         raise LimelightError(f"missing is {missing!r}; it must be one of: {', '.join(MISSING)}")
     if missing == "neighbours" and corpus is None:
         raise LimelightError("missing='neighbours' needs the training data as corpus")
-    parts = [_read(each, vocabulary, seed, missing, corpus, progress) for each in _files(path)]
+    parts = [
+        _read(each, vocabulary, seed + number, missing, corpus, progress)
+        for number, each in enumerate(_files(path))  # so that the noise differs
+    ]
     if len(parts) == 1:
         return parts[0]
     return Vectors(

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ..errors import LimelightError
 from ..files import atomic_file, tidy_os_errors
+from ..recipe import options
 
 FORMAT = 1
 KEPT = 2
@@ -157,9 +158,10 @@ class Checkpoints:
         return self.folder / f"best-{epoch:04d}.safetensors"
 
     def _check_identity(self, path: Path, identity: dict[str, Any]) -> None:
+        usual = {name: field.default for name, field in options().items()}
         for key, mine in self.identity.items():
-            if identity.get(key) != mine:
-                was = identity.get(key)
+            was = identity.get(key, usual.get(key))  # it may be older than an option
+            if was != mine:
                 raise LimelightError(
                     f"{path.name} was made with {key} {was!r}, this run has {mine!r}; "
                     "resume with the same, or choose another folder"
