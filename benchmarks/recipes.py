@@ -139,7 +139,7 @@ def key(line: dict[str, Any]) -> tuple[str, str, int, str]:
 
 
 def table(lines: list[dict[str, Any]]) -> str:
-    """Markdown: mean and spread of each recipe on each data set; weights without words and projection."""
+    """Markdown: mean and spread of each recipe on each data set; weights without the words."""
     lines = list({key(x): x for x in sorted(lines, key=lambda x: "test" in x)}.values())
     rows = ["| data | recipe | seeds | dev % | test % | weights | seconds |", "|---|---|---|---|---|---|---|"]
     keys = dict.fromkeys((x["data"], x["name"], json.dumps(x["changes"])) for x in lines)

@@ -38,8 +38,6 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Results]) -
         "encoding": dataset.facts,
         "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
     }
-    if fitted.projected_from:
-        facts["training"]["projected_from"] = fitted.projected_from
     if dataset.facts.get("held_out"):
         facts["data"]["development set"] = dataset.facts["held_out"]
     for split in ("test", "dev"):

@@ -254,21 +254,3 @@ def test_an_only_row_is_never_dropped(options):
     network = randomise(Network(small(dropout_rows=0.9, **options), VOCABULARY, 2), 0)
     batch = tensors(SENTENCES)
     assert torch.equal(network.train()(*batch).logits, network.eval()(*batch).logits)
-
-
-@pytest.mark.parametrize("embedding", EMBEDDINGS)
-@pytest.mark.parametrize("pair", [False, True])
-def test_a_folded_projection_gives_the_same(embedding, pair):
-    network = randomise(Network(small(embedding=embedding, project=4), VOCABULARY, CLASSES, pair), 0)
-    batch = tensors([[3, 2, 5, 6], *UNUSUAL.values()], extra=2)
-    before = network(*batch, *(batch if pair else ()))
-    network.fold()
-    after = network(*batch, *(batch if pair else ()))
-    for name in ("logits", "M", "A"):
-        torch.testing.assert_close(getattr(after, name), getattr(before, name), rtol=0, atol=1e-12)
-    fresh = Network(network.recipe, VOCABULARY, CLASSES, pair).double()
-    assert (network.recipe.word_size, network.recipe.project) == (4, 0)
-    fresh.load_state_dict(network.state_dict())
-    torch.testing.assert_close(fresh(*batch, *(batch if pair else ())).logits, after.logits)
-    network.fold()
-    assert network.words.weight.shape == (VOCABULARY, 4), "folding again changes nothing"

@@ -9,10 +9,8 @@ import pytest
 import torch
 
 import trained
-from limelight.errors import LimelightError
 from limelight.runtime.arithmetic import Int8
 from limelight.runtime.export import export_onnx
-from limelight.runtime.model import Model
 from limelight.runtime.shapes import shapes
 from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, weights_of
 
@@ -128,36 +126,3 @@ def test_int8_is_about_a_quarter_of_the_size(monkeypatch: pytest.MonkeyPatch) ->
     weights = weights_of(network_of(recipe))
     whole, small = (len(export_onnx(weights, recipe.model, 3, False, int8=q)) for q in (False, True))
     assert small < 0.35 * whole
-
-
-@BOTH
-@pytest.mark.parametrize("embedding", ["self-attention", "max", "cnn"])
-def test_a_folded_projection_runs_as_it_was_trained(embedding: str, pair: str | None) -> None:
-    recipe = recipe_of({"embedding": embedding, "project": 5}, pair)
-    network = network_of(recipe, pair is not None)
-    found = {k: v.shape for k, v in weights_of(network).items()}
-    assert found == shapes(recipe.model, len(trained.WORDS) + 2, 3, pair is not None)
-    ids, n = batch([9, 4, 1, 6], extra=2)
-    n[2] = 0  # an empty sentence reads the padding word, which is projected too
-    ids[2] = 0
-    both = tensors(ids, n)
-    with torch.no_grad():
-        expected = network(*both, *(both if pair else ()))
-    network.fold()
-    content = export_onnx(weights_of(network), network.recipe, 3, pair is not None)
-    feed = {"pairs": np.array([[k, k] for k in range(4)], np.int32)} if pair else {}
-    P, M, A = run(content, ids=ids, lengths=n, **feed)
-    np.testing.assert_allclose(P, expected.logits.softmax(1), **TOLERANCE)
-    np.testing.assert_allclose(M, expected.M, **TOLERANCE)
-    np.testing.assert_allclose(A, expected.A, **TOLERANCE)
-
-
-def test_a_projection_that_is_not_folded_is_one_line() -> None:
-    recipe = recipe_of({"project": 5})
-    parts = {
-        "weights": weights_of(network_of(recipe)),
-        "tokenizer": trained.tokenizer(),
-        "labels": trained.LABELS,
-    }
-    with pytest.raises(LimelightError, match=r"^the recipe has a projection; it must be folded"):
-        Model.from_parts(recipe=recipe, **parts)

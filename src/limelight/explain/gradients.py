@@ -117,7 +117,7 @@ def _padded(network: Network, ids: Sequence[np.ndarray]) -> Side:
     for row, each in zip(grid, ids, strict=True):
         row[: len(each)] = torch.from_numpy(each.astype(np.int64))
     with torch.no_grad():
-        return network.words(grid), lengths
+        return network.vectors(grid), lengths
 
 
 def _batches(words: Sequence[Words]) -> Iterator[list[int]]:

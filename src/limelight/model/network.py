@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -73,11 +72,13 @@ class Network(nn.Module):
         lengths = lengths.clamp(min=1)  # an empty sentence reads one padding word: finite, and A sums to 1
         if ids.shape[1] == 0:
             ids = ids.new_zeros(len(ids), 1)
-        S = self.words(ids)
-        if self.projection is not None:
-            S = self.projection(S)
-        H = self.dropout_states(self.encoder(self.dropout_words(S), lengths))
+        H = self.dropout_states(self.encoder(self.dropout_words(self.vectors(ids)), lengths))
         return self.pool(H, lengths)
+
+    def vectors(self, ids: Tensor) -> Tensor:
+        """ids (batch, n) -> S (batch, n, d): the words as the encoder reads them, projected or not."""
+        S: Tensor = self.words(ids)
+        return S if self.projection is None else self.projection(S)
 
     def pool(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, 2u) to M and A; with `values`, M is of these, weighed as H says."""
@@ -86,16 +87,6 @@ class Network(nn.Module):
             return M, A
         M_max, A_max = self.max_pooling(H, lengths, values)
         return torch.cat([M, M_max], dim=1), torch.cat([A, A_max.to(A.dtype)], dim=1)
-
-    @torch.no_grad()
-    def fold(self) -> None:
-        """Project all words once and for all: the same function without a projection, its recipe included."""
-        if self.projection is None:
-            return
-        words = self.words.weight
-        self.words.weight = nn.Parameter(self.projection(words), requires_grad=words.requires_grad)
-        self.projection = None
-        self.recipe = folded(self.recipe)
 
     def meet(self, M: Tensor, M2: Tensor) -> Tensor:
         """Two embeddings to the factor of their relation, F_r."""
@@ -114,15 +105,6 @@ class Network(nn.Module):
         M, A = self.embed(both, torch.cat([lengths, lengths2]))
         A1, A2 = A.chunk(2)
         return *M.chunk(2), A1[..., :n], A2[..., :n2]
-
-
-def folded(recipe: ModelRecipe) -> ModelRecipe:
-    """The recipe of a network whose projection is folded into its words.
-
-    >>> folded(ModelRecipe(word_size=300, project=200)).word_size
-    200
-    """
-    return replace(recipe, word_size=recipe.project, project=0) if recipe.project else recipe
 
 
 def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:

@@ -27,8 +27,14 @@ class Float32:
         return self.graph.weight(name, self.weights[name])
 
     def words(self, ids: str) -> str:
-        """Equation 1: the rows of the word table; ids of any shape -> S (..., d)."""
-        return self.graph.op("Gather", self.weight("words.weight"), ids)
+        """Equation 1: the rows of the word table, projected if they are; ids (a, b) -> S (a, b, d)."""
+        return self._projected(self.graph.op("Gather", self.weight("words.weight"), ids))
+
+    def _projected(self, S: str) -> str:
+        """In float32 always: it is a small part of the work, and int8 words are rounded once already."""
+        if "projection.W" not in self.weights:
+            return S
+        return self.graph.op("Relu", Float32.linear(self, S, "projection.W", "projection.b"))
 
     def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> tuple[str, str]:
         """X (n, batch, d) -> all states (n, 2, batch, u) and the last ones (2, batch, u).
@@ -84,7 +90,7 @@ class Int8(Float32):
         g = self.graph
         table, scale = quantise(self.weights["words.weight"], axis=1)
         rows = g.op("Cast", g.op("Gather", g.weight("words.int8", table), ids), to=1)
-        return g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids))
+        return self._projected(g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids)))
 
     def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> tuple[str, str]:
         """ONNX Runtime's int8 LSTM; the gates themselves stay float32."""

@@ -51,7 +51,7 @@ def model_card(
         _data(facts.get("data")),
         _results(facts.get("results")),
         _confusion(facts.get("confusion"), facts.get("confusion_split"), labels),
-        _recipe(recipe, _mapping(facts.get("training")).get("projected_from")),
+        _recipe(recipe),
         f"## Intended use\n\n{_text(facts.get('intended_use') or _USE.format(what=_what(pair)))}",
         f"## Limits\n\n{_text(facts.get('limits') or _LIMITS)}",
     ]
@@ -153,7 +153,7 @@ def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
     )
 
 
-def _recipe(recipe: Recipe, projected_from: Any) -> str:
+def _recipe(recipe: Recipe) -> str:
     usual, rows = Recipe(), []
     for section in ("text", "model", "training"):
         own, default = getattr(recipe, section), getattr(usual, section)
@@ -161,9 +161,6 @@ def _recipe(recipe: Recipe, projected_from: Any) -> str:
             value = getattr(own, field.name)
             if field.name in _ALWAYS or value != getattr(default, field.name):
                 rows.append((f"`{field.name}`", value, field.metadata["help"]))
-    if projected_from:
-        size = recipe.model.word_size
-        rows.append(("`project`", size, f"Trained with word vectors of size {projected_from} and folded in."))
     return "## Recipe\n\nThe rest is as usual; `config.json` has all of it.\n\n" + _table(
         ("option", "value", "meaning"), rows
     )

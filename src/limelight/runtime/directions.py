@@ -21,6 +21,7 @@ class Directions:
 
     def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, int8: bool) -> None:
         self.table, self.int8 = weights["words.weight"], int8
+        self.projection = weights.get("projection.W"), weights.get("projection.b")
         self.layers = [
             [Session(direction_graph(weights, k, way, int8)) for way in ("forward", "reverse")]
             for k in range(recipe.layers)
@@ -41,7 +42,8 @@ class Directions:
     def _words(self, ids: np.ndarray) -> np.ndarray:
         """The rows of the word table, rounded as the int8 table is: each word has its own scale."""
         rows = np.asarray(self.table[ids])
-        if not self.int8:
-            return rows
-        integers, scale = quantise(rows, axis=2)
-        return np.asarray(integers * scale)
+        if self.int8:
+            integers, scale = quantise(rows, axis=2)
+            rows = np.asarray(integers * scale)
+        W, b = self.projection
+        return rows if W is None else np.maximum(rows @ W.T + b, 0)

@@ -37,12 +37,7 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
 
 
 def check_weights(weights: Mapping[str, np.ndarray], expected: Shapes) -> None:
-    """Raise one clear line unless `weights` are exactly the expected tensors, float32 and finite.
-
-    The runtime knows no projection: `Network.fold` has done it for all words before.
-    """
-    if "projection.W" in expected:
-        raise LimelightError("the recipe has a projection; it must be folded into the words before this")
+    """Raise one clear line unless `weights` are exactly the expected tensors, float32 and finite."""
     names_differ(set(weights), set(expected))
     for name, shape in expected.items():
         array = weights[name]

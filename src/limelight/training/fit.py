@@ -34,10 +34,9 @@ class Fitted:
     """The model that was chosen, and how the run went."""
 
     network: Network
-    recipe: Recipe  # the network's: as it was given, with the word vectors' own size, their projection folded
+    recipe: Recipe  # as it was given, with the word vectors' own size
     state: State
     interrupted: bool
-    projected_from: int = 0  # the word vectors' size before a projection was folded into them; 0: none was
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -78,11 +77,7 @@ def fit(
             interrupted = run.train(checkpoint_every)
         finally:
             run.close()
-        network = run.chosen()
-        before = recipe.model.word_size if recipe.model.project else 0
-        network.fold()
-        recipe = Recipe(recipe.text, network.recipe, recipe.training)
-        return Fitted(network, recipe, run.state, interrupted, before)
+        return Fitted(run.chosen(), recipe, run.state, interrupted)
 
 
 class Run:
