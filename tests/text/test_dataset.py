@@ -417,7 +417,7 @@ def test_a_split_of_plain_arrays() -> None:
 def test_spare_words_follow_those_of_the_training_data(tmp_path: Path) -> None:
     vectors = tmp_path / "glove.txt"
     vectors.write_text("soup 1 0\nWaiter 0 1\nbroth 2 2\n<unk> 3 3\nstew 4 4\n")
-    rows: dict[str, Any] = {"texts": ["Good soup", "Bad soup"], "labels": [1, 0], "holdout": 0}
+    rows: dict[str, Any] = {"texts": ["Good soup", "Bad soup"] * 2, "labels": [1, 0] * 2, "holdout": 0}
     plain = TextRecipe(vectors=str(vectors))
     assert encode_texts(**rows, recipe=plain).tokenizer.vocabulary[2:] == ("soup", "bad", "good")
     dataset = encode_texts(**rows, recipe=replace(plain, spare_words=4))
