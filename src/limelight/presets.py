@@ -54,7 +54,7 @@ PRESETS: dict[str, Recipe] = {
         vectors="default", spare_words=40_000, min_count=2, word_size=100, hidden=64, attention_hidden=50,
         rows=8, head="pruned", row_units=32, column_units=0, pair="concat", penalty=0.03,
         penalty_scale="paper", optimiser="adam", rate=2e-3, batch=32, epochs=30, clip_norm=1.0, dropout=0.5,
-        dropout_words=0.4, patience=5,
+        dropout_words=0.4, average=0.999, patience=5,
     ),
     "tiny": Recipe().override(
         word_size=50, hidden=32, attention_hidden=24, rows=4, head="pruned", row_units=16, column_units=0,
