@@ -128,12 +128,14 @@ class Stepper:
     def averaged(self) -> Iterator[None]:
         """Meanwhile, the network has the averaged weights, if an average is kept."""
         words = self.occurring if self.average.values else None
-        with self.average.in_place():
+        try:
+            with self.average.in_place():
+                if words:
+                    words.store()
+                yield
+        finally:
             if words:
                 words.store()
-            yield
-        if words:
-            words.store()
 
     def tensors(self) -> dict[str, Tensor]:
         """The state of the optimiser and the average, for a checkpoint: the same on every device."""
