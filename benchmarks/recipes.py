@@ -4,8 +4,9 @@
     python benchmarks/recipes.py encoded/snli --out recipes.jsonl --only best max-600 --seeds 0 1 2 --test
     python benchmarks/recipes.py --out recipes.jsonl --table
 
-Everything is chosen by the development set: without --test the test set is not looked at. What stands in
---out already is not run again. Times are of a run alone on its machine only with --workers 1.
+Everything is chosen by the development set. With --test the test accuracy is written down too, but only
+--table shows it: name the recipes that were chosen with --only. What stands in --out already is not run
+again. Times are of a run alone on its machine only with --workers 1.
 """
 
 from __future__ import annotations
@@ -48,6 +49,15 @@ COMMON: dict[str, dict[str, Any]] = {
     "cnn-300": {**CNN, "hidden": 300},
     "max-600-tuned": {**MAX, "layers": 1, "hidden": 600, "project": 0, "tune_words": True},
     "cnn-300-tuned": {**CNN, "hidden": 300, "project": 0, "tune_words": True},
+    "max-600-plain": {
+        **MAX,
+        "layers": 1,
+        "hidden": 600,
+        "project": 0,
+        "optimiser": "adam",
+        "l2": 0.0,
+        "label_smoothing": 0.1,
+    },
 }
 SINGLE = {
     **COMMON,
@@ -58,6 +68,7 @@ PAIR = {
     **COMMON,
     "one-layer": {"layers": 1},
     "three-layers": {"layers": 3},
+    "three-mixed": {"layers": 3, "mix_units": 256},
     "rows-8": {"rows": 8},
     "gated": {"pair": "gated"},
     "max-3x300": {**MAX, "layers": 3},
@@ -75,7 +86,9 @@ def recipes(pair: bool) -> dict[str, Recipe]:
     return {name: base.override(**changes) for name, changes in (PAIR if pair else SINGLE).items()}
 
 
-def train(dataset: Dataset, recipe: Recipe, device: str, test: bool, until: float) -> dict[str, Any]:
+def train(
+    dataset: Dataset, recipe: Recipe, options: argparse.Namespace, until: float, keep: Path | None
+) -> dict[str, Any]:
     """One run: accuracies, time to each epoch, size."""
     from limelight.model.network import parameters_by_part
     from limelight.training import fit
@@ -89,7 +102,7 @@ def train(dataset: Dataset, recipe: Recipe, device: str, test: bool, until: floa
         marks.append(round(time.monotonic() - started, 1))
         return {}
 
-    fitted = fit(dataset, recipe, device=device, show=False, after_epoch=mark)
+    fitted = fit(dataset, recipe, device=options.device, show=False, after_epoch=mark)
     parts = parameters_by_part(fitted.network)
     found = {
         "dev": fitted.state.best_accuracy,
@@ -99,9 +112,20 @@ def train(dataset: Dataset, recipe: Recipe, device: str, test: bool, until: floa
         "weights": sum(parts.values()) - parts["words"],
         "recipe": recipe.to_dict(),
     }
-    if test:
+    if options.test:
         found["test"] = evaluate(fitted.network, dataset.splits["test"]).accuracy
+    if keep:
+        keep_weights(fitted.network, keep)
     return found
+
+
+def keep_weights(network: Any, path: Path) -> None:
+    """All weights but the words, which the data set has where they are not trained."""
+    from safetensors.torch import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    weights = {name: x for name, x in network.state_dict().items() if not name.startswith("words.")}
+    save_file({name: x.cpu().contiguous() for name, x in weights.items()}, path)
 
 
 def work(jobs: Any, options: argparse.Namespace, until: float) -> None:
@@ -116,15 +140,19 @@ def work(jobs: Any, options: argparse.Namespace, until: float) -> None:
             dataset[folder] = Dataset.open(folder)
         recipe = recipes(dataset[folder].pair)[name].override(seed=seed, **changes)
         try:
-            found = train(dataset[folder], recipe, options.device, options.test, until)
+            keep = (
+                Path(options.keep, f"{Path(folder).name}-{name}-{seed}.safetensors") if options.keep else None
+            )
+            found = train(dataset[folder], recipe, options, until, keep)
         except LateError:
             print(f"no time for {name}, seed {seed}", flush=True)
             continue
         line = {"data": Path(folder).name, "name": name, "seed": seed, "changes": changes, **found}
         with open(options.out, "a") as file:
             file.write(json.dumps(line) + "\n")
-        shown = f"dev {line['dev']:.2%}" + (f", test {line['test']:.2%}" if options.test else "")
-        print(f"{line['data']} {name}, seed {seed}: {shown}, {line['seconds']:.0f} s", flush=True)
+        print(
+            f"{line['data']} {name}, seed {seed}: dev {line['dev']:.2%}, {line['seconds']:.0f} s", flush=True
+        )
 
 
 def read(out: str) -> list[dict[str, Any]]:
@@ -182,15 +210,22 @@ def main() -> None:
     parser.add_argument(
         "--set", action="append", default=[], type=option, metavar="KEY=VALUE", dest="changes"
     )
-    parser.add_argument("--test", action="store_true", help="also test; once per final recipe")
+    parser.add_argument("--test", action="store_true", help="also test; shown by --table alone")
+    parser.add_argument("--keep", metavar="DIR", help="keep the weights here, without the words")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--workers", type=int, default=1, help="runs at a time")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long; what is done is kept")
-    parser.add_argument("--table", action="store_true", help="only show what is there")
+    parser.add_argument("--table", action="store_true", help="run nothing, show what is there")
     options = parser.parse_args()
-    if not options.table:
+    if options.table:
+        print(table([x for x in read(options.out) if wanted(x["name"], options)]))
+    else:
         run(options)
-    print(table(read(options.out)))
+
+
+def wanted(name: str, options: argparse.Namespace) -> bool:
+    """Whether --only names it."""
+    return any(fnmatch.fnmatch(name, each) for each in options.only)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -202,9 +237,12 @@ def run(options: argparse.Namespace) -> None:
         for folder in options.folders:
             for name in recipes(Dataset.open(folder).pair):
                 mine = (Path(folder).name, name, seed, json.dumps(changes))
-                if mine not in there and any(fnmatch.fnmatch(name, each) for each in options.only):
+                if mine not in there and wanted(name, options):
                     jobs.put((folder, name, seed, changes))
     until = time.time() + options.seconds
+    if options.workers == 1:
+        work(jobs, options, until)
+        return
     workers = [context.Process(target=work, args=(jobs, options, until)) for _ in range(options.workers)]
     for worker in workers:
         worker.start()
