@@ -103,6 +103,8 @@ def train(
         return {}
 
     fitted = fit(dataset, recipe, device=options.device, show=False, after_epoch=mark)
+    if fitted.interrupted:
+        raise SystemExit("interrupted")
     parts = parameters_by_part(fitted.network)
     found = {
         "dev": fitted.state.best_accuracy,
