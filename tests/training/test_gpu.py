@@ -44,7 +44,7 @@ def exact() -> Iterator[None]:
 
 
 def histories(pair: bool, **options: Any) -> list[list[dict[str, Any]]]:
-    recipe = toys.recipe(**{"rate": 0.003, "pair": "concat" if pair else "gated", **options})
+    recipe = toys.recipe(**{"rate": 0.003, "patience": 0, "pair": "concat" if pair else "gated", **options})
     data = toys.dataset(rows=80, pair=pair)
     return [fit(data, recipe, device=device, show=False).history for device in ("cpu", "cuda")]
 
