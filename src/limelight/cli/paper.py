@@ -25,7 +25,7 @@ EXPERIMENT = """\
 
 Runs are trained one after the other, each in its own folder under --out; the table is written anew after
 each. Ctrl-C stops, the same command goes on. With the same --out, experiments share the runs they have in
-common."""
+common, and several processes share the work: each passes over what another is training."""
 
 NAMES = ("snli", "yelp", "yelp-full", "pan", "snli-hub", "yelp-hub")
 # name -> what it shows, and an example of its data

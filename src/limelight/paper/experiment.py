@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ..files import atomic_file
+from ..locks import locked
 from ..recipe import Recipe, TextRecipe
 from ..text.encoded import Dataset
 from .plan import Data, Plan, Run
@@ -27,28 +28,35 @@ Results = Mapping[str, Result]  # by the run's name
 def carry_out(plan: Plan, runs: Sequence[Run], write: Callable[[Results], None]) -> None:
     """Train what is not there yet and `write` the results so far after every run.
 
-    A run that fails does not keep the others from running; its error comes at the end.
+    A run that fails, or that another process is training, does not keep the others from running; its error
+    comes at the end.
     """
     chosen = _chosen(runs, plan.only)
     opened = {data.name: open_data(data) for data in plan.data}
-    failed: list[str] = []
+    undone: list[str] = []
     for number, run in enumerate(chosen, 1):
         tell(f"[{number}/{len(chosen)}] {run.name}")
         try:
             dataset = opened[run.data.name]
             result = read_result(plan.out, run, dataset) or train(plan, run, dataset)
         except LimelightError as error:
-            failed.append(f"{run.name}: {error}")
-            tell(f"  failed: {error}")
+            undone.append(f"{run.name}: {error}")
+            tell(f"  not done: {error}")
             continue
         tell(f"  test {result['accuracy']['test']:.2%}, {result['seconds']:.0f} s")
         write(collect(plan, runs, opened))
-    if failed:
-        raise LimelightError(f"{len(failed)} of {len(chosen)} runs failed: {failed[0]}")
+    if undone:
+        raise LimelightError(f"{len(undone)} of {len(chosen)} runs are not done: {undone[0]}")
 
 
 def train(plan: Plan, run: Run, dataset: Dataset) -> Result:
-    """Train, or go on training; the folder ends with result.json and, where there are rows, readings.json."""
+    """Train, or go on training, unless another process does or has just done so."""
+    with locked(plan.out / f".{run.name}.lock", "it is being trained by another process"):
+        return read_result(plan.out, run, dataset) or _train(plan, run, dataset)
+
+
+def _train(plan: Plan, run: Run, dataset: Dataset) -> Result:
+    """The folder ends with result.json and, where there are rows, readings.json."""
     fit = _fit()
     folder = plan.out / run.name
     clock = folder / "seconds.json"  # of the parts before an interruption
