@@ -86,10 +86,9 @@ def run(args: argparse.Namespace) -> int:
     """Prepare the data, or carry out an experiment."""
     if args.step == "prepare":
         return _prepare(args)
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise LimelightError("the experiments need PyTorch: pip install 'limelight[train]'") from None
+    from ..job import need_torch
+
+    need_torch()
     plan = _plan(args)
     import_module(f"...paper.{args.step.replace('-', '_')}", __name__).run(plan)
     print((plan.out / f"{args.step}.md").read_text(encoding="utf-8"), end="")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ..files import atomic_file
+from ..job import recipe_for
 from ..locks import locked
-from ..recipe import Recipe, TextRecipe
+from ..recipe import Recipe
 from ..text.encoded import Dataset
 from .plan import Data, Plan, Run
 
@@ -57,7 +58,8 @@ def train(plan: Plan, run: Run, dataset: Dataset) -> Result:
 
 def _train(plan: Plan, run: Run, dataset: Dataset) -> Result:
     """The folder ends with result.json and, where there are rows, readings.json."""
-    fit = _fit()
+    from ..training import fit
+
     folder = plan.out / run.name
     clock = folder / "seconds.json"  # of the parts before an interruption
     before = float(json.loads(clock.read_text())) if clock.is_file() else 0.0
@@ -76,14 +78,6 @@ def _train(plan: Plan, run: Run, dataset: Dataset) -> Result:
     write_json(folder / "result.json", result)
     _tidy(folder)
     return result
-
-
-def _fit() -> Callable[..., Fitted]:
-    try:
-        from ..training import fit
-    except ImportError:
-        raise LimelightError("training needs PyTorch: pip install 'limelight[train]'") from None
-    return fit
 
 
 def _tester(dataset: Dataset) -> Callable[[Any], dict[str, float]]:
@@ -130,7 +124,7 @@ def asked(run: Run, dataset: Dataset) -> Result:
 
 def _settled(run: Run, dataset: Dataset) -> Recipe:
     """The recipe with the text options that the data was encoded with, and its vectors' size."""
-    recipe = Recipe(TextRecipe(**dataset.facts["recipe"]), run.recipe.model, run.recipe.training)
+    recipe = recipe_for(run.recipe, dataset)
     return recipe if dataset.vectors is None else recipe.override(word_size=dataset.vectors.shape[1])
 
 
