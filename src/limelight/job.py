@@ -22,10 +22,11 @@ from .locks import locked
 from .presets import preset as preset_of
 from .recipe import Recipe, TextRecipe
 from .results import Results
-from .text.dataset import Dataset, Paths, encode_tables
+from .text.encoded import Dataset
 
 if TYPE_CHECKING:
     from .runtime.model import Model
+    from .text.dataset import Paths
     from .training import Fitted
 
 FORMAT = 1
@@ -221,6 +222,8 @@ def _write(job: Job) -> None:
 
 
 def _encode(job: Job, show: bool) -> Dataset:
+    from .text.dataset import encode_tables  # a machine that only trains need not read tables
+
     text, label, text2 = (job.columns.get(name) for name in ("text", "label", "text2"))
     return encode_tables(
         job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"), text=text,
