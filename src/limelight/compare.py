@@ -13,7 +13,7 @@ from .errors import LimelightError
 from .recipe import Recipe
 from .runtime.export import rows_and_size
 from .runtime.shapes import shapes
-from .text.dataset import Dataset
+from .text.encoded import Dataset
 
 # The rows of the paper's Table 1.
 MODELS = {

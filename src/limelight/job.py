@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -17,13 +18,15 @@ from typing import TYPE_CHECKING, Any
 from .chosen import facts_of, results_of, save
 from .errors import LimelightError
 from .files import atomic_file, tidy_os_errors
+from .locks import locked
 from .presets import preset as preset_of
 from .recipe import Recipe, TextRecipe
 from .results import Results
-from .text.dataset import Dataset, Paths, encode_tables
+from .text.encoded import Dataset
 
 if TYPE_CHECKING:
     from .runtime.model import Model
+    from .text.dataset import Paths
     from .training import Fitted
 
 FORMAT = 1
@@ -125,19 +128,20 @@ def run(
     """
     need_torch()
     first = int(os.environ.get("RANK", "0")) == 0
-    if first:
-        dataset = _prepare(job, resume, show)
-        _tell_others()
-    else:
-        _wait_for_first()
-        dataset = _open_data(job)
-    from .training import fit as train
+    with _alone(job) if first else nullcontext():
+        if first:
+            dataset = _prepare(job, resume, show)
+            _tell_others()
+        else:
+            _wait_for_first()
+            dataset = _open_data(job)
+        from .training import fit as train
 
-    fitted = train(
-        dataset, recipe_for(job.recipe, dataset), job.folder, device=device, resume=resume, show=show,
-        checkpoint_every=checkpoint_every, tensorboard=tensorboard,
-    )  # fmt: skip
-    return _finish(job, dataset, fitted, first)
+        fitted = train(
+            dataset, recipe_for(job.recipe, dataset), job.folder, device=device, resume=resume, show=show,
+            checkpoint_every=checkpoint_every, tensorboard=tensorboard,
+        )  # fmt: skip
+        return _finish(job, dataset, fitted, first)
 
 
 def resumed(out: str | Path) -> Job:
@@ -163,9 +167,18 @@ def resumed(out: str | Path) -> Job:
 # ---------------------------------------------------------------- before training
 
 
+def _alone(job: Job) -> AbstractContextManager[None]:
+    """Nobody else has this output; the lock stands beside the job's folder, which comes and goes."""
+    if not job.out.name or job.out.name == "..":
+        raise LimelightError(f"{str(job.out)!r} cannot be the output; name a new folder")
+    lock = job.folder.with_name(f".{job.folder.name}.lock")
+    return locked(lock, f"another process is training {job.out}; wait for it, or choose another name")
+
+
 def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
     """The encoded data of a job, and `run.json`. Whatever is wrong with the tables leaves nothing behind."""
     if resume:
+        resumed(job.out)  # it may have come to its end meanwhile
         return _open_data(job) if _has_data(job) else _encode(job, show)
     check_out(job)
     try:
@@ -178,8 +191,6 @@ def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
 
 def check_out(job: Job) -> None:
     """Say before the long work what would be in its way at the end."""
-    if not job.out.name or job.out.name == "..":
-        raise LimelightError(f"{str(job.out)!r} cannot be the output; name a new folder")
     if job.out.exists():
         _may_replace(job)
     if job.folder.exists():
@@ -211,6 +222,8 @@ def _write(job: Job) -> None:
 
 
 def _encode(job: Job, show: bool) -> Dataset:
+    from .text.dataset import encode_tables  # a machine that only trains need not read tables
+
     text, label, text2 = (job.columns.get(name) for name in ("text", "label", "text2"))
     return encode_tables(
         job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"), text=text,

@@ -138,6 +138,25 @@ def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_second_command_for_the_same_folder_is_refused(refused, long_run):
+    run = start(long_run, "train", "reviews.csv", "--out", "shared", *TINY, "--epochs", "1000")
+    try:
+        wait_for_epoch(run, 1)
+        out, table = long_run / "shared", long_run / "reviews.csv"
+        for again in (["--resume", out], [table, "--out", out, *TINY, "--overwrite"]):
+            assert refused("train", *again) == (
+                f"limelight: another process is training {out}; wait for it, or choose another name\n"
+            )
+        assert (long_run / "shared.run" / "run.json").is_file()
+    finally:
+        run.kill()  # it holds the folder no longer
+        run.communicate()
+    overwritten = start(long_run, "train", "reviews.csv", "--out", "shared", *TINY, "--overwrite")
+    assert overwritten.wait(120) == 0
+    assert same(out, long_run / "whole")
+    assert sorted(path.name for path in long_run.glob("*shared*")) == ["shared"]
+
+
 def test_interrupt_says_how_to_go_on_and_ends_with_the_same_bits(long_run):
     run = start(long_run, "train", "reviews.csv", "--out", "stopped", *TINY)
     wait_for_epoch(run, 1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from limelight.errors import LimelightError
+from limelight.locks import locked
 from limelight.paper import experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
 from limelight.paper.experiment import carry_out
 from limelight.paper.plan import Data, Plan
@@ -200,9 +201,33 @@ def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     (tmp_path / "yelp-self-attention-seed0").mkdir()
     (tmp_path / "yelp-self-attention-seed0" / "result.json").write_text("[]")
-    with pytest.raises(LimelightError, match="1 of 2 runs failed: yelp-self-attention-seed0"):
+    with pytest.raises(LimelightError, match="1 of 2 runs are not done: yelp-self-attention-seed0"):
         table3.run(asked)
     assert (tmp_path / "yelp-no-penalty-seed0" / "result.json").exists()
+
+
+def test_a_run_of_another_process_is_passed_over(tmp_path, reviews, capsys):
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    name, other = "yelp-self-attention-seed0", "yelp-no-penalty-seed0"
+    with (
+        locked(tmp_path / f".{name}.lock", "taken"),
+        pytest.raises(LimelightError, match=f"^1 of 2 runs are not done: {name}: it is being trained by ano"),
+    ):
+        table3.run(asked)
+    assert f"[1/2] {name}\n  not done: it is being trained by another process\n" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [other]
+    table3.run(asked)
+    assert [(tmp_path / each / "result.json").is_file() for each in (name, other)] == [True, True]
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_what_another_process_has_just_done_is_not_done_again(tmp_path, reviews, monkeypatch):
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    run = table3.runs(asked)[0]
+    dataset = experiment.open_data(run.data)
+    done = experiment.train(asked, run, dataset)
+    monkeypatch.setattr(experiment, "_train", lambda *args: pytest.fail("trained again"))
+    assert experiment.train(asked, run, dataset) == json.loads(json.dumps(done))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -305,6 +306,40 @@ threading.Thread(target=serve).start()
 """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "True\n", done.stderr
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_forked_child_answers_and_ends(tmp_path: Path, threads: int) -> None:
+    model_of().save(tmp_path / "model")
+    program = f"""
+import multiprocessing, os, sys
+import numpy as np
+from limelight.runtime import runner
+from limelight.runtime.model import Model
+runner.TWO_THREADS = 0
+model = Model.load({str(tmp_path / "model")!r}, threads={threads})
+texts = ["w1 w2", "w3 \u00e9t\u00e9"] + ["w4 " * n for n in range(1, 60)]
+expected = model.predict_proba(texts, batch_words=64)
+
+def differences(texts):
+    one = model.predict_proba(texts[:1])
+    return [float(abs(found - expected[: len(found)]).max()) for found in (one, model.predict_proba(texts))]
+
+def ended(work):
+    pid = os.fork()
+    if pid == 0:
+        sys.exit(work())
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+unused, used = ended(lambda: 0), ended(lambda: 7 if max(differences(texts)) < 1e-6 else 8)
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    pooled = pool.map(differences, [texts] * 3)
+print(unused, used, np.max(pooled) < 1e-6, max(differences(texts)) < 1e-6)
+"""
+    told = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, env=told)
+    assert done.stdout == "0 7 True True\n", done.stderr
 
 
 def test_many_callers_at_once() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from limelight.errors import LimelightError
 from limelight.text.rules import ascii_rules
-from limelight.text.tokenizer import PAD, UNKNOWN, Tokenizer
+from limelight.text.tokenizer import LONGEST, PAD, UNKNOWN, Tokenizer
 
 CASED = Tokenizer.from_words([], lowercase=False)
 WORDS = [
@@ -209,6 +209,18 @@ def test_training_is_by_frequency_then_alphabet() -> None:
     assert Tokenizer.train(["B b"]).vocabulary[2:] == ("b",)
     assert Tokenizer.train(["B b"], lowercase=False).vocabulary[2:] == ("B", "b")
     assert len(Tokenizer.train([])) == 2
+
+
+@pytest.mark.parametrize("letter", ["x", "é"])
+def test_what_is_too_long_for_a_word_stays_unknown(letter: str) -> None:
+    longest, longer, file = (letter * n for n in (LONGEST, LONGEST + 1, 100_000))
+    texts = ["good " + longest, f"{longer} good {longer}", file, file, "good"]
+    trained = Tokenizer.train(texts)
+    assert trained.vocabulary == ("<pad>", "<unk>", "good", longest)
+    assert trained.hash == Tokenizer.train(["good", "good", f"good {longest}"]).hash
+    ids, lengths = trained.encode(texts)
+    assert (ids.tolist(), lengths.tolist()) == ([2, 3, 1, 2, 1, 1, 1, 2], [2, 3, 1, 1, 1])
+    assert [trained.locate(text)[0].tolist() for text in texts] == [[2, 3], [1, 2, 1], [1], [1], [2]]
 
 
 def test_training_is_deterministic_and_streams() -> None:

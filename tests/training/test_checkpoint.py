@@ -318,6 +318,24 @@ def test_a_folder_that_is_read_only_is_said_at_the_start(
         run(tmp_path / "run")
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_second_run_in_the_same_folder_is_refused_and_leaves_the_first_alone(
+    tmp_path: Path, resume: bool
+) -> None:
+    data, recipe = toys.dataset(), toys.recipe(epochs=2)
+    alone = fit(data, recipe, tmp_path / "alone", show=False)
+
+    def interfere(network: Any) -> dict[str, float]:
+        with pytest.raises(LimelightError, match=f"^another process is training in {tmp_path / 'run'};"):
+            run(tmp_path / "run", resume=resume, epochs=2)
+        return {}
+
+    disturbed = fit(data, recipe, tmp_path / "run", show=False, after_epoch=interfere)
+    assert disturbed.history == alone.history
+    assert toys.contents(tmp_path / "run") == toys.contents(tmp_path / "alone")
+    assert run(tmp_path / "run", resume=True, epochs=2).history == alone.history
+
+
 def test_a_copied_folder_resumes(trained: Path, tmp_path: Path, expected: Fitted) -> None:
     shutil.copytree(trained, tmp_path / "copy")
     assert run(tmp_path / "copy", resume=True, epochs=4).history == expected.history

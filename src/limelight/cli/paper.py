@@ -25,7 +25,7 @@ EXPERIMENT = """\
 
 Runs are trained one after the other, each in its own folder under --out; the table is written anew after
 each. Ctrl-C stops, the same command goes on. With the same --out, experiments share the runs they have in
-common."""
+common, and several processes share the work: each passes over what another is training."""
 
 NAMES = ("snli", "yelp", "yelp-full", "pan", "snli-hub", "yelp-hub")
 # name -> what it shows, and an example of its data
@@ -86,10 +86,9 @@ def run(args: argparse.Namespace) -> int:
     """Prepare the data, or carry out an experiment."""
     if args.step == "prepare":
         return _prepare(args)
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise LimelightError("the experiments need PyTorch: pip install 'limelight[train]'") from None
+    from ..job import need_torch
+
+    need_torch()
     plan = _plan(args)
     import_module(f"...paper.{args.step.replace('-', '_')}", __name__).run(plan)
     print((plan.out / f"{args.step}.md").read_text(encoding="utf-8"), end="")

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ..files import atomic_file
-from ..recipe import Recipe, TextRecipe
+from ..job import recipe_for
+from ..locks import locked
+from ..recipe import Recipe
 from ..text.encoded import Dataset
 from .plan import Data, Plan, Run
 
@@ -27,29 +29,37 @@ Results = Mapping[str, Result]  # by the run's name
 def carry_out(plan: Plan, runs: Sequence[Run], write: Callable[[Results], None]) -> None:
     """Train what is not there yet and `write` the results so far after every run.
 
-    A run that fails does not keep the others from running; its error comes at the end.
+    A run that fails, or that another process is training, does not keep the others from running; its error
+    comes at the end.
     """
     chosen = _chosen(runs, plan.only)
     opened = {data.name: open_data(data) for data in plan.data}
-    failed: list[str] = []
+    undone: list[str] = []
     for number, run in enumerate(chosen, 1):
         tell(f"[{number}/{len(chosen)}] {run.name}")
         try:
             dataset = opened[run.data.name]
             result = read_result(plan.out, run, dataset) or train(plan, run, dataset)
         except LimelightError as error:
-            failed.append(f"{run.name}: {error}")
-            tell(f"  failed: {error}")
+            undone.append(f"{run.name}: {error}")
+            tell(f"  not done: {error}")
             continue
         tell(f"  test {result['accuracy']['test']:.2%}, {result['seconds']:.0f} s")
         write(collect(plan, runs, opened))
-    if failed:
-        raise LimelightError(f"{len(failed)} of {len(chosen)} runs failed: {failed[0]}")
+    if undone:
+        raise LimelightError(f"{len(undone)} of {len(chosen)} runs are not done: {undone[0]}")
 
 
 def train(plan: Plan, run: Run, dataset: Dataset) -> Result:
-    """Train, or go on training; the folder ends with result.json and, where there are rows, readings.json."""
-    fit = _fit()
+    """Train, or go on training, unless another process does or has just done so."""
+    with locked(plan.out / f".{run.name}.lock", "it is being trained by another process"):
+        return read_result(plan.out, run, dataset) or _train(plan, run, dataset)
+
+
+def _train(plan: Plan, run: Run, dataset: Dataset) -> Result:
+    """The folder ends with result.json and, where there are rows, readings.json."""
+    from ..training import fit
+
     folder = plan.out / run.name
     clock = folder / "seconds.json"  # of the parts before an interruption
     before = float(json.loads(clock.read_text())) if clock.is_file() else 0.0
@@ -68,14 +78,6 @@ def train(plan: Plan, run: Run, dataset: Dataset) -> Result:
     write_json(folder / "result.json", result)
     _tidy(folder)
     return result
-
-
-def _fit() -> Callable[..., Fitted]:
-    try:
-        from ..training import fit
-    except ImportError:
-        raise LimelightError("training needs PyTorch: pip install 'limelight[train]'") from None
-    return fit
 
 
 def _tester(dataset: Dataset) -> Callable[[Any], dict[str, float]]:
@@ -122,7 +124,7 @@ def asked(run: Run, dataset: Dataset) -> Result:
 
 def _settled(run: Run, dataset: Dataset) -> Recipe:
     """The recipe with the text options that the data was encoded with, and its vectors' size."""
-    recipe = Recipe(TextRecipe(**dataset.facts["recipe"]), run.recipe.model, run.recipe.training)
+    recipe = recipe_for(run.recipe, dataset)
     return recipe if dataset.vectors is None else recipe.override(word_size=dataset.vectors.shape[1])
 
 

@@ -32,6 +32,7 @@ from .rules import WORD, ascii_rules
 PAD = 0
 UNKNOWN = 1
 SPECIAL = ("<pad>", "<unk>")
+LONGEST = 1024  # characters of a word that is learnt: more is a file without spaces, not a word
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CHUNK = (
@@ -67,6 +68,7 @@ class Tokenizer:
         """Count the words of `texts` (read once, never held) and keep the most frequent.
 
         Equally frequent words come in alphabetical order; `max_words` does not count padding and unknown.
+        A word of more than `LONGEST` characters stays unknown, however frequent it is.
 
         >>> Tokenizer.train(["b a b c", "c"], min_count=2).vocabulary
         ('<pad>', '<unk>', 'b', 'c')
@@ -78,7 +80,7 @@ class Tokenizer:
             vocab_size=max_words, min_frequency=min_count, show_progress=False, special_tokens=[]
         )
         counter.train_from_iterator(map(_encodable, texts), trainer)
-        ids = counter.get_vocab()
+        ids = {word: number for word, number in counter.get_vocab().items() if len(word) <= LONGEST}
         return cls.from_words(sorted(ids, key=ids.__getitem__), lowercase=lowercase)
 
     @classmethod

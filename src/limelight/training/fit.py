@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..errors import LimelightError
+from ..locks import locked
 from ..model.network import Network
 from ..recipe import Recipe
 from ..text.batches import training_plan
@@ -58,9 +60,10 @@ def fit(
 ) -> Fitted:
     """Train on the data set's training split and choose by its development split.
 
-    With a `folder`, checkpoints and `history.jsonl` are kept there: every `checkpoint_every` seconds, after
-    every epoch and on Ctrl-C. `resume` goes on from the newest one, and ends with the same bits; `epochs`
-    and `patience` may then be others. What `after_epoch` finds in the network joins the epoch's record.
+    With a `folder`, which one process at a time may use, checkpoints and `history.jsonl` are kept there:
+    every `checkpoint_every` seconds, after every epoch and on Ctrl-C. `resume` goes on from the newest one,
+    and ends with the same bits; `epochs` and `patience` may then be others. What `after_epoch` finds in the
+    network joins the epoch's record.
     """
     where = choose_device(device)
     if folder is None and (resume or tensorboard):
@@ -69,15 +72,23 @@ def fit(
         raise LimelightError("the data set has no labels to learn from; encode it with a column of labels")
     if dataset.vectors is not None:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
-    with group(where) as processes, torch.random.fork_rng(devices=[]):
+    folder = Path(folder) if folder else None
+    with group(where) as processes, _alone(folder, processes), torch.random.fork_rng(devices=[]):
         progress = Progress(show and processes.first)
-        run = Run(dataset, recipe, Path(folder) if folder else None, where, processes, progress, after_epoch)
+        run = Run(dataset, recipe, folder, where, processes, progress, after_epoch)
         run.begin(resume, tensorboard)
         try:
             interrupted = run.train(checkpoint_every)
         finally:
             run.close()
         return Fitted(run.chosen(), recipe, run.state, interrupted)
+
+
+def _alone(folder: Path | None, processes: Group) -> AbstractContextManager[None]:
+    """Nobody else writes checkpoints there meanwhile; of several processes, the first alone writes."""
+    if folder is None or not processes.first:
+        return nullcontext()
+    return locked(folder / ".lock", f"another process is training in {folder}; choose another folder")
 
 
 class Run:
