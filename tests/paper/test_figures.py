@@ -16,7 +16,7 @@ from limelight.cli import main
 from limelight.model.attention import penalty
 from limelight.paper import cost, figure_heatmaps, figure_rows
 from limelight.paper.chart import line_chart
-from limelight.paper.pictured import surest
+from limelight.paper.pictured import OWN, surest
 from limelight.paper.plan import Data, Plan
 from limelight.text.encoded import Split
 from paper.small import TINY, plan, result, results, save_pairs, save_reviews
@@ -76,6 +76,24 @@ def test_the_heat_maps_show_the_words(tmp_path):
     assert sheet.count(">Row ") == 12
     assert sheet.count(">waiter<") == 14  # six rows and the overall map, twice
     assert "| with penalty |" in (tmp_path / "figure-heatmaps.md").read_text()
+
+
+def test_texts_of_ours_are_drawn_where_they_were_read(tmp_path):
+    folder = save_reviews(tmp_path / "data")
+    asked = plan(tmp_path, ("yelp", "yelp", folder), options={"epochs": 1, "rows": 8})
+    figure_heatmaps.run(asked)
+    path = tmp_path / "yelp-self-attention-seed0" / "readings.json"
+    kept = json.loads(path.read_text())
+    assert [len(each["attention"]) for each in kept["own"]] == [8] * len(OWN["yelp"])
+    assert "waiter" in kept["own"][0]["words"]
+    drawn = tmp_path / "figure-heatmaps-yelp-overall-own.svg"
+    assert drawn.read_text().count(">Overall") == 2 * len(OWN["yelp"])
+    assert "; it is" not in drawn.read_text()  # nobody has labelled them
+    del kept["own"]  # as readings were before
+    path.write_text(json.dumps(kept))
+    drawn.unlink()
+    figure_heatmaps.run(asked)
+    assert not drawn.exists()
 
 
 def test_the_costs_are_measured(tmp_path, monkeypatch):

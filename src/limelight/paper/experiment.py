@@ -74,7 +74,7 @@ def _train(plan: Plan, run: Run, dataset: Dataset) -> Result:
         tell("interrupted; the same command goes on from here")
         raise KeyboardInterrupt
     result = _result(run, dataset, fitted) | {"seconds": round(seconds, 2)}
-    _keep_readings(folder, fitted, dataset)
+    _keep_readings(folder, fitted, dataset, run.data.task)
     write_json(folder / "result.json", result)
     _tidy(folder)
     return result
@@ -135,13 +135,13 @@ def _device_name(fitted: Fitted) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
-def _keep_readings(folder: Path, fitted: Fitted, dataset: Dataset) -> None:
+def _keep_readings(folder: Path, fitted: Fitted, dataset: Dataset, task: str) -> None:
     """What the heat maps show of this model; its weights themselves are not kept."""
     if dataset.pair or fitted.recipe.model.embedding != "self-attention":
         return
     from .pictured import pictured
 
-    write_json(folder / "readings.json", pictured(fitted.network, dataset))
+    write_json(folder / "readings.json", pictured(fitted.network, dataset, task))
 
 
 def _tidy(folder: Path) -> None:

@@ -104,10 +104,15 @@ def draw(plan: Plan, data: Data, kept: Kept) -> None:
     with atomic_file(plan.out / f"figure-heatmaps-{data.name}.html") as file:
         file.write(to_page([*compared, *surest], title=title, names=list(MODELS.values())).encode())
     stem = f"figure-heatmaps-{data.name}"
-    columns = [(title, _six_rows(kept[model]["compared"][0])) for model, title in MODELS.items()]
-    write_picture(plan.out / f"{stem}-rows", sheet(columns))
-    columns = [(title, _overall(kept[model]["compared"])) for model, title in MODELS.items()]
-    write_picture(plan.out / f"{stem}-overall", sheet(columns))
+    for part, ending in (("compared", ""), ("own", "-own")):
+        if not all(
+            kept[model].get(part) for model in MODELS
+        ):  # readings from before there were texts of ours
+            continue
+        columns = [(title, _six_rows(kept[model][part][0])) for model, title in MODELS.items()]
+        write_picture(plan.out / f"{stem}-rows{ending}", sheet(columns))
+        columns = [(title, _overall(kept[model][part])) for model, title in MODELS.items()]
+        write_picture(plan.out / f"{stem}-overall{ending}", sheet(columns))
     for label, found in kept["self-attention"]["surest"].items():
         if found:
             write_picture(plan.out / f"{stem}-surest-{_plain(label)}", sheet([(label, _overall(found))], 760))
@@ -132,7 +137,8 @@ def _overall(found: list[dict[str, Any]]) -> list[Any]:
     maps = []
     for each in found:
         answer = int(np.argmax(each["probabilities"]))
-        sure = f"{each['labels'][answer]} with {each['probabilities'][answer]:.1%}; it is {each['label']}"
+        sure = f"{each['labels'][answer]} with {each['probabilities'][answer]:.1%}"
+        sure += f"; it is {each['label']}" if "label" in each else ""
         maps.append(Map(f"Overall: {sure}", each["words"], np.array(each["attention"]).sum(axis=0)))
     return maps
 

@@ -19,17 +19,37 @@ SUREST = 5  # of each end of the scale
 COMPARED = 3  # the same for every model of a data set
 SHORTEST, LONGEST = 8, 100  # words: enough to see something, few enough to see it at a glance
 
+# Written for these figures: they may be shown where the texts of a data set may not.
+OWN = {
+    "yelp": (
+        "We had to wait an hour for a table, and the waiter was rude, but the pasta was the best I have ever "
+        "had. I will come back for the food alone.",
+        "Terrible place. The soup was cold, the floor was dirty, and nobody apologized when they charged us "
+        "twice. Do not waste your money here.",
+        "It is fine for a quick lunch. Nothing special, decent prices, friendly staff.",
+    ),
+    "age": (
+        "So I have this huge math test tomorrow and my mom will not let me go to the mall with my friends. "
+        "School is so boring lol.",
+        "The kids are finally asleep. My husband and I spent the weekend painting the kitchen, and on Monday "
+        "it is back to the office and the quarterly report.",
+    ),
+}
 
-def pictured(network: Network, dataset: Dataset) -> dict[str, Any]:
-    """Readings as plain JSON: the surest of the first and of the last class, and some that compare models."""
+
+def pictured(network: Network, dataset: Dataset, task: str) -> dict[str, Any]:
+    """Readings as plain JSON: of the surest texts of the first and last class, of some texts, and of ours."""
     split = dataset.splits["test"]
     rows = candidates(split)
     values = torch.softmax(torch.from_numpy(logits(network, split)).double(), dim=1).numpy()
     ends = {str(dataset.labels[k]): surest(values, split, rows, k) for k in (0, len(dataset.labels) - 1)}
     compared = np.sort(np.random.default_rng(0).permutation(rows)[:COMPARED])
     return {
-        "compared": [_read(network, dataset, row) for row in compared],
-        "surest": {label: [_read(network, dataset, row) for row in found] for label, found in ends.items()},
+        "compared": [_read_row(network, dataset, row) for row in compared],
+        "surest": {
+            label: [_read_row(network, dataset, row) for row in found] for label, found in ends.items()
+        },
+        "own": [_read(network, dataset, dataset.tokenizer.encode([text])[0]) for text in OWN.get(task, ())],
     }
 
 
@@ -55,18 +75,21 @@ def surest(probabilities: np.ndarray, split: Split, rows: np.ndarray, label: int
     return np.asarray(found[np.argsort(-probabilities[found, label], kind="stable")][:SUREST])
 
 
-@torch.no_grad()
-def _read(network: Network, dataset: Dataset, row: int) -> dict[str, Any]:
-    device = next(network.parameters()).device
+def _read_row(network: Network, dataset: Dataset, row: int) -> dict[str, Any]:
     split = dataset.splits["test"]
-    batch = gather(split, np.array([row]))
-    output = network(torch.from_numpy(batch.ids).to(device), torch.from_numpy(batch.lengths).to(device))
+    label = dataset.labels[int(np.asarray(split.labels)[row])]
+    return {"row": int(row), "label": label, **_read(network, dataset, gather(split, np.array([row])).ids[0])}
+
+
+@torch.no_grad()
+def _read(network: Network, dataset: Dataset, ids: np.ndarray) -> dict[str, Any]:
+    device = next(network.parameters()).device
+    given = torch.from_numpy(ids[None].astype(np.int64)).to(device)
+    output = network(given, torch.tensor([len(ids)], device=device))
     return {
-        "row": int(row),
-        "label": dataset.labels[int(np.asarray(split.labels)[row])],
         "labels": list(dataset.labels),
-        "words": [dataset.tokenizer.vocabulary[k] for k in batch.ids[0]],
-        "known": (batch.ids[0] != UNKNOWN).tolist(),
+        "words": [dataset.tokenizer.vocabulary[k] for k in ids],
+        "known": (ids != UNKNOWN).tolist(),
         "probabilities": torch.softmax(output.logits[0].double(), dim=0).tolist(),
         "attention": [[round(a, 5) for a in each] for each in output.A[0].tolist()],  # (r, n)
     }
