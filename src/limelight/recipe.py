@@ -141,6 +141,12 @@ class TrainingRecipe:
     )
     optimiser: str = option("adam", "The update rule.", choices=("sgd", "adagrad", "adam", "adamw"))
     rate: float = option(1e-3, "Learning rate.", low=0)
+    schedule: str = option(
+        "constant",
+        "The rate over the epochs: constant, or falling to nothing at the end of the last one, in a straight "
+        "line or along a cosine.",
+        choices=("constant", "linear", "cosine"),
+    )
     batch: int = option(32, "Sentences (or pairs) per update.", low=1)
     epochs: int = option(10, "Passes over the training data at most.", low=1)
     l2: float = option(0.0, "Weight decay: L2 regularisation of the weights (decoupled with adamw).", low=0)
@@ -159,6 +165,12 @@ class TrainingRecipe:
     )
     label_smoothing: float = option(
         0.0, "Share of each label that is spread evenly over all classes while training.", low=0, high=0.99
+    )
+    consistency: float = option(
+        0.0,
+        "Read every batch twice, under different dropout, and add this much of the difference between the "
+        "two answers (R-Drop); takes twice the time.",
+        low=0,
     )
     patience: int = option(
         0, "Stop after this many evaluations without a better one; 0 never stops early.", low=0

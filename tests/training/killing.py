@@ -33,6 +33,8 @@ RECIPES: dict[str, dict[str, Any]] = {
         "average": 0.9,
         "halve": True,
         "label_smoothing": 0.1,
+        "schedule": "linear",
+        "consistency": 0.5,
         "layers": 2,
         "dropout_layers": 0.3,
         "dropout_rows": 0.2,

@@ -283,3 +283,13 @@ def weights_in(network: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 def sentences(ids: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
     return np.split(ids, np.cumsum(lengths)[:-1])
+
+
+def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path) -> None:
+    data = toys.dataset(rows=40)
+    options = {"schedule": "linear", "rate": 0.01, "epochs": 4, "batch": 12, "patience": 0}
+    whole = fit(data, toys.recipe(**options), show=False)
+    steps = 4 * 4  # batches of an epoch, epochs
+    expected = [0.01 * (1 - (record["steps"] - 1) / steps) for record in whole.history]
+    assert [record["rate"] for record in whole.history] == pytest.approx(expected)
+    assert whole.history[-1]["steps"] == steps

@@ -18,6 +18,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "adagrad": {"optimiser": "adagrad", "penalty_scale": "author", "clip_gates": 0.1},
     "adamw": {"optimiser": "adamw", "l2": 0.1, "label_smoothing": 0.1, "class_weight": "balanced"},
     "average": {"average": 0.9},
+    "scheduled": {"schedule": "cosine", "consistency": 0.5},
     "halved": {"average": 0.9, "halve": True, "epochs": 5},
     "projected": {"project": 6, "tune_words": False},
     "stacked": {

@@ -14,7 +14,7 @@ from limelight.recipe import ModelRecipe
 from limelight.text.encoded import Dataset
 from limelight.training.distributed import Group
 from limelight.training.feed import HostFeed
-from limelight.training.loss import Loss, Tensors, loss
+from limelight.training.loss import Loss, Tensors, loss, twice
 from limelight.training.start import build, row_weights
 from limelight.training.step import Stepper
 from training import toys
@@ -191,3 +191,36 @@ def test_without_weights_smoothing_is_pytorch_s() -> None:
     logits = network(batch.ids, batch.lengths).logits
     expected = torch.nn.functional.cross_entropy(logits, batch.labels, label_smoothing=0.1)
     assert found.total.item() == pytest.approx(expected.item(), abs=1e-14)
+
+
+def test_two_answers_are_drawn_together() -> None:
+    data = toys.dataset(pair=True)
+    recipe = toys.recipe(consistency=0.6, penalty=0.0, pair="concat")
+    feed = HostFeed(data.splits["train"], torch.device("cpu"), np.arange(1.0, len(data.splits["train"]) + 1))
+    batch = twice(feed.batch(feed.rows(np.array([2, 0, 3]))))
+    assert batch.ids.shape[0] == 6
+    for x in batch:
+        assert x is not None
+        assert torch.equal(x[:3], x[3:])
+    logits = torch.randn(6, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    output = build(data, recipe).double()(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
+    once = loss(output._replace(logits=logits), batch, dataclasses.replace(recipe.training, consistency=0), 0)
+    found = loss(output._replace(logits=logits), batch, recipe.training, 0)
+    p, q = (np.exp(x) / np.exp(x).sum(1, keepdims=True) for x in np.split(logits.numpy(), 2))
+    apart = ((p * np.log(p / q)).sum(1) + (q * np.log(q / p)).sum(1)).mean() / 2
+    assert (found.total - once.total).item() == pytest.approx(0.6 * apart, abs=1e-12)
+    assert found.cross_entropy.item() == once.cross_entropy.item()
+
+
+def test_without_dropout_the_two_answers_are_one() -> None:
+    data, steppers = toys.dataset(), []
+    for consistency in (0.0, 5.0):
+        recipe = toys.recipe(consistency=consistency)
+        stepper = Stepper(build(data, recipe), data.splits["train"], recipe, Group(), None)
+        stepper.step(np.arange(8), 0)
+        stepper.finish()
+        steppers.append(stepper)
+    once, both = steppers
+    for name, w in both.network.state_dict().items():
+        torch.testing.assert_close(w, once.network.state_dict()[name], atol=1e-6, rtol=1e-5)
+    assert (both.sums / once.sums).tolist() == pytest.approx([2, 2, 2, 2], rel=1e-5)

@@ -205,3 +205,23 @@ def test_frozen_words_are_not_touched() -> None:
     stepper.step(np.arange(8), 0)
     assert torch.equal(network.words.weight, before)
     assert not [name for name in stepper.optimiser.state if name.startswith("words")]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        ("constant", [0.5, 0.5, 0.5, 0.5, 0.5]),
+        ("linear", [0.5, 0.375, 0.25, 0.125, 0.0]),
+        ("cosine", [0.5, 0.25 + 0.125 * 2**0.5, 0.25, 0.25 - 0.125 * 2**0.5, 0.0]),
+    ],
+)
+def test_the_rate_follows_the_schedule(schedule: str, rates: list[float]) -> None:
+    w = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    recipe = TrainingRecipe(optimiser="sgd", rate=0.5, schedule=schedule)
+    optimiser = Optimiser({"w": w}, recipe, total=4)
+    steps = []
+    for _ in rates:  # the fifth is one more than was planned
+        before, w.grad = w.item(), torch.ones_like(w)
+        optimiser.step()
+        steps.append(before - w.item())
+    assert steps == pytest.approx(rates, abs=1e-12)

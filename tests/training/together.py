@@ -30,7 +30,11 @@ RUNS: dict[str, tuple[torch.dtype, dict[str, Any], dict[str, Any]]] = {
         {"optimiser": "adam", "clip_norm": 0.5, "penalty_scale": "author"},
     ),
     "adagrad": (torch.float64, {"weighted": True}, {"optimiser": "adagrad", "clip_gates": 0.01}),
-    "average": (torch.float64, {}, {"optimiser": "adam", "average": 0.8, "label_smoothing": 0.1}),
+    "average": (
+        torch.float64,
+        {},
+        {"optimiser": "adam", "average": 0.8, "label_smoothing": 0.1, "schedule": "linear"},
+    ),
     "stopped": (torch.float64, {}, {"optimiser": "adam", "epochs": 3}),
     "killed": (torch.float64, {}, {"optimiser": "adagrad", "rate": 0.05, "halve": True, "epochs": 4}),
 }

@@ -174,7 +174,7 @@ class Run:
         record = {
             "epoch": state.epoch + 1,
             "steps": state.number,
-            "rate": float(self.stepper.optimiser.rate),
+            "rate": float(self.stepper.optimiser.present_rate()),
             **_figures(self._sums_of_all()),
         }
         with self.stepper.averaged():

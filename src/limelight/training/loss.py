@@ -29,6 +29,8 @@ def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int) -> L
     """
     plain = _cross_entropy(output.logits, batch, 0.0)
     goal = _cross_entropy(output.logits, batch, recipe.label_smoothing) if recipe.label_smoothing else plain
+    if recipe.consistency:
+        goal = goal + recipe.consistency * _disagreement(output.logits)
     if rows == 0 or recipe.penalty == 0:
         return Loss(goal, plain.detach(), torch.zeros_like(plain))
     P = penalty(output.A[:, :rows], batch.lengths, recipe.penalty_scale)
@@ -46,6 +48,16 @@ def _cross_entropy(logits: Tensor, batch: Tensors, smoothing: float) -> Tensor:
     return (entropy if batch.weights is None else entropy * batch.weights).mean()
 
 
+def _disagreement(logits: Tensor) -> Tensor:
+    """The mean of KL(p || q) and KL(q || p) for the two answers to each row of a batch that was read twice.
+
+    >>> _disagreement(torch.tensor([[0.0, 0.0], [1.0, 1.0]])).item()  # the same probabilities
+    0.0
+    """
+    p, q = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=1).chunk(2)
+    return ((p.exp() - q.exp()) * (p - q)).sum(dim=1).mean() / 2
+
+
 class Tensors(NamedTuple):
     """A batch as tensors on the device."""
 
@@ -55,3 +67,8 @@ class Tensors(NamedTuple):
     weights: Tensor | None = None  # (batch,)
     ids2: Tensor | None = None
     lengths2: Tensor | None = None
+
+
+def twice(batch: Tensors) -> Tensors:
+    """Every row a second time, behind all the others."""
+    return batch._replace(**{k: torch.cat([x, x]) for k, x in batch._asdict().items() if x is not None})

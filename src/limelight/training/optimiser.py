@@ -39,8 +39,9 @@ class Optimiser:
         weights: Mapping[str, Tensor],
         recipe: TrainingRecipe,
         computing: Mapping[str, Tensor] | None = None,
+        total: int = 1,
     ) -> None:
-        self.recipe = recipe
+        self.recipe, self.total = recipe, total  # steps of the whole run
         self.weights = {name: w for name, w in weights.items() if w.requires_grad}
         self.computing = computing or self.weights
         self.rule = recipe.optimiser
@@ -101,7 +102,18 @@ class Optimiser:
     def _numbers(self, factor: Tensor | None) -> Tensor:
         """(5,): rate, factor of the gradient, step and Adam's corrections, on the device and in float64."""
         one, t = torch.ones_like(self.rate), self.steps.double()
-        return torch.stack([self.rate, one if factor is None else factor, t, 1 - 0.9**t, 1 - 0.999**t])
+        return torch.stack(
+            [self.present_rate(), one if factor is None else factor, t, 1 - 0.9**t, 1 - 0.999**t]
+        )
+
+    def present_rate(self) -> Tensor:
+        """The rate of the latest step, by the schedule; found on the device, where steps are counted."""
+        if self.recipe.schedule == "constant":
+            return self.rate
+        done = ((self.steps - 1).double() / self.total).clamp(0.0, 1.0)
+        return self.rate * (
+            1 - done if self.recipe.schedule == "linear" else (1 + torch.cos(torch.pi * done)) / 2
+        )
 
     def _l2(self, name: str) -> float:
         """L2 is on weights alone: not on biases, and not on word vectors."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -20,7 +21,7 @@ from .average import Average
 from .checkpoint import weights_of
 from .distributed import Group
 from .feed import DeviceFeed, HostFeed, bucket
-from .loss import Tensors, loss
+from .loss import Tensors, loss, twice
 from .occurring import Occurring
 from .optimiser import WORDS, Optimiser, moves_all
 
@@ -45,7 +46,8 @@ class Stepper:
         if self.device.type == "cpu" and network.words.weight.requires_grad and moves_all(recipe.training):
             self.occurring = Occurring(network.words, split)
             weights[WORDS] = computing[WORDS] = self.occurring.rows
-        self.optimiser = Optimiser(weights, recipe.training, computing)
+        total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch)
+        self.optimiser = Optimiser(weights, recipe.training, computing, total)
         self.average = Average(self.optimiser.weights, recipe.training.average)
         self.penalised = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
         self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
@@ -82,6 +84,7 @@ class Stepper:
         """Forward, backward, update; `share` is this process's part of the whole batch."""
         self.optimiser.clear()
         if batch is not None:
+            batch = twice(batch) if self.recipe.training.consistency else batch
             with self.occurring.read() if self.occurring else nullcontext():
                 output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
             parts = loss(output, batch, self.recipe.training, self.penalised)
