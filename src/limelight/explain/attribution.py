@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -63,11 +63,29 @@ def attributions(
 
 def leave_one_out(model: Model, readings: Sequence[Drawn], words: Sequence[Words]) -> list[np.ndarray]:
     """(n + m,) for each text: how much the probability of the answer drops without the word."""
-    without = answers(model, words, [~np.eye(len(text), dtype=bool) for text in words])
-    return [
-        each.confidence - P[:, int(np.argmax(each.probabilities))].astype(float)
-        for each, P in zip(readings, without, strict=True)
-    ]
+    found = []
+    for some in _together(words):
+        without = answers(model, words[some], [~np.eye(len(text), dtype=bool) for text in words[some]])
+        found += [
+            each.confidence - P[:, int(np.argmax(each.probabilities))].astype(float)
+            for each, P in zip(readings[some], without, strict=True)
+        ]
+    return found
+
+
+def _together(words: Sequence[Words], most: int = 2**25) -> Iterator[slice]:
+    """Neighbouring texts whose variants, n * n words each, are at most so many; a longer text stands alone.
+
+    >>> list(_together([Words((np.zeros(n),)) for n in (2, 3, 3, 9)], most=15))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    first, held = 0, 0
+    for k, text in enumerate(words):
+        if k > first and held + len(text) ** 2 > most:
+            yield slice(first, k)
+            first, held = k, 0
+        held += len(text) ** 2
+    yield slice(first, len(words))
 
 
 def _by_gradients(model: Model, words: Sequence[Words], by: str) -> list[np.ndarray]:

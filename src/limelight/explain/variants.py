@@ -59,6 +59,11 @@ def sides_of(reading: Drawn) -> tuple[Reading, ...]:
     return (reading.first, reading.second) if isinstance(reading, PairReading) else (reading,)
 
 
+def length_of(reading: Drawn) -> int:
+    """How many words a text has, or both texts of a pair."""
+    return sum(len(side.offsets) for side in sides_of(reading))
+
+
 def answers(model: Model, words: Sequence[Words], kept: Sequence[np.ndarray]) -> list[np.ndarray]:
     """For each text, with kept (variants, n) True where a variant has the word: (variants, classes).
 
