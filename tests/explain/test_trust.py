@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from math import ceil, exp
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.stats import spearmanr
 
 from explain.readings import make_reading
 from limelight.errors import LimelightError
-from limelight.explain import agreement, attribute, attribution, measure_trust, to_html
+from limelight.explain import agreement, attribute, measure_trust, to_html, variants
 from limelight.explain.attribution import BY
 from limelight.explain.faithfulness import SHARES, faithfulness
 from limelight.explain.gradients import effect, gradient_times_input, integrated_gradients, logits
@@ -136,9 +135,24 @@ def test_leaving_one_out_is_what_a_plain_loop_finds():
 def test_few_texts_at_once_change_nothing(monkeypatch: pytest.MonkeyPatch):
     model, texts = random_model(), ["w1 w2 w3", "w2", "w4 w5 w1 w2", "w3 w3"]
     together = attribute(model, texts, by="leave-one-out")
-    monkeypatch.setattr(attribution, "_together", partial(attribution._together, most=10))
+    monkeypatch.setattr(variants, "_TOGETHER", 10)
     for found, expected in zip(attribute(model, texts, by="leave-one-out"), together, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_bars_count_the_texts_and_only_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    model, texts = random_model(), ["w1 w2 w3", "w2", "w4 w5 w1 w2"]
+    quiet = measure_trust(model, texts, progress=True).to_dict()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert measure_trust(model, texts, progress=True).to_dict() == quiet
+    shown = capsys.readouterr().err
+    for name in ("Leave one out", "Integrated gradients", "Effect through attention", "Faithfulness"):
+        assert f"{name}:   0%" in shown
+    assert measure_trust(model, texts).to_dict() == quiet
+    assert capsys.readouterr().err == ""
 
 
 def test_very_long_texts_are_left_out_and_counted():

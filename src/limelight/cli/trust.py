@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     texts = [row.text for row in rows]
     texts2: Any = [row.text2 for row in rows] if model.pair else None
     labels: Any = [row.label for row in rows] if args.label else None
-    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed)
+    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
     alike = None
     if args.other:
         alike = agreement(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -49,46 +49,31 @@ def attribute(
 
 
 def attributions(
-    model: Model, readings: Sequence[Drawn], words: Sequence[Words], by: str
+    model: Model, readings: Sequence[Drawn], words: Sequence[Words], by: str, progress: bool = False
 ) -> list[np.ndarray]:
     """(n + m,) for each text that was read, as `attribute` defines them."""
     if by == "attention":
         return [np.concatenate([side.overall for side in sides_of(each)]) for each in readings]
     if by == "leave-one-out":
-        return leave_one_out(model, readings, words)
+        return leave_one_out(model, readings, words, progress)
     if by in NEED_PYTORCH:
-        return _by_gradients(model, words, by)
+        return _by_gradients(model, words, by, progress)
     raise LimelightError(f"by is {by!r}; it must be one of: {', '.join(BY)}")
 
 
-def leave_one_out(model: Model, readings: Sequence[Drawn], words: Sequence[Words]) -> list[np.ndarray]:
+def leave_one_out(
+    model: Model, readings: Sequence[Drawn], words: Sequence[Words], progress: bool = False
+) -> list[np.ndarray]:
     """(n + m,) for each text: how much the probability of the answer drops without the word."""
-    found = []
-    for some in _together(words):
-        without = answers(model, words[some], [~np.eye(len(text), dtype=bool) for text in words[some]])
-        found += [
-            each.confidence - P[:, int(np.argmax(each.probabilities))].astype(float)
-            for each, P in zip(readings[some], without, strict=True)
-        ]
-    return found
+    kept = (~np.eye(len(text), dtype=bool) for text in words)
+    without = answers(model, words, kept, bar=NAMES["leave-one-out"] if progress else "")
+    return [
+        each.confidence - P[:, int(np.argmax(each.probabilities))].astype(float)
+        for each, P in zip(readings, without, strict=True)
+    ]
 
 
-def _together(words: Sequence[Words], most: int = 2**25) -> Iterator[slice]:
-    """Neighbouring texts whose variants, n * n words each, are at most so many; a longer text stands alone.
-
-    >>> list(_together([Words((np.zeros(n),)) for n in (2, 3, 3, 9)], most=15))
-    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
-    """
-    first, held = 0, 0
-    for k, text in enumerate(words):
-        if k > first and held + len(text) ** 2 > most:
-            yield slice(first, k)
-            first, held = k, 0
-        held += len(text) ** 2
-    yield slice(first, len(words))
-
-
-def _by_gradients(model: Model, words: Sequence[Words], by: str) -> list[np.ndarray]:
+def _by_gradients(model: Model, words: Sequence[Words], by: str, progress: bool) -> list[np.ndarray]:
     if find_spec("torch") is None:
         raise LimelightError(f"attribution by {by} needs PyTorch: pip install 'limelight[train]'")
     from ..training.restore import network_of
@@ -98,4 +83,4 @@ def _by_gradients(model: Model, words: Sequence[Words], by: str) -> list[np.ndar
         "effect": gradients.effect,
         "gradients": gradients.integrated_gradients,
     }
-    return gradients.attributions(network_of(model), methods[by], words)
+    return gradients.attributions(network_of(model), methods[by], words, bar=NAMES[by] if progress else "")

@@ -79,6 +79,7 @@ def to_report(
     names: Sequence[str] = ("model",),
     data: str = "",
     seed: int = 0,
+    progress: bool = False,
 ) -> str:
     """The report on one model, or on two side by side, as an HTML page.
 
@@ -96,7 +97,7 @@ def to_report(
     rng = np.random.default_rng(seed)
     sample = rng.permutation(len(texts))
     parts = [
-        _part(model, name, texts, texts2, labels, sample, seed)
+        _part(model, name, texts, texts2, labels, sample, seed, progress)
         for model, name in zip(chosen, names, strict=True)
     ]
     return _render(parts, data, rng)
@@ -117,7 +118,7 @@ def save_report(
 
 def _part(
     model: Model, name: str, texts: Sequence[str], texts2: Sequence[str] | None, labels: Sequence[Label],
-    sample: np.ndarray, seed: int,
+    sample: np.ndarray, seed: int, progress: bool,
 ) -> Part:  # fmt: skip
     readings: list[Drawn] = [*model.read_many(texts, texts2)]
     truth = LabelColumn(labels).index(model.labels, "the data")
@@ -133,7 +134,7 @@ def _part(
         calibration(P.max(axis=1).astype(float), P.argmax(axis=1) == truth),
         overview(readings),
         remove_rows(model, [readings[k] for k in some], [model.labels[k] for k in truth[some]]),
-        trust_of(model, trusted, seed=seed, rows=False),
+        trust_of(model, trusted, seed=seed, rows=False, progress=progress),
     )
 
 

@@ -74,6 +74,7 @@ def measure_trust(
     labels: Sequence[Label] | None = None,
     seed: int = 0,
     rows: bool = True,
+    progress: bool = False,
 ) -> Trust:
     """Measure every attribution, every row (`rows`), uniform and random weights on these texts.
 
@@ -94,7 +95,9 @@ def measure_trust(
         what = f"left out {len(readings) - len(short):,} of {len(readings):,} texts"
         warnings.warn(f"{what}, which have more than {LONGEST:,} words", UserWarning, stacklevel=2)
     known = None if labels is None else [labels[k] for k in short]
-    return trust_of(model, [readings[k] for k in short], labels=known, seed=seed, rows=rows)
+    return trust_of(
+        model, [readings[k] for k in short], labels=known, seed=seed, rows=rows, progress=progress
+    )
 
 
 def trust_of(
@@ -104,17 +107,18 @@ def trust_of(
     labels: Sequence[Label] | None = None,
     seed: int = 0,
     rows: bool = True,
+    progress: bool = False,
 ) -> Trust:
     """The same for texts that the model has read, which may be none."""
     if not readings:
         return Trust(0, (), ())
     words = words_of(model, readings)
-    weights = {NAMES[by]: attributions(model, readings, words, by) for by in _measurable()}
+    weights = {NAMES[by]: attributions(model, readings, words, by, progress) for by in _measurable()}
     weights |= _controls(words, seed)
     r = len(sides_of(readings[0])[0].attention)
     singles = [f"Row {row + 1}" for row in range(r if rows and r > 1 else 0)]
     weights |= {name: _row_weights(readings, row) for row, name in enumerate(singles)}
-    measured = {each.name: each for each in faithfulness(model, readings, words, weights)}
+    measured = {each.name: each for each in faithfulness(model, readings, words, weights, progress)}
     measured[RANDOM] = _mean(RANDOM, [measured.pop(f"{RANDOM} {draw}") for draw in range(DRAWS)])
     best = _best([measured.pop(name) for name in singles])
     found = sorted([*measured.values(), *([best] if best else [])], key=lambda each: -each.comprehensiveness)
