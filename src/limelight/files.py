@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import glob
 import os
 import shutil
 import tempfile
@@ -21,11 +23,14 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     ...     file.write(b"all of it or nothing")
     """
     path = Path(path)
+    if path.exists() and not path.is_file():  # such as /dev/null, which renaming would replace
+        raise LimelightError(f"cannot write {path}: it is there already and no plain file")
     with tidy_os_errors(f"cannot write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    try:
-        os.close(handle)  # opened again by name, for writers that want a path: file.name
+    try:  # opened again by name, for writers that want a path: file.name
+        _lock(handle)
         with tidy_os_errors(f"cannot write {path}"), open(temporary, "wb") as file:
             yield file
             file.flush()
@@ -37,6 +42,8 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
@@ -51,8 +58,11 @@ def atomic_folder(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
         raise LimelightError(f"{path} already exists; choose another name or allow overwriting it")
     with tidy_os_errors(f"cannot write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path)
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+        handle = os.open(temporary, os.O_RDONLY)
     try:
+        _lock(handle)
         with tidy_os_errors(f"cannot write {path}"):
             yield temporary
             for file in temporary.rglob("*"):
@@ -63,6 +73,7 @@ def atomic_folder(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
             fsync_folder(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        os.close(handle)
 
 
 @contextlib.contextmanager
@@ -72,6 +83,27 @@ def tidy_os_errors(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise LimelightError(f"{what}: {error.strerror or error}") from error
+
+
+def _lock(handle: int) -> bool:
+    """Whether nobody else had it locked. It is unlocked when it is closed, by a kill too."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _sweep(path: Path) -> None:
+    """Remove what writing `path` left behind when it was killed; what is being written is locked."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.????????.part"):
+        with contextlib.suppress(OSError):
+            handle = os.open(part, os.O_RDONLY)
+            try:
+                if _lock(handle):
+                    shutil.rmtree(part) if part.is_dir() else part.unlink()
+            finally:
+                os.close(handle)
 
 
 def fsync_folder(folder: Path) -> None:

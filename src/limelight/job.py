@@ -78,6 +78,7 @@ def fit(
     test: Paths | None = None,
     preset: str = "small",
     holdout: float = 0.1,
+    on_bad: str = "error",
     overwrite: bool = False,
     device: str = "auto",
     progress: bool = True,
@@ -86,7 +87,8 @@ def fit(
     """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and open it.
 
     The columns are guessed where their names leave no doubt. Without `dev`, a stratified part of the rows
-    (`holdout`) is held out to choose the best epoch by. `options` are those of the recipe: `rows=8`.
+    (`holdout`) is held out to choose the best epoch by. A row without text or label is an error, unless
+    `on_bad` is "skip". `options` are those of the recipe: `rows=8`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -103,6 +105,7 @@ def fit(
         tables={name: _paths(paths) for name, paths in given.items() if paths},
         columns={"text": text, "label": label, "text2": text2},
         holdout=holdout,
+        on_bad=on_bad,
         overwrite=overwrite,
     )
     outcome = run(job, device=device, show=progress)
@@ -209,7 +212,10 @@ def _may_replace(job: Job) -> None:
     if not mine:
         raise LimelightError(f"{job.out} exists and is no model folder, so it stays; choose another name")
     if not job.overwrite and any(job.out.iterdir()):
-        raise LimelightError(f"{job.out} already exists; choose another name or allow it with --overwrite")
+        raise LimelightError(
+            f"{job.out} already exists; choose another name or allow it with --overwrite "
+            "(in Python: overwrite=True)"
+        )
 
 
 def _write(job: Job) -> None:

@@ -187,7 +187,7 @@ class TrainingRecipe:
     precision: str = option(
         "float32", "Arithmetic on a GPU; the weights themselves stay float32.", choices=("float32", "bf16")
     )
-    seed: int = option(0, "Every random choice follows from this number.", low=0)
+    seed: int = option(0, "Every random choice follows from this number.", low=0, high=2**63 - 1)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ TABLES = {
     "notes.txt": (b"good\nbad\n", "its name must end in .csv, .tsv, .jsonl or .parquet"),
     "hollow.csv": (b"text,stars\ngood,5\n,1\n", "row 2: no text in column 'text'"),
     "broken.jsonl": (b'{"text": "good", "stars": 5}\n{"text": \n', "is not JSON"),
-    "array.jsonl": (b"[1]\n[2]\n", "has no column 'text'"),
+    "array.jsonl": (b"[1]\n[2]\n", "line 1 is [1], not a JSON object; every line must be a JSON object"),
     "fake.parquet": (b"text,stars\n", "is not a parquet file"),
     "fields.csv": (b"text,stars\ngood, very good,5\nbad,1\n", "row 1: it has 3 fields, the header has 2"),
     "wrong.jsonl": (b'{"text": 7, "stars": 5}\n', "7 in column 'text' where text should be"),
@@ -226,7 +226,16 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
             "m.txt should end in one of .npy, .safetensors, .parquet",
         ),
         (("explain", "MODEL", "good", "--out", "m.bmp"), "m.bmp"),
+        (("evaluate", "MODEL", "TABLE", "--at-least", "90"), "--at-least is 90; it must be from 0 to 1"),
+        (("encode", "TABLE", "--out", "m", "--seed", "-1"), "seed is -1; it must be at least 0"),
+        (("trust", "MODEL", "TABLE", "--seed", "-1"), "--seed is -1; it must be at least 0"),
+        (("train", "TABLE", "--out", "m", "--seed", str(2**63)), f"it must be at most {2**63 - 1}"),
         (("demo", "--preset", "huge"), "there is no preset 'huge'"),
+        (
+            ("paper", "table4", "--out", "y", "--set", "vectors=a.txt"),
+            "--set vectors=a.txt: the data is encoded already; give it to 'limelight encode' instead",
+        ),
+        (("paper", "table4", "--out", "y", "--set", "seed=3"), "--set seed=3: give the seeds as --seeds"),
         (("paper",), "the following arguments are required: STEP"),
         (("paper", "prepare", "imdb", "x", "--out", "y"), "invalid choice: 'imdb'"),
         (("paper", "prepare", "snli", "no-such", "--out", "y"), "no-such"),
@@ -259,6 +268,34 @@ def test_existing_files_stay(refused, model, table, tmp_path):
         assert argv[-1].read_text() == "mine"
 
 
+def test_rows_left_out_are_counted_aloud(call, model, tmp_path):
+    table = write_csv(tmp_path / "gaps.csv", text=["good", "", "cold", " "] * 5, stars=[5, 1, 1, 5] * 5)
+    said = f"limelight: warning: {table}: left out 10 of its 20 rows, which cannot be used\n"
+    for argv in (
+        ("train", table, "--out", tmp_path / "m", *FLAGS),
+        ("encode", table, "--out", tmp_path / "data"),
+        ("evaluate", model, table),
+        ("predict", model, table),
+        ("embed", model, table, "--out", tmp_path / "m.npy"),
+    ):
+        code, _, err = call(*argv, "--skip-bad")
+        assert (code, err.count(said)) == (0, 1), argv
+
+
+def test_text_that_is_not_unicode_in_names_and_labels(call, tmp_path):
+    """A file name may hold any bytes, and JSON half of a character."""
+    table = tmp_path / os.fsdecode(b"caf\xe9.jsonl")
+    lines = [{"text": f"good {k}", "label": "\ud83d"} for k in range(9)]
+    lines += [{"text": f"cold {k}", "label": "z"} for k in range(9)]
+    table.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert call("train", table, "--out", tmp_path / "m", *FLAGS)[0] == 0
+    card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
+    assert "caf?.jsonl" in card
+    assert "- ?\n- z\n" in card or "- z\n- ?\n" in card
+    assert call("report", tmp_path / "m", table, "--out", tmp_path / "r.html")[0] == 0
+    assert "caf?.jsonl" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 # ---------------------------------------------------------------- as a process
 
 
@@ -270,6 +307,12 @@ def test_a_closed_pipe_is_no_drama(model, tmp_path):
     )
     assert done.stdout.count("\n") == 2
     assert done.stderr == ""
+
+
+def test_closed_standard_output_is_no_drama():
+    command = f"{sys.executable} -m limelight info tiny >&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_exit_code_and_one_line_of_a_process(tmp_path):
@@ -287,6 +330,7 @@ def test_out_of_memory_and_strange_errors(monkeypatch, call):
         (KeyboardInterrupt(), 1, "interrupted"),
         (PermissionError(13, "Permission denied", "secret.csv"), 2, "secret.csv: Permission denied"),
         (type("OutOfMemoryError", (RuntimeError,), {})(), 1, "the GPU has not enough memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 1, "there is not enough memory"),
     ):
 
         def fail(args: object, error: BaseException = error) -> int:

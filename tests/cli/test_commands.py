@@ -76,13 +76,29 @@ def test_evaluate(call, model, table):
 
 def test_evaluate_json_and_threshold(call, model, tmp_path):
     wrong = write_csv(tmp_path / "wrong.csv", text=TEXTS, stars=[6 - star for star in STARS])
-    code, out, _ = call("evaluate", model, wrong, "--json", "--at-least", "0.5")
-    assert code == 1
+    code, out, err = call("evaluate", model, wrong, "--json", "--at-least", "0.5")
+    assert (code, err) == (1, "limelight: the accuracy 0.00% is below 50.00%\n")
     found = json.loads(out)
     assert found["accuracy"] == 0.0
     assert found["confusion"] == [[0, 15], [15, 0]]
     assert found["classes"]["5"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "rows": 15}
     assert call("evaluate", model, wrong, "--at-least", "0")[0] == 0
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(call, model):
+    lines = [b"cold and stale\n", b"warm and fresh\n"]
+    _, plain, _ = call("predict", model, stdin=b"".join(lines))
+    _, marked, _ = call("predict", model, stdin=b"\xef\xbb\xbf" + b"".join(lines))
+    assert marked == plain
+    assert plain.splitlines()[1].endswith(",cold and stale")
+
+
+def test_pairs_with_usual_names_need_no_flags(call, tmp_path):
+    first, second, labels = pairs(40)
+    table = write_csv(tmp_path / "p.csv", premise=first, hypothesis=second, label=labels)
+    code, out, _ = call("encode", table, "--out", tmp_path / "data", "--json")
+    assert code == 0
+    assert json.loads(out)["columns"] == {"text": "premise", "label": "label", "text2": "hypothesis"}
 
 
 def test_evaluate_pairs(call, pair_model, tmp_path):

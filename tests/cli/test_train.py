@@ -80,6 +80,18 @@ def test_flags_reach_the_recipe(call, tmp_path):
     assert recipe.training.class_weight == "balanced"
 
 
+def test_fit_leaves_bad_rows_out_only_if_asked(tmp_path):
+    table = write_csv(tmp_path / "gaps.csv", text=["good", "", "cold"] * 8, stars=[5, 1, 1] * 8)
+    options = {"preset": "tiny", "epochs": 1, "progress": False}
+    with pytest.raises(limelight.LimelightError, match=r"row 2: no text in column 'text'.*on_bad='skip'"):
+        limelight.fit(table, out=tmp_path / "m", **options)
+    with pytest.warns(UserWarning, match="left out 8 of its 24 rows"):
+        model = limelight.fit(table, out=tmp_path / "m", on_bad="skip", **options)
+    assert (model.facts["data"]["train"], model.facts["data"]["dev"]) == (14, 2)
+    with pytest.raises(limelight.LimelightError, match=r"already exists.*overwrite=True"):
+        limelight.fit(table, out=tmp_path / "m", on_bad="skip", **options)
+
+
 def test_pairs(call, tmp_path):
     first, second, labels = pairs(60)
     table = write_csv(tmp_path / "p.csv", a=first, b=second, same=labels)

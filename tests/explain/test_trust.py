@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 from explain.readings import make_reading
 from limelight.errors import LimelightError
-from limelight.explain import agreement, attribute, measure_trust, to_html
+from limelight.explain import agreement, attribute, measure_trust, to_html, variants
 from limelight.explain.attribution import BY
 from limelight.explain.faithfulness import SHARES, faithfulness
 from limelight.explain.gradients import effect, gradient_times_input, integrated_gradients, logits
@@ -130,6 +130,38 @@ def test_leaving_one_out_is_what_a_plain_loop_finds():
     without = model.predict_proba([" ".join(words[:k] + words[k + 1 :]) for k in range(6)])
     found = attribute(model, [text], by="leave-one-out")[0]
     np.testing.assert_allclose(found, P.max() - without[:, P.argmax()], atol=1e-6)
+
+
+def test_few_texts_at_once_change_nothing(monkeypatch: pytest.MonkeyPatch):
+    model, texts = random_model(), ["w1 w2 w3", "w2", "w4 w5 w1 w2", "w3 w3"]
+    together = attribute(model, texts, by="leave-one-out")
+    monkeypatch.setattr(variants, "_TOGETHER", 10)
+    for found, expected in zip(attribute(model, texts, by="leave-one-out"), together, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_bars_count_the_texts_and_only_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    model, texts = random_model(), ["w1 w2 w3", "w2", "w4 w5 w1 w2"]
+    quiet = measure_trust(model, texts, progress=True).to_dict()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert measure_trust(model, texts, progress=True).to_dict() == quiet
+    shown = capsys.readouterr().err
+    for name in ("Leave one out", "Integrated gradients", "Effect through attention", "Faithfulness"):
+        assert f"{name}:   0%" in shown
+    assert measure_trust(model, texts).to_dict() == quiet
+    assert capsys.readouterr().err == ""
+
+
+def test_very_long_texts_are_left_out_and_counted():
+    model, long = random_model(), "w1 " * 2001
+    with pytest.warns(UserWarning, match="left out 1 of 3 texts, which have more than 2,000 words"):
+        some = measure_trust(model, ["w1 w2", long, "w3 w4"], labels=["bad", "good", "fair"])
+    assert some.to_dict() == measure_trust(model, ["w1 w2", "w3 w4"], labels=["bad", "fair"]).to_dict()
+    with pytest.raises(LimelightError, match="every text has more than 2,000 words"):
+        measure_trust(model, [long])
 
 
 def test_pairs_leave_words_out_of_either_text():

@@ -119,6 +119,10 @@ def test_pairs(tmp_path: Path) -> None:
         ("a,b,y", {"text": "a", "text2": "b"}, Columns("a", "y", "b")),
         ("sentence1,sentence2,label", {"pair": True}, Columns("sentence1", "label", "sentence2")),
         ("text,other,label", {"text2": "other", "text": "text"}, Columns("text", "label", "other")),
+        ("Premise,Hypothesis,label", {"pair": None}, Columns("Premise", "label", "Hypothesis")),
+        ("premise,hypothesis,label", {"pair": None, "text": "hypothesis"}, Columns("hypothesis", "label")),
+        ("text,premise,hypothesis,label", {"pair": None}, Columns("text", "label")),
+        ("text,text2,label", {"pair": None}, Columns("text", "label")),
     ],
 )
 def test_choosing(tmp_path: Path, header: str, named: dict[str, object], expected: Columns) -> None:
@@ -133,7 +137,7 @@ def test_choosing(tmp_path: Path, header: str, named: dict[str, object], expecte
         (
             "text,review,label",
             {},
-            "is the text? Name it; it has the columns: text, review, label",
+            "is the text? Name it (--text); it has the columns: text, review, label",
         ),
         ("text,label,stars", {}, "which column is the label"),
         ("text,age,gender", {}, "which column is the label"),
@@ -163,7 +167,11 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], m
         ("a.csv", b"\n\n", "is empty"),
         ("a.csv", b"text,stars\n", "has no rows; it needs at least one below its header"),
         ("a.csv", b"text,star\nGood,5\n", "has no column 'stars'; did you mean 'star'?"),
-        ("a.csv", b"text,stars\nGood,5\n,1\n", "row 2: no text in column 'text'; correct it, or skip"),
+        (
+            "a.csv",
+            b"text,stars\nGood,5\n,1\n",
+            "row 2: no text in column 'text'; correct it, or leave such rows out with --skip-bad",
+        ),
         ("a.csv", b"text,stars\n  \t,5\n", "row 1: only spaces in column 'text'"),
         ("a.csv", "text,stars\n\u3000\u00a0,5\n".encode(), "row 1: only spaces in column 'text'"),
         ("a.csv", b"text,stars\nGood,\n", "row 1: no label in column 'stars'"),
@@ -258,7 +266,8 @@ def test_skipping_counts(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("text,stars\nGood,5\n,1\n  ,2\nFine,\nshort\nBad,1\n")
     reader = rows(path, COLUMNS, on_bad="skip")
-    assert [row.text for row in reader] == ["Good", "Bad"]
+    with pytest.warns(UserWarning, match="left out 4 of its 6 rows, which cannot be used"):
+        assert [row.text for row in reader] == ["Good", "Bad"]
     assert reader.skipped == 4
     path.write_text("text,stars\n,5\n")
     with pytest.raises(LimelightError, match="none of its 1 rows can be used"):

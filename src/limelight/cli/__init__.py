@@ -17,6 +17,10 @@ from typing import Any
 
 from ..errors import LimelightError
 
+NO_MEMORY = (
+    "there is not enough memory for this; try a smaller network, a smaller batch or a shorter max_length"
+)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; whatever goes wrong is one line on standard error.
@@ -39,13 +43,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except MemoryError:
-        return _say("there is not enough memory for this; try a smaller batch or a shorter max_length", 1)
+        return _say(NO_MEMORY, 1)
     except OSError as error:
         return _say(f"{error.filename or 'the system'}: {error.strerror or error}", 2)
     except RuntimeError as error:
-        if type(error).__name__ != "OutOfMemoryError":
-            raise
-        return _say("the GPU has not enough memory for this; try a smaller --batch", 1)
+        if type(error).__name__ == "OutOfMemoryError":
+            return _say("the GPU has not enough memory for this; try a smaller --batch", 1)
+        if "DefaultCPUAllocator" in str(error):  # PyTorch's MemoryError
+            return _say(NO_MEMORY, 1)
+        raise
 
 
 def _run(argv: list[str]) -> int:
@@ -55,7 +61,7 @@ def _run(argv: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         code: int = args.run(args)
-    sys.stdout.flush()
+    print(end="", flush=True)  # standard output may be closed
     return code
 
 

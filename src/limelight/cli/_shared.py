@@ -103,7 +103,7 @@ def _lines(pair: bool) -> Iterator[Row]:
         print("one text per line, Ctrl-D ends", file=sys.stderr)
     for number, line in enumerate(sys.stdin.buffer, 1):
         try:
-            text = line.decode("utf-8").rstrip("\r\n")
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
             raise LimelightError(f"standard input, line {number} is not UTF-8; convert it first") from None
         first, tab, second = text.partition("\t")

@@ -31,13 +31,11 @@ def run(args: argparse.Namespace) -> int:
     """Encode, and say what was found."""
     from ..text.dataset import encode_tables
 
-    seed = args.seed
-    del args.seed
-    tables = tables_from(args)
+    recipe, tables = recipe_from(args), tables_from(args)
     dataset = encode_tables(
         args.out, tables["train"], tables.get("dev"), tables.get("test"), text=args.text, label=args.label,
-        text2=args.text2, recipe=recipe_from(args).text, holdout=args.holdout, seed=seed, on_bad=on_bad(args),
-        overwrite=args.overwrite, progress=on_terminal(),
+        text2=args.text2, recipe=recipe.text, holdout=args.holdout, seed=recipe.training.seed,
+        on_bad=on_bad(args), overwrite=args.overwrite, progress=on_terminal(),
     )  # fmt: skip
     facts = dataset.facts
     rows = [[name, f"{n:,}", f"{facts['words'][name]:,}"] for name, n in facts["rows"].items()]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
+from ..errors import LimelightError
 from ._shared import add_columns, add_json, columns_of, figures_table, on_bad, on_terminal, show, table
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict every row and count."""
+    least = args.at_least
+    if least is not None and not 0 <= least <= 1:
+        raise LimelightError(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
     results, labels = _measure(args)
     data = {
         "model": args.model, "data": args.data, **results.figures(),
@@ -44,7 +49,10 @@ def run(args: argparse.Namespace) -> int:
         "labels": list(labels), "confusion": results.confusion.tolist(),
     }  # fmt: skip
     show(args, data, _told(args, results, labels))
-    return 1 if args.at_least is not None and results.accuracy < args.at_least else 0
+    if least is None or results.accuracy >= least:
+        return 0
+    print(f"limelight: the accuracy {results.accuracy:.2%} is below {least:.2%}", file=sys.stderr)
+    return 1
 
 
 def _measure(args: argparse.Namespace) -> tuple[Results, tuple[Any, ...]]:

@@ -64,11 +64,11 @@ def run(args: argparse.Namespace) -> int:
 def _weights(model: Model, reading: Reading | PairReading, args: argparse.Namespace) -> dict[str, Any] | None:
     """What the picture shows beside the attention, by its name; nothing for the attention itself."""
     from ..explain.attribution import DEFAULT, NAMES, attribute
-    from ..explain.variants import sides_of
+    from ..explain.variants import length_of
 
     by = args.by
     if by is None:
-        words = sum(len(side.offsets) for side in sides_of(reading))
+        words = length_of(reading)
         by = DEFAULT if words <= LONG else "attention"
         if by != DEFAULT:
             print(f"{words:,} words: weighed by attention; --by {DEFAULT} takes longer", file=sys.stderr)

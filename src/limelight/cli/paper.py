@@ -134,7 +134,13 @@ def _option(given: str) -> tuple[str, Any]:
     from ..recipe import Recipe, options, section_of
 
     name, equals, value = given.partition("=")
-    section_of(name)  # an unknown name says which is meant
+    section = section_of(name)  # an unknown name says which is meant
+    if section == "text":
+        raise LimelightError(
+            f"--set {given}: the data is encoded already; give it to 'limelight encode' instead"
+        )
+    if name == "seed":
+        raise LimelightError(f"--set {given}: give the seeds as --seeds N N N")
     kind: Any = type(options()[name].default)
     words = {"yes": True, "true": True, "no": False, "false": False}
     try:

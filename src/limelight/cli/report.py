@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     save_report(
         args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]
         [row.text2 for row in found] if models[0].pair else None,  # type: ignore[misc]
-        names=_names(args.models), data=Path(args.data).name,
+        names=_names(args.models), data=Path(args.data).name, progress=True,
     )  # fmt: skip
     print(f"saved {args.out}")
     return 0

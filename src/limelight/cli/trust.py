@@ -38,7 +38,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="texts drawn at random to measure on (default: 200)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random draws (default: 0)")
-    add_columns(parser)
+    add_columns(parser, label=False)
+    parser.add_argument(
+        "--label", metavar="COL", help="column of the label: also say what each row does for the accuracy"
+    )
     add_json(parser)
 
 
@@ -52,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     texts = [row.text for row in rows]
     texts2: Any = [row.text2 for row in rows] if model.pair else None
     labels: Any = [row.label for row in rows] if args.label else None
-    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed)
+    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
     alike = None
     if args.other:
         alike = agreement(
@@ -71,6 +74,8 @@ def _sample(args: argparse.Namespace, pair: bool) -> list[Row]:
 
     if args.texts < 1:
         raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
+    if args.seed < 0:
+        raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
     columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=pair)
     rng, kept = random.Random(args.seed), []
     for number, row in enumerate(rows(args.data, columns, on_bad=on_bad(args))):

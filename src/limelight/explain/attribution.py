@@ -49,28 +49,31 @@ def attribute(
 
 
 def attributions(
-    model: Model, readings: Sequence[Drawn], words: Sequence[Words], by: str
+    model: Model, readings: Sequence[Drawn], words: Sequence[Words], by: str, progress: bool = False
 ) -> list[np.ndarray]:
     """(n + m,) for each text that was read, as `attribute` defines them."""
     if by == "attention":
         return [np.concatenate([side.overall for side in sides_of(each)]) for each in readings]
     if by == "leave-one-out":
-        return leave_one_out(model, readings, words)
+        return leave_one_out(model, readings, words, progress)
     if by in NEED_PYTORCH:
-        return _by_gradients(model, words, by)
+        return _by_gradients(model, words, by, progress)
     raise LimelightError(f"by is {by!r}; it must be one of: {', '.join(BY)}")
 
 
-def leave_one_out(model: Model, readings: Sequence[Drawn], words: Sequence[Words]) -> list[np.ndarray]:
+def leave_one_out(
+    model: Model, readings: Sequence[Drawn], words: Sequence[Words], progress: bool = False
+) -> list[np.ndarray]:
     """(n + m,) for each text: how much the probability of the answer drops without the word."""
-    without = answers(model, words, [~np.eye(len(text), dtype=bool) for text in words])
+    kept = (~np.eye(len(text), dtype=bool) for text in words)
+    without = answers(model, words, kept, bar=NAMES["leave-one-out"] if progress else "")
     return [
         each.confidence - P[:, int(np.argmax(each.probabilities))].astype(float)
         for each, P in zip(readings, without, strict=True)
     ]
 
 
-def _by_gradients(model: Model, words: Sequence[Words], by: str) -> list[np.ndarray]:
+def _by_gradients(model: Model, words: Sequence[Words], by: str, progress: bool) -> list[np.ndarray]:
     if find_spec("torch") is None:
         raise LimelightError(f"attribution by {by} needs PyTorch: pip install 'limelight[train]'")
     from ..training.restore import network_of
@@ -80,4 +83,4 @@ def _by_gradients(model: Model, words: Sequence[Words], by: str) -> list[np.ndar
         "effect": gradients.effect,
         "gradients": gradients.integrated_gradients,
     }
-    return gradients.attributions(network_of(model), methods[by], words)
+    return gradients.attributions(network_of(model), methods[by], words, bar=NAMES[by] if progress else "")

@@ -88,6 +88,7 @@ def faithfulness(
     readings: Sequence[Drawn],
     words: Sequence[Words],
     weights: dict[str, list[np.ndarray]],
+    progress: bool = False,
 ) -> list[Faithfulness]:
     """Measure several attributions, each with (n + m,) for each text, in one go: equal variants run once."""
     chosen = {name: [most_weighted(each) for each in of_texts] for name, of_texts in weights.items()}
@@ -95,10 +96,11 @@ def faithfulness(
         np.concatenate([side for of_texts in chosen.values() for side in (~of_texts[k], of_texts[k])])
         for k in range(len(words))
     ]
+    found = answers(model, words, kept, bar="Faithfulness" if progress else "")
     drops = np.array(
         [
             each.confidence - P[:, int(np.argmax(each.probabilities))].astype(float)
-            for each, P in zip(readings, answers(model, words, kept), strict=True)
+            for each, P in zip(readings, found, strict=True)
         ]
     )  # (texts, attributions * 2 * shares)
     parts = drops.reshape(len(words), len(weights), 2, len(SHARES))

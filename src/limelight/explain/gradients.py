@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..model.network import Network
 from ..text.tokenizer import PAD
-from .variants import Words
+from .variants import Words, texts_bar
 
 STEPS = 20  # points of the path integral
 _BATCH_WORDS = 12_000
@@ -63,10 +63,12 @@ def integrated_gradients(
     return [(total * S).sum(2) for total, (S, _) in zip(totals, sides, strict=True)]
 
 
-def attributions(network: Network, method: Method, words: Sequence[Words]) -> list[np.ndarray]:
-    """For each text (n + m,): what `method` gives its words, batched by length."""
+def attributions(
+    network: Network, method: Method, words: Sequence[Words], *, bar: str = ""
+) -> list[np.ndarray]:
+    """For each text (n + m,): what `method` gives its words, batched by length; a bar if it has a name."""
     found: list[np.ndarray] = [np.empty(0)] * len(words)
-    with _one_thread():
+    with _one_thread(), texts_bar(bar, len(words)) as shown:
         for rows in _batches(words):
             sides = [_padded(network, side) for side in zip(*(words[k].sides for k in rows), strict=True)]
             with torch.no_grad():
@@ -76,6 +78,7 @@ def attributions(network: Network, method: Method, words: Sequence[Words]) -> li
                 lengths = [len(side) for side in words[k].sides]
                 own = [part[place, :n].detach() for part, n in zip(parts, lengths, strict=True)]
                 found[k] = torch.cat(own).double().numpy()
+            shown.update(len(rows))
     return found
 
 

@@ -27,8 +27,9 @@ from .overview import Overview, overview
 from .picture import picture_of
 from .pieces import printable
 from .plots import confusion_plot, curves_plot, overlap_plot, reliability_plot
+from .trust import LONGEST as TRUST_LONGEST
 from .trust import Agreement, RowEffect, Trust, agreement, remove_rows, trust_of
-from .variants import Drawn, sides_of, words_of
+from .variants import Drawn, length_of, words_of
 
 SURE = 0.8  # the paper shows examples that the model is at least this sure of
 PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6
@@ -78,6 +79,7 @@ def to_report(
     names: Sequence[str] = ("model",),
     data: str = "",
     seed: int = 0,
+    progress: bool = False,
 ) -> str:
     """The report on one model, or on two side by side, as an HTML page.
 
@@ -95,7 +97,7 @@ def to_report(
     rng = np.random.default_rng(seed)
     sample = rng.permutation(len(texts))
     parts = [
-        _part(model, name, texts, texts2, labels, sample, seed)
+        _part(model, name, texts, texts2, labels, sample, seed, progress)
         for model, name in zip(chosen, names, strict=True)
     ]
     return _render(parts, data, rng)
@@ -106,9 +108,9 @@ def save_report(
     texts2: Sequence[str] | None = None, **options: Any,
 ) -> None:  # fmt: skip
     """Write the report into a file, whole or not at all; options as for `to_report`."""
-    content = to_report(models, texts, labels, texts2, **options).encode()
+    content = to_report(models, texts, labels, texts2, **options)
     with atomic_file(path) as file:
-        file.write(content)
+        file.write(content.encode(errors="replace"))  # file names need not be UTF-8
 
 
 # ---------------------------------------------------------------- one model on the data
@@ -116,7 +118,7 @@ def save_report(
 
 def _part(
     model: Model, name: str, texts: Sequence[str], texts2: Sequence[str] | None, labels: Sequence[Label],
-    sample: np.ndarray, seed: int,
+    sample: np.ndarray, seed: int, progress: bool,
 ) -> Part:  # fmt: skip
     readings: list[Drawn] = [*model.read_many(texts, texts2)]
     truth = LabelColumn(labels).index(model.labels, "the data")
@@ -132,14 +134,15 @@ def _part(
         calibration(P.max(axis=1).astype(float), P.argmax(axis=1) == truth),
         overview(readings),
         remove_rows(model, [readings[k] for k in some], [model.labels[k] for k in truth[some]]),
-        trust_of(model, trusted, seed=seed, rows=False),
+        trust_of(model, trusted, seed=seed, rows=False, progress=progress),
     )
 
 
 def _affordable(model: Model, readings: Sequence[Drawn], sample: np.ndarray) -> np.ndarray:
     """As many texts as the trust table can be measured on in good time; at least twenty if there are."""
     u, d = model.recipe.model.hidden, model.recipe.model.word_size
-    words = np.array([sum(len(side.offsets) for side in sides_of(readings[k])) for k in sample])
+    words = np.array([length_of(readings[k]) for k in sample])
+    sample, words = sample[words <= TRUST_LONGEST], words[words <= TRUST_LONGEST]
     work = np.cumsum(words.astype(float) * (words + 60) * 8 * u * (u + d))
     return sample[: int(np.clip((work <= TRUST_WORK).sum(), 20, TRUST_TEXTS))]
 
@@ -166,7 +169,8 @@ def _render(parts: list[Part], data: str, rng: np.random.Generator) -> str:
         "comparison": _comparison(parts) if len(parts) == 2 else None,
     }
     return templates().get_template("report.html.jinja").render(
-        parts=parts, data=data, sure=SURE, longest=LONGEST, style=style(), report_style=_style(),
+        parts=parts, data=data, sure=SURE, longest=LONGEST, trust_longest=TRUST_LONGEST,
+        style=style(), report_style=_style(),
         title=f"{' and '.join(part.name for part in parts)}{f' on {data}' if data else ''}", **sections,
     )  # fmt: skip
 

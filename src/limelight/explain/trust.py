@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -15,9 +16,10 @@ from ..runtime.model import Model
 from ..text.labels import LabelColumn
 from .attribution import NAMES, NEED_PYTORCH, attributions
 from .faithfulness import SHARES, Faithfulness, faithfulness
-from .variants import Drawn, Words, sides_of, words_of
+from .variants import Drawn, Words, length_of, sides_of, words_of
 
 DRAWS = 5  # of random weights, averaged
+LONGEST = 2000  # words; leaving out each one in turn reads the text that many times
 RANDOM, UNIFORM = "Random", "Uniform"
 
 
@@ -72,10 +74,12 @@ def measure_trust(
     labels: Sequence[Label] | None = None,
     seed: int = 0,
     rows: bool = True,
+    progress: bool = False,
 ) -> Trust:
     """Measure every attribution, every row (`rows`), uniform and random weights on these texts.
 
-    A few hundred texts tell enough. Without PyTorch, what needs gradients is left out.
+    A few hundred texts tell enough; those of more than 2,000 words are left out, as they would take too
+    long. Without PyTorch, what needs gradients is left out.
 
     >>> model = Model.load("reviews")  # doctest: +SKIP
     >>> measure_trust(model, texts)["Overall attention"].comprehensiveness  # doctest: +SKIP
@@ -84,7 +88,16 @@ def measure_trust(
     if not texts:
         raise LimelightError("there are no texts to measure trust on; give at least one")
     readings: list[Drawn] = [*model.read_many(texts, texts2)]
-    return trust_of(model, readings, labels=labels, seed=seed, rows=rows)
+    short = [k for k, reading in enumerate(readings) if length_of(reading) <= LONGEST]
+    if not short:
+        raise LimelightError(f"every text has more than {LONGEST:,} words; measure trust on shorter ones")
+    if len(short) < len(readings):
+        what = f"left out {len(readings) - len(short):,} of {len(readings):,} texts"
+        warnings.warn(f"{what}, which have more than {LONGEST:,} words", UserWarning, stacklevel=2)
+    known = None if labels is None else [labels[k] for k in short]
+    return trust_of(
+        model, [readings[k] for k in short], labels=known, seed=seed, rows=rows, progress=progress
+    )
 
 
 def trust_of(
@@ -94,15 +107,18 @@ def trust_of(
     labels: Sequence[Label] | None = None,
     seed: int = 0,
     rows: bool = True,
+    progress: bool = False,
 ) -> Trust:
-    """The same for texts that the model has read."""
+    """The same for texts that the model has read, which may be none."""
+    if not readings:
+        return Trust(0, (), ())
     words = words_of(model, readings)
-    weights = {NAMES[by]: attributions(model, readings, words, by) for by in _measurable()}
+    weights = {NAMES[by]: attributions(model, readings, words, by, progress) for by in _measurable()}
     weights |= _controls(words, seed)
     r = len(sides_of(readings[0])[0].attention)
     singles = [f"Row {row + 1}" for row in range(r if rows and r > 1 else 0)]
     weights |= {name: _row_weights(readings, row) for row, name in enumerate(singles)}
-    measured = {each.name: each for each in faithfulness(model, readings, words, weights)}
+    measured = {each.name: each for each in faithfulness(model, readings, words, weights, progress)}
     measured[RANDOM] = _mean(RANDOM, [measured.pop(f"{RANDOM} {draw}") for draw in range(DRAWS)])
     best = _best([measured.pop(name) for name in singles])
     found = sorted([*measured.values(), *([best] if best else [])], key=lambda each: -each.comprehensiveness)

@@ -6,11 +6,13 @@ is a shorter text. (Putting zeros in its place would show the network something 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from ..reading import PairReading, Reading
 from ..runtime.batches import Sentences
@@ -22,6 +24,7 @@ from ..text.tokenizer import UNKNOWN
 Drawn = Reading | PairReading
 _NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as the tokenizer has it
 _BYTES = 2**27  # of M, held in memory together
+_TOGETHER = 2**22  # words of variants, likewise
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,19 +62,53 @@ def sides_of(reading: Drawn) -> tuple[Reading, ...]:
     return (reading.first, reading.second) if isinstance(reading, PairReading) else (reading,)
 
 
-def answers(model: Model, words: Sequence[Words], kept: Sequence[np.ndarray]) -> list[np.ndarray]:
+def length_of(reading: Drawn) -> int:
+    """How many words a text has, or both texts of a pair."""
+    return sum(len(side.offsets) for side in sides_of(reading))
+
+
+def answers(
+    model: Model, words: Sequence[Words], kept: Iterable[np.ndarray], *, bar: str = ""
+) -> list[np.ndarray]:
     """For each text, with kept (variants, n) True where a variant has the word: (variants, classes).
 
-    All variants of all texts are batched by length, and equal ones are computed once.
+    The variants of many texts are batched by length, and equal ones are computed once. With a name for it,
+    a bar is shown.
     """
-    if not words:
-        return []
-    variants = [text.keep(mask) for text, masks in zip(words, kept, strict=True) for mask in masks]
+    found: list[np.ndarray] = []
+    with texts_bar(bar, len(words)) as shown:
+        for some in _together(zip(words, kept, strict=True)):
+            found += _answers(model, some)
+            shown.update(len(some))
+    return found
+
+
+def texts_bar(name: str, total: int) -> tqdm[Any]:
+    """A bar over texts, which goes when it is full; only with a name, and only on a terminal."""
+    return tqdm(total=total, desc=name, unit=" texts", leave=False, disable=None if name else True)
+
+
+def _together(texts: Iterable[tuple[Words, np.ndarray]]) -> Iterator[list[tuple[Words, np.ndarray]]]:
+    """Neighbouring texts whose variants fit into memory together; those of a long text stand alone."""
+    some: list[tuple[Words, np.ndarray]] = []
+    held = 0
+    for text, masks in texts:
+        if some and held + masks.size > _TOGETHER:
+            yield some
+            some, held = [], 0
+        some.append((text, masks))
+        held += masks.size
+    if some:
+        yield some
+
+
+def _answers(model: Model, texts: list[tuple[Words, np.ndarray]]) -> list[np.ndarray]:
+    variants = [text.keep(mask) for text, masks in texts for mask in masks]
     rows, size = rows_and_size(model.recipe.model)
     at_once = max(1, _BYTES // (4 * rows * size))
     parts = [_classify(model, variants[k : k + at_once]) for k in range(0, len(variants), at_once)]
     P = np.concatenate([np.empty((0, len(model.labels)), np.float32), *parts])
-    return np.split(P, np.cumsum([len(masks) for masks in kept])[:-1])
+    return np.split(P, np.cumsum([len(masks) for _, masks in texts])[:-1])
 
 
 def _classify(model: Model, variants: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:

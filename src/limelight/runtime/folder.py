@@ -97,7 +97,7 @@ def save_folder(
     if card is None:
         card = model_card(recipe=recipe, labels=labels, pair=pair, vocabulary=len(tokenizer), facts=facts)
     contents["config.json"] = _config(recipe, labels, pair, facts, contents)
-    contents["README.md"] = card.encode()
+    contents["README.md"] = card.encode(errors="replace")  # file names need not be UTF-8
     with atomic_folder(path, overwrite) as folder:
         for name, content in contents.items():
             (folder / name).write_bytes(content)

@@ -42,7 +42,7 @@ def encode_tables(
     label: str | None = None,
     text2: str | None = None,
     recipe: TextRecipe,
-    pair: bool = False,
+    pair: bool | None = None,
     holdout: float = 0.1,
     seed: int = 0,
     on_bad: str = "error",

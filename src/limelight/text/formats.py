@@ -47,7 +47,9 @@ def names(path: Path) -> list[str]:
             with _parquet(path) as file:
                 return list(file.schema_arrow.names)
         case "jsonl":
-            first = itertools.islice(_json_rows(path), 100)
+            first = list(itertools.islice(_json_rows(path), 100))
+            if all(isinstance(row, BadRowError) for row in first):
+                raise LimelightError(f"{path}: {first[0]}; every line must be a JSON object")
             return list(dict.fromkeys(key for row in first if isinstance(row, dict) for key in row))
         case _:
             return next(_csv_rows(path))

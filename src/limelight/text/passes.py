@@ -40,9 +40,7 @@ def _warn_of_single_rows(labels: np.ndarray, classes: Sequence[Label]) -> None:
     single = [str(classes[i]) for i in np.flatnonzero(np.bincount(labels) == 1).tolist()]
     if single:
         what = "1 label occurs" if len(single) == 1 else f"{len(single)} labels occur"
-        warnings.warn(
-            f"{what} only once in the training data: {listed(single[:5])}", UserWarning, stacklevel=2
-        )
+        warnings.warn(f"{what} only once in the training data: {listed(single)}", UserWarning, stacklevel=2)
 
 
 def hold_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:

@@ -1,13 +1,14 @@
 """Tables of raw text: csv, tsv, jsonl and parquet, read row by row however large the file is.
 
 A row is numbered from 1, the header not counted. What is wrong with one is said in a single line with
-its number; `on_bad="skip"` leaves out the rows that lack a text or a label, and counts them.
+its number; `on_bad="skip"` leaves out the rows that lack a text or a label, and says how many.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,13 +69,13 @@ def choose_columns(
     label: str | None = None,
     text2: str | None = None,
     need_label: bool = True,
-    pair: bool = False,
+    pair: bool | None = False,
 ) -> Columns:
     """The columns by name; what is not named is guessed where only one column can be meant.
 
     A column is guessed by its habitual name (`TEXTS`, `LABELS`, for pairs `PAIRS`; upper and lower case are
     alike), if just one of those is there; a label also where just one column is left. A label is looked for
-    only where it is needed.
+    only where it is needed. Where `pair` is None, the names say whether texts or pairs are meant.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
@@ -89,13 +90,15 @@ def choose_columns(
     named = [name for name in (text, label, text2) if name is not None]
     if len(set(named)) < len(named):
         raise LimelightError(f"{path}: one column cannot be two things; got {', '.join(named)}")
+    if pair is None and text is None:
+        pair = _only_pairs(names)
     if pair or text2:
         text, text2 = _choose_pair(path, text, text2, names)
     else:
-        text = text or _guess(path, "the text", TEXTS, [n for n in names if n != label], names)
+        text = text or _guess(path, "text", TEXTS, [n for n in names if n != label], names)
     if need_label and label is None:
         rest = [n for n in names if n not in (text, text2)]
-        label = rest[0] if len(rest) == 1 else _guess(path, "the label", LABELS, rest, names)
+        label = rest[0] if len(rest) == 1 else _guess(path, "label", LABELS, rest, names)
     return Columns(text, label, text2)
 
 
@@ -165,11 +168,15 @@ class Rows(Iterator[Row]):
             raise LimelightError(f"{self._path} has no rows; it needs at least one below its header")
         if number == self.skipped:
             raise LimelightError(f"{self._path}: none of its {number} rows can be used; check the columns")
+        if self.skipped:
+            what = f"left out {self.skipped:,} of its {number:,} rows, which cannot be used"
+            warnings.warn(f"{self._path}: {what}", UserWarning, stacklevel=2)
 
     def _leave_out(self, number: int, error: BadRowError) -> None:
         if not self._skip:
             raise LimelightError(
-                f"{self._path}, row {number}: {error}; correct it, or skip such rows (on_bad='skip')"
+                f"{self._path}, row {number}: {error}; correct it, or leave such rows out "
+                "with --skip-bad (in Python: on_bad='skip')"
             ) from None
         self.skipped += 1
 
@@ -209,20 +216,31 @@ def _row(values: Sequence[Any] | BadRowError, columns: Columns) -> Row:
 def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: list[str]) -> tuple[str, str]:
     if text and text2:
         return text, text2
-    spelled = {name.lower(): name for name in names}
-    pairs = [(spelled[a], spelled[b]) for a, b in PAIRS if a in spelled and b in spelled]
-    pairs = [(a, b) for a, b in pairs if text in (None, a) and text2 in (None, b)]
+    pairs = [(a, b) for a, b in _habitual_pairs(names) if text in (None, a) and text2 in (None, b)]
     if len(pairs) != 1:
         raise LimelightError(
-            f"{path}: which two columns are the pair of texts? Name them; it has: {listed(names)}"
+            f"{path}: which two columns are the pair of texts? Name them (--text, --text2); "
+            f"it has the columns: {listed(names)}"
         )
     return pairs[0]
+
+
+def _habitual_pairs(names: list[str]) -> list[tuple[str, str]]:
+    spelled = {name.lower(): name for name in names}
+    return [(spelled[a], spelled[b]) for a, b in PAIRS if a in spelled and b in spelled]
+
+
+def _only_pairs(names: list[str]) -> bool:
+    """Whether there is a pair of texts and no column that could be a single one."""
+    return len(_habitual_pairs(names)) == 1 and not any(name.lower() in TEXTS for name in names)
 
 
 def _guess(path: str | Path, what: str, habits: Sequence[str], rest: list[str], names: list[str]) -> str:
     found = [name for name in rest if name.lower() in habits]
     if len(found) != 1:
-        raise LimelightError(f"{path}: which column is {what}? Name it; it has the columns: {listed(names)}")
+        raise LimelightError(
+            f"{path}: which column is the {what}? Name it (--{what}); it has the columns: {listed(names)}"
+        )
     return found[0]
 
 
