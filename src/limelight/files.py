@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import glob
 import os
 import shutil
@@ -13,6 +12,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import LimelightError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: nothing is locked, and so nothing is swept up
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextlib.contextmanager
@@ -87,6 +91,8 @@ def tidy_os_errors(what: str) -> Iterator[None]:
 
 def _lock(handle: int) -> bool:
     """Whether nobody else had it locked. It is unlocked when it is closed, by a kill too."""
+    if fcntl is None:
+        return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
