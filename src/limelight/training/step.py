@@ -172,6 +172,7 @@ class Graph:
         self.rows = rows.clone()
         self.graph = torch.cuda.CUDAGraph()
         torch.cuda.current_stream().synchronize()
+        torch.cuda.empty_cache()  # what the first batch of this shape took is not needed beside the graphs
         # one pool of memory for all widths: graphs are replayed one after another, never side by side;
         # for one run only, because a pool cannot be joined once its graphs are gone
         with torch.cuda.graph(self.graph, pool=stepper.pool, stream=torch.cuda.current_stream()):
