@@ -26,7 +26,7 @@ _USE = (
     "words it looked at."
 )
 _LIMITS = (
-    "The model knows the words of its training data; others are all alike to it. Its probabilities are not "
+    "Words that are not in its vocabulary are all alike to the model. Its probabilities are not "
     "calibrated. What it attends to shows where it looked, which is not always why it decided."
 )
 
