@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 import reference
 from agreement import assert_agree, assert_gradcheck, randomise, values_of
-from limelight.model.pairs import GatedEncoder, concat_features
+from limelight.model.pairs import GatedEncoder, concat_features, crossed_features
 
 sizes = st.integers(1, 5)
 
@@ -43,6 +43,18 @@ def test_concat_features_equal_the_reference(rows, size, batch, seed):
         return [[reference.concat_features(a, b) for a, b in zip(v["u"], v["v"], strict=True)]]
 
     assert_agree(lambda v: [concat_features(v["u"], v["v"])], expected, values)
+
+
+@settings(derandomize=True, deadline=None, max_examples=20)
+@given(rows=sizes, size=sizes, batch=sizes, seed=st.integers(0, 1000))
+def test_crossed_features_equal_the_reference(rows, size, batch, seed):
+    rng = np.random.default_rng(seed)
+    values = {"u": rng.normal(size=(batch, rows, size)), "v": rng.normal(size=(batch, rows, size))}
+
+    def expected(v):
+        return [[reference.crossed_features(a, b) for a, b in zip(v["u"], v["v"], strict=True)]]
+
+    assert_agree(lambda v: [crossed_features(v["u"], v["v"])], expected, values)
 
 
 def test_gated_encoder_gradients():

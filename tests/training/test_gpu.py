@@ -30,6 +30,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "mix_units": 5,
     },
     "generalised": {"attention": "generalised"},
+    "crossed": {"pair": "crossed", "head": "pruned", "row_units": 4, "column_units": 2},
     "max": {"embedding": "max", "layers": 2},
     "cnn": {"embedding": "cnn"},
 }
