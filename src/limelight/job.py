@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .chosen import facts_of, results_of, save
-from .errors import LimelightError
-from .files import atomic_file, tidy_os_errors
+from .errors import LimelightError, tidy_os_errors
+from .files import atomic_file
 from .locks import locked
 from .presets import preset as preset_of
 from .recipe import Recipe, TextRecipe
