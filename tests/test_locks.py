@@ -93,11 +93,25 @@ def test_where_there_are_no_locks_nothing_is_locked(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(locks, "fcntl", None)
     with locked(tmp_path / "lock", "taken"), locked(tmp_path / "lock", "taken"):
         pass
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_imported_where_there_is_no_fcntl() -> None:
-    program = "import sys; sys.modules['fcntl'] = None; from limelight import locks; print(locks.fcntl)"
-    assert start(program).communicate(timeout=60)[0] == "None\n"
+WITHOUT = """
+import sys
+sys.modules["fcntl"] = None
+from limelight import locks
+from limelight.files import atomic_file
+for content in (b"old", b"new"):
+    with atomic_file(sys.argv[1]) as file:
+        file.write(content)
+print(locks.fcntl)
+"""
+
+
+def test_files_are_written_where_there_is_no_fcntl(tmp_path: Path) -> None:
+    assert start(WITHOUT, tmp_path / "a").communicate(timeout=60)[0] == "None\n"
+    assert (tmp_path / "a").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

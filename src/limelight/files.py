@@ -11,12 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import LimelightError
-
-try:
-    import fcntl
-except ImportError:  # not on Windows: nothing is locked, and so nothing is swept up
-    fcntl = None  # type: ignore[assignment]
+from .errors import LimelightError, tidy_os_errors
+from .locks import is_at, lock
 
 
 @contextlib.contextmanager
@@ -27,14 +23,11 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     ...     file.write(b"all of it or nothing")
     """
     path = Path(path)
-    if path.exists() and not path.is_file():  # such as /dev/null, which renaming would replace
-        raise LimelightError(f"cannot write {path}: it is there already and no plain file")
     with tidy_os_errors(f"cannot write {path}"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        if path.exists() and not path.is_file():  # such as /dev/null, which renaming would replace
+            raise LimelightError(f"cannot write {path}: it is there already and no plain file")
+        temporary, handle = _part_of(path, folder=False)
     try:  # opened again by name, for writers that want a path: file.name
-        _lock(handle)
         with tidy_os_errors(f"cannot write {path}"), open(temporary, "wb") as file:
             yield file
             file.flush()
@@ -58,15 +51,11 @@ def atomic_folder(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     ...     (folder / "config.json").write_text("{}")
     """
     path = Path(path)
-    if path.exists() and not overwrite and (not path.is_dir() or any(path.iterdir())):
-        raise LimelightError(f"{path} already exists; choose another name or allow overwriting it")
     with tidy_os_errors(f"cannot write {path}"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
-        handle = os.open(temporary, os.O_RDONLY)
+        if path.exists() and not overwrite and (not path.is_dir() or any(path.iterdir())):
+            raise LimelightError(f"{path} already exists; choose another name or allow overwriting it")
+        temporary, handle = _part_of(path, folder=True)
     try:
-        _lock(handle)
         with tidy_os_errors(f"cannot write {path}"):
             yield temporary
             for file in temporary.rglob("*"):
@@ -80,24 +69,27 @@ def atomic_folder(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
         os.close(handle)
 
 
-@contextlib.contextmanager
-def tidy_os_errors(what: str) -> Iterator[None]:
-    """Turn an operating-system error (disk full, no permission, not found) into one clear line."""
-    try:
-        yield
-    except OSError as error:
-        raise LimelightError(f"{what}: {error.strerror or error}") from error
+def _part_of(path: Path, folder: bool) -> tuple[Path, int]:
+    """A new file or folder beside `path`, to become it, and its handle; it is locked until that is closed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path)
+    while True:
+        part = _new_part(path, folder)
+        with contextlib.suppress(FileNotFoundError):  # before it is locked, another writer may sweep it up
+            handle = os.open(part, os.O_RDONLY)
+            mine = lock(handle)
+            if mine is None or (mine and is_at(handle, part)):
+                return part, handle
+            os.close(handle)
 
 
-def _lock(handle: int) -> bool:
-    """Whether nobody else had it locked. It is unlocked when it is closed, by a kill too."""
-    if fcntl is None:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+def _new_part(path: Path, folder: bool) -> Path:
+    prefix, suffix = f".{path.name}.", ".part"
+    if folder:
+        return Path(tempfile.mkdtemp(suffix, prefix, path.parent))
+    handle, name = tempfile.mkstemp(suffix, prefix, path.parent)
+    os.close(handle)
+    return Path(name)
 
 
 def _sweep(path: Path) -> None:
@@ -106,7 +98,7 @@ def _sweep(path: Path) -> None:
         with contextlib.suppress(OSError):
             handle = os.open(part, os.O_RDONLY)
             try:
-                if _lock(handle):
+                if lock(handle):
                     shutil.rmtree(part) if part.is_dir() else part.unlink()
             finally:
                 os.close(handle)
@@ -133,7 +125,7 @@ def _swap(new: Path, path: Path) -> None:
     old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent)) / "was"
     os.replace(path, old)
     os.replace(new, path)
-    shutil.rmtree(old.parent, ignore_errors=True) if old.is_dir() else old.unlink()
+    shutil.rmtree(old.parent, ignore_errors=True)
 
 
 def _umask() -> int:

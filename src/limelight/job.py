@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .chosen import facts_of, results_of, save
-from .errors import LimelightError
-from .files import atomic_file, tidy_os_errors
+from .errors import LimelightError, tidy_os_errors
+from .files import atomic_file
 from .locks import locked
 from .presets import preset as preset_of
 from .recipe import Recipe, TextRecipe
@@ -100,14 +100,11 @@ def fit(
     """
     given = {"train": train, "dev": dev, "test": test}
     job = Job(
-        out=Path(out),
-        recipe=preset_of(preset).override(**options),
+        out=Path(out), recipe=preset_of(preset).override(**options),
         tables={name: _paths(paths) for name, paths in given.items() if paths},
         columns={"text": text, "label": label, "text2": text2},
-        holdout=holdout,
-        on_bad=on_bad,
-        overwrite=overwrite,
-    )
+        holdout=holdout, on_bad=on_bad, overwrite=overwrite,
+    )  # fmt: skip
     outcome = run(job, device=device, show=progress)
     if outcome.interrupted:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""One process at a time: a lock that the system takes back from a process that ends, however it ends."""
+"""One process at a time: locks that the system takes back from a process that ends, however it ends."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .errors import LimelightError
-from .files import tidy_os_errors
+from .errors import LimelightError, tidy_os_errors
 
 try:
     import fcntl
@@ -33,31 +32,44 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     try:
         yield
     finally:
-        if handle is not None:
-            with suppress(OSError):
-                path.unlink()  # before it is free: whoever has opened it then looks again
-            os.close(handle)
+        with suppress(OSError):
+            path.unlink()  # before it is free: whoever has opened it then looks again
+        os.close(handle)
 
 
-def _take(path: Path, busy: str) -> int | None:
-    """The open lock file; None where there are no locks."""
-    while fcntl:
+def _take(path: Path, busy: str) -> int:
+    """The lock file, opened and locked; where there are no locks, just opened."""
+    while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(handle)
-            if isinstance(error, BlockingIOError):
-                raise LimelightError(busy) from None
-            return None  # a file system without locks
-        if _is_at(handle, path):
+        mine = lock(handle)
+        if mine is None or (mine and is_at(handle, path)):
             return handle
         os.close(handle)
-    return None
+        if not mine:
+            raise LimelightError(busy)
 
 
-def _is_at(handle: int, path: Path) -> bool:
-    """Whether the file is still there under its name; who held it before may have removed it."""
+def lock(handle: int) -> bool | None:
+    """Lock an open file or folder until it is closed: False if another has it, None where there are no locks.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as one, open(one.name) as other:
+    ...     lock(one.fileno()), lock(other.fileno())
+    (True, False)
+    """
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without them
+        return None
+    return True
+
+
+def is_at(handle: int, path: str | Path) -> bool:
+    """Whether an open file is still there under its name; who held it before may have removed it."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path))
     except FileNotFoundError:

@@ -166,7 +166,7 @@ def test_a_model_without_errors_and_a_very_long_text():
 def test_trust_is_not_measured_on_texts_that_would_take_for_ever():
     model, long = random_model(), "w4 " * 100_000
     page = visible(to_report(model, [long, "w1 w2"], model.predict([long, "w1 w2"])))
-    assert "Measured on 1 texts" in page
+    assert "Measured on 1 text drawn" in page
     page = visible(to_report(model, [long], model.predict([long])))
     assert "Nothing was measured: every text has more than 2,000 words." in page
 

@@ -162,6 +162,8 @@ def test_very_long_texts_are_left_out_and_counted():
     assert some.to_dict() == measure_trust(model, ["w1 w2", "w3 w4"], labels=["bad", "fair"]).to_dict()
     with pytest.raises(LimelightError, match="every text has more than 2,000 words"):
         measure_trust(model, [long])
+    with pytest.raises(LimelightError, match="got 2 texts and 1 labels"):
+        measure_trust(model, ["w1 w2", "w3 w4"], labels=["bad"])
 
 
 def test_pairs_leave_words_out_of_either_text():

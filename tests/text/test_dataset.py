@@ -301,7 +301,8 @@ def test_an_unseen_label_names_its_row(tmp_path: Path) -> None:
 
 def test_bad_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     table = write(tmp_path / "train.jsonl", [*TEXTS, "", " ", "x"], [*LABELS, "good", "bad", None])
-    dataset = encode(tmp_path, table, on_bad="skip", holdout=0)
+    with pytest.warns(UserWarning, match="train.jsonl: left out 3 of its 11 rows"):
+        dataset = encode(tmp_path, table, on_bad="skip", holdout=0)
     assert dataset.facts["skipped"] == {"train": 3}
     assert_same(dataset, encode_texts(TEXTS, LABELS, recipe=RECIPE, holdout=0))
 

@@ -287,9 +287,13 @@ def sentences(ids: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
 
 def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path) -> None:
     data = toys.dataset(rows=40)
-    options = {"schedule": "linear", "rate": 0.01, "epochs": 4, "batch": 12, "patience": 0}
-    whole = fit(data, toys.recipe(**options), show=False)
-    steps = 4 * 4  # batches of an epoch, epochs
-    expected = [0.01 * (1 - (record["steps"] - 1) / steps) for record in whole.history]
-    assert [record["rate"] for record in whole.history] == pytest.approx(expected)
-    assert whole.history[-1]["steps"] == steps
+    options = {"schedule": "linear", "rate": 0.01, "batch": 12, "patience": 0}
+    ends = [3, 7, 11, 15]  # steps before the last one of each epoch
+    whole = fit(data, toys.recipe(**options, epochs=4), show=False)
+    assert [record["rate"] for record in whole.history] == pytest.approx([0.01 * (1 - k / 16) for k in ends])
+    half = fit(data, toys.recipe(**options, epochs=2), tmp_path, show=False)
+    assert half.history[-1]["rate"] == pytest.approx(0.01 * (1 - 7 / 8))
+    longer = fit(data, toys.recipe(**options, epochs=4), tmp_path, resume=True, show=False)
+    assert longer.history[2:] != whole.history[2:]  # the steps of the first half were shorter
+    for ours, theirs in zip(longer.history[2:], whole.history[2:], strict=True):
+        assert ours["rate"] == theirs["rate"]

@@ -56,6 +56,7 @@ def histories(pair: bool, **options: Any) -> list[list[dict[str, Any]]]:
 def test_the_same_losses_on_both(name: str, pair: bool) -> None:
     on_cpu, on_gpu = histories(pair, **RECIPES[name])
     for ours, theirs in zip(on_gpu, on_cpu, strict=True):
+        assert ours["rate"] == pytest.approx(theirs["rate"], rel=1e-9)
         for key in ("loss", "dev_loss", "penalty"):
             assert ours[key] == pytest.approx(theirs[key], abs=2e-4, rel=2e-4), (key, ours["epoch"])
 

@@ -87,6 +87,8 @@ def measure_trust(
     """
     if not texts:
         raise LimelightError("there are no texts to measure trust on; give at least one")
+    if labels is not None and len(labels) != len(texts):
+        raise LimelightError(f"got {len(texts)} texts and {len(labels)} labels; give each text its own")
     readings: list[Drawn] = [*model.read_many(texts, texts2)]
     short = [k for k, reading in enumerate(readings) if length_of(reading) <= LONGEST]
     if not short:

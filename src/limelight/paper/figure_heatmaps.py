@@ -105,9 +105,7 @@ def draw(plan: Plan, data: Data, kept: Kept) -> None:
         file.write(to_page([*compared, *surest], title=title, names=list(MODELS.values())).encode())
     stem = f"figure-heatmaps-{data.name}"
     for part, ending in (("compared", ""), ("own", "-own")):
-        if not all(
-            kept[model].get(part) for model in MODELS
-        ):  # readings from before there were texts of ours
+        if not all(kept[model].get(part) for model in MODELS):  # older readings have no texts of ours
             continue
         columns = [(title, _six_rows(kept[model][part][0])) for model, title in MODELS.items()]
         write_picture(plan.out / f"{stem}-rows{ending}", sheet(columns))

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..errors import LimelightError
-from ..files import atomic_folder, tidy_os_errors
+from ..errors import LimelightError, tidy_os_errors
+from ..files import atomic_folder
 from ..reading import Label
 from ..recipe import Recipe
 from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer

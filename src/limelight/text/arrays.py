@@ -9,8 +9,7 @@ from types import TracebackType
 import numpy as np
 from numpy.lib import format as npy
 
-from ..errors import LimelightError
-from ..files import tidy_os_errors
+from ..errors import LimelightError, tidy_os_errors
 
 # The arrays of a split and the types they may have on disk.
 DTYPES = {

@@ -17,8 +17,8 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from ..errors import LimelightError
-from ..files import atomic_folder, tidy_os_errors
+from ..errors import LimelightError, tidy_os_errors
+from ..files import atomic_folder
 from ..reading import Label
 from .arrays import DTYPES, ArraysOnDisk, extremes, open_arrays
 from .tokenizer import Tokenizer

@@ -25,8 +25,8 @@ import numpy as np
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
-from ..errors import LimelightError
-from ..files import atomic_file, tidy_os_errors
+from ..errors import LimelightError, tidy_os_errors
+from ..files import atomic_file
 from .rules import WORD, ascii_rules
 
 PAD = 0

@@ -15,8 +15,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from ..errors import LimelightError
-from ..files import atomic_file, tidy_os_errors
+from ..errors import LimelightError, tidy_os_errors
+from ..files import atomic_file
 from ..recipe import options
 
 FORMAT = 1

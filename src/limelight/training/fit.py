@@ -62,8 +62,8 @@ def fit(
 
     With a `folder`, which one process at a time may use, checkpoints and `history.jsonl` are kept there:
     every `checkpoint_every` seconds, after every epoch and on Ctrl-C. `resume` goes on from the newest one,
-    and ends with the same bits; `epochs` and `patience` may then be others. What `after_epoch` finds in the
-    network joins the epoch's record.
+    and ends with the same bits; `epochs` and `patience` may then be others, and a schedule ends with the new
+    `epochs`. What `after_epoch` finds in the network joins the epoch's record.
     """
     where = choose_device(device)
     if folder is None and (resume or tensorboard):
@@ -171,12 +171,9 @@ class Run:
     def end_epoch(self) -> None:
         """Evaluate, keep the best weights, decide how to go on, and write it all down."""
         recipe, state = self.recipe.training, self.state
-        record = {
-            "epoch": state.epoch + 1,
-            "steps": state.number,
-            "rate": float(self.stepper.optimiser.present_rate()),
-            **_figures(self._sums_of_all()),
-        }
+        figures = _figures(self._sums_of_all())  # waits for the last step, which the rate depends on
+        rate = float(self.stepper.optimiser.present_rate())
+        record = {"epoch": state.epoch + 1, "steps": state.number, "rate": rate, **figures}
         with self.stepper.averaged():
             scores = self._evaluate()
         if not math.isfinite(record["loss"]) or (scores and not math.isfinite(scores.loss)):

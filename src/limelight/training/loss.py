@@ -26,6 +26,7 @@ def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int) -> L
     P is on the first `rows` rows of A, those of the attention; a baseline has none. With label smoothing,
     `total` holds the smoothed cross-entropy and `cross_entropy` the plain one. A row's weight, its class's
     included, counts for all of the row's smoothed label: by the class it has, not by those it is spread over.
+    With consistency, the batch is read `twice`; the difference of the two answers has no weights.
     """
     plain = _cross_entropy(output.logits, batch, 0.0)
     goal = _cross_entropy(output.logits, batch, recipe.label_smoothing) if recipe.label_smoothing else plain

@@ -111,9 +111,8 @@ class Optimiser:
         if self.recipe.schedule == "constant":
             return self.rate
         done = ((self.steps - 1).double() / self.total).clamp(0.0, 1.0)
-        return self.rate * (
-            1 - done if self.recipe.schedule == "linear" else (1 + torch.cos(torch.pi * done)) / 2
-        )
+        left = 1 - done if self.recipe.schedule == "linear" else (1 + torch.cos(torch.pi * done)) / 2
+        return self.rate * left
 
     def _l2(self, name: str) -> float:
         """L2 is on weights alone: not on biases, and not on word vectors."""
