@@ -143,9 +143,8 @@ def work(jobs: Any, options: argparse.Namespace, until: float) -> None:
             dataset[folder] = Dataset.open(folder)
         recipe = recipes(dataset[folder].pair)[name].override(seed=seed, **changes)
         try:
-            keep = (
-                Path(options.keep, f"{Path(folder).name}-{name}-{seed}.safetensors") if options.keep else None
-            )
+            called = "-".join([Path(folder).name, name, *(f"{k}={v}" for k, v in changes.items()), str(seed)])
+            keep = Path(options.keep, f"{called}.safetensors") if options.keep else None
             found = train(dataset[folder], recipe, options, until, keep)
         except LateError:
             print(f"no time for {name}, seed {seed}", flush=True)
