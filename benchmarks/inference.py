@@ -2,6 +2,7 @@
 
     python benchmarks/inference.py                                         # the bundled sentences
     python benchmarks/inference.py --texts reviews.parquet --column text --count 2000
+    python benchmarks/inference.py --recipes best stacked max-300 cnn-300  # accuracy is not everything
     python benchmarks/inference.py --start --memory                        # cold start, and a million texts
 
 Against the same network in plain PyTorch, as people write it (nn.LSTM over padded batches of 32 in the order
@@ -28,12 +29,13 @@ import torch
 from torch import nn
 
 from limelight.presets import preset
-from limelight.recipe import ModelRecipe
+from limelight.recipe import ModelRecipe, Recipe
 from limelight.runtime.model import Model
 from limelight.runtime.shapes import shapes
 from limelight.text.tables import choose_columns, rows
 from limelight.text.tokenizer import Tokenizer
 from minilm import MiniLM, weights_folder
+from recipes import recipes
 
 LABELS = tuple("12345")
 Contestants = dict[str, Callable[[list[str]], object]]
@@ -77,8 +79,8 @@ class Plain(nn.Module):
         return torch.cat(found)
 
 
-def random_model(name: str, words: Tokenizer) -> dict[str, object]:
-    recipe, rng = preset(name), np.random.default_rng(0)
+def random_model(recipe: Recipe, words: Tokenizer) -> dict[str, object]:
+    rng = np.random.default_rng(0)
     sizes = shapes(recipe.model, len(words), len(LABELS), pair=False)
     weights = {n: rng.standard_normal(s, np.float32) * np.float32(0.05) for n, s in sizes.items()}
     return {"weights": weights, "recipe": recipe, "tokenizer": words, "labels": LABELS}
@@ -120,7 +122,7 @@ def race(title: str, contestants: Contestants, texts: list[str], rounds: int) ->
 
 def compare(name: str, texts: list[str], singles: int, rounds: int, threads: int) -> None:
     words = Tokenizer.train(texts)
-    parts = random_model(name, words)
+    parts = random_model(preset(name), words)
     models = {p: Model.from_parts(**parts, precision=p, threads=threads) for p in ("float32", "int8")}  # type: ignore[arg-type]
     plain = Plain(preset(name).model, words).eval()
     predict: Contestants = {"plain PyTorch": plain.predict_proba}
@@ -138,6 +140,17 @@ def compare(name: str, texts: list[str], singles: int, rounds: int, threads: int
         race(f"{name}: embeddings one by one, {p}", single, texts[:singles], rounds)
 
 
+def beside_baselines(names: list[str], texts: list[str], singles: int, rounds: int, threads: int) -> None:
+    """The best recipe for single texts and others of recipes.py, with vectors of 400 numbers as measured."""
+    words, found = Tokenizer.train(texts), recipes(pair=False)
+    predict: Contestants = {}
+    for name in names:
+        parts = random_model(found[name].override(word_size=400), words)
+        predict[name] = Model.from_parts(**parts, threads=threads).predict_proba  # type: ignore[arg-type]
+    race("probabilities in batches", predict, texts, rounds)
+    race("one by one", {n: one_by_one(run) for n, run in predict.items()}, texts[:singles], rounds)
+
+
 START = """
 import time
 begin, cpu = time.perf_counter(), time.process_time()
@@ -151,7 +164,7 @@ def cold_start(texts: list[str]) -> None:
     """From the first import to the first prediction in a new process; CPU seconds count Python's start."""
     with tempfile.TemporaryDirectory() as place:
         folder = str(Path(place, "model"))
-        Model.from_parts(**random_model("small", Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
+        Model.from_parts(**random_model(preset("small"), Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
         size = sum(file.stat().st_size for file in Path(folder).iterdir())
         print(f"\ncold start, small model with {len(Tokenizer.train(texts)):,} words, {size / 1e6:.1f} MB")
         for precision in ("float32", "int8"):
@@ -188,7 +201,7 @@ def memory(texts: list[str]) -> None:
     print("\nembedding a million texts, tiny model")
     with tempfile.TemporaryDirectory() as place:
         folder = str(Path(place, "model"))
-        Model.from_parts(**random_model("tiny", Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
+        Model.from_parts(**random_model(preset("tiny"), Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
         short = [text for text in texts if len(text) < 60][:1000]
         subprocess.run([sys.executable, "-c", MEMORY.format(folder=folder, texts=short)], check=True)
 
@@ -202,6 +215,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--models", nargs="*", default=["small", "yelp"], help="presets whose sizes to take")
+    parser.add_argument("--recipes", nargs="*", metavar="NAME", help="compare these of recipes.py instead")
     parser.add_argument("--start", action="store_true", help="measure the cold start only")
     parser.add_argument("--memory", action="store_true", help="measure memory over a million texts only")
     options = parser.parse_args()
@@ -213,7 +227,9 @@ def main() -> None:
         cold_start(texts)
     if options.memory:
         memory(texts)
-    for name in [] if options.start or options.memory else options.models:
+    if options.recipes:
+        beside_baselines(options.recipes, texts, options.singles, options.rounds, options.threads)
+    for name in [] if options.start or options.memory or options.recipes else options.models:
         compare(name, texts, options.singles, options.rounds, options.threads)
 
 
