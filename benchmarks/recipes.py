@@ -63,6 +63,7 @@ SINGLE = {
     **COMMON,
     "stacked": {"layers": 2},
     "rows-16": {"rows": 16},
+    "max-2x300": {**MAX, "layers": 2},
 }
 PAIR = {
     **COMMON,
