@@ -46,7 +46,9 @@ def exact() -> Iterator[None]:
 
 
 def histories(of_pairs: bool, **options: Any) -> list[list[dict[str, Any]]]:
-    recipe = toys.recipe(**{"rate": 0.003, "patience": 0, "pair": "concat" if of_pairs else "gated", **options})
+    recipe = toys.recipe(
+        **{"rate": 0.003, "patience": 0, "pair": "concat" if of_pairs else "gated", **options}
+    )
     data = toys.dataset(rows=80, pair=of_pairs)
     return [fit(data, recipe, device=device, show=False).history for device in ("cpu", "cuda")]
 
