@@ -72,7 +72,6 @@ PAIR = {
     "three-mixed": {"layers": 3, "mix_units": 256},
     "rows-8": {"rows": 8},
     "gated": {"pair": "gated"},
-    "crossed": {"pair": "crossed"},
     "max-3x300": {**MAX, "layers": 3},
     "max-2x600": {**MAX, "layers": 2, "hidden": 600},
 }

@@ -217,13 +217,6 @@ def concat_features(u: Array, v: Array) -> Array:
     return np.array([[*a, *b, *magnitude(a - b), *(a * b)] for a, b in zip(u, v, strict=True)])
 
 
-def crossed_features(u: Array, v: Array) -> Array:
-    scale = u.shape[1] ** -0.5
-    own = [[scale * (a @ b) for b in v] for a in u]
-    other = [[scale * (a @ b) for a in u] for b in v]
-    return np.concatenate([concat_features(u, v), np.array(own), np.array(other)], axis=1)
-
-
 # The whole network, from word ids to logits, with its parameters by their names
 
 
@@ -274,18 +267,13 @@ def network(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple
 
 
 def pair_network(
-    embedding: str,
-    parameters: Parameters,
-    premise: Sequence[int],
-    hypothesis: Sequence[int],
-    crossed: bool = False,
+    embedding: str, parameters: Parameters, premise: Sequence[int], hypothesis: Sequence[int]
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Logits, and M and A of the premise and of the hypothesis; gated if the parameters have a gate."""
     M_p, A_p = embed(embedding, parameters, premise)
     M_h, A_h = embed(embedding, parameters, hypothesis)
     gate = part(parameters, "gate")
-    features = crossed_features if crossed else concat_features
-    F_r = gated_encoder(M_p, M_h, **gate) if gate else features(M_p, M_h)
+    F_r = gated_encoder(M_p, M_h, **gate) if gate else concat_features(M_p, M_h)
     return classify(parameters, F_r), M_p, A_p, M_h, A_h
 
 

@@ -51,7 +51,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "pruned baseline": {"embedding": "max", "head": "pruned"},
     "one unit": {"rows": 1, "hidden": 1, "attention_hidden": 1, "word_size": 1},
 }
-PAIRS = (None, "gated", "concat", "crossed")
+PAIRS = (None, "gated", "concat")
 LABELS = ("bad", "fair", "good")
 FACTS = {"data": {"train": 120}, "results": {"test": {"accuracy": 0.75}}}
 

@@ -87,9 +87,8 @@ class ModelRecipe:
     )
     pair: str = option(
         "gated",
-        "How two sentences meet: the gated encoder of appendix B, [u; v; |u-v|; u*v] row by row, or that and "
-        "the products of every row with all rows of the other sentence.",
-        choices=("gated", "concat", "crossed"),
+        "How two sentences meet: the gated encoder of appendix B, or [u; v; |u-v|; u*v] row by row.",
+        choices=("gated", "concat"),
     )
     head: str = option(
         "full",
@@ -128,14 +127,6 @@ class ModelRecipe:
         "Starting weights: PyTorch's usual ones or those of the author's code.",
         choices=("torch", "author"),
     )
-
-    def relation_size(self, rows: int, size: int) -> int:
-        """How long a row of F_r, where two sentences meet, is for two M of (rows, size).
-
-        >>> ModelRecipe(pair="crossed").relation_size(rows=30, size=600)
-        2460
-        """
-        return {"gated": size, "concat": 4 * size, "crossed": 4 * size + 2 * rows}[self.pair]
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,6 @@ PAIRS = [
     {"pair": "concat"},
     {"pair": "gated", "head": "pruned"},
     {"pair": "concat", "embedding": "max"},
-    {"pair": "crossed"},
-    {"pair": "crossed", "head": "pruned"},
     {"pair": "concat", "attention": "generalised"},
 ]
 
@@ -61,8 +59,7 @@ def name_of(recipe: ModelRecipe) -> str:
 def reference_loss(recipe: ModelRecipe, pair: bool, v: dict[str, np.ndarray]) -> np.ndarray:
     if pair:
         outputs = [
-            reference.pair_network(name_of(recipe), v, *ids, crossed=recipe.pair == "crossed")
-            for ids in zip(SENTENCES, OTHERS, strict=True)
+            reference.pair_network(name_of(recipe), v, *ids) for ids in zip(SENTENCES, OTHERS, strict=True)
         ]
     else:
         outputs = [reference.network(name_of(recipe), v, ids) for ids in SENTENCES]
@@ -108,7 +105,7 @@ recipes = st.builds(
     attention_hidden=st.integers(1, 4),
     rows=st.integers(1, 4),
     attention_bias=st.booleans(),
-    pair=st.sampled_from(["gated", "concat", "crossed"]),
+    pair=st.sampled_from(["gated", "concat"]),
     head=st.sampled_from(["full", "pruned"]),
     head_hidden=st.integers(1, 5),
     row_units=st.integers(0, 3),
@@ -150,9 +147,7 @@ def test_any_pair_network_equals_the_reference(recipe, batch, extra, seed):
     inputs = (*tensors(premises, extra[0]), *tensors(hypotheses, extra[1]))
 
     def expected(v):
-        crossed = recipe.pair == "crossed"
-        found = (reference.pair_network(name_of(recipe), v, *ids, crossed=crossed) for ids in batch)
-        return list(zip(*found, strict=True))
+        return list(zip(*(reference.pair_network(name_of(recipe), v, *ids) for ids in batch), strict=True))
 
     assert_agree(lambda v: functional_call(network, v, inputs), expected, values_of(network))
 
@@ -234,7 +229,7 @@ def test_the_max_row_stands_below_the_attention_s(head):
         np.testing.assert_allclose(output.logits[k].detach(), reference.classify(values, whole), atol=1e-10)
 
 
-@pytest.mark.parametrize("pair", [None, "gated", "concat", "crossed"])
+@pytest.mark.parametrize("pair", [None, "gated", "concat"])
 def test_dropout_takes_whole_rows_and_scales_the_others(pair):
     """What reaches the head is each row as it was, over 1 - p, or zeros: of each example by itself."""
     torch.manual_seed(0)

@@ -30,7 +30,6 @@ RECIPES: dict[str, dict[str, Any]] = {
         "mix_units": 5,
     },
     "generalised": {"attention": "generalised"},
-    "crossed": {"pair": "crossed", "head": "pruned", "row_units": 4, "column_units": 2},
     "max": {"embedding": "max", "layers": 2},
     "cnn": {"embedding": "cnn"},
 }
@@ -45,11 +44,9 @@ def exact() -> Iterator[None]:
     torch.backends.cudnn.allow_tf32 = before
 
 
-def histories(of_pairs: bool, **options: Any) -> list[list[dict[str, Any]]]:
-    recipe = toys.recipe(
-        **{"rate": 0.003, "patience": 0, "pair": "concat" if of_pairs else "gated", **options}
-    )
-    data = toys.dataset(rows=80, pair=of_pairs)
+def histories(pair: bool, **options: Any) -> list[list[dict[str, Any]]]:
+    recipe = toys.recipe(**{"rate": 0.003, "patience": 0, "pair": "concat" if pair else "gated", **options})
+    data = toys.dataset(rows=80, pair=pair)
     return [fit(data, recipe, device=device, show=False).history for device in ("cpu", "cuda")]
 
 

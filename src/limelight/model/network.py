@@ -14,7 +14,7 @@ from .dropout import Dropout
 from .encoder import BiLSTM, Projection, Words
 from .heads import FullHead, PrunedHead
 from .initialisation import initialise
-from .pairs import GatedEncoder, concat_features, crossed_features
+from .pairs import GatedEncoder, concat_features
 
 
 class Output(NamedTuple):
@@ -47,7 +47,7 @@ class Network(nn.Module):
         self.max_pooling = MaxPooling() if recipe.embedding == "self-attention" and recipe.max_row else None
         rows, size = self.pooling.rows + (self.max_pooling is not None), self.encoder.size
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
-        self.head = _head(recipe, rows, recipe.relation_size(rows, size) if pair else size, classes)
+        self.head = _head(recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes)
         self.dropout_words = Dropout(recipe.dropout_words)
         self.dropout_states = Dropout(recipe.dropout_states)
         self.dropout_matrix = Dropout(recipe.dropout_matrix)
@@ -90,10 +90,7 @@ class Network(nn.Module):
 
     def meet(self, M: Tensor, M2: Tensor) -> Tensor:
         """Two embeddings to the factor of their relation, F_r."""
-        if self.gate is not None:
-            F_r: Tensor = self.gate(M, M2)
-            return F_r
-        return (crossed_features if self.recipe.pair == "crossed" else concat_features)(M, M2)
+        return concat_features(M, M2) if self.gate is None else self.gate(M, M2)
 
     def _classify(self, features: Tensor) -> Tensor:
         """M or F_r (batch, rows, size) -> logits (batch, classes)."""

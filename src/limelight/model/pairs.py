@@ -1,4 +1,4 @@
-"""Two embeddings to one: the gated encoder of appendix B, the usual concatenation, and that with products."""
+"""Two embeddings to one: the gated encoder of appendix B, and the usual concatenation."""
 
 from __future__ import annotations
 
@@ -34,16 +34,3 @@ def concat_features(u: Tensor, v: Tensor) -> Tensor:
     [[[2.0, 3.0, 1.0, 6.0]]]
     """
     return torch.cat([u, v, (u - v).abs(), u * v], dim=2)
-
-
-def crossed_features(u: Tensor, v: Tensor) -> Tensor:
-    """The same, and the products of a row with all rows of the other: (batch, rows, 4 * size + 2 * rows).
-
-    A row of one sentence may answer any row of the other; one vector per sentence has nothing like it.
-
-    >>> u, v = torch.tensor([[[2.0], [1.0]]]), torch.tensor([[[3.0], [5.0]]])
-    >>> crossed_features(u, v)[0, :, 4:].tolist()  # of u's row with v's rows, of v's row with u's rows
-    [[6.0, 10.0, 6.0, 3.0], [3.0, 5.0, 10.0, 5.0]]
-    """
-    products = torch.bmm(u, v.transpose(1, 2)) * u.shape[2] ** -0.5  # (batch, rows, rows)
-    return torch.cat([concat_features(u, v), products, products.transpose(1, 2)], dim=2)

@@ -143,20 +143,12 @@ def _masked_softmax(g: Graph, scores: str, words: str) -> str:
 def meet(net: Float32, recipe: ModelRecipe, M: str, M2: str) -> str:
     """Two embeddings to the factor of their relation, F_r."""
     g = net.graph
-    if recipe.pair != "gated":
+    if recipe.pair == "concat":
         difference = g.op("Abs", g.op("Sub", M, M2))
-        crossed = _products(g, recipe, M, M2) if recipe.pair == "crossed" else ()
-        return g.op("Concat", M, M2, difference, g.op("Mul", M, M2), *crossed, axis=2)
+        return g.op("Concat", M, M2, difference, g.op("Mul", M, M2), axis=2)
     F_p = net.grouped(g.op("Transpose", M, perm=[1, 0, 2]), "gate.W_fp")  # (rows, batch, size)
     F_h = net.grouped(g.op("Transpose", M2, perm=[1, 0, 2]), "gate.W_fh")
     return g.op("Transpose", g.op("Mul", F_p, F_h), perm=[1, 0, 2])
-
-
-def _products(g: Graph, recipe: ModelRecipe, M: str, M2: str) -> tuple[str, str]:
-    """Of the rows of M with all rows of M2, and of the rows of M2 with all rows of M: (batch, rows, rows)."""
-    scale = g.constant((2 * recipe.hidden) ** -0.5, "float32")
-    products = g.op("Mul", g.op("MatMul", M, g.op("Transpose", M2, perm=[0, 2, 1])), scale)
-    return products, g.op("Transpose", products, perm=[0, 2, 1])
 
 
 def classify(net: Float32, recipe: ModelRecipe, M: str) -> str:

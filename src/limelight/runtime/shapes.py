@@ -32,7 +32,7 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
         **_encoder(recipe),
         **_pooling(recipe, size),
         **(gated if pair and recipe.pair == "gated" else {}),
-        **_head(recipe, rows, recipe.relation_size(rows, size) if pair else size, classes),
+        **_head(recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes),
     }
 
 
