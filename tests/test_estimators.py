@@ -169,6 +169,19 @@ def test_params_and_clone():
     assert "rows=3" in repr(classifier)
 
 
+def test_an_option_without_effect_is_warned_of(tmp_path, recwarn):
+    quick(penalty=0.5).fit(TEXTS, STARS)
+    assert not recwarn.list
+    fitted = quick(embedding="max", rows=8, epochs=1).fit(TEXTS, STARS)
+    assert [str(each.message) for each in recwarn.list] == [
+        "rows has no effect: embedding is 'max', not 'self-attention'"
+    ]
+    assert recwarn.pop().filename == __file__
+    fitted.save(tmp_path / "model")
+    TextClassifier.load(tmp_path / "model").set_params(progress=False).fit(TEXTS, STARS)
+    assert not recwarn.list  # nobody has given what a saved recipe holds
+
+
 def test_cross_validation():
     assert cross_val_score(quick(), TEXTS, STARS, cv=3).tolist() == [1.0, 1.0, 1.0]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .chosen import facts_of, results_of, save
 from .errors import LimelightError, tidy_os_errors
 from .files import atomic_file
+from .idle import warn_idle
 from .locks import locked
 from .presets import preset as preset_of
 from .recipe import Recipe, TextRecipe
@@ -105,7 +107,7 @@ def fit(
         columns={"text": text, "label": label, "text2": text2},
         holdout=holdout, on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
-    outcome = run(job, device=device, show=progress)
+    outcome = run(job, device=device, show=progress, given=options)
     if outcome.interrupted:
         raise KeyboardInterrupt
     from .runtime.model import Model
@@ -121,16 +123,19 @@ def run(
     resume: bool = False,
     checkpoint_every: float = 600.0,
     tensorboard: bool = False,
+    given: Iterable[str] = (),
 ) -> Outcome:
     """Encode, train, choose, test and save; `resume` goes on with what an earlier run of the job has left.
 
-    Under `torchrun` the first process encodes and writes, and the others wait for it.
+    Of the recipe's options that someone has `given`, those that have no effect are warned of. Under
+    `torchrun` the first process encodes and writes, and the others wait for it.
     """
     need_torch()
     first = int(os.environ.get("RANK", "0")) == 0
     with _alone(job) if first else nullcontext():
         if first:
             dataset = _prepare(job, resume, show)
+            warn_idle(recipe_for(job.recipe, dataset), given)
             _tell_others()
         else:
             _wait_for_first()

@@ -254,6 +254,7 @@ def test_an_encoded_data_set_is_settled(call, refused, table, tmp_path):
     assert call("encode", table, "--out", tmp_path / "data")[0] == 0
     err = refused("train", tmp_path / "data", "--min-count", "3", "--out", tmp_path / "m")
     assert "is encoded already; give --min-count to 'limelight encode' instead" in err
+    assert refused("compare", tmp_path / "data", "--min-count", "3") == err
     assert "already exists" in refused("encode", table, "--out", tmp_path / "data")
 
 

@@ -80,6 +80,34 @@ def test_flags_reach_the_recipe(call, tmp_path):
     assert recipe.training.class_weight == "balanced"
 
 
+def test_a_flag_without_effect_is_warned_of(call, tmp_path):
+    table = review_table(tmp_path / "reviews.csv", 60)
+    train = ["train", table, "--out", tmp_path / "m", "--overwrite", *FLAGS]
+    assert call(*train, "--embedding", "max")[::2] == (0, "")
+    flags = ["--embedding", "max", "--rows", "8", "--consistency", "0.5", "--dropout", "0"]
+    code, _, err = call(*train, *flags)
+    assert (code, err.splitlines()) == (
+        0,
+        [
+            "limelight: warning: rows has no effect: embedding is 'max', not 'self-attention'",
+            "limelight: warning: consistency has no effect: without dropout both readings of a batch are the "
+            "same; it only takes twice the time",
+        ],
+    )
+    with pytest.warns(UserWarning, match="head_hidden has no effect"):
+        limelight.fit(table, out=tmp_path / "f", preset="tiny", epochs=1, progress=False, head_hidden=9)
+
+
+def test_an_encoded_data_set_says_which_options_have_an_effect(call, tmp_path):
+    table = review_table(tmp_path / "reviews.csv", 60)
+    encode = ["encode", table, "--preset", "tiny", "--spare-words", "5", "--out", tmp_path / "data"]
+    said = "limelight: warning: spare_words has no effect: there are no pretrained vectors\n"
+    assert call(*encode)[::2] == (0, said)
+    train = ["train", tmp_path / "data", "--out", tmp_path / "m", "--epochs", "1", "--quiet"]
+    assert call(*train, "--word-size", "8")[::2] == (0, "")  # the preset's vectors are not in the data
+    assert limelight.load(tmp_path / "m").recipe.model.word_size == 8
+
+
 def test_fit_leaves_bad_rows_out_only_if_asked(tmp_path):
     table = write_csv(tmp_path / "gaps.csv", text=["good", "", "cold"] * 8, stars=[5, 1, 1] * 8)
     options = {"preset": "tiny", "epochs": 1, "progress": False}

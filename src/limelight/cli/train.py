@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
-from ._parser import add_recipe, given_options, recipe_from
+from ._parser import add_recipe, check_encoded, given_options, recipe_from
 from ._shared import (
     add_data,
     add_device,
@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     outcome = jobs.run(
         job, device=args.device, show=not args.quiet, resume=bool(args.resume),
         checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
+        given=given_options(args),
     )  # fmt: skip
     if outcome.interrupted:
         raise SystemExit(_interrupted(job, outcome))
@@ -85,19 +86,8 @@ def _job(args: argparse.Namespace) -> Job:
         holdout=args.holdout, on_bad=on_bad(args), overwrite=args.overwrite,
     )  # fmt: skip
     if job.encoded:
-        _check_encoded(args)
+        check_encoded(args)
     return job
-
-
-def _check_encoded(args: argparse.Namespace) -> None:
-    """What an encoded data set has settled already cannot be asked for again."""
-    from ..recipe import section_of
-
-    settled = [name for name in given_options(args) if section_of(name) == "text"]
-    settled += [name for name in ("text", "label", "text2", "dev", "test") if getattr(args, name)]
-    if settled or len(args.data) > 1:
-        what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
-        raise LimelightError(f"{args.data[0]} is encoded already; give {what} to 'limelight encode' instead")
 
 
 def _told(outcome: Outcome) -> str:
