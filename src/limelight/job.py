@@ -1,7 +1,8 @@
 """A training job: tables in, a saved folder out. It can be interrupted anywhere and goes on where it was.
 
 While it runs, everything lies in `OUT.run`: `run.json` (what to do), `data` (the encoded tables) and the
-checkpoints. At the end the complete model folder `OUT` appears in one piece, and `OUT.run` goes.
+checkpoints. At the end the complete model folder `OUT` appears in one piece, and `OUT.run` goes; so it does
+where a run fails with nothing to go on from.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .training import Fitted
 
 FORMAT = 1
+LONG = 60.0  # seconds; what took longer to encode is not thrown away
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,15 @@ def run(
     `torchrun` the first process encodes and writes, and the others wait for it.
     """
     need_torch()
+    from .training import fit as train
+    from .training.fit import need_tensorboard
+    from .training.start import choose_device
+
     first = int(os.environ.get("RANK", "0")) == 0
-    with _alone(job) if first else nullcontext():
+    choose_device(device)  # before the long work, not after it
+    if tensorboard and first:
+        need_tensorboard()
+    with _alone(job, resume) if first else nullcontext():
         if first:
             dataset = _prepare(job, resume, show)
             warn_idle(recipe_for(job.recipe, dataset), given)
@@ -140,8 +149,6 @@ def run(
         else:
             _wait_for_first()
             dataset = _open_data(job)
-        from .training import fit as train
-
         fitted = train(
             dataset, recipe_for(job.recipe, dataset), job.folder, device=device, resume=resume, show=show,
             checkpoint_every=checkpoint_every, tensorboard=tensorboard,
@@ -172,26 +179,43 @@ def resumed(out: str | Path) -> Job:
 # ---------------------------------------------------------------- before training
 
 
-def _alone(job: Job) -> AbstractContextManager[None]:
+@contextmanager
+def _alone(job: Job, resume: bool) -> Iterator[None]:
     """Nobody else has this output; the lock stands beside the job's folder, which comes and goes."""
     if not job.out.name or job.out.name == "..":
         raise LimelightError(f"{str(job.out)!r} cannot be the output; name a new folder")
     lock = job.folder.with_name(f".{job.folder.name}.lock")
-    return locked(lock, f"another process is training {job.out}; wait for it, or choose another name")
+    busy = f"another process is training {job.out}; wait for it, or choose another name"
+    with locked(lock, busy), nullcontext() if resume else _begun(job):
+        yield
 
 
-def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
-    """The encoded data of a job, and `run.json`. Whatever is wrong with the tables leaves nothing behind."""
-    if resume:
-        resumed(job.out)  # it may have come to its end meanwhile
-        return _open_data(job) if _has_data(job) else _encode(job, show)
+@contextmanager
+def _begun(job: Job) -> Iterator[None]:
+    """A new run, with its `run.json`. If it fails, a folder stays only where there is something to resume."""
     check_out(job)
     try:
         _write(job)
-        return _open_data(job) if job.encoded else _encode(job, show)
+        yield
     except BaseException:
-        shutil.rmtree(job.folder, ignore_errors=True)
+        if not _can_go_on(job):
+            shutil.rmtree(job.folder, ignore_errors=True)
         raise
+
+
+def _can_go_on(job: Job) -> bool:
+    """Whether a run has left a checkpoint, or tables that took long to encode."""
+    begun, encoded = job.folder / "run.json", job.folder / "data" / "dataset.json"
+    if encoded.is_file() and encoded.stat().st_mtime - begun.stat().st_mtime > LONG:
+        return True
+    return any(job.folder.glob("checkpoint-*.safetensors"))
+
+
+def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
+    """The encoded data of a job."""
+    if resume:
+        resumed(job.out)  # it may have come to its end meanwhile
+    return _open_data(job) if _has_data(job) else _encode(job, show)
 
 
 def check_out(job: Job) -> None:

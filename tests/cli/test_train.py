@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -144,6 +145,66 @@ def test_overwrite_never_replaces_what_is_no_model(refused, tmp_path):
     (out / "holiday.jpg").write_bytes(b"sun")
     assert "no model folder" in refused("train", table, "--out", out, *FLAGS, "--overwrite")
     assert (out / "holiday.jpg").read_bytes() == b"sun"
+
+
+# ---------------------------------------------------------------- what a run that fails leaves
+
+NOT_A_NUMBER = ["--rate", "1e30", "--clip-norm", "0"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--device", "cuda"], "PyTorch sees no GPU here"),
+        (["--tensorboard"], "TensorBoard is not installed"),
+        (NOT_A_NUMBER, "the loss is no longer a number in epoch 1"),
+    ],
+)
+def test_a_run_that_cannot_go_on_leaves_nothing(flags, message, refused, tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    table = review_table(tmp_path / "reviews.csv", 60)
+    assert message in refused("train", table, "--out", tmp_path / "m", *FLAGS, *flags)
+    assert [path.name for path in tmp_path.iterdir()] == ["reviews.csv"]
+
+
+def test_what_is_missing_is_said_before_the_tables_are_read(refused, tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert "no GPU here" in refused("train", "no.csv", "--out", tmp_path / "m", "--device", "cuda")
+
+
+def test_a_failed_run_keeps_what_took_long_to_encode(refused, tmp_path, monkeypatch):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+    monkeypatch.setattr("limelight.job.LONG", -1.0)
+    refused("train", table, "--out", out, *FLAGS, *NOT_A_NUMBER)
+    assert (tmp_path / "m.run" / "data" / "dataset.json").is_file()
+    refused("train", tmp_path / "m.run" / "data", "--out", tmp_path / "other", *FLAGS, *NOT_A_NUMBER)
+    assert not (tmp_path / "other.run").exists()  # its data is elsewhere
+
+
+def test_a_failed_run_keeps_its_checkpoints(call, refused, tmp_path, monkeypatch):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+
+    def full(*given: object, **more: object) -> None:
+        raise limelight.LimelightError("cannot write: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("limelight.job.save", full)
+        assert "No space left" in refused("train", table, "--out", out, *FLAGS)
+    assert list((tmp_path / "m.run").glob("checkpoint-*"))
+    assert call("train", "--resume", out, "--quiet")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]
+
+
+def test_a_resumed_run_that_fails_can_be_resumed_again(refused, tmp_path, monkeypatch):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+    with monkeypatch.context() as patch:
+        patch.setattr("limelight.job.LONG", -1.0)
+        refused("train", table, "--out", out, *FLAGS, *NOT_A_NUMBER)
+    shutil.rmtree(tmp_path / "m.run" / "data")  # as after a kill in the midst of encoding
+    table.rename(tmp_path / "away.csv")
+    assert "reviews.csv" in refused("train", "--resume", out)
+    assert (tmp_path / "m.run" / "run.json").is_file()
 
 
 # ---------------------------------------------------------------- interruptions

@@ -323,10 +323,15 @@ def _figures(sums: Tensor) -> dict[str, float]:
     return {"loss": loss / rows, "penalty": penalty / rows, "accuracy": right / rows}
 
 
-def _tensorboard(folder: Path, number: int) -> Any:
+def need_tensorboard() -> Any:
+    """TensorBoard's writer; one line where it is missing."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise LimelightError("TensorBoard is not installed: pip install tensorboard") from None
+    return SummaryWriter
+
+
+def _tensorboard(folder: Path, number: int) -> Any:
     # what a killed run wrote after its last checkpoint is written again
-    return SummaryWriter(str(folder / "tensorboard"), purge_step=number + 1)
+    return need_tensorboard()(str(folder / "tensorboard"), purge_step=number + 1)
