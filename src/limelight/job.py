@@ -230,6 +230,8 @@ def check_out(job: Job) -> None:
             )
         if not (job.folder / "run.json").is_file():
             raise LimelightError(f"{job.folder} is in the way and not a run of Limelight; move it")
+        if any(job.folder.resolve() in Path(table).resolve().parents for table in job.tables["train"]):
+            raise LimelightError(f"{job.folder} holds the data and would be removed; choose another --out")
         shutil.rmtree(job.folder)
 
 

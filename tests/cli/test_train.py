@@ -180,6 +180,9 @@ def test_a_failed_run_keeps_what_took_long_to_encode(refused, tmp_path, monkeypa
     assert (tmp_path / "m.run" / "data" / "dataset.json").is_file()
     refused("train", tmp_path / "m.run" / "data", "--out", tmp_path / "other", *FLAGS, *NOT_A_NUMBER)
     assert not (tmp_path / "other.run").exists()  # its data is elsewhere
+    err = refused("train", tmp_path / "m.run" / "data", "--out", out, *FLAGS, "--overwrite")
+    assert "m.run holds the data and would be removed; choose another --out" in err
+    assert (tmp_path / "m.run" / "data" / "dataset.json").is_file()
 
 
 def test_a_failed_run_keeps_its_checkpoints(call, refused, tmp_path, monkeypatch):
