@@ -160,6 +160,16 @@ def test_skip_bad_rows(call, model, tmp_path):
     assert (code, json.loads(out)["rows"]) == (0, 2)
 
 
+def test_explain_needs_words(call, refused, model, pair_model, tmp_path):
+    for text in ("", " \n", "\u200b", "\x01"):
+        said = refused("explain", model, text, "--out", tmp_path / "a.html")
+        assert said == f"limelight: there are no words in {text!r}; give a text that has some to explain\n"
+    assert not list(tmp_path.iterdir())
+    assert "there are no words in ''" in refused("explain", pair_model, "good", "")
+    assert call("explain", model, "unheard")[0] == 0  # a word it does not know is a word
+    assert call("predict", model, stdin=b"\ngood\n")[1].count("\n") == 3  # every row gets an answer
+
+
 # ---------------------------------------------------------------- standard input
 
 
