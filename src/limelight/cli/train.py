@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
-from ._parser import add_recipe, check_encoded, given_options, recipe_from
+from ._parser import DEFAULT_PRESET, add_recipe, check_encoded, given_options, recipe_from
 from ._shared import (
     add_data,
     add_device,
@@ -75,7 +75,9 @@ def _job(args: argparse.Namespace) -> Job:
     from .. import job as jobs
 
     if args.resume:
-        if args.data or args.out or given_options(args):
+        remembered = ("data", "out", "overwrite", "text", "label", "text2", "skip_bad", "dev", "test")
+        other_preset = args.preset != DEFAULT_PRESET
+        if other_preset or given_options(args) or any(getattr(args, name) for name in remembered):
             raise LimelightError("--resume remembers data and recipe: limelight train --resume DIR is enough")
         return jobs.resumed(args.resume)
     if not args.data or not args.out:
