@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import limelight
 from limelight import LimelightError, PairClassifier, TextClassifier
+from limelight.explain import to_terminal
 from reviews import QUICK, pairs, reviews
 
 TEXTS, STARS = reviews(120)
@@ -75,6 +77,21 @@ def test_read(fitted):
     np.testing.assert_allclose(
         reading.probabilities, fitted.predict_proba(["The soup was cold."])[0], rtol=1e-5
     )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("text", ["", "  ", "\u200b"])
+def test_read_a_text_without_words(text, fitted, fitted_pairs):
+    reading, pair = fitted.read(text), fitted_pairs.read(text, "It was rude.")
+    for each in (reading, pair.first):
+        assert each.words == ("",)
+        assert each.overall.tolist() == [1.0]
+        assert (each.attention == 1).all()
+        assert np.isfinite(each.embedding).all()
+        assert each.probabilities.sum() == pytest.approx(1)
+        assert "NaN" not in json.dumps(each.to_dict())
+        assert each._repr_html_()
+    assert "nan" not in to_terminal(reading)
 
 
 def test_same_seed_same_numbers(fitted):
@@ -167,6 +184,19 @@ def test_params_and_clone():
     assert copy.rows == 5
     assert classifier.rows == 3
     assert "rows=3" in repr(classifier)
+
+
+def test_an_option_without_effect_is_warned_of(tmp_path, recwarn):
+    quick(penalty=0.5).fit(TEXTS, STARS)
+    assert not recwarn.list
+    fitted = quick(embedding="max", rows=8, epochs=1).fit(TEXTS, STARS)
+    assert [str(each.message) for each in recwarn.list] == [
+        "rows has no effect: embedding is 'max', not 'self-attention'"
+    ]
+    assert recwarn.pop().filename == __file__
+    fitted.save(tmp_path / "model")
+    TextClassifier.load(tmp_path / "model").set_params(progress=False).fit(TEXTS, STARS)
+    assert not recwarn.list  # nobody has given what a saved recipe holds
 
 
 def test_cross_validation():

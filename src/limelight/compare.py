@@ -87,7 +87,7 @@ def as_model(recipe: Recipe, embedding: str) -> Recipe:
     >>> as_model(preset("small"), "max").model.head
     'full'
     """
-    model = recipe.model
+    model = recipe.override(embedding="self-attention").model
     if embedding == "self-attention" or model.head == "full":
         return recipe.override(embedding=embedding)
     rows, size = rows_and_size(model)

@@ -11,6 +11,7 @@ import numpy as np
 
 from .columns import as_classes, as_list, as_pairs, as_texts, numbers_of, same_length
 from .errors import LimelightError
+from .idle import idle, warn_idle
 from .presets import preset as preset_of
 from .reading import PairReading, Reading
 from .recipe import Recipe, options, section_of
@@ -56,6 +57,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
 
         need_torch()
         recipe = self._recipe()
+        warn_idle(recipe, self._given())
         texts, texts2 = columns
         if not texts:
             raise LimelightError("there are no texts; give at least one of every class")
@@ -88,10 +90,13 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
 
     def _recipe(self) -> Recipe:
         """The preset with the options that were given."""
-        given = {name: getattr(self, name) for name in options() if getattr(self, name) is not None}
+        given = self._given()
         if isinstance(given.get("class_weight"), Mapping):
             del given["class_weight"]
         return preset_of(self.preset).override(**{k: _plain(v) for k, v in given.items()})
+
+    def _given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in options() if getattr(self, name) is not None}
 
     def _weights(self, classes: np.ndarray, numbers: np.ndarray, sample_weight: Any) -> list[float] | None:
         by_class: Any = getattr(self, "class_weight", None)
@@ -156,7 +161,8 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             right = "PairClassifier" if model.pair else "TextClassifier"
             raise LimelightError(f"{folder} holds a {right}; open it with {right}.load or limelight.load")
         own = {k: v for section in model.recipe.to_dict().values() for k, v in section.items()}
-        self = cls(**own)
+        unused = idle(model.recipe, own)  # nobody has given them, so nobody is to be warned of them
+        self = cls(**{name: value for name, value in own.items() if name not in unused})
         self.model_, self.recipe_, self.classes_ = model, model.recipe, np.array(model.labels)
         self.history_ = model.facts.get("training", {}).get("history", [])
         return self

@@ -1,7 +1,8 @@
 """A training job: tables in, a saved folder out. It can be interrupted anywhere and goes on where it was.
 
 While it runs, everything lies in `OUT.run`: `run.json` (what to do), `data` (the encoded tables) and the
-checkpoints. At the end the complete model folder `OUT` appears in one piece, and `OUT.run` goes.
+checkpoints. At the end the complete model folder `OUT` appears in one piece, and `OUT.run` goes; so it does
+where a run fails with nothing to go on from.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from .chosen import facts_of, results_of, save
 from .errors import LimelightError, tidy_os_errors
 from .files import atomic_file
+from .idle import warn_idle
 from .locks import locked
 from .presets import preset as preset_of
 from .recipe import Recipe, TextRecipe
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from .training import Fitted
 
 FORMAT = 1
+LONG = 60.0  # seconds; what took longer to encode is not thrown away
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def fit(
         columns={"text": text, "label": label, "text2": text2},
         holdout=holdout, on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
-    outcome = run(job, device=device, show=progress)
+    outcome = run(job, device=device, show=progress, given=options)
     if outcome.interrupted:
         raise KeyboardInterrupt
     from .runtime.model import Model
@@ -121,22 +125,30 @@ def run(
     resume: bool = False,
     checkpoint_every: float = 600.0,
     tensorboard: bool = False,
+    given: Iterable[str] = (),
 ) -> Outcome:
     """Encode, train, choose, test and save; `resume` goes on with what an earlier run of the job has left.
 
-    Under `torchrun` the first process encodes and writes, and the others wait for it.
+    Of the recipe's options that someone has `given`, those that have no effect are warned of. Under
+    `torchrun` the first process encodes and writes, and the others wait for it.
     """
     need_torch()
+    from .training import fit as train
+    from .training.fit import need_tensorboard
+    from .training.start import choose_device
+
     first = int(os.environ.get("RANK", "0")) == 0
-    with _alone(job) if first else nullcontext():
+    choose_device(device)  # before the long work, not after it
+    if tensorboard and first:
+        need_tensorboard()
+    with _alone(job, resume) if first else nullcontext():
         if first:
             dataset = _prepare(job, resume, show)
+            warn_idle(recipe_for(job.recipe, dataset), given)
             _tell_others()
         else:
             _wait_for_first()
             dataset = _open_data(job)
-        from .training import fit as train
-
         fitted = train(
             dataset, recipe_for(job.recipe, dataset), job.folder, device=device, resume=resume, show=show,
             checkpoint_every=checkpoint_every, tensorboard=tensorboard,
@@ -167,26 +179,43 @@ def resumed(out: str | Path) -> Job:
 # ---------------------------------------------------------------- before training
 
 
-def _alone(job: Job) -> AbstractContextManager[None]:
+@contextmanager
+def _alone(job: Job, resume: bool) -> Iterator[None]:
     """Nobody else has this output; the lock stands beside the job's folder, which comes and goes."""
     if not job.out.name or job.out.name == "..":
         raise LimelightError(f"{str(job.out)!r} cannot be the output; name a new folder")
     lock = job.folder.with_name(f".{job.folder.name}.lock")
-    return locked(lock, f"another process is training {job.out}; wait for it, or choose another name")
+    busy = f"another process is training {job.out}; wait for it, or choose another name"
+    with locked(lock, busy), nullcontext() if resume else _begun(job):
+        yield
 
 
-def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
-    """The encoded data of a job, and `run.json`. Whatever is wrong with the tables leaves nothing behind."""
-    if resume:
-        resumed(job.out)  # it may have come to its end meanwhile
-        return _open_data(job) if _has_data(job) else _encode(job, show)
+@contextmanager
+def _begun(job: Job) -> Iterator[None]:
+    """A new run, with its `run.json`. If it fails, a folder stays only where there is something to resume."""
     check_out(job)
     try:
         _write(job)
-        return _open_data(job) if job.encoded else _encode(job, show)
+        yield
     except BaseException:
-        shutil.rmtree(job.folder, ignore_errors=True)
+        if not _can_go_on(job):
+            shutil.rmtree(job.folder, ignore_errors=True)
         raise
+
+
+def _can_go_on(job: Job) -> bool:
+    """Whether a run has left a checkpoint, or tables that took long to encode."""
+    begun, encoded = job.folder / "run.json", job.folder / "data" / "dataset.json"
+    if encoded.is_file() and encoded.stat().st_mtime - begun.stat().st_mtime > LONG:
+        return True
+    return any(job.folder.glob("checkpoint-*.safetensors"))
+
+
+def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
+    """The encoded data of a job."""
+    if resume:
+        resumed(job.out)  # it may have come to its end meanwhile
+    return _open_data(job) if _has_data(job) else _encode(job, show)
 
 
 def check_out(job: Job) -> None:
@@ -201,6 +230,8 @@ def check_out(job: Job) -> None:
             )
         if not (job.folder / "run.json").is_file():
             raise LimelightError(f"{job.folder} is in the way and not a run of Limelight; move it")
+        if any(job.folder.resolve() in Path(table).resolve().parents for table in job.tables["train"]):
+            raise LimelightError(f"{job.folder} holds the data and would be removed; choose another --out")
         shutil.rmtree(job.folder)
 
 

@@ -160,6 +160,16 @@ def test_skip_bad_rows(call, model, tmp_path):
     assert (code, json.loads(out)["rows"]) == (0, 2)
 
 
+def test_explain_needs_words(call, refused, model, pair_model, tmp_path):
+    for text in ("", " \n", "\u200b", "\x01"):
+        said = refused("explain", model, text, "--out", tmp_path / "a.html")
+        assert said == f"limelight: there are no words in {text!r}; give a text that has some to explain\n"
+    assert not list(tmp_path.iterdir())
+    assert "there are no words in ''" in refused("explain", pair_model, "good", "")
+    assert call("explain", model, "unheard")[0] == 0  # a word it does not know is a word
+    assert call("predict", model, stdin=b"\ngood\n")[1].count("\n") == 3  # every row gets an answer
+
+
 # ---------------------------------------------------------------- standard input
 
 
@@ -254,6 +264,7 @@ def test_an_encoded_data_set_is_settled(call, refused, table, tmp_path):
     assert call("encode", table, "--out", tmp_path / "data")[0] == 0
     err = refused("train", tmp_path / "data", "--min-count", "3", "--out", tmp_path / "m")
     assert "is encoded already; give --min-count to 'limelight encode' instead" in err
+    assert refused("compare", tmp_path / "data", "--min-count", "3") == err
     assert "already exists" in refused("encode", table, "--out", tmp_path / "data")
 
 

@@ -286,6 +286,20 @@ def test_compare(call, table, tmp_path):
     assert "Structured self-attention" in out
 
 
+def test_compare_warns_of_what_no_model_heeds(call, table):
+    flags = ["--preset", "tiny", "--epochs", "1", "--seeds", "1", "--json"]
+    plain = json.loads(call("compare", table, *flags)[1])
+    told = ["--rows", "4", "--filter-width", "3", "--penalty-scale", "author", "--head-layers", "1"]
+    assert "warning" not in call("compare", table, *flags, *told)[2]
+    code, out, err = call("compare", table, *flags, "--embedding", "mean", "--missing", "spelling")
+    assert code == 0
+    assert [line for line in err.splitlines() if "warning" in line] == [
+        "limelight: warning: embedding has no effect: compare trains max, cnn, self-attention",
+        "limelight: warning: missing has no effect: there are no pretrained vectors",
+    ]
+    assert [one["parameters"] for one in json.loads(out)] == [one["parameters"] for one in plain]
+
+
 def test_paper_prepare(call, tmp_path):
     for split in ("train", "dev", "test"):
         row = {"sentence1": "It rains.", "sentence2": "It is wet.", "gold_label": "entailment"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,6 +81,34 @@ def test_flags_reach_the_recipe(call, tmp_path):
     assert recipe.training.class_weight == "balanced"
 
 
+def test_a_flag_without_effect_is_warned_of(call, tmp_path):
+    table = review_table(tmp_path / "reviews.csv", 60)
+    train = ["train", table, "--out", tmp_path / "m", "--overwrite", *FLAGS]
+    assert call(*train, "--embedding", "max")[::2] == (0, "")
+    flags = ["--embedding", "max", "--rows", "8", "--consistency", "0.5", "--dropout", "0"]
+    code, _, err = call(*train, *flags)
+    assert (code, err.splitlines()) == (
+        0,
+        [
+            "limelight: warning: rows has no effect: embedding is 'max', not 'self-attention'",
+            "limelight: warning: consistency has no effect: without dropout both readings of a batch are the "
+            "same; it only takes twice the time",
+        ],
+    )
+    with pytest.warns(UserWarning, match="head_hidden has no effect"):
+        limelight.fit(table, out=tmp_path / "f", preset="tiny", epochs=1, progress=False, head_hidden=9)
+
+
+def test_an_encoded_data_set_says_which_options_have_an_effect(call, tmp_path):
+    table = review_table(tmp_path / "reviews.csv", 60)
+    encode = ["encode", table, "--preset", "tiny", "--spare-words", "5", "--out", tmp_path / "data"]
+    said = "limelight: warning: spare_words has no effect: there are no pretrained vectors\n"
+    assert call(*encode)[::2] == (0, said)
+    train = ["train", tmp_path / "data", "--out", tmp_path / "m", "--epochs", "1", "--quiet"]
+    assert call(*train, "--word-size", "8")[::2] == (0, "")  # the preset's vectors are not in the data
+    assert limelight.load(tmp_path / "m").recipe.model.word_size == 8
+
+
 def test_fit_leaves_bad_rows_out_only_if_asked(tmp_path):
     table = write_csv(tmp_path / "gaps.csv", text=["good", "", "cold"] * 8, stars=[5, 1, 1] * 8)
     options = {"preset": "tiny", "epochs": 1, "progress": False}
@@ -116,6 +145,69 @@ def test_overwrite_never_replaces_what_is_no_model(refused, tmp_path):
     (out / "holiday.jpg").write_bytes(b"sun")
     assert "no model folder" in refused("train", table, "--out", out, *FLAGS, "--overwrite")
     assert (out / "holiday.jpg").read_bytes() == b"sun"
+
+
+# ---------------------------------------------------------------- what a run that fails leaves
+
+NOT_A_NUMBER = ["--rate", "1e30", "--clip-norm", "0"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--device", "cuda"], "PyTorch sees no GPU here"),
+        (["--tensorboard"], "TensorBoard is not installed"),
+        (NOT_A_NUMBER, "the loss is no longer a number in epoch 1"),
+    ],
+)
+def test_a_run_that_cannot_go_on_leaves_nothing(flags, message, refused, tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    table = review_table(tmp_path / "reviews.csv", 60)
+    assert message in refused("train", table, "--out", tmp_path / "m", *FLAGS, *flags)
+    assert [path.name for path in tmp_path.iterdir()] == ["reviews.csv"]
+
+
+def test_what_is_missing_is_said_before_the_tables_are_read(refused, tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert "no GPU here" in refused("train", "no.csv", "--out", tmp_path / "m", "--device", "cuda")
+
+
+def test_a_failed_run_keeps_what_took_long_to_encode(refused, tmp_path, monkeypatch):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+    monkeypatch.setattr("limelight.job.LONG", -1.0)
+    refused("train", table, "--out", out, *FLAGS, *NOT_A_NUMBER)
+    assert (tmp_path / "m.run" / "data" / "dataset.json").is_file()
+    refused("train", tmp_path / "m.run" / "data", "--out", tmp_path / "other", *FLAGS, *NOT_A_NUMBER)
+    assert not (tmp_path / "other.run").exists()  # its data is elsewhere
+    err = refused("train", tmp_path / "m.run" / "data", "--out", out, *FLAGS, "--overwrite")
+    assert "m.run holds the data and would be removed; choose another --out" in err
+    assert (tmp_path / "m.run" / "data" / "dataset.json").is_file()
+
+
+def test_a_failed_run_keeps_its_checkpoints(call, refused, tmp_path, monkeypatch):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+
+    def full(*given: object, **more: object) -> None:
+        raise limelight.LimelightError("cannot write: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("limelight.job.save", full)
+        assert "No space left" in refused("train", table, "--out", out, *FLAGS)
+    assert list((tmp_path / "m.run").glob("checkpoint-*"))
+    assert call("train", "--resume", out, "--quiet")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]
+
+
+def test_a_resumed_run_that_fails_can_be_resumed_again(refused, tmp_path, monkeypatch):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+    with monkeypatch.context() as patch:
+        patch.setattr("limelight.job.LONG", -1.0)
+        refused("train", table, "--out", out, *FLAGS, *NOT_A_NUMBER)
+    shutil.rmtree(tmp_path / "m.run" / "data")  # as after a kill in the midst of encoding
+    table.rename(tmp_path / "away.csv")
+    assert "reviews.csv" in refused("train", "--resume", out)
+    assert (tmp_path / "m.run" / "run.json").is_file()
 
 
 # ---------------------------------------------------------------- interruptions
@@ -232,7 +324,8 @@ def test_two_processes_write_one_model(tmp_path):
 def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_path):
     assert "there is no interrupted run" in refused("train", "--resume", tmp_path / "nothing")
     assert "itself is complete" in refused("train", "--resume", model)
-    assert "is enough" in refused("train", "--resume", model, "--rows", "3")
+    for flags in (["--epochs", "9"], ["--preset", "yelp"], ["--dev", "dev.csv"], ["--overwrite"]):
+        assert "is enough" in refused("train", "--resume", model, *flags)
     (tmp_path / "m.run").mkdir()
     (tmp_path / "m.run" / "run.json").write_text('{"format": 1')
     assert "is damaged; start again" in refused("train", "--resume", tmp_path / "m")

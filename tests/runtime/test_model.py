@@ -206,6 +206,14 @@ def test_a_text_without_words_is_one_unknown() -> None:
     np.testing.assert_allclose(P[1], P[2], atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_reading_without_words_is_of_numbers(name: str) -> None:
+    empty, unknown = model_of(ARCHITECTURES[name]).read_many(["", "unheard"])
+    assert np.isfinite(empty.embedding).all()
+    for part in ("embedding", "attention", "overall", "probabilities"):
+        np.testing.assert_allclose(getattr(empty, part), getattr(unknown, part), atol=1e-6)
+
+
 def test_a_document_of_100_000_words() -> None:
     words = [trained.WORDS[k % 40] for k in range(100_000)]
     model = model_of({"hidden": 2, "word_size": 2})

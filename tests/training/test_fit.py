@@ -285,7 +285,7 @@ def sentences(ids: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
     return np.split(ids, np.cumsum(lengths)[:-1])
 
 
-def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path) -> None:
+def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = toys.dataset(rows=40)
     options = {"schedule": "linear", "rate": 0.01, "batch": 12, "patience": 0}
     ends = [3, 7, 11, 15]  # steps before the last one of each epoch
@@ -293,7 +293,12 @@ def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path) -> None:
     assert [record["rate"] for record in whole.history] == pytest.approx([0.01 * (1 - k / 16) for k in ends])
     half = fit(data, toys.recipe(**options, epochs=2), tmp_path, show=False)
     assert half.history[-1]["rate"] == pytest.approx(0.01 * (1 - 7 / 8))
-    longer = fit(data, toys.recipe(**options, epochs=4), tmp_path, resume=True, show=False)
+    longer = fit(data, toys.recipe(**options, epochs=4), tmp_path, resume=True)
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "resuming in epoch 3 at step 8; the rate, 0.0056 here, falls to nothing by the end of epoch 4"
+    )
     assert longer.history[2:] != whole.history[2:]  # the steps of the first half were shorter
     for ours, theirs in zip(longer.history[2:], whole.history[2:], strict=True):
         assert ours["rate"] == theirs["rate"]
+    fit(data, toys.recipe(**options, epochs=3), tmp_path, resume=True)  # it has had more already
+    assert capsys.readouterr().err.splitlines()[0] == "resuming in epoch 5 at step 16"

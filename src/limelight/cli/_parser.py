@@ -12,8 +12,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from .. import __version__
+from ..errors import LimelightError
 from ..presets import PRESETS, preset
-from ..recipe import SECTIONS, Recipe, options
+from ..recipe import SECTIONS, Recipe, options, section_of
 
 DEFAULT_PRESET = "small"
 
@@ -114,6 +115,15 @@ def recipe_from(args: argparse.Namespace) -> Recipe:
 def given_options(args: argparse.Namespace) -> dict[str, Any]:
     """The recipe's options that were given as flags."""
     return {name: getattr(args, name) for name in options() if hasattr(args, name)}
+
+
+def check_encoded(args: argparse.Namespace) -> None:
+    """What an encoded data set has settled already cannot be asked for again."""
+    settled = [name for name in given_options(args) if section_of(name) == "text"]
+    settled += [name for name in ("text", "label", "text2", "dev", "test") if getattr(args, name)]
+    if settled or len(args.data) > 1:
+        what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
+        raise LimelightError(f"{args.data[0]} is encoded already; give {what} to 'limelight encode' instead")
 
 
 def _add_option(group: Any, f: dataclasses.Field, value: Any) -> None:

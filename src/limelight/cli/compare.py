@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._parser import add_recipe, recipe_from
+from ._parser import add_recipe, check_encoded, given_options, recipe_from
 from ._shared import add_data, add_device, add_json, on_bad, on_terminal, show, table, tables_from
 
 if TYPE_CHECKING:
     from ..compare import Contestant
+    from ..recipe import Recipe
     from ..text.dataset import Dataset
 
 ORDER = 5
@@ -46,9 +48,11 @@ def run(args: argparse.Namespace) -> int:
     first = recipe.training.seed
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         dataset = _dataset(args, recipe, Path(folder) / "data")
+        recipe = recipe_for(recipe, dataset)
+        _warn_idle(recipe, given_options(args))
         contestants = compare(
-            dataset, recipe_for(recipe, dataset), range(first, first + args.seeds), device=args.device,
-            show=on_terminal(), tell=lambda line: print(line, file=sys.stderr),
+            dataset, recipe, range(first, first + args.seeds), device=args.device, show=on_terminal(),
+            tell=lambda line: print(line, file=sys.stderr),
         )  # fmt: skip
         show(args, [vars(one) | {"name": one.name} for one in contestants], told(contestants))
     return 0
@@ -58,6 +62,7 @@ def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
     from ..text.dataset import Dataset, encode_tables
 
     if (Path(args.data[0]) / "dataset.json").is_file():
+        check_encoded(args)
         return Dataset.open(args.data[0])
     tables = tables_from(args)
     return encode_tables(
@@ -65,6 +70,19 @@ def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
         text2=args.text2, recipe=recipe.text, holdout=args.holdout, seed=recipe.training.seed,
         on_bad=on_bad(args), progress=True,
     )  # fmt: skip
+
+
+def _warn_idle(recipe: Recipe, given: dict[str, Any]) -> None:
+    """Warn of options that have an effect on none of the models."""
+    from ..compare import MODELS, as_model
+    from ..idle import idle
+
+    if "embedding" in given:
+        warnings.warn(f"embedding has no effect: compare trains {', '.join(MODELS)}", stacklevel=2)
+    found = {each: idle(as_model(recipe, each), given) for each in MODELS}
+    for name, line in found["self-attention"].items():
+        if all(name in lines for lines in found.values()):
+            warnings.warn(line, stacklevel=2)
 
 
 def told(contestants: list[Contestant]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ._parser import add_recipe, recipe_from
+from ._parser import add_recipe, given_options, recipe_from
 from ._shared import add_data, add_json, add_overwrite, on_bad, on_terminal, show, table, tables_from
 
 ORDER = 7
@@ -29,9 +29,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Encode, and say what was found."""
+    from ..idle import warn_idle
     from ..text.dataset import encode_tables
 
     recipe, tables = recipe_from(args), tables_from(args)
+    warn_idle(recipe, given_options(args))
     dataset = encode_tables(
         args.out, tables["train"], tables.get("dev"), tables.get("test"), text=args.text, label=args.label,
         text2=args.text2, recipe=recipe.text, holdout=args.holdout, seed=recipe.training.seed,

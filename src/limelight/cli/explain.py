@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..errors import LimelightError
 from ._shared import add_json, add_overwrite, check_new
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         check_new(args.out, args.overwrite)
     model = Model.load(args.model)
+    _check_words(model, args)
     reading = model.read(args.text, args.text2)
     weights = _weights(model, reading, args)
     if args.out:
@@ -59,6 +61,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(to_json(reading, weights=weights) if args.json else to_terminal(reading, weights=weights))
     return 0
+
+
+def _check_words(model: Model, args: argparse.Namespace) -> None:
+    """A model answers for an empty text too, but there is nothing to show of how it came to that."""
+    for text in (args.text, args.text2):
+        if text is not None and not model.tokenizer.split(text):
+            raise LimelightError(f"there are no words in {text[:40]!r}; give a text that has some to explain")
 
 
 def _weights(model: Model, reading: Reading | PairReading, args: argparse.Namespace) -> dict[str, Any] | None:

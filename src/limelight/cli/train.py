@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
-from ._parser import add_recipe, given_options, recipe_from
+from ._parser import DEFAULT_PRESET, add_recipe, check_encoded, given_options, recipe_from
 from ._shared import (
     add_data,
     add_device,
@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     outcome = jobs.run(
         job, device=args.device, show=not args.quiet, resume=bool(args.resume),
         checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
+        given=given_options(args),
     )  # fmt: skip
     if outcome.interrupted:
         raise SystemExit(_interrupted(job, outcome))
@@ -74,7 +75,9 @@ def _job(args: argparse.Namespace) -> Job:
     from .. import job as jobs
 
     if args.resume:
-        if args.data or args.out or given_options(args):
+        remembered = ("data", "out", "overwrite", "text", "label", "text2", "skip_bad", "dev", "test")
+        other_preset = args.preset != DEFAULT_PRESET
+        if other_preset or given_options(args) or any(getattr(args, name) for name in remembered):
             raise LimelightError("--resume remembers data and recipe: limelight train --resume DIR is enough")
         return jobs.resumed(args.resume)
     if not args.data or not args.out:
@@ -85,19 +88,8 @@ def _job(args: argparse.Namespace) -> Job:
         holdout=args.holdout, on_bad=on_bad(args), overwrite=args.overwrite,
     )  # fmt: skip
     if job.encoded:
-        _check_encoded(args)
+        check_encoded(args)
     return job
-
-
-def _check_encoded(args: argparse.Namespace) -> None:
-    """What an encoded data set has settled already cannot be asked for again."""
-    from ..recipe import section_of
-
-    settled = [name for name in given_options(args) if section_of(name) == "text"]
-    settled += [name for name in ("text", "label", "text2", "dev", "test") if getattr(args, name)]
-    if settled or len(args.data) > 1:
-        what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
-        raise LimelightError(f"{args.data[0]} is encoded already; give {what} to 'limelight encode' instead")
 
 
 def _told(outcome: Outcome) -> str:

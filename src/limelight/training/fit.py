@@ -266,7 +266,16 @@ class Run:
         self.stepper.restore(found.tensors)
         if self.processes.first:
             self.stepper.sums.copy_(found.tensors["sums"])
-        self.progress.note(f"resuming in epoch {self.state.epoch + 1} at step {self.state.number}")
+        where = f"resuming in epoch {self.state.epoch + 1} at step {self.state.number}"
+        self.progress.note(f"{where}{self._schedule_from_here()}")
+
+    def _schedule_from_here(self) -> str:
+        """With other epochs than before, the rate may rise again here: whoever resumes should know."""
+        recipe = self.recipe.training
+        if recipe.schedule == "constant" or self.state.finished:
+            return ""
+        rate = float(self.stepper.optimiser.present_rate())
+        return f"; the rate, {rate:.2g} here, falls to nothing by the end of epoch {recipe.epochs}"
 
     def _check_same(self, number: int) -> None:
         """All processes must go on from the same step."""
@@ -314,10 +323,15 @@ def _figures(sums: Tensor) -> dict[str, float]:
     return {"loss": loss / rows, "penalty": penalty / rows, "accuracy": right / rows}
 
 
-def _tensorboard(folder: Path, number: int) -> Any:
+def need_tensorboard() -> Any:
+    """TensorBoard's writer; one line where it is missing."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise LimelightError("TensorBoard is not installed: pip install tensorboard") from None
+    return SummaryWriter
+
+
+def _tensorboard(folder: Path, number: int) -> Any:
     # what a killed run wrote after its last checkpoint is written again
-    return SummaryWriter(str(folder / "tensorboard"), purge_step=number + 1)
+    return need_tensorboard()(str(folder / "tensorboard"), purge_step=number + 1)

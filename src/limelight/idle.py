@@ -1,0 +1,68 @@
+"""Options that someone has given and that cannot do anything: such as rows beside a max-pooled embedding."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+
+from .recipe import Recipe, section_of
+from .runtime.export import rows_and_size
+
+
+def idle(recipe: Recipe, given: Iterable[str]) -> dict[str, str]:
+    """Of the options that were `given`, those that change nothing in this recipe, each with a sentence.
+
+    One that was given as 0 or False is no surprise: whoever says "without it" gets just that.
+
+    >>> idle(Recipe().override(embedding="max", rows=8), ["embedding", "rows"])
+    {'rows': "rows has no effect: embedding is 'max', not 'self-attention'"}
+    """
+    reasons: dict[str, str] = {}
+    for holds, names, reason in _rules(recipe):
+        if holds:
+            reasons = dict.fromkeys(names.split(), reason) | reasons  # the first reason is the plainest
+    return {
+        name: f"{name} has no effect: {reasons[name]}"
+        for name in given
+        if name in reasons and getattr(getattr(recipe, section_of(name)), name)
+    }
+
+
+def warn_idle(recipe: Recipe, given: Iterable[str]) -> None:
+    """A warning for each of them."""
+    for line in idle(recipe, given).values():
+        warnings.warn(line, UserWarning, stacklevel=4)  # whoever called `fit`, which asked our caller
+
+
+def _rules(recipe: Recipe) -> Iterator[tuple[bool, str, str]]:
+    """Whether it holds, the options that are idle then, and why."""
+    model, training = recipe.model, recipe.training
+    attends, cnn = model.embedding == "self-attention", model.embedding == "cnn"
+    instead = f"embedding is {model.embedding!r}, not"
+    yield not recipe.text.vectors, "spare_words missing", "there are no pretrained vectors"
+    yield bool(recipe.text.vectors), "word_size", "pretrained vectors bring their own size"
+    yield not attends, "attention attention_hidden attention_bias rows max_row", f"{instead} 'self-attention'"
+    yield not attends, "penalty penalty_scale", f"{instead} 'self-attention'"
+    yield not cnn, "filter_width", f"{instead} 'cnn'"
+    yield cnn, "layers dropout_layers clip_gates", "embedding is 'cnn', which has no LSTM"
+    yield model.layers == 1, "dropout_layers", "layers is 1, and it drops what one layer reads from another"
+    yield model.head == "full", "row_units column_units head_layers mix_units", "head is 'full', not 'pruned'"
+    yield model.head == "pruned", "head_hidden", "head is 'pruned', not 'full'"
+    yield _rows(recipe) == 1, "dropout_rows", "M has a single row, which always stays"
+    yield training.penalty == 0, "penalty_scale", "penalty is 0"
+    yield training.penalty_scale == "kl" and model.rows == 1, "penalty", "'kl' takes two rows, and rows is 1"
+    alike = "without dropout both readings of a batch are the same; it only takes twice the time"
+    yield not _drops(recipe), "consistency", alike
+
+
+def _rows(recipe: Recipe) -> int:
+    return rows_and_size(recipe.model)[0]
+
+
+def _drops(recipe: Recipe) -> bool:
+    """Whether any dropout is at work."""
+    model = recipe.model
+    anywhere = model.dropout + model.dropout_words + model.dropout_states + model.dropout_matrix
+    between = model.dropout_layers if model.layers > 1 and model.embedding != "cnn" else 0
+    whole = model.dropout_rows if _rows(recipe) > 1 else 0
+    return anywhere + between + whole > 0
