@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -79,11 +80,11 @@ class Plain(nn.Module):
         return torch.cat(found)
 
 
-def random_model(recipe: Recipe, words: Tokenizer) -> dict[str, object]:
+def random_model(recipe: Recipe, words: Tokenizer, pair: bool = False) -> dict[str, object]:
     rng = np.random.default_rng(0)
-    sizes = shapes(recipe.model, len(words), len(LABELS), pair=False)
+    sizes = shapes(recipe.model, len(words), len(LABELS), pair)
     weights = {n: rng.standard_normal(s, np.float32) * np.float32(0.05) for n, s in sizes.items()}
-    return {"weights": weights, "recipe": recipe, "tokenizer": words, "labels": LABELS}
+    return {"weights": weights, "recipe": recipe, "tokenizer": words, "labels": LABELS, "pair": pair}
 
 
 def fasttext_model(texts: list[str]) -> Contestants:
@@ -140,15 +141,23 @@ def compare(name: str, texts: list[str], singles: int, rounds: int, threads: int
         race(f"{name}: embeddings one by one, {p}", single, texts[:singles], rounds)
 
 
-def beside_baselines(names: list[str], texts: list[str], singles: int, rounds: int, threads: int) -> None:
-    """The best recipe for single texts and others of recipes.py, with vectors of 400 numbers as measured."""
-    words, found = Tokenizer.train(texts), recipes(pair=False)
+def beside_baselines(
+    names: list[str], pair: bool, texts: list[str], singles: int, rounds: int, threads: int
+) -> None:
+    """The best recipe and others of recipes.py, with vectors of 400 numbers as measured."""
+    words, found = Tokenizer.train(texts), recipes(pair)
     predict: Contestants = {}
     for name in names:
-        parts = random_model(found[name].override(word_size=400), words)
-        predict[name] = Model.from_parts(**parts, threads=threads).predict_proba  # type: ignore[arg-type]
+        parts = random_model(found[name].override(word_size=400), words, pair)
+        model = Model.from_parts(**parts, threads=threads)  # type: ignore[arg-type]
+        predict[name] = partial(_pairs, model) if pair else model.predict_proba
     race("probabilities in batches", predict, texts, rounds)
     race("one by one", {n: one_by_one(run) for n, run in predict.items()}, texts[:singles], rounds)
+
+
+def _pairs(model: Model, texts: list[str]) -> np.ndarray:
+    """A pair for each text, with a text as long as any: the other end of the list."""
+    return model.predict_proba(texts, texts[::-1])
 
 
 START = """
@@ -216,6 +225,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--models", nargs="*", default=["small", "yelp"], help="presets whose sizes to take")
     parser.add_argument("--recipes", nargs="*", metavar="NAME", help="compare these of recipes.py instead")
+    parser.add_argument("--pairs", action="store_true", help="with --recipes: those for pairs of texts")
     parser.add_argument("--start", action="store_true", help="measure the cold start only")
     parser.add_argument("--memory", action="store_true", help="measure memory over a million texts only")
     options = parser.parse_args()
@@ -228,7 +238,8 @@ def main() -> None:
     if options.memory:
         memory(texts)
     if options.recipes:
-        beside_baselines(options.recipes, texts, options.singles, options.rounds, options.threads)
+        rest = (options.pairs, texts, options.singles, options.rounds, options.threads)
+        beside_baselines(options.recipes, *rest)
     for name in [] if options.start or options.memory or options.recipes else options.models:
         compare(name, texts, options.singles, options.rounds, options.threads)
 
