@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -443,3 +444,14 @@ def test_a_folder_that_is_no_model(tmp_path: Path):
     for load in (limelight.load, TextClassifier.load):
         with pytest.raises(LimelightError, match="not a model that Limelight saved"):
             load(tmp_path)
+
+
+def test_threads_that_wait_leave_the_cores_to_others() -> None:
+    code = (
+        "import os, sys; import limelight; from limelight.job import need_torch\n"
+        "assert 'torch' not in sys.modules; need_torch(); print(os.environ['OMP_WAIT_POLICY'])"
+    )
+    for given, found in ({}, "passive"), ({"OMP_WAIT_POLICY": "active"}, "active"):
+        environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"} | given
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.stdout == f"{found}\n", done.stderr

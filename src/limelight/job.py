@@ -287,7 +287,12 @@ def _paths(paths: Paths) -> list[str]:
 
 
 def need_torch() -> None:
-    """One line where PyTorch is missing."""
+    """One line where PyTorch is missing.
+
+    Its threads wait for each other in a loop unless told otherwise before it is loaded: on a machine that
+    has other work too, a training then takes several times as long.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         import torch  # noqa: F401
     except ImportError:
