@@ -10,7 +10,7 @@ import pytest
 
 from limelight.errors import LimelightError
 from limelight.locks import locked
-from limelight.paper import experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
+from limelight.paper import cost, experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
 from limelight.paper.experiment import carry_out
 from limelight.paper.plan import Data, Plan
 from limelight.training.step import Stepper
@@ -149,6 +149,8 @@ def test_experiments_in_one_folder_share_their_runs(tmp_path, reviews, monkeypat
 def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, reviews, monkeypatch):
     data = ("age", "age", reviews)
     whole, broken = (plan(tmp_path / name, data, options={"epochs": 3}) for name in ("whole", "broken"))
+    for asked in (whole, broken):
+        del asked.options["rows"]  # the figure has its own
     run = figure_rows.runs(whole)[1]
     carry_out(whole, [run], lambda results: None)
     with monkeypatch.context() as patch:
@@ -243,6 +245,27 @@ def test_what_another_process_has_just_done_is_not_done_again(tmp_path, reviews,
 def test_bad_data(given, complaint):
     with pytest.raises(LimelightError, match=complaint):
         Data.parse(given)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "own", "task"),
+    [
+        (table1, "table1", {"embedding": "max"}, "yelp"),
+        (table2, "table2", {"embedding": "max"}, "snli"),
+        (table3, "table3", {"penalty": 0.5}, "yelp"),
+        (table4, "table4", {"head": "full"}, "yelp"),
+        (table4, "table4", {"head": "full"}, None),
+        (figure_rows, "figure-rows", {"rows": 3}, "age"),
+        (figure_heatmaps, "figure-heatmaps", {"penalty": 0.5}, "yelp"),
+        (cost, "cost", {"embedding": "cnn"}, None),
+    ],
+)
+def test_what_is_compared_is_not_changed(module, name, own, task, tmp_path):
+    data = (Data(task, task, tmp_path),) if task else ()
+    option = next(iter(own))
+    with pytest.raises(LimelightError, match=f"^{option} is for {name} to choose; leave it out of --set$"):
+        module.run(Plan(tmp_path, data, options=own))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_data_that_does_not_fit(tmp_path, reviews):

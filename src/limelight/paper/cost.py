@@ -189,6 +189,7 @@ def _told(spent: float, size: int) -> tuple[str, str]:
 
 def run(plan: Plan, lengths: Sequence[int] = LENGTHS) -> None:
     """Measure and write; it takes a minute or two, and is measured again each time."""
+    plan.keep("cost", "embedding")
     device = choose_device(plan.device)
     recipes = {model: setting("yelp", model).override(**plan.options) for model in MODELS}
     tell("the penalty and its KL form")

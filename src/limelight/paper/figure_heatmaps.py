@@ -28,6 +28,7 @@ Kept = dict[str, dict[str, Any]]  # what `pictured` found, by model
 def runs(plan: Plan) -> list[Run]:
     """With and without penalty on each data set; the first seed is drawn."""
     plan.need("figure-heatmaps", ("yelp", "age"))
+    plan.keep("figure-heatmaps", "embedding", "penalty")
     return [run for run in plan.runs(tuple(MODELS)) if run.seed == plan.seeds[0]]
 
 

@@ -19,6 +19,7 @@ PAPER = {
 def runs(plan: Plan) -> list[Run]:
     """Three models on each data set, with each seed."""
     plan.need("table1", tuple(PAPER))
+    plan.keep("table1", "embedding")
     return plan.runs(tuple(MODELS))
 
 
