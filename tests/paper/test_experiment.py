@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 from pathlib import Path
 
 import pytest
 
+from limelight.cli import main
 from limelight.errors import LimelightError
 from limelight.locks import locked
 from limelight.paper import cost, experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
@@ -211,16 +213,50 @@ def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
 def test_a_run_of_another_process_is_passed_over(tmp_path, reviews, capsys):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     name, other = "yelp-self-attention-seed0", "yelp-no-penalty-seed0"
-    with (
-        locked(tmp_path / f".{name}.lock", "taken"),
-        pytest.raises(LimelightError, match=f"^1 of 2 runs are not done: {name}: it is being trained by ano"),
-    ):
+    with locked(tmp_path / f".{name}.lock", "taken"):
         table3.run(asked)
-    assert f"[1/2] {name}\n  not done: it is being trained by another process\n" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"[1/2] {name}\n  passed over: it is being trained by another process\n" in err
+    still = "1 of 2 runs are still being trained by another process; the same command later gives the whole"
+    assert err.endswith(f"{still} table\n")
+    assert "| with penalty (1.0) | - |" in (tmp_path / "table3.md").read_text()
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [other]
     table3.run(asked)
     assert [(tmp_path / each / "result.json").is_file() for each in (name, other)] == [True, True]
     assert list(tmp_path.glob(".*")) == []
+
+
+@pytest.mark.parametrize("finishes", [True, False])
+def test_what_another_process_was_training_is_looked_at_again(finishes, tmp_path, reviews, monkeypatch):
+    """It has finished it while we trained the others, or was stopped."""
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    theirs, ours = table3.runs(asked)
+    real, trained = experiment._train, []
+    lock = contextlib.ExitStack()
+    lock.enter_context(locked(tmp_path / f".{theirs.name}.lock", "taken"))
+
+    def train(plan, run, dataset):
+        if run == ours:
+            if finishes:
+                real(plan, theirs, dataset)
+            lock.close()
+        trained.append(run.name)
+        return real(plan, run, dataset)
+
+    monkeypatch.setattr(experiment, "_train", train)
+    table3.run(asked)
+    assert trained == ([ours.name] if finishes else [ours.name, theirs.name])
+    assert list(json.loads((tmp_path / "table3.json").read_text())["runs"]) == [theirs.name, ours.name]
+
+
+def test_all_runs_are_another_processs(tmp_path, reviews, capfd):
+    argv = ["paper", "table1", "--data", f"yelp={reviews}", "--out", str(tmp_path), "--seeds", "0"]
+    name = "yelp-cnn-seed0"
+    with locked(tmp_path / f".{name}.lock", "taken"):
+        assert main([*argv, "--only", name]) == 0
+    out, err = capfd.readouterr()
+    assert "- yelp: no run is finished.\n" in out
+    assert err.splitlines()[-1].startswith("1 of 1 runs are still being trained by another process; the same")
 
 
 def test_what_another_process_has_just_done_is_not_done_again(tmp_path, reviews, monkeypatch):

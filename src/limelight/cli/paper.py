@@ -25,7 +25,8 @@ EXPERIMENT = """\
 
 Runs are trained one after the other, each in its own folder under --out; the table is written anew after
 each. Ctrl-C stops, the same command goes on. With the same --out, experiments share the runs they have in
-common, and several processes share the work: each passes over what another is training."""
+common, and several processes share the work: each passes over what another is training, and looks again
+at the end."""
 
 NAMES = ("snli", "yelp", "yelp-full", "pan", "snli-hub", "yelp-hub")
 # name -> what it shows, and an example of its data
