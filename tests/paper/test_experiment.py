@@ -189,6 +189,27 @@ def test_another_recipe_is_not_taken_for_the_same_run(tmp_path, reviews):
         carry_out(other, table3.runs(other)[:1], lambda results: None)
 
 
+@pytest.mark.parametrize(
+    "changes", [{"seeds": (0, 1)}, {"seeds": (1,)}, {"seeds": (0, 1), "only": ("*-seed1",)}]
+)
+@pytest.mark.parametrize("module", [table3, table4])
+def test_results_of_other_options_stop_it_before_anything(module, changes, tmp_path, reviews):
+    data = ("yelp", "yelp", reviews)
+    module.run(plan(tmp_path, data))
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    with pytest.raises(LimelightError, match=r"-seed0/result.json is of a run with another recipe; give the"):
+        module.run(plan(tmp_path, data, options={"rate": 0.5}, **changes))
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_seeds_may_be_added(tmp_path, reviews):
+    data = ("yelp", "yelp", reviews)
+    table3.run(plan(tmp_path, data, seeds=(0,)))
+    table3.run(plan(tmp_path, data, seeds=(0, 1), only=("*-seed1",)))
+    cells = json.loads((tmp_path / "table3.json").read_text())["accuracy"]["yelp"]
+    assert [cells[model]["seeds"] for model in table3.MODELS] == [[0, 1], [0, 1]]
+
+
 def test_a_result_from_before_an_option_existed_still_counts(tmp_path, reviews, monkeypatch):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     run = table3.runs(asked)[0]
@@ -203,8 +224,7 @@ def test_a_result_from_before_an_option_existed_still_counts(tmp_path, reviews, 
 
 def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
-    (tmp_path / "yelp-self-attention-seed0").mkdir()
-    (tmp_path / "yelp-self-attention-seed0" / "result.json").write_text("[]")
+    (tmp_path / "yelp-self-attention-seed0").write_text("in the way")
     with pytest.raises(LimelightError, match="1 of 2 runs are not done: yelp-self-attention-seed0"):
         table3.run(asked)
     assert (tmp_path / "yelp-no-penalty-seed0" / "result.json").exists()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import glob
 import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +31,13 @@ Results = Mapping[str, Result]  # by the run's name
 def carry_out(plan: Plan, runs: Sequence[Run], write: Callable[[Results], None]) -> None:
     """Train what is not there yet and `write` the results so far after every run.
 
+    Nothing is trained or written where the folder has results of other options, whatever their seeds.
     A run that fails does not keep the others from running; its error comes at the end. What another process
     is training is looked at again after the others: by then it may be finished, or given up.
     """
     chosen = _chosen(runs, plan.only)
     opened = {data.name: open_data(data) for data in plan.data}
+    _check_results(plan.out, runs, opened)
     failed: list[str] = []
 
     def result_of(run: Run) -> Result:
@@ -212,6 +216,16 @@ def read_result(out: Path, run: Run, dataset: Dataset) -> Result | None:
             "give the same data and options, or another --out"
         )
     return result
+
+
+def _check_results(out: Path, runs: Sequence[Run], opened: Mapping[str, Dataset]) -> None:
+    for run in {(run.data.name, run.model): run for run in runs}.values():
+        prefix = run.name.removesuffix(str(run.seed))
+        for folder in sorted(out.glob(f"{glob.escape(prefix)}*")):
+            seed = folder.name.removeprefix(prefix)
+            if seed.isdecimal():
+                same = replace(run, recipe=run.recipe.override(seed=int(seed)))
+                read_result(out, same, opened[run.data.name])
 
 
 def collect(plan: Plan, runs: Sequence[Run], opened: Mapping[str, Dataset]) -> dict[str, Result]:

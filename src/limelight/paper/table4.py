@@ -120,6 +120,7 @@ def _thousands(count: int) -> str:
 def run(plan: Plan) -> None:
     """Count; with data, also train."""
     plan.keep("table4", "embedding", "head")
-    write(plan, {})
     if plan.data:
         carry_out(plan, runs(plan), lambda results: write(plan, results))
+    else:
+        write(plan, {})
