@@ -78,6 +78,19 @@ def test_the_heat_maps_show_the_words(tmp_path):
     assert "| with penalty |" in (tmp_path / "figure-heatmaps.md").read_text()
 
 
+def test_the_heat_maps_tell_what_they_are_of(tmp_path):
+    def told(*texts):
+        return figure_heatmaps._drawn([{"words": text, "known": [w != "?" for w in text]} for text in texts])
+
+    assert told() == []
+    assert told("ab") == ["Drawn are test texts of 2 words, all of them in the vocabulary."]
+    assert told("ab", "c?d") == ["Drawn are test texts of 2 to 3 words, not all of them in the vocabulary."]
+    folder = save_reviews(tmp_path / "data")
+    figure_heatmaps.run(plan(tmp_path, ("yelp", "yelp", folder)))
+    table = (tmp_path / "figure-heatmaps.md").read_text()
+    assert "- Drawn are test texts of 9 words, all of them in the vocabulary.\n" in table
+
+
 def test_texts_of_ours_are_drawn_where_they_were_read(tmp_path):
     folder = save_reviews(tmp_path / "data")
     asked = plan(tmp_path, ("yelp", "yelp", folder), options={"epochs": 1, "rows": 8})
