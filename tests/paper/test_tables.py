@@ -57,6 +57,13 @@ vectors: none; seeds: 0, 1; one standard error of an accuracy on this test set: 
     assert list(content["runs"]) == list(found)
 
 
+def test_no_standard_error_where_all_is_right(tmp_path):
+    plan = Plan(tmp_path, (Data("yelp", "yelp", Path()),))
+    text, _ = written(table1, plan, results(result("yelp", "yelp", "cnn", 0, 1.0)))
+    assert "(the paper's yelp: 500,000 / 2,000 / 2,000); vectors: none; seeds: 0.\n" in text
+    assert "standard error" not in text
+
+
 def test_table_1_by_length():
     def quarters(*accuracies):
         return [{"words": [10 * k, 10 * k + 9], "rows": 5, "accuracy": a} for k, a in enumerate(accuracies)]
