@@ -48,6 +48,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     prepare.add_argument("name", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     prepare.add_argument("source", metavar="SOURCE", help="file, archive or folder of the distribution")
     prepare.add_argument("--out", required=True, metavar="DIR", help="folder of the tables")
+    prepare.add_argument(
+        "--sizes", type=_size, nargs=3, metavar=("TRAIN", "DEV", "TEST"),
+        help="rows of each, such as rest 500 500, where there is no split yet (default: the paper's)",
+    )  # fmt: skip
     prepare.add_argument("--seed", type=int, metavar="N", help="of the split, where there is none yet")
     prepare.add_argument("--by", choices=("tweet", "author"), help="pan: what is split")
     add_overwrite(prepare)
@@ -99,11 +103,24 @@ def run(args: argparse.Namespace) -> int:
 def _prepare(args: argparse.Namespace) -> int:
     from ..paper.readers import prepare
 
-    given: dict[str, Any] = {"seed": args.seed, "by": args.by, "overwrite": args.overwrite or None}
+    given = {"sizes": args.sizes, "seed": args.seed, "by": args.by, "overwrite": args.overwrite or None}
     about = prepare(args.name, args.source, args.out, **{k: v for k, v in given.items() if v is not None})
     rows = [[split, f"{count:,}"] for split, count in about["rows"].items()]
     show(args, about, f"{table(['split', 'rows'], rows)}\nsaved {args.out}")
     return 0
+
+
+def _size(given: str) -> int | None:
+    """A number of rows, or all the rest.
+
+    >>> _size("2000"), _size("rest")
+    (2000, None)
+    """
+    if given == "rest":
+        return None
+    if not given.isdecimal():
+        raise argparse.ArgumentTypeError(f"{given!r} is neither a number of rows nor 'rest'")
+    return int(given)
 
 
 def _plan(args: argparse.Namespace) -> Plan:
