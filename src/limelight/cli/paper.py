@@ -128,11 +128,9 @@ def _plan(args: argparse.Namespace) -> Plan:
 
     from ..paper.plan import Data, Plan
 
-    options = dict(_option(each) for each in args.options)
+    options = _options(args)
     if args.step == "cost":
         return Plan(Path(args.out), options=options, device=args.device)
-    given = {"epochs": args.epochs, "precision": args.precision}
-    options |= {name: value for name, value in given.items() if value is not None}
     data = tuple(Data.parse(each) for each in args.data)
     names = [each.name for each in data]
     if len(set(names)) < len(names) or len(set(args.seeds)) < len(args.seeds):
@@ -141,6 +139,18 @@ def _plan(args: argparse.Namespace) -> Plan:
         Path(args.out), data, tuple(args.seeds), options, tuple(args.only), args.device, args.note,
         show=not args.quiet,
     )  # fmt: skip
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    """Those of --set and of the flags that are short for it."""
+    short = {name: getattr(args, name, None) for name in ("epochs", "precision")}
+    given = [_option(each) for each in args.options]
+    found: dict[str, Any] = {}
+    for name, value in [*given, *((name, value) for name, value in short.items() if value is not None)]:
+        if name in found:
+            raise LimelightError(f"{name} is given twice; give it once")
+        found[name] = value
+    return found
 
 
 def _option(given: str) -> tuple[str, Any]:
