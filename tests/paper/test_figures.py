@@ -119,7 +119,32 @@ def test_the_costs_are_measured(tmp_path, monkeypatch):
         assert all(spent > 0 and size > 0 for spent, size in by.values())
     assert content["steps"]["cnn"]["8"][1] > content["steps"]["cnn"]["4"][1]
     assert (tmp_path / "cost-penalty.svg").read_text().count("<polyline") == 3
-    assert "| words | P, ms |" in (tmp_path / "cost.md").read_text()
+    text = (tmp_path / "cost.md").read_text()
+    assert "| words | P, ms |" in text
+    assert "- On cpu; batches of 16, forwards and backwards, float32, fastest of seven rounds taken " in text
+
+
+@pytest.mark.parametrize("step", ["table1", "table4", "cost"])
+def test_what_cannot_be_written_is_said_first(step, tmp_path, capfd):
+    (tmp_path / "file").write_text("not a folder")
+    data = ["--data", f"yelp={save_reviews(tmp_path / 'data')}"] if step == "table1" else []
+    for out in (tmp_path / "file", tmp_path / "file" / "runs"):
+        assert main(["paper", step, *data, "--out", str(out)]) == 2
+        assert capfd.readouterr() == ("", f"limelight: cannot write {out}: Not a directory\n")
+
+
+@pytest.mark.parametrize(
+    ("step", "first", "goes_on"),
+    [
+        ("figure-rows", "Test accuracy by epoch, for r from 1 to 30.", True),
+        ("cost", "The penalty against the KL form; time and memory by length.", False),
+    ],
+)
+def test_the_help_of_an_experiment(step, first, goes_on, capfd):
+    assert main(["paper", step, "--help"]) == 0
+    paragraphs = capfd.readouterr().out.split("\n\n")
+    assert paragraphs[1] == first
+    assert ("the same command goes on" in paragraphs[3]) == goes_on
 
 
 def test_the_forms_of_kl_agree():

@@ -6,10 +6,12 @@ import argparse
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors
 from ._shared import add_device, add_json, add_overwrite, show, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..paper.plan import Plan
 
 ORDER = 8
@@ -23,10 +25,14 @@ EXPERIMENT = """\
 
   limelight paper {name} {example}--out runs
 
+{how}"""
+RUNS = """\
 Runs are trained one after the other, each in its own folder under --out; the table is written anew after
 each. Ctrl-C stops, the same command goes on. With the same --out, experiments share the runs they have in
 common, and several processes share the work: each passes over what another is training, and looks again
 at the end."""
+
+COST = "It takes some minutes, and is measured anew each time."
 
 NAMES = ("snli", "yelp", "yelp-full", "pan", "snli-hub", "yelp-hub")
 # name -> what it shows, and an example of its data
@@ -35,7 +41,7 @@ EXPERIMENTS = {
     "table2": ("entailment beside the published sentence encoders", "--data snli=DIR "),
     "table3": ("with the penalty and without it", "--data yelp=DIR --data age=DIR "),
     "table4": ("pruning: sizes (without --data nothing else) and accuracy", "--data yelp=DIR "),
-    "figure-rows": ("r from 1 to 30, test accuracy by epoch", "--data age=DIR --data snli=DIR "),
+    "figure-rows": ("test accuracy by epoch, for r from 1 to 30", "--data age=DIR --data snli=DIR "),
     "figure-heatmaps": ("heat maps with and without penalty, the surest texts", "--data yelp=DIR "),
     "cost": ("the penalty against the KL form; time and memory by length", ""),
 }
@@ -57,7 +63,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_overwrite(prepare)
     add_json(prepare)
     for name, (help, example) in EXPERIMENTS.items():
-        described = EXPERIMENT.format(help=help[0].upper() + help[1:] + ".", name=name, example=example)
+        sentence = help[0].upper() + help[1:] + "."
+        how = RUNS if example else COST
+        described = EXPERIMENT.format(help=sentence, name=name, example=example, how=how)
         step = steps.add_parser(name, help=help, description=described)
         _add_experiment(step, trains=bool(example))
 
@@ -95,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
     need_torch()
     plan = _plan(args)
+    _check_out(plan.out)
     import_module(f"...paper.{args.step.replace('-', '_')}", __name__).run(plan)
     print((plan.out / f"{args.step}.md").read_text(encoding="utf-8"), end="")
     return 0
@@ -108,6 +117,16 @@ def _prepare(args: argparse.Namespace) -> int:
     rows = [[split, f"{count:,}"] for split, count in about["rows"].items()]
     show(args, about, f"{table(['split', 'rows'], rows)}\nsaved {args.out}")
     return 0
+
+
+def _check_out(out: Path) -> None:
+    """Say before the work that its results could not be written."""
+    from tempfile import TemporaryFile
+
+    with tidy_os_errors(f"cannot write {out}"):
+        there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+        with TemporaryFile(dir=there):
+            pass
 
 
 def _size(given: str) -> int | None:
