@@ -120,9 +120,11 @@ def _prepare(args: argparse.Namespace) -> int:
 
 
 def _check_out(out: Path) -> None:
-    """Say before the work that its results could not be written."""
+    """Say before the work that its results could not, or should not, be written there."""
     from tempfile import TemporaryFile
 
+    if (out / "config.json").is_file():
+        raise LimelightError(f"{out} is a model folder; name another --out")
     with tidy_os_errors(f"cannot write {out}"):
         there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
         with TemporaryFile(dir=there):
