@@ -53,7 +53,10 @@ def atomic_folder(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     path = Path(path)
     with tidy_os_errors(f"cannot write {path}"):
         if path.exists() and not overwrite and (not path.is_dir() or any(path.iterdir())):
-            raise LimelightError(f"{path} already exists; choose another name or allow overwriting it")
+            raise LimelightError(
+                f"{path} already exists; choose another name or allow it with --overwrite "
+                "(in Python: overwrite=True)"
+            )
         temporary, handle = _part_of(path, folder=True)
     try:
         with tidy_os_errors(f"cannot write {path}"):

@@ -15,6 +15,14 @@ except ImportError:  # not on Windows: nothing is locked there
     fcntl = None  # type: ignore[assignment]
 
 
+class BusyError(LimelightError):
+    """Another process, or thread, holds the lock: later it may be free.
+
+    >>> issubclass(BusyError, LimelightError)
+    True
+    """
+
+
 @contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
     """Hold the lock file `path`; if another process, or thread, holds it, say that it is `busy`.
@@ -24,7 +32,7 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     >>> with locked(path, "it is taken"), locked(path, "it is taken"):
     ...     pass
     Traceback (most recent call last):
-    limelight.errors.LimelightError: it is taken
+    limelight.locks.BusyError: it is taken
     """
     with tidy_os_errors(f"cannot write {path.parent}"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +54,7 @@ def _take(path: Path, busy: str) -> int:
             return handle
         os.close(handle)
         if not mine:
-            raise LimelightError(busy)
+            raise BusyError(busy)
 
 
 def lock(handle: int) -> bool | None:

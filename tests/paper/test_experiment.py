@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 from pathlib import Path
 
 import pytest
 
+from limelight.cli import main
 from limelight.errors import LimelightError
 from limelight.locks import locked
-from limelight.paper import experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
+from limelight.paper import cost, experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
 from limelight.paper.experiment import carry_out
 from limelight.paper.plan import Data, Plan
 from limelight.training.step import Stepper
@@ -149,6 +151,8 @@ def test_experiments_in_one_folder_share_their_runs(tmp_path, reviews, monkeypat
 def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, reviews, monkeypatch):
     data = ("age", "age", reviews)
     whole, broken = (plan(tmp_path / name, data, options={"epochs": 3}) for name in ("whole", "broken"))
+    for asked in (whole, broken):
+        del asked.options["rows"]  # the figure has its own
     run = figure_rows.runs(whole)[1]
     carry_out(whole, [run], lambda results: None)
     with monkeypatch.context() as patch:
@@ -185,6 +189,27 @@ def test_another_recipe_is_not_taken_for_the_same_run(tmp_path, reviews):
         carry_out(other, table3.runs(other)[:1], lambda results: None)
 
 
+@pytest.mark.parametrize(
+    "changes", [{"seeds": (0, 1)}, {"seeds": (1,)}, {"seeds": (0, 1), "only": ("*-seed1",)}]
+)
+@pytest.mark.parametrize("module", [table3, table4])
+def test_results_of_other_options_stop_it_before_anything(module, changes, tmp_path, reviews):
+    data = ("yelp", "yelp", reviews)
+    module.run(plan(tmp_path, data))
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    with pytest.raises(LimelightError, match=r"-seed0/result.json is of a run with another recipe; give the"):
+        module.run(plan(tmp_path, data, options={"rate": 0.5}, **changes))
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_seeds_may_be_added(tmp_path, reviews):
+    data = ("yelp", "yelp", reviews)
+    table3.run(plan(tmp_path, data, seeds=(0,)))
+    table3.run(plan(tmp_path, data, seeds=(0, 1), only=("*-seed1",)))
+    cells = json.loads((tmp_path / "table3.json").read_text())["accuracy"]["yelp"]
+    assert [cells[model]["seeds"] for model in table3.MODELS] == [[0, 1], [0, 1]]
+
+
 def test_a_result_from_before_an_option_existed_still_counts(tmp_path, reviews, monkeypatch):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     run = table3.runs(asked)[0]
@@ -199,8 +224,7 @@ def test_a_result_from_before_an_option_existed_still_counts(tmp_path, reviews, 
 
 def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
-    (tmp_path / "yelp-self-attention-seed0").mkdir()
-    (tmp_path / "yelp-self-attention-seed0" / "result.json").write_text("[]")
+    (tmp_path / "yelp-self-attention-seed0").write_text("in the way")
     with pytest.raises(LimelightError, match="1 of 2 runs are not done: yelp-self-attention-seed0"):
         table3.run(asked)
     assert (tmp_path / "yelp-no-penalty-seed0" / "result.json").exists()
@@ -209,16 +233,50 @@ def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
 def test_a_run_of_another_process_is_passed_over(tmp_path, reviews, capsys):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     name, other = "yelp-self-attention-seed0", "yelp-no-penalty-seed0"
-    with (
-        locked(tmp_path / f".{name}.lock", "taken"),
-        pytest.raises(LimelightError, match=f"^1 of 2 runs are not done: {name}: it is being trained by ano"),
-    ):
+    with locked(tmp_path / f".{name}.lock", "taken"):
         table3.run(asked)
-    assert f"[1/2] {name}\n  not done: it is being trained by another process\n" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"[1/2] {name}\n  passed over: it is being trained by another process\n" in err
+    still = "1 of 2 runs are still being trained by another process; the same command later gives the whole"
+    assert err.endswith(f"{still} table\n")
+    assert "| with penalty (1.0) | - |" in (tmp_path / "table3.md").read_text()
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [other]
     table3.run(asked)
     assert [(tmp_path / each / "result.json").is_file() for each in (name, other)] == [True, True]
     assert list(tmp_path.glob(".*")) == []
+
+
+@pytest.mark.parametrize("finishes", [True, False])
+def test_what_another_process_was_training_is_looked_at_again(finishes, tmp_path, reviews, monkeypatch):
+    """It has finished it while we trained the others, or was stopped."""
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    theirs, ours = table3.runs(asked)
+    real, trained = experiment._train, []
+    lock = contextlib.ExitStack()
+    lock.enter_context(locked(tmp_path / f".{theirs.name}.lock", "taken"))
+
+    def train(plan, run, dataset):
+        if run == ours:
+            if finishes:
+                real(plan, theirs, dataset)
+            lock.close()
+        trained.append(run.name)
+        return real(plan, run, dataset)
+
+    monkeypatch.setattr(experiment, "_train", train)
+    table3.run(asked)
+    assert trained == ([ours.name] if finishes else [ours.name, theirs.name])
+    assert list(json.loads((tmp_path / "table3.json").read_text())["runs"]) == [theirs.name, ours.name]
+
+
+def test_all_runs_are_another_processs(tmp_path, reviews, capfd):
+    argv = ["paper", "table1", "--data", f"yelp={reviews}", "--out", str(tmp_path), "--seeds", "0"]
+    name = "yelp-cnn-seed0"
+    with locked(tmp_path / f".{name}.lock", "taken"):
+        assert main([*argv, "--only", name]) == 0
+    out, err = capfd.readouterr()
+    assert "- yelp: no run is finished.\n" in out
+    assert err.splitlines()[-1].startswith("1 of 1 runs are still being trained by another process; the same")
 
 
 def test_what_another_process_has_just_done_is_not_done_again(tmp_path, reviews, monkeypatch):
@@ -243,6 +301,27 @@ def test_what_another_process_has_just_done_is_not_done_again(tmp_path, reviews,
 def test_bad_data(given, complaint):
     with pytest.raises(LimelightError, match=complaint):
         Data.parse(given)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "own", "task"),
+    [
+        (table1, "table1", {"embedding": "max"}, "yelp"),
+        (table2, "table2", {"embedding": "max"}, "snli"),
+        (table3, "table3", {"penalty": 0.5}, "yelp"),
+        (table4, "table4", {"head": "full"}, "yelp"),
+        (table4, "table4", {"head": "full"}, None),
+        (figure_rows, "figure-rows", {"rows": 3}, "age"),
+        (figure_heatmaps, "figure-heatmaps", {"penalty": 0.5}, "yelp"),
+        (cost, "cost", {"embedding": "cnn"}, None),
+    ],
+)
+def test_what_is_compared_is_not_changed(module, name, own, task, tmp_path):
+    data = (Data(task, task, tmp_path),) if task else ()
+    option = next(iter(own))
+    with pytest.raises(LimelightError, match=f"^{option} is for {name} to choose; leave it out of --set$"):
+        module.run(Plan(tmp_path, data, options=own))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_data_that_does_not_fit(tmp_path, reviews):

@@ -78,6 +78,19 @@ def test_the_heat_maps_show_the_words(tmp_path):
     assert "| with penalty |" in (tmp_path / "figure-heatmaps.md").read_text()
 
 
+def test_the_heat_maps_tell_what_they_are_of(tmp_path):
+    def told(*texts):
+        return figure_heatmaps._drawn([{"words": text, "known": [w != "?" for w in text]} for text in texts])
+
+    assert told() == []
+    assert told("ab") == ["Drawn are test texts of 2 words, all of them in the vocabulary."]
+    assert told("ab", "c?d") == ["Drawn are test texts of 2 to 3 words, not all of them in the vocabulary."]
+    folder = save_reviews(tmp_path / "data")
+    figure_heatmaps.run(plan(tmp_path, ("yelp", "yelp", folder)))
+    table = (tmp_path / "figure-heatmaps.md").read_text()
+    assert "- Drawn are test texts of 9 words, all of them in the vocabulary.\n" in table
+
+
 def test_texts_of_ours_are_drawn_where_they_were_read(tmp_path):
     folder = save_reviews(tmp_path / "data")
     asked = plan(tmp_path, ("yelp", "yelp", folder), options={"epochs": 1, "rows": 8})
@@ -106,7 +119,32 @@ def test_the_costs_are_measured(tmp_path, monkeypatch):
         assert all(spent > 0 and size > 0 for spent, size in by.values())
     assert content["steps"]["cnn"]["8"][1] > content["steps"]["cnn"]["4"][1]
     assert (tmp_path / "cost-penalty.svg").read_text().count("<polyline") == 3
-    assert "| words | P, ms |" in (tmp_path / "cost.md").read_text()
+    text = (tmp_path / "cost.md").read_text()
+    assert "| words | P, ms |" in text
+    assert "- On cpu; batches of 16, forwards and backwards, float32, fastest of seven rounds taken " in text
+
+
+@pytest.mark.parametrize("step", ["table1", "table4", "cost"])
+def test_what_cannot_be_written_is_said_first(step, tmp_path, capfd):
+    (tmp_path / "file").write_text("not a folder")
+    data = ["--data", f"yelp={save_reviews(tmp_path / 'data')}"] if step == "table1" else []
+    for out in (tmp_path / "file", tmp_path / "file" / "runs"):
+        assert main(["paper", step, *data, "--out", str(out)]) == 2
+        assert capfd.readouterr() == ("", f"limelight: cannot write {out}: Not a directory\n")
+
+
+@pytest.mark.parametrize(
+    ("step", "first", "goes_on"),
+    [
+        ("figure-rows", "Test accuracy by epoch, for r from 1 to 30.", True),
+        ("cost", "The penalty against the KL form; time and memory by length.", False),
+    ],
+)
+def test_the_help_of_an_experiment(step, first, goes_on, capfd):
+    assert main(["paper", step, "--help"]) == 0
+    paragraphs = capfd.readouterr().out.split("\n\n")
+    assert paragraphs[1] == first
+    assert ("the same command goes on" in paragraphs[3]) == goes_on
 
 
 def test_the_forms_of_kl_agree():

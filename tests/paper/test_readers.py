@@ -246,7 +246,7 @@ def test_yelp_errors_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "none.json").write_bytes(b"")
     cases: list[tuple[Path, dict[str, Any], str]] = [
         (source, {}, r"300 usable rows are too few for the sizes \(500000, 2000, 2000\)"),
-        (source, {"sizes": (None, None, 5)}, "give train, dev and test, one may be None"),
+        (source, {"sizes": (None, None, 5)}, "give train, dev and test, one may be 'rest'"),
         (source, {"sizes": (5, -1, 5)}, "give train, dev and test"),
         (source, {"sizes": (None, 200, 100)}, "too few"),
         (source, {"sizes": (5, 5, 5), "seed": -1}, "the seed is -1"),

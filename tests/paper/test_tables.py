@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from limelight.paper import table1, table2, table3, table4
 from limelight.paper.plan import Data, Plan
 from paper.small import result, results
@@ -55,6 +57,13 @@ vectors: none; seeds: 0, 1; one standard error of an accuracy on this test set: 
     assert list(content["runs"]) == list(found)
 
 
+def test_no_standard_error_where_all_is_right(tmp_path):
+    plan = Plan(tmp_path, (Data("yelp", "yelp", Path()),))
+    text, _ = written(table1, plan, results(result("yelp", "yelp", "cnn", 0, 1.0)))
+    assert "(the paper's yelp: 500,000 / 2,000 / 2,000); vectors: none; seeds: 0.\n" in text
+    assert "standard error" not in text
+
+
 def test_table_1_by_length():
     def quarters(*accuracies):
         return [{"words": [10 * k, 10 * k + 9], "rows": 5, "accuracy": a} for k, a in enumerate(accuracies)]
@@ -74,6 +83,22 @@ def test_table_1_by_length():
 | 10 to 19 | 40.00 | 30.00 | 55.00 |"""
     )
     assert table1.lengths(found, Data("age", "age", Path())) == ""
+
+
+@pytest.mark.parametrize(
+    ("lengths", "rows"),
+    [
+        ([11, 11, 11, 11], []),
+        ([8, 11, 11, 11], ["| 8 to 8 | 80.00 | 80.00 | 80.00 |", "| 11 to 11 | 50.00 | 50.00 | 50.00 |"]),
+    ],
+)
+def test_table_1_has_each_length_once(lengths, rows):
+    parts = [
+        {"words": [n, n], "rows": count, "accuracy": accuracy}
+        for n, count, accuracy in zip(lengths, (3, 2, 2, 1), (0.8, 0.4, 0.6, 0.5), strict=True)
+    ]
+    found = results(*(result("yelp", "yelp", m, 0, 0.5, by_length=parts) for m in table1.MODELS))
+    assert table1.lengths(found, Data("yelp", "yelp", Path())).splitlines()[2:] == rows
 
 
 def test_table_2(tmp_path):

@@ -6,10 +6,12 @@ import argparse
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors
 from ._shared import add_device, add_json, add_overwrite, show, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..paper.plan import Plan
 
 ORDER = 8
@@ -23,9 +25,14 @@ EXPERIMENT = """\
 
   limelight paper {name} {example}--out runs
 
+{how}"""
+RUNS = """\
 Runs are trained one after the other, each in its own folder under --out; the table is written anew after
 each. Ctrl-C stops, the same command goes on. With the same --out, experiments share the runs they have in
-common, and several processes share the work: each passes over what another is training."""
+common, and several processes share the work: each passes over what another is training, and looks again
+at the end."""
+
+COST = "It takes some minutes, and is measured anew each time."
 
 NAMES = ("snli", "yelp", "yelp-full", "pan", "snli-hub", "yelp-hub")
 # name -> what it shows, and an example of its data
@@ -34,7 +41,7 @@ EXPERIMENTS = {
     "table2": ("entailment beside the published sentence encoders", "--data snli=DIR "),
     "table3": ("with the penalty and without it", "--data yelp=DIR --data age=DIR "),
     "table4": ("pruning: sizes (without --data nothing else) and accuracy", "--data yelp=DIR "),
-    "figure-rows": ("r from 1 to 30, test accuracy by epoch", "--data age=DIR --data snli=DIR "),
+    "figure-rows": ("test accuracy by epoch, for r from 1 to 30", "--data age=DIR --data snli=DIR "),
     "figure-heatmaps": ("heat maps with and without penalty, the surest texts", "--data yelp=DIR "),
     "cost": ("the penalty against the KL form; time and memory by length", ""),
 }
@@ -47,12 +54,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     prepare.add_argument("name", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     prepare.add_argument("source", metavar="SOURCE", help="file, archive or folder of the distribution")
     prepare.add_argument("--out", required=True, metavar="DIR", help="folder of the tables")
+    prepare.add_argument(
+        "--sizes", type=_size, nargs=3, metavar=("TRAIN", "DEV", "TEST"),
+        help="rows of each, such as rest 500 500, where there is no split yet (default: the paper's)",
+    )  # fmt: skip
     prepare.add_argument("--seed", type=int, metavar="N", help="of the split, where there is none yet")
     prepare.add_argument("--by", choices=("tweet", "author"), help="pan: what is split")
     add_overwrite(prepare)
     add_json(prepare)
     for name, (help, example) in EXPERIMENTS.items():
-        described = EXPERIMENT.format(help=help[0].upper() + help[1:] + ".", name=name, example=example)
+        sentence = help[0].upper() + help[1:] + "."
+        how = RUNS if example else COST
+        described = EXPERIMENT.format(help=sentence, name=name, example=example, how=how)
         step = steps.add_parser(name, help=help, description=described)
         _add_experiment(step, trains=bool(example))
 
@@ -90,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
     need_torch()
     plan = _plan(args)
+    _check_out(plan.out)
     import_module(f"...paper.{args.step.replace('-', '_')}", __name__).run(plan)
     print((plan.out / f"{args.step}.md").read_text(encoding="utf-8"), end="")
     return 0
@@ -98,11 +112,36 @@ def run(args: argparse.Namespace) -> int:
 def _prepare(args: argparse.Namespace) -> int:
     from ..paper.readers import prepare
 
-    given: dict[str, Any] = {"seed": args.seed, "by": args.by, "overwrite": args.overwrite or None}
+    given = {"sizes": args.sizes, "seed": args.seed, "by": args.by, "overwrite": args.overwrite or None}
     about = prepare(args.name, args.source, args.out, **{k: v for k, v in given.items() if v is not None})
     rows = [[split, f"{count:,}"] for split, count in about["rows"].items()]
     show(args, about, f"{table(['split', 'rows'], rows)}\nsaved {args.out}")
     return 0
+
+
+def _check_out(out: Path) -> None:
+    """Say before the work that its results could not, or should not, be written there."""
+    from tempfile import TemporaryFile
+
+    if (out / "config.json").is_file():
+        raise LimelightError(f"{out} is a model folder; name another --out")
+    with tidy_os_errors(f"cannot write {out}"):
+        there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+        with TemporaryFile(dir=there):
+            pass
+
+
+def _size(given: str) -> int | None:
+    """A number of rows, or all the rest.
+
+    >>> _size("2000"), _size("rest")
+    (2000, None)
+    """
+    if given == "rest":
+        return None
+    if not given.isdecimal():
+        raise argparse.ArgumentTypeError(f"{given!r} is neither a number of rows nor 'rest'")
+    return int(given)
 
 
 def _plan(args: argparse.Namespace) -> Plan:
@@ -110,11 +149,9 @@ def _plan(args: argparse.Namespace) -> Plan:
 
     from ..paper.plan import Data, Plan
 
-    options = dict(_option(each) for each in args.options)
+    options = _options(args)
     if args.step == "cost":
         return Plan(Path(args.out), options=options, device=args.device)
-    given = {"epochs": args.epochs, "precision": args.precision}
-    options |= {name: value for name, value in given.items() if value is not None}
     data = tuple(Data.parse(each) for each in args.data)
     names = [each.name for each in data]
     if len(set(names)) < len(names) or len(set(args.seeds)) < len(args.seeds):
@@ -123,6 +160,18 @@ def _plan(args: argparse.Namespace) -> Plan:
         Path(args.out), data, tuple(args.seeds), options, tuple(args.only), args.device, args.note,
         show=not args.quiet,
     )  # fmt: skip
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    """Those of --set and of the flags that are short for it."""
+    short = {name: getattr(args, name, None) for name in ("epochs", "precision")}
+    given = [_option(each) for each in args.options]
+    found: dict[str, Any] = {}
+    for name, value in [*given, *((name, value) for name, value in short.items() if value is not None)]:
+        if name in found:
+            raise LimelightError(f"{name} is given twice; give it once")
+        found[name] = value
+    return found
 
 
 def _option(given: str) -> tuple[str, Any]:

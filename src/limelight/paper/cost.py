@@ -141,18 +141,19 @@ def _wait(device: torch.device) -> None:
         torch.cuda.synchronize()
 
 
-def write(plan: Plan, device: str, forms: Any, models: Any) -> None:
+def write(plan: Plan, device: str, batch: int, forms: Any, models: Any) -> None:
     """cost.md and cost.json, and three charts."""
     lengths = list(next(iter(forms.values())))
     body = "\n\n".join([_forms_table(forms, lengths), _models_table(models, lengths)])
     on_gpu = "the peak above the weights, gradients included"
     kept = "what the forward pass keeps for the backward one" if device == "cpu" else on_gpu
     lines = [
-        f"On {device}; forwards and backwards, float32, fastest of seven rounds taken in turns.",
+        f"On {device}; batches of {batch}, forwards and backwards, float32, fastest of seven rounds taken "
+        "in turns.",
         "The paper: the penalty consumes one third of the KL form's computation.",
         f"Memory: {kept}.",
     ]
-    content = {"device": device, "penalty": forms, "steps": models, "options": plan.options}
+    content = {"device": device, "batch": batch, "penalty": forms, "steps": models, "options": plan.options}
     write_table(plan, "cost", "Cost", body, lines, content)
     told = {name: [(n, 1000 * s) for n, s in by.items()] for name, by in forms.items()}
     chart = line_chart("The penalty and its KL form", "words", "milliseconds", told, log=True)
@@ -189,10 +190,12 @@ def _told(spent: float, size: int) -> tuple[str, str]:
 
 def run(plan: Plan, lengths: Sequence[int] = LENGTHS) -> None:
     """Measure and write; it takes a minute or two, and is measured again each time."""
+    plan.keep("cost", "embedding")
     device = choose_device(plan.device)
     recipes = {model: setting("yelp", model).override(**plan.options) for model in MODELS}
     tell("the penalty and its KL form")
     forms = penalties(recipes["self-attention"], device, lengths)
     tell("a step by length")
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
-    write(plan, name, forms, steps(recipes, device, lengths))
+    batch = recipes["self-attention"].training.batch
+    write(plan, name, batch, forms, steps(recipes, device, lengths))

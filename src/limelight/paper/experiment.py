@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import glob
 import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ..files import atomic_file
 from ..job import recipe_for
-from ..locks import locked
+from ..locks import BusyError, locked
 from ..recipe import Recipe
 from ..text.encoded import Dataset
 from .plan import Data, Plan, Run
@@ -29,25 +31,54 @@ Results = Mapping[str, Result]  # by the run's name
 def carry_out(plan: Plan, runs: Sequence[Run], write: Callable[[Results], None]) -> None:
     """Train what is not there yet and `write` the results so far after every run.
 
-    A run that fails, or that another process is training, does not keep the others from running; its error
-    comes at the end.
+    Nothing is trained or written where the folder has results of other options, whatever their seeds.
+    A run that fails does not keep the others from running; its error comes at the end. What another process
+    is training is looked at again after the others: by then it may be finished, or given up.
     """
     chosen = _chosen(runs, plan.only)
     opened = {data.name: open_data(data) for data in plan.data}
-    undone: list[str] = []
-    for number, run in enumerate(chosen, 1):
-        tell(f"[{number}/{len(chosen)}] {run.name}")
-        try:
-            dataset = opened[run.data.name]
-            result = read_result(plan.out, run, dataset) or train(plan, run, dataset)
-        except LimelightError as error:
-            undone.append(f"{run.name}: {error}")
-            tell(f"  not done: {error}")
-            continue
-        tell(f"  test {result['accuracy']['test']:.2%}, {result['seconds']:.0f} s")
+    _check_results(plan.out, runs, opened)
+    failed: list[str] = []
+
+    def result_of(run: Run) -> Result:
+        dataset = opened[run.data.name]
+        return read_result(plan.out, run, dataset) or train(plan, run, dataset)
+
+    def write_all() -> None:
         write(collect(plan, runs, opened))
-    if undone:
-        raise LimelightError(f"{len(undone)} of {len(chosen)} runs are not done: {undone[0]}")
+
+    waiting: Sequence[Run] = chosen
+    while (busy := _go_through(waiting, result_of, write_all, failed)) and len(busy) < len(waiting):
+        waiting = busy
+    if failed:
+        raise LimelightError(f"{len(failed)} of {len(chosen)} runs are not done: {failed[0]}")
+    if busy:
+        write_all()
+        tell(
+            f"{len(busy)} of {len(chosen)} runs are still being trained by another process; "
+            "the same command later gives the whole table"
+        )
+
+
+def _go_through(
+    runs: Sequence[Run], result_of: Callable[[Run], Result], after: Callable[[], None], failed: list[str]
+) -> list[Run]:
+    """Get every run done, and note which failed; those that another process is training are left over."""
+    busy = []
+    for number, run in enumerate(runs, 1):
+        tell(f"[{number}/{len(runs)}] {run.name}")
+        try:
+            result = result_of(run)
+        except BusyError as error:
+            busy.append(run)
+            tell(f"  passed over: {error}")
+        except LimelightError as error:
+            failed.append(f"{run.name}: {error}")
+            tell(f"  not done: {error}")
+        else:
+            tell(f"  test {result['accuracy']['test']:.2%}, {result['seconds']:.0f} s")
+            after()
+    return busy
 
 
 def train(plan: Plan, run: Run, dataset: Dataset) -> Result:
@@ -185,6 +216,16 @@ def read_result(out: Path, run: Run, dataset: Dataset) -> Result | None:
             "give the same data and options, or another --out"
         )
     return result
+
+
+def _check_results(out: Path, runs: Sequence[Run], opened: Mapping[str, Dataset]) -> None:
+    for run in {(run.data.name, run.model): run for run in runs}.values():
+        prefix = run.name.removesuffix(str(run.seed))
+        for folder in sorted(out.glob(f"{glob.escape(prefix)}*")):
+            seed = folder.name.removeprefix(prefix)
+            if seed.isdecimal():
+                same = replace(run, recipe=run.recipe.override(seed=int(seed)))
+                read_result(out, same, opened[run.data.name])
 
 
 def collect(plan: Plan, runs: Sequence[Run], opened: Mapping[str, Dataset]) -> dict[str, Result]:

@@ -28,13 +28,12 @@ Kept = dict[str, dict[str, Any]]  # what `pictured` found, by model
 def runs(plan: Plan) -> list[Run]:
     """With and without penalty on each data set; the first seed is drawn."""
     plan.need("figure-heatmaps", ("yelp", "age"))
+    plan.keep("figure-heatmaps", "embedding", "penalty")
     return [run for run in plan.runs(tuple(MODELS)) if run.seed == plan.seeds[0]]
 
 
 def write(plan: Plan, results: Results) -> None:
     """figure-heatmaps.md and .json: how much the rows repeat each other; and the pictures."""
-    from .pictured import LONGEST, SHORTEST
-
     kept = {data.name: read(plan, data, results) for data in plan.data}
     rows = [
         [title, *(told for data in plan.data for told in _figures(kept[data.name], results, data, model))]
@@ -44,7 +43,7 @@ def write(plan: Plan, results: Results) -> None:
     lines = [
         "Overlap: the mean of A A^T between two rows; 1 where all rows read the same word.",
         "Focus: the largest share of the overall attention on one word. Both are means over the texts drawn.",
-        f"Drawn are test texts of {SHORTEST} to {LONGEST} words, all of them in the vocabulary.",
+        *_drawn([each for models in kept.values() for found in models.values() for each in _all(found)]),
     ]
     content = {"readings": kept, "note": plan.note}
     title = "Figures: heat maps"
@@ -75,6 +74,19 @@ def _figures(kept: Kept, results: Results, data: Data, model: str) -> tuple[str,
     focus = [(A.sum(axis=0) / A.sum()).max() for A in found]
     accuracy = percent(figures(results, data, model))
     return f"{np.mean(overlaps):.3f}", f"{np.mean(focus):.3f}", accuracy
+
+
+def _drawn(texts: list[dict[str, Any]]) -> list[str]:
+    """What was drawn: short texts without unknown words are wanted, but a test set may have none."""
+    if not texts:
+        return []
+    lengths = [len(each["words"]) for each in texts]
+    low, high = min(lengths), max(lengths)
+    known = "all" if all(all(each["known"]) for each in texts) else "not all"
+    return [
+        f"Drawn are test texts of {low if low == high else f'{low} to {high}'} words, {known} of them "
+        "in the vocabulary."
+    ]
 
 
 def _all(kept: dict[str, Any]) -> list[dict[str, Any]]:

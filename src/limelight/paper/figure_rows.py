@@ -19,6 +19,7 @@ ROWS = (1, 4, 7, 10, 13, 16, 20, 23, 26, 30)  # the paper has ten values from 1 
 def runs(plan: Plan) -> list[Run]:
     """Ten models on each data set, with each seed, tested after every epoch."""
     plan.need("figure-rows", TASKS)
+    plan.keep("figure-rows", "embedding", "rows")
     return plan.runs([f"r{r}" for r in ROWS], curve=True)
 
 

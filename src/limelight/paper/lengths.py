@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -36,3 +38,18 @@ def quarters(lengths: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
         for rows in parts
         if len(rows)
     ]
+
+
+def merge(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Quarters of texts that are all of the same lengths as one.
+
+    >>> merge([{"words": [9, 9], "rows": 5, "accuracy": 0.5}, {"words": [9, 9], "rows": 15, "accuracy": 0.7}])
+    [{'words': [9, 9], 'rows': 20, 'accuracy': 0.65}]
+    """
+    merged = []
+    for words, group in groupby(parts, lambda part: part["words"]):
+        same = list(group)
+        rows = sum(part["rows"] for part in same)
+        right = sum(part["rows"] * part["accuracy"] for part in same)
+        merged.append({"words": words, "rows": rows, "accuracy": right / rows})
+    return merged

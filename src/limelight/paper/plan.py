@@ -72,6 +72,12 @@ class Plan:
             if data.task not in tasks:
                 raise LimelightError(f"{what} is about {' and '.join(tasks)}; {data.name} is {data.task}")
 
+    def keep(self, what: str, *names: str) -> None:
+        """Refuse to change, for all runs alike, what an experiment compares: its table would tell lies."""
+        for name in names:
+            if name in self.options:
+                raise LimelightError(f"{name} is for {what} to choose; leave it out of --set")
+
 
 @dataclass(frozen=True)
 class Run:

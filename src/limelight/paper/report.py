@@ -99,11 +99,15 @@ def about(plan: Plan, results: Results) -> list[str]:
             continue
         ours, vectors = found[0]["data"]["rows"], found[0]["data"]["vectors"]
         error = standard_error(float(np.mean([r["accuracy"]["test"] for r in found])), ours["test"])
+        # all right or all wrong: the formula gives 0, which is no estimate of chance
+        chance = (
+            f"; one standard error of an accuracy on this test set: {100 * error:.2f} points" if error else ""
+        )
         lines.append(
             f"{data.name}: {_rows(ours[k] for k in ('train', 'dev', 'test'))} rows to train, choose and test "
             f"(the paper's {data.task}: {_rows(SPLITS[data.task])}); vectors: {vectors or 'none'}; "
-            f"seeds: {', '.join(map(str, sorted({r['seed'] for r in found})))}; "
-            f"one standard error of an accuracy on this test set: {100 * error:.2f} points."
+            f"seeds: {', '.join(map(str, sorted({r['seed'] for r in found})))}"
+            f"{chance}."
         )
     changed = ", ".join(f"{name} = {value}" for name, value in plan.options.items())
     lines += [f"Changed from the paper's settings: {changed}."] if changed else []

@@ -28,6 +28,7 @@ PUBLISHED = {  # test accuracy, trained on the whole of SNLI
 def runs(plan: Plan) -> list[Run]:
     """The model with the paper's settings, and with those of its author's code, with each seed."""
     plan.need("table2", ("snli",))
+    plan.keep("table2", "embedding")
     return plan.runs(tuple(MODELS))
 
 

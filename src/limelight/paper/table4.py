@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..errors import LimelightError
 from ..recipe import Recipe
 from .experiment import Results, carry_out
 from .plan import Data, Plan, Run
@@ -119,6 +120,10 @@ def _thousands(count: int) -> str:
 
 def run(plan: Plan) -> None:
     """Count; with data, also train."""
-    write(plan, {})
+    plan.keep("table4", "embedding", "head")
+    if plan.only and not plan.data:
+        raise LimelightError("--only chooses among runs, and without --data there are none: give --data too")
     if plan.data:
         carry_out(plan, runs(plan), lambda results: write(plan, results))
+    else:
+        write(plan, {})

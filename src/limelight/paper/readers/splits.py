@@ -66,13 +66,13 @@ def resolve(sizes: Sizes, available: int) -> tuple[int, int, int]:
     given = [size for size in sizes if size is not None]
     if len(sizes) != 3 or len(given) < 2 or min(given) < 0:
         raise LimelightError(
-            f"sizes are {tuple(sizes)}; give train, dev and test, one may be None (the rest)"
+            f"sizes are {tuple(sizes)}; give train, dev and test, one may be 'rest' (in Python: None)"
         )
     rest = available - sum(given)
     if rest < 0 or (rest == 0 and len(given) == 2):
         raise LimelightError(
-            f"{available:,} usable rows are too few for the sizes {tuple(sizes)}; give smaller ones, "
-            "or None for the training set to take all the rest"
+            f"{available:,} usable rows are too few for the sizes {tuple(sizes)}; give smaller ones "
+            "with --sizes, where 'rest' is all that the others leave (in Python: sizes=, None)"
         )
     train, dev, test = (rest if size is None else size for size in sizes)
     return train, dev, test
