@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 from dataclasses import replace
 from itertools import chain
@@ -152,6 +153,20 @@ def test_vectors_are_read_and_kept(tmp_path: Path) -> None:
     facts = dataset.facts["vectors"]
     assert (facts["found"], facts["size"], facts["words"]) == (2, 3, len(dataset.tokenizer) - 2)
     assert facts["found_of_training_words"] == pytest.approx(4 / 33, abs=1e-4)
+
+
+def test_vectors_that_do_not_fit_on_the_disk(tmp_path: Path) -> None:
+    (tmp_path / "glove.txt").write_text(f"soup{' 1' * 50_000}\npie{' 2' * 50_000}\n")
+    recipe = TextRecipe(vectors=str(tmp_path / "glove.txt"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+    try:
+        with pytest.raises(LimelightError) as refused:
+            encode(tmp_path, write(tmp_path / "train.jsonl"), recipe=recipe)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(refused.value) == f"cannot write {tmp_path / 'set'}: File too large"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["glove.txt", "train.jsonl"]
 
 
 def test_holding_out_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
