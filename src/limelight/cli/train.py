@@ -93,7 +93,8 @@ def _job(args: argparse.Namespace) -> Job:
 
 
 def _told(outcome: Outcome) -> str:
-    lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} chosen"]
+    how = "chosen" if "dev" in outcome.results else "kept, the last: there is no development set to choose by"
+    lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} {how}"]
     if outcome.results:
         lines.append(figures_table(outcome.facts["results"]))
     example = shlex.join(["limelight", "explain", str(outcome.out), "your own sentence"])
