@@ -174,8 +174,8 @@ def test_vectors_that_do_not_fit_on_the_disk(tmp_path: Path) -> None:
     [
         ([20, 10], 3, "10% of each class"),
         ([20, 4], 3, "12%: 10% of each class, at least one row"),
-        ([20, 10, 1], 3, "10%; classes with too few rows to give one: 1 of 3"),
-        ([2] * 50, 10, "10%; classes with too few rows to give one: 40 of 50"),
+        ([20, 10, 1], 3, "10%; small classes that give none: 1 of 3"),
+        ([2] * 50, 10, "10%; small classes that give none: 40 of 50"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:1 label occurs")

@@ -166,7 +166,7 @@ def _held_out_note(held: np.ndarray, labels: np.ndarray, share: float, where: st
     asked, true = f"{share:.0%}", f"{held.mean():.0%}"
     classes, giving = labels.max() + 1, len(np.unique(labels[held]))
     if giving < classes:
-        how = f"{true}; classes with too few rows to give one: {classes - giving:,} of {classes:,}"
+        how = f"{true}; small classes that give none: {classes - giving:,} of {classes:,}"
     else:
         how = (
             f"{asked} of each class" if true == asked else f"{true}: {asked} of each class, at least one row"
