@@ -29,7 +29,7 @@ from .pieces import printable
 from .plots import confusion_plot, curves_plot, overlap_plot, reliability_plot
 from .trust import LONGEST as TRUST_LONGEST
 from .trust import Agreement, RowEffect, Trust, agreement, remove_rows, trust_of
-from .variants import Drawn, length_of, words_of
+from .variants import Drawn, length_of, read_texts, words_of
 
 SURE = 0.8  # the paper shows examples that the model is at least this sure of
 PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6
@@ -120,7 +120,7 @@ def _part(
     model: Model, name: str, texts: Sequence[str], texts2: Sequence[str] | None, labels: Sequence[Label],
     sample: np.ndarray, seed: int, progress: bool,
 ) -> Part:  # fmt: skip
-    readings: list[Drawn] = [*model.read_many(texts, texts2)]
+    readings = read_texts(model, texts, texts2, progress=progress)
     truth = LabelColumn(labels).index(model.labels, "the data")
     P = np.stack([each.probabilities for each in readings])
     trusted = [readings[k] for k in _affordable(model, readings, sample)]
