@@ -108,8 +108,8 @@ def save_report(
     texts2: Sequence[str] | None = None, **options: Any,
 ) -> None:  # fmt: skip
     """Write the report into a file, whole or not at all; options as for `to_report`."""
-    content = to_report(models, texts, labels, texts2, **options)
-    with atomic_file(path) as file:
+    with atomic_file(path) as file:  # first: the long work is for nothing where the page cannot be written
+        content = to_report(models, texts, labels, texts2, **options)
         file.write(content.encode(errors="replace"))  # file names need not be UTF-8
 
 
