@@ -97,7 +97,8 @@ def _told(outcome: Outcome) -> str:
     lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} {how}"]
     if outcome.results:
         lines.append(figures_table(outcome.facts["results"]))
-    example = shlex.join(["limelight", "explain", str(outcome.out), "your own sentence"])
+    texts = ["first sentence", "second sentence"] if outcome.pair else ["your own sentence"]
+    example = shlex.join(["limelight", "explain", str(outcome.out), *texts])
     return "\n".join([*lines, f"saved {outcome.out}; see what it reads: {example}"])
 
 
