@@ -266,6 +266,9 @@ def test_an_encoded_data_set_is_settled(call, refused, table, tmp_path):
     err = refused("train", tmp_path / "data", "--min-count", "3", "--out", tmp_path / "m")
     assert "is encoded already; give --min-count to 'limelight encode' instead" in err
     assert refused("compare", tmp_path / "data", "--min-count", "3") == err
+    for flags in (["--holdout", "0"], ["--holdout", "0.3"], ["--skip-bad"], ["--dev", "dev.csv"]):
+        err = refused("train", tmp_path / "data", *flags, "--out", tmp_path / "m")
+        assert f"is encoded already; give {flags[0]} to 'limelight encode' instead" in err
     assert "already exists" in refused("encode", table, "--out", tmp_path / "data")
 
 

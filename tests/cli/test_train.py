@@ -335,7 +335,13 @@ def test_two_processes_write_one_model(tmp_path):
 def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_path):
     assert "there is no interrupted run" in refused("train", "--resume", tmp_path / "nothing")
     assert "itself is complete" in refused("train", "--resume", model)
-    for flags in (["--epochs", "9"], ["--preset", "yelp"], ["--dev", "dev.csv"], ["--overwrite"]):
+    for flags in (
+        ["--epochs", "9"],
+        ["--preset", "yelp"],
+        ["--dev", "dev.csv"],
+        ["--holdout", "0"],
+        ["--overwrite"],
+    ):
         assert "is enough" in refused("train", "--resume", model, *flags)
     (tmp_path / "m.run").mkdir()
     (tmp_path / "m.run" / "run.json").write_text('{"format": 1')
