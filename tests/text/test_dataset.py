@@ -194,6 +194,14 @@ def test_holding_out_says_so(
     }
 
 
+def test_a_class_that_may_be_a_missing_label_is_warned_of(tmp_path: Path) -> None:
+    table = tmp_path / "train.csv"
+    table.write_text("text,label\n" + "Good,good\nBad,NaN\nSo so,none\n" * 10)
+    with pytest.warns(UserWarning, match=r"^the label 'NaN' \(rows: 10\) is learnt as a class; if") as said:
+        dataset = encode(tmp_path, table)
+    assert (len(said), dataset.labels) == (1, ("NaN", "good", "none"))
+
+
 @pytest.mark.filterwarnings("ignore:8 labels occur")
 def test_where_nothing_can_be_held_out_it_says_what_follows() -> None:
     with pytest.warns(UserWarning, match="without a development set, the last epoch is kept"):

@@ -17,6 +17,7 @@ from .sources import Part
 from .tables import Row, chunks
 from .tokenizer import Tokenizer
 
+MISSING = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write no value
 FAR_TOO_MANY = 1.5  # times the share that was to be held out
 
 
@@ -35,6 +36,7 @@ def read_labels(parts: Mapping[str, Part], progress: bool) -> tuple[tuple[Label,
         )
     labels = {name: column.index(classes, parts[name].where) for name, column in columns.items()}
     _warn_of_single_rows(labels["train"], classes)
+    _warn_of_missing(labels["train"], classes)
     return classes, labels
 
 
@@ -43,6 +45,15 @@ def _warn_of_single_rows(labels: np.ndarray, classes: Sequence[Label]) -> None:
     if single:
         what = "1 label occurs" if len(single) == 1 else f"{len(single)} labels occur"
         warnings.warn(f"{what} only once in the training data: {listed(single)}", UserWarning, stacklevel=2)
+
+
+def _warn_of_missing(labels: np.ndarray, classes: Sequence[Label]) -> None:
+    """A cell without a value that a program has written out cannot be told from a class of that name."""
+    for number, label in enumerate(classes):
+        if label in MISSING:
+            what = f"the label {label!r} (rows: {np.count_nonzero(labels == number):,}) is learnt as a class"
+            todo = "if it stands for no label, empty those cells and leave such rows out with --skip-bad"
+            warnings.warn(f"{what}; {todo} (in Python: on_bad='skip')", UserWarning, stacklevel=2)
 
 
 def hold_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
