@@ -92,12 +92,15 @@ def to_report(
         raise LimelightError(
             f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels"
         )
+    if len({each.pair for each in chosen}) > 1:
+        pairs, single = names if chosen[0].pair else reversed(names)
+        raise LimelightError(f"{pairs} reads pairs and {single} single texts; compare models of one task")
     if any(set(each.labels) != set(chosen[0].labels) for each in chosen):
-        raise LimelightError("the two models have different classes; compare models of one task")
+        raise LimelightError(f"{' and '.join(names)} have different classes; compare models of one task")
     rng = np.random.default_rng(seed)
     sample = rng.permutation(len(texts))
     parts = [
-        _part(model, name, texts, texts2, labels, sample, seed, progress)
+        _part(model, name, texts, texts2, labels, data or "the data", sample, seed, progress)
         for model, name in zip(chosen, names, strict=True)
     ]
     return _render(parts, data, rng)
@@ -118,10 +121,10 @@ def save_report(
 
 def _part(
     model: Model, name: str, texts: Sequence[str], texts2: Sequence[str] | None, labels: Sequence[Label],
-    sample: np.ndarray, seed: int, progress: bool,
+    where: str, sample: np.ndarray, seed: int, progress: bool,
 ) -> Part:  # fmt: skip
+    truth = LabelColumn(labels).index(model.labels, where)
     readings = read_texts(model, texts, texts2, progress=progress)
-    truth = LabelColumn(labels).index(model.labels, "the data")
     P = np.stack([each.probabilities for each in readings])
     trusted = [readings[k] for k in _affordable(model, readings, sample)]
     some = sample[: _removable(model)]
