@@ -78,7 +78,7 @@ def hold_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
     grouped = shuffled[np.argsort(labels[shuffled], kind="stable")]
     rank = np.empty(len(labels), np.int64)  # within its class
     rank[grouped] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
-    held = rank < wanted[labels]
+    held = np.asarray(rank < wanted[labels])
     ones = shuffled[(small[labels] & (rank == 0))[shuffled]]  # one row of each small class, in random order
     if held.sum() + len(ones) > FAR_TOO_MANY * share * len(labels):
         aim = max(round(share * len(labels)), 1)
