@@ -64,7 +64,9 @@ def test_what_does_not_fit_is_named_before_the_work(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("limelight.runtime.model.Model.read_many", lambda *texts: 1 / 0)
-    save(tmp_path / "soup"), save(tmp_path / "both", pair="gated"), table(tmp_path)
+    save(tmp_path / "soup")
+    save(tmp_path / "both", pair="gated")
+    table(tmp_path)
     more = ["soup", "test.csv", "--with", "both"] if command == "trust" else ["soup", "both", "test.csv"]
     assert main([command, *more]) == 2
     told = "limelight: both reads pairs and soup single texts; compare models of one task\n"
