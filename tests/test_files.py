@@ -13,7 +13,7 @@ import pytest
 
 from limelight import files
 from limelight.errors import LimelightError
-from limelight.files import atomic_file, atomic_folder
+from limelight.files import atomic_file, atomic_folder, check_writable
 from limelight.locks import lock
 
 KILLED = """
@@ -29,6 +29,16 @@ with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] +
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_place_is_tried_and_left_as_it_was(tmp_path):
+    check_writable(tmp_path / "new" / "folder")
+    assert names(tmp_path) == []
+    (tmp_path / "note.txt").write_text("mine")
+    for place in (tmp_path / "note.txt", tmp_path / "note.txt" / "folder"):
+        with pytest.raises(LimelightError, match=f"^cannot write {place}: Not a directory$"):
+            check_writable(place)
+    assert (tmp_path / "note.txt").read_text() == "mine"
 
 
 def test_what_a_killed_process_left_goes_with_the_next_try(tmp_path):

@@ -72,6 +72,14 @@ def atomic_folder(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
         os.close(handle)
 
 
+def check_writable(folder: str | Path) -> None:
+    """Say before the long work that nothing can be written into a folder, which need not be there yet."""
+    folder = Path(folder)
+    with tidy_os_errors(f"cannot write {folder}"):
+        there = next(place for place in (folder, *folder.parents) if place.exists())
+        tempfile.TemporaryFile(dir=there).close()
+
+
 def _part_of(path: Path, folder: bool) -> tuple[Path, int]:
     """A new file or folder beside `path`, to become it, and its handle; it is locked until that is closed."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -64,6 +64,7 @@ class Outcome:
     """How a job ended."""
 
     out: Path
+    pair: bool
     interrupted: bool
     best_epoch: int
     history: list[dict[str, Any]]
@@ -329,11 +330,11 @@ def _wait_for_first() -> None:
 def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool) -> Outcome:
     state = fitted.state
     if not first or (fitted.interrupted and state.best_epoch < 0):
-        return Outcome(job.out, fitted.interrupted, state.best_epoch, fitted.history, {}, {})
+        return Outcome(job.out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, {}, {})
     results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
     facts = facts_of(dataset, fitted, results)
     out = job.folder / "best" if fitted.interrupted else job.out
     save(out, dataset, fitted, facts, overwrite=fitted.interrupted or job.overwrite)
     if not fitted.interrupted:
         shutil.rmtree(job.folder, ignore_errors=True)
-    return Outcome(out, fitted.interrupted, state.best_epoch, fitted.history, results, facts)
+    return Outcome(out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, results, facts)

@@ -241,6 +241,7 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("trust", "MODEL", "TABLE", "--seed", "-1"), "--seed is -1; it must be at least 0"),
         (("train", "TABLE", "--out", "m", "--seed", str(2**63)), f"it must be at most {2**63 - 1}"),
         (("demo", "--preset", "huge"), "there is no preset 'huge'"),
+        (("demo", "--out", "TABLE"), "new.csv: Not a directory"),
         (
             ("paper", "table4", "--out", "y", "--set", "vectors=a.txt"),
             "--set vectors=a.txt: the data is encoded already; give it to 'limelight encode' instead",
@@ -283,6 +284,9 @@ def test_an_encoded_data_set_is_settled(call, refused, table, tmp_path):
     err = refused("train", tmp_path / "data", "--min-count", "3", "--out", tmp_path / "m")
     assert "is encoded already; give --min-count to 'limelight encode' instead" in err
     assert refused("compare", tmp_path / "data", "--min-count", "3") == err
+    for flags in (["--holdout", "0"], ["--holdout", "0.3"], ["--skip-bad"], ["--dev", "dev.csv"]):
+        err = refused("train", tmp_path / "data", *flags, "--out", tmp_path / "m")
+        assert f"is encoded already; give {flags[0]} to 'limelight encode' instead" in err
     assert "already exists" in refused("encode", table, "--out", tmp_path / "data")
 
 
@@ -295,6 +299,12 @@ def test_existing_files_stay(refused, model, table, tmp_path):
         argv[-1].write_text("mine")
         assert "already exists; choose another name or allow it with --overwrite" in refused(*argv)
         assert argv[-1].read_text() == "mine"
+
+
+def test_where_the_page_cannot_be_written_is_said_before_the_work(refused, model, table, monkeypatch):
+    monkeypatch.setattr("limelight.explain.report.to_report", lambda *arguments, **options: 1 / 0)
+    page = table / "report.html"
+    assert refused("report", model, table, "--out", page) == f"limelight: cannot write {page}: File exists\n"
 
 
 def test_rows_left_out_are_counted_aloud(call, model, tmp_path):

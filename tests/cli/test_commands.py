@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,15 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 
 def test_version(call):
     assert call("--version")[:2] == (0, f"limelight {limelight.__version__}\n")
+
+
+def test_bars_are_wide_enough_where_the_terminal_does_not_know_its_size(call, monkeypatch):
+    monkeypatch.setattr(os, "get_terminal_size", lambda handle: os.terminal_size((0, 0)))
+    for name in ("TQDM_NCOLS", "TQDM_NROWS"):
+        monkeypatch.setenv(name, "1")
+        monkeypatch.delenv(name)
+    call("--version")
+    assert (os.environ["TQDM_NCOLS"], os.environ["TQDM_NROWS"]) == ("80", "24")
 
 
 # ---------------------------------------------------------------- evaluate

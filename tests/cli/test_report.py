@@ -56,3 +56,23 @@ def test_trust_as_a_table_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_wrong_options_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]):
     assert main(["trust", str(save(tmp_path / "soup")), table(tmp_path), *more]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["trust", "report"])
+def test_what_does_not_fit_is_named_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("limelight.runtime.model.Model.read_many", lambda *texts: 1 / 0)
+    save(tmp_path / "soup")
+    save(tmp_path / "both", pair="gated")
+    table(tmp_path)
+    more = ["soup", "test.csv", "--with", "both"] if command == "trust" else ["soup", "both", "test.csv"]
+    assert main([command, *more]) == 2
+    told = "limelight: both reads pairs and soup single texts; compare models of one task\n"
+    assert capsys.readouterr().err == told
+    Path("odd.csv").write_text("text,stars\nw1,bad\nw2,odd\n")
+    assert main([command, "soup", "odd.csv", "--label", "stars"]) == 2
+    told = "limelight: odd.csv, row 2: the label 'odd' does not occur in the training data, which has: "
+    assert capsys.readouterr().err == f"{told}bad, fair, good\n"
+    assert not Path("report.html").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -49,6 +50,16 @@ def test_train_writes_one_complete_folder(call, tmp_path):
     card = (out / "README.md").read_text()
     assert "## Results" in card
     assert "## Confusion, test data" in card
+
+
+def test_the_hint_at_the_end_is_a_command_that_runs(call, tmp_path):
+    first, second, labels = pairs(40)
+    table = write_csv(tmp_path / "p.csv", premise=first, hypothesis=second, label=labels)
+    code, said, _ = call("train", table, "--out", tmp_path / "m", *FLAGS)
+    command = shlex.split(said.splitlines()[-1].partition("see what it reads: ")[2])
+    assert code == 0
+    assert command == ["limelight", "explain", str(tmp_path / "m"), "first sentence", "second sentence"]
+    assert call(*command[1:])[0] == 0
 
 
 def test_train_json(call, tmp_path):
@@ -324,7 +335,13 @@ def test_two_processes_write_one_model(tmp_path):
 def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_path):
     assert "there is no interrupted run" in refused("train", "--resume", tmp_path / "nothing")
     assert "itself is complete" in refused("train", "--resume", model)
-    for flags in (["--epochs", "9"], ["--preset", "yelp"], ["--dev", "dev.csv"], ["--overwrite"]):
+    for flags in (
+        ["--epochs", "9"],
+        ["--preset", "yelp"],
+        ["--dev", "dev.csv"],
+        ["--holdout", "0"],
+        ["--overwrite"],
+    ):
         assert "is enough" in refused("train", "--resume", model, *flags)
     (tmp_path / "m.run").mkdir()
     (tmp_path / "m.run" / "run.json").write_text('{"format": 1')

@@ -19,6 +19,7 @@ from limelight.errors import LimelightError
 from limelight.explain import save_report, to_report
 from limelight.explain.calibration import calibration, mcnemar, wilson
 from limelight.explain.overview import overview
+from limelight.explain.plots import confusion_plot
 from limelight.reading import Label
 from limelight.runtime.model import Model
 from trained import LABELS, network_of, recipe_of, texts_of, tokenizer, weights_of
@@ -80,6 +81,22 @@ def naive_calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
         if inside.any():
             total += inside.sum() * abs(right[inside].mean() - confidence[inside].mean())
     return total / len(right)
+
+
+def test_a_long_label_is_cut_with_an_ellipsis_and_whole_under_the_pointer():
+    names = ["contradiction", "fair", "an answer & a question"]
+    plot = confusion_plot(np.eye(3, dtype=int), names)
+    shown = re.findall(r"<text[^>]*>(?:<title>([^<]*)</title>)?([^<]*)</text>", plot)
+    assert [(whole, text) for whole, text in shown if not text.isdigit()] == [
+        ("", "predicted"),
+        ("", "true"),
+        ("", "contradiction"),
+        ("contradiction", "contra…"),
+        ("", "fair"),
+        ("", "fair"),
+        ("an answer &amp; a question", "an answer &amp; a…"),
+        ("an answer &amp; a question", "an ans…"),
+    ]
 
 
 def test_intervals_and_chances_are_those_of_scipy():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from math import ceil, exp
 
@@ -149,10 +150,36 @@ def test_bars_count_the_texts_and_only_on_a_terminal(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert measure_trust(model, texts, progress=True).to_dict() == quiet
     shown = capsys.readouterr().err
-    for name in ("Leave one out", "Integrated gradients", "Effect through attention", "Faithfulness"):
+    for name in (
+        "Reading",
+        "Leave one out",
+        "Integrated gradients",
+        "Effect through attention",
+        "Faithfulness",
+    ):
         assert f"{name}:   0%" in shown
     assert measure_trust(model, texts).to_dict() == quiet
     assert capsys.readouterr().err == ""
+
+
+def test_a_bar_moves_while_a_group_of_texts_is_worked_on(monkeypatch: pytest.MonkeyPatch):
+    seen: list[float] = []
+
+    class Bar(contextlib.nullcontext):
+        n = 0
+
+        def __enter__(self):
+            return self
+
+        def update(self, texts: int) -> None:
+            self.n += texts
+            seen.append(self.n)
+
+    monkeypatch.setattr(variants, "texts_bar", lambda name, total: Bar())
+    monkeypatch.setattr(variants, "BATCH_WORDS", 4)
+    attribute(random_model(), ["w1 w2 w3 w4 w5", "w2 w3 w1 w5 w4", "w4 w5 w1 w2 w3"], by="leave-one-out")
+    assert seen == sorted(seen)
+    assert set(seen) == {0, 1, 2, 3}
 
 
 def test_very_long_texts_are_left_out_and_counted():

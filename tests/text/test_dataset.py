@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 from dataclasses import replace
 from itertools import chain
@@ -154,13 +155,58 @@ def test_vectors_are_read_and_kept(tmp_path: Path) -> None:
     assert facts["found_of_training_words"] == pytest.approx(4 / 33, abs=1e-4)
 
 
-def test_holding_out_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    dataset = encode(tmp_path, write(tmp_path / "train.jsonl"), progress=True)
-    note = (
-        f"held out 2 of the 8 rows of {tmp_path / 'train.jsonl'} as the development set (10% of each class)"
-    )
+def test_vectors_that_do_not_fit_on_the_disk(tmp_path: Path) -> None:
+    (tmp_path / "glove.txt").write_text(f"soup{' 1' * 50_000}\npie{' 2' * 50_000}\n")
+    recipe = TextRecipe(vectors=str(tmp_path / "glove.txt"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+    try:
+        with pytest.raises(LimelightError) as refused:
+            encode(tmp_path, write(tmp_path / "train.jsonl"), recipe=recipe)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(refused.value) == f"cannot write {tmp_path / 'set'}: File too large"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["glove.txt", "train.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "held", "how"),
+    [
+        ([20, 10], 3, "10% of each class"),
+        ([20, 4], 3, "12%: 10% of each class, at least one row"),
+        ([20, 10, 1], 3, "10%; small classes that give none: 1 of 3"),
+        ([2] * 50, 10, "10%; small classes that give none: 40 of 50"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:1 label occurs")
+def test_holding_out_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], counts: list[int], held: int, how: str
+) -> None:
+    labels = [f"class {k}" for k, count in enumerate(counts) for _ in range(count)]
+    table = write(tmp_path / "train.jsonl", ["Good soup"] * len(labels), labels)
+    dataset = encode(tmp_path, table, progress=True)
+    note = f"held out {held} of the {len(labels)} rows of {table} as the development set ({how})"
     assert dataset.facts["held_out"] == note
     assert note in capsys.readouterr().err
+    assert {name: len(split) for name, split in dataset.splits.items()} == {
+        "train": len(labels) - held,
+        "dev": held,
+    }
+
+
+def test_a_class_that_may_be_a_missing_label_is_warned_of(tmp_path: Path) -> None:
+    table = tmp_path / "train.csv"
+    table.write_text("text,label\n" + "Good,good\nBad,NaN\nSo so,none\n" * 10)
+    with pytest.warns(UserWarning, match=r"^the label 'NaN' \(rows: 10\) is learnt as a class; if") as said:
+        dataset = encode(tmp_path, table)
+    assert (len(said), dataset.labels) == (1, ("NaN", "good", "none"))
+
+
+@pytest.mark.filterwarnings("ignore:8 labels occur")
+def test_where_nothing_can_be_held_out_it_says_what_follows() -> None:
+    with pytest.warns(UserWarning, match="without a development set, the last epoch is kept"):
+        dataset = encode_texts(TEXTS, list(range(8)), recipe=RECIPE)
+    assert (list(dataset.splits), dataset.facts["held_out"]) == (["train"], None)
 
 
 @settings(derandomize=True, max_examples=100, deadline=None)
@@ -172,9 +218,15 @@ def test_what_is_held_out(labels: list[int], share: float, seed: int) -> None:
     for label in set(labels):
         rows, out = int((column == label).sum()), int(held[column == label].sum())
         assert out <= rows - 1
-        if share > 0 and rows > 1:
-            assert out >= 1
-            assert abs(out - rows * share) <= 1
+        assert abs(out - rows * share) <= 1
+    assert held.any() == (share > 0 and len(set(labels)) < len(labels))
+
+
+@settings(derandomize=True, max_examples=100, deadline=None)
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=60), st.integers(0, 5))
+def test_small_classes_together_give_no_more_than_their_share(counts: list[int], seed: int) -> None:
+    held = hold_out(np.repeat(np.arange(len(counts)), counts), 0.1, seed)
+    assert held.sum() <= max(1, 1.5 * 0.1 * sum(counts))
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)

@@ -91,6 +91,16 @@ def test_byte_order_mark_crlf_and_blank_lines(tmp_path: Path) -> None:
     assert list(rows(path, COLUMNS)) == [Row("Good soup", "5"), Row("Bad pie", "1")]
 
 
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_csv_as_spreadsheets_write_it_where_the_comma_is_for_decimals(tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'"text"{mark}stars\nGood, warm soup{mark}5\n"Bad{mark} pie"{mark}1\n')
+    assert choose_columns(path) == COLUMNS
+    assert list(rows(path, COLUMNS)) == [Row("Good, warm soup", "5"), Row(f"Bad{mark} pie", "1")]
+    path.write_text(f"text,stars{mark}old\nGood{mark},5\n")
+    assert list(rows(path, Columns("text", f"stars{mark}old"))) == [Row(f"Good{mark}", "5")]
+
+
 def test_a_line_of_ten_megabytes(tmp_path: Path) -> None:
     text = "soup " * 2_000_000
     assert [row.text for row in rows(write_csv(tmp_path / "a.csv", [text]), COLUMNS)] == [text]

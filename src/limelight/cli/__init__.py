@@ -9,6 +9,7 @@ Exit codes: 0 done, 1 interrupted or a check that failed, 2 something given is n
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     _prepare_streams()
+    _prepare_bars()
     try:
         return _run(argv)
     except SystemExit as leaving:  # argparse has said what it wanted to say
@@ -80,3 +82,11 @@ def _prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def _prepare_bars() -> None:
+    """A terminal that does not know its size, as in some containers, would show no bar at all."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # no terminal, or none of the system's
+        if not all(os.get_terminal_size(sys.stderr.fileno())):
+            os.environ.setdefault("TQDM_NCOLS", "80")
+            os.environ.setdefault("TQDM_NROWS", "24")

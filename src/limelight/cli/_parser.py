@@ -117,10 +117,16 @@ def given_options(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in options() if hasattr(args, name)}
 
 
+def given_data(args: argparse.Namespace) -> list[str]:
+    """The flags on reading tables that were given."""
+    names = ("text", "label", "text2", "dev", "test", "holdout", "skip_bad")
+    return [name for name in names if getattr(args, name) is not None and getattr(args, name) is not False]
+
+
 def check_encoded(args: argparse.Namespace) -> None:
     """What an encoded data set has settled already cannot be asked for again."""
     settled = [name for name in given_options(args) if section_of(name) == "text"]
-    settled += [name for name in ("text", "label", "text2", "dev", "test") if getattr(args, name)]
+    settled += given_data(args)
     if settled or len(args.data) > 1:
         what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
         raise LimelightError(f"{args.data[0]} is encoded already; give {what} to 'limelight encode' instead")

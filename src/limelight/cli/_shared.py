@@ -16,14 +16,17 @@ if TYPE_CHECKING:
     from ..text.tables import Row
 
 
+HOLDOUT = 0.1
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Flags that name tables and their columns."""
     group = parser.add_argument_group("data")
     add_columns(group)
     group.add_argument("--dev", action="append", metavar="FILE", help="development data; may be given again")
     group.add_argument(
-        "--holdout", type=float, default=0.1, metavar="SHARE",
-        help="without --dev, hold out this share of every class to choose by (default: 0.1)",
+        "--holdout", type=float, metavar="SHARE",
+        help=f"without --dev, hold out this share of every class to choose by (default: {HOLDOUT})",
     )  # fmt: skip
     group.add_argument("--test", action="append", metavar="FILE", help="test data, looked at once at the end")
 
@@ -58,6 +61,11 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 def on_bad(args: argparse.Namespace) -> str:
     """What the table readers call it."""
     return "skip" if args.skip_bad else "error"
+
+
+def holdout(args: argparse.Namespace) -> float:
+    """The share to hold out, given or not."""
+    return HOLDOUT if args.holdout is None else float(args.holdout)
 
 
 def tables_from(args: argparse.Namespace) -> dict[str, list[str]]:

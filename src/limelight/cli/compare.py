@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._parser import add_recipe, check_encoded, given_options, recipe_from
-from ._shared import add_data, add_device, add_json, on_bad, on_terminal, show, table, tables_from
+from ._shared import add_data, add_device, add_json, holdout, on_bad, on_terminal, show, table, tables_from
 
 if TYPE_CHECKING:
     from ..compare import Contestant
@@ -67,7 +67,7 @@ def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
     tables = tables_from(args)
     return encode_tables(
         folder, tables["train"], tables.get("dev"), tables.get("test"), text=args.text, label=args.label,
-        text2=args.text2, recipe=recipe.text, holdout=args.holdout, seed=recipe.training.seed,
+        text2=args.text2, recipe=recipe.text, holdout=holdout(args), seed=recipe.training.seed,
         on_bad=on_bad(args), progress=True,
     )  # fmt: skip
 

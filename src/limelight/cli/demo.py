@@ -46,6 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train three models, print the table, draw the pictures."""
     from ..compare import compare
+    from ..files import check_writable
     from ..job import need_torch
     from ..presets import preset
 
@@ -53,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     _one_thread()
     started = time.monotonic()
     out = Path(args.out)
+    check_writable(out)
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(
         epochs=min(EPOCHS, recipe.training.epochs),

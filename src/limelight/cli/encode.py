@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ._parser import add_recipe, given_options, recipe_from
-from ._shared import add_data, add_json, add_overwrite, on_bad, on_terminal, show, table, tables_from
+from ._shared import add_data, add_json, add_overwrite, holdout, on_bad, on_terminal, show, table, tables_from
 
 ORDER = 7
 HELP = "turn tables into word ids once, to train on elsewhere or many times"
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     warn_idle(recipe, given_options(args))
     dataset = encode_tables(
         args.out, tables["train"], tables.get("dev"), tables.get("test"), text=args.text, label=args.label,
-        text2=args.text2, recipe=recipe.text, holdout=args.holdout, seed=recipe.training.seed,
+        text2=args.text2, recipe=recipe.text, holdout=holdout(args), seed=recipe.training.seed,
         on_bad=on_bad(args), overwrite=args.overwrite, progress=on_terminal(),
     )  # fmt: skip
     facts = dataset.facts

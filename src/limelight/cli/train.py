@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
-from ._parser import DEFAULT_PRESET, add_recipe, check_encoded, given_options, recipe_from
+from ._parser import DEFAULT_PRESET, add_recipe, check_encoded, given_data, given_options, recipe_from
 from ._shared import (
     add_data,
     add_device,
     add_json,
     add_overwrite,
     figures_table,
+    holdout,
     on_bad,
     show,
     tables_from,
@@ -75,9 +76,8 @@ def _job(args: argparse.Namespace) -> Job:
     from .. import job as jobs
 
     if args.resume:
-        remembered = ("data", "out", "overwrite", "text", "label", "text2", "skip_bad", "dev", "test")
-        other_preset = args.preset != DEFAULT_PRESET
-        if other_preset or given_options(args) or any(getattr(args, name) for name in remembered):
+        other = args.data or args.out or args.overwrite or args.preset != DEFAULT_PRESET
+        if other or given_options(args) or given_data(args):
             raise LimelightError("--resume remembers data and recipe: limelight train --resume DIR is enough")
         return jobs.resumed(args.resume)
     if not args.data or not args.out:
@@ -85,7 +85,7 @@ def _job(args: argparse.Namespace) -> Job:
     job = jobs.Job(
         out=Path(args.out), recipe=recipe_from(args), tables=tables_from(args),
         columns={"text": args.text, "label": args.label, "text2": args.text2},
-        holdout=args.holdout, on_bad=on_bad(args), overwrite=args.overwrite,
+        holdout=holdout(args), on_bad=on_bad(args), overwrite=args.overwrite,
     )  # fmt: skip
     if job.encoded:
         check_encoded(args)
@@ -93,10 +93,12 @@ def _job(args: argparse.Namespace) -> Job:
 
 
 def _told(outcome: Outcome) -> str:
-    lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} chosen"]
+    how = "chosen" if "dev" in outcome.results else "kept, the last: there is no development set to choose by"
+    lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} {how}"]
     if outcome.results:
         lines.append(figures_table(outcome.facts["results"]))
-    example = shlex.join(["limelight", "explain", str(outcome.out), "your own sentence"])
+    texts = ["first sentence", "second sentence"] if outcome.pair else ["your own sentence"]
+    example = shlex.join(["limelight", "explain", str(outcome.out), *texts])
     return "\n".join([*lines, f"saved {outcome.out}; see what it reads: {example}"])
 
 

@@ -10,6 +10,7 @@ from ._shared import add_columns, add_json, on_bad, show, table
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
     from ..explain.trust import Agreement, RowEffect, Trust
+    from ..runtime.model import Model
     from ..text.tables import Row
 
 ORDER = 4
@@ -51,38 +52,53 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.model import Model
 
     model = Model.load(args.model)
-    rows = _sample(args, model.pair)
+    other = _other(args, model) if args.other else None
+    rows = _sample(args, model)
     texts = [row.text for row in rows]
     texts2: Any = [row.text2 for row in rows] if model.pair else None
     labels: Any = [row.label for row in rows] if args.label else None
     found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
     alike = None
-    if args.other:
-        alike = agreement(
-            list(model.read_many(texts, texts2)), list(Model.load(args.other).read_many(texts, texts2))
-        )
+    if other:
+        alike = agreement(list(model.read_many(texts, texts2)), list(other.read_many(texts, texts2)))
     show(args, found.to_dict() | ({"agreement": alike._asdict()} if alike else {}), _told(found, alike))
     return 0
 
 
-def _sample(args: argparse.Namespace, pair: bool) -> list[Row]:
+def _other(args: argparse.Namespace, model: Model) -> Model:
+    """The model to compare with, before the long work."""
+    from ..errors import LimelightError
+    from ..runtime.model import Model
+
+    other = Model.load(args.other)
+    if other.pair != model.pair:
+        pairs, single = (args.other, args.model) if other.pair else (args.model, args.other)
+        raise LimelightError(f"{pairs} reads pairs and {single} single texts; compare models of one task")
+    return other
+
+
+def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
     """Some rows of the table, each as likely as any other; the table is read once and not held."""
     import random
 
     from ..errors import LimelightError
+    from ..text.labels import LabelColumn
     from ..text.tables import choose_columns, rows
 
     if args.texts < 1:
         raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
     if args.seed < 0:
         raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
-    columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=pair)
-    rng, kept = random.Random(args.seed), []
+    columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=model.pair)
+    rng, kept, labels = random.Random(args.seed), [], LabelColumn()
     for number, row in enumerate(rows(args.data, columns, on_bad=on_bad(args))):
+        if row.label is not None:
+            labels.append(row.label)
         if number < args.texts:
             kept.append(row)
         elif (place := rng.randrange(number + 1)) < args.texts:
             kept[place] = row
+    labels.index(model.labels, args.data)  # an unknown one is said before the long work, with its row
     return kept
 
 

@@ -24,16 +24,16 @@ def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> Markup:
     """
     k = len(labels)
     side = min(56.0, max(9.0, 330 / k))
-    names = [_shortened(label) for label in labels]
+    names = [_shortened(label, _LONGEST) for label in labels]
     left = 26 + (6.6 * max(map(len, names)) if k <= 20 else 0)
     shares = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     parts = [_words(left + k * side / 2, 12, "predicted", "mid"), _upwards(12, 28 + k * side / 2, "true")]
     for i in range(k):
         if k <= 20:
             x, y = left + (i + 0.5) * side, 28 + (i + 0.5) * side
-            parts += [_words(left - 6, y + 4, names[i], "end")]
-            fits = names[i] if 7 * len(names[i]) < side else names[i][: int(side // 8)]
-            parts += [_words(x, 28 + k * side + 15, fits, "mid")]
+            below = names[i] if 7 * len(names[i]) < side else _shortened(labels[i], int(side // 8))
+            parts += [_words(left - 6, y + 4, names[i], "end", labels[i])]
+            parts += [_words(x, 28 + k * side + 15, below, "mid", labels[i])]
         for j in range(k):
             what = f"{labels[i]} taken for {labels[j]}" if i != j else f"{labels[i]} recognised"
             told = f"{what}: {confusion[i, j]:,} of {confusion[i].sum():,} ({shares[i, j]:.1%})"
@@ -168,8 +168,10 @@ def _cell(x: float, y: float, side: float, share: float, told: str, value: str) 
     return f"<g><title>{_text(told)}</title>{rect}{number}</g>"
 
 
-def _words(x: float, y: float, text: str, kind: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{_text(text)}</text>'
+def _words(x: float, y: float, text: str, kind: str = "start", whole: str = "") -> str:
+    """A text; where it is the beginning of a longer one, the `whole` shows under the pointer."""
+    title = f"<title>{_text(whole)}</title>" if whole and whole != text else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{title}{_text(text)}</text>'
 
 
 def _upwards(x: float, y: float, text: str) -> str:
@@ -180,5 +182,5 @@ def _text(text: str) -> str:
     return escape(printable(text))
 
 
-def _shortened(label: str) -> str:
-    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+def _shortened(label: str, longest: int) -> str:
+    return label if len(label) <= longest else f"{label[: longest - 1]}…"

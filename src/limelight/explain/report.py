@@ -29,7 +29,7 @@ from .pieces import printable
 from .plots import confusion_plot, curves_plot, overlap_plot, reliability_plot
 from .trust import LONGEST as TRUST_LONGEST
 from .trust import Agreement, RowEffect, Trust, agreement, remove_rows, trust_of
-from .variants import Drawn, length_of, words_of
+from .variants import Drawn, length_of, read_texts, words_of
 
 SURE = 0.8  # the paper shows examples that the model is at least this sure of
 PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6
@@ -92,12 +92,15 @@ def to_report(
         raise LimelightError(
             f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels"
         )
+    if len({each.pair for each in chosen}) > 1:
+        pairs, single = names if chosen[0].pair else reversed(names)
+        raise LimelightError(f"{pairs} reads pairs and {single} single texts; compare models of one task")
     if any(set(each.labels) != set(chosen[0].labels) for each in chosen):
-        raise LimelightError("the two models have different classes; compare models of one task")
+        raise LimelightError(f"{' and '.join(names)} have different classes; compare models of one task")
     rng = np.random.default_rng(seed)
     sample = rng.permutation(len(texts))
     parts = [
-        _part(model, name, texts, texts2, labels, sample, seed, progress)
+        _part(model, name, texts, texts2, labels, data or "the data", sample, seed, progress)
         for model, name in zip(chosen, names, strict=True)
     ]
     return _render(parts, data, rng)
@@ -108,8 +111,8 @@ def save_report(
     texts2: Sequence[str] | None = None, **options: Any,
 ) -> None:  # fmt: skip
     """Write the report into a file, whole or not at all; options as for `to_report`."""
-    content = to_report(models, texts, labels, texts2, **options)
-    with atomic_file(path) as file:
+    with atomic_file(path) as file:  # first: the long work is for nothing where the page cannot be written
+        content = to_report(models, texts, labels, texts2, **options)
         file.write(content.encode(errors="replace"))  # file names need not be UTF-8
 
 
@@ -118,10 +121,10 @@ def save_report(
 
 def _part(
     model: Model, name: str, texts: Sequence[str], texts2: Sequence[str] | None, labels: Sequence[Label],
-    sample: np.ndarray, seed: int, progress: bool,
+    where: str, sample: np.ndarray, seed: int, progress: bool,
 ) -> Part:  # fmt: skip
-    readings: list[Drawn] = [*model.read_many(texts, texts2)]
-    truth = LabelColumn(labels).index(model.labels, "the data")
+    truth = LabelColumn(labels).index(model.labels, where)
+    readings = read_texts(model, texts, texts2, progress=progress)
     P = np.stack([each.probabilities for each in readings])
     trusted = [readings[k] for k in _affordable(model, readings, sample)]
     some = sample[: _removable(model)]

@@ -16,7 +16,7 @@ from ..runtime.model import Model
 from ..text.labels import LabelColumn
 from .attribution import NAMES, NEED_PYTORCH, attributions
 from .faithfulness import SHARES, Faithfulness, faithfulness
-from .variants import Drawn, Words, length_of, sides_of, words_of
+from .variants import Drawn, Words, length_of, read_texts, sides_of, words_of
 
 DRAWS = 5  # of random weights, averaged
 LONGEST = 2000  # words; leaving out each one in turn reads the text that many times
@@ -89,7 +89,7 @@ def measure_trust(
         raise LimelightError("there are no texts to measure trust on; give at least one")
     if labels is not None and len(labels) != len(texts):
         raise LimelightError(f"got {len(texts)} texts and {len(labels)} labels; give each text its own")
-    readings: list[Drawn] = [*model.read_many(texts, texts2)]
+    readings = read_texts(model, texts, texts2, progress=progress)
     short = [k for k, reading in enumerate(readings) if length_of(reading) <= LONGEST]
     if not short:
         raise LimelightError(f"every text has more than {LONGEST:,} words; measure trust on shorter ones")

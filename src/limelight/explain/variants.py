@@ -6,7 +6,7 @@ is a shorter text. (Putting zeros in its place would show the network something 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +18,11 @@ from ..reading import PairReading, Reading
 from ..runtime.batches import Sentences
 from ..runtime.export import rows_and_size
 from ..runtime.model import Model
-from ..runtime.runner import BATCH_WORDS
+from ..runtime.runner import BATCH_WORDS, BLOCK
 from ..text.tokenizer import UNKNOWN
 
 Drawn = Reading | PairReading
+Tick = Callable[[float], None]  # told how many more are done
 _NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as the tokenizer has it
 _BYTES = 2**27  # of M, held in memory together
 _TOGETHER = 2**22  # words of variants, likewise
@@ -78,8 +79,35 @@ def answers(
     found: list[np.ndarray] = []
     with texts_bar(bar, len(words)) as shown:
         for some in _together(zip(words, kept, strict=True)):
-            found += _answers(model, some)
-            shown.update(len(some))
+            found += _answers(model, some, _ticks(shown, len(found)))
+            shown.update(len(found) - shown.n)
+    return found
+
+
+def _ticks(shown: tqdm[Any], before: int) -> Tick:
+    """Moves a bar on by fractions of texts, for a group of them takes long: whole ones are shown."""
+    done = float(before)
+
+    def tick(texts: float) -> None:
+        nonlocal done
+        done += texts
+        shown.update(int(done) - shown.n)
+
+    return tick
+
+
+def read_texts(
+    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
+) -> list[Drawn]:
+    """A reading of each text or pair, with a bar."""
+    if texts2 is not None and len(texts2) != len(texts):
+        return [*model.read_many(texts, texts2)]  # which says what is wrong
+    found: list[Drawn] = []
+    with texts_bar("Reading" if progress else "", len(texts)) as shown:
+        for k in range(0, len(texts), BLOCK):
+            some = slice(k, k + BLOCK)
+            found += model.read_many(texts[some], None if texts2 is None else texts2[some])
+            shown.update(len(found) - shown.n)
     return found
 
 
@@ -102,16 +130,20 @@ def _together(texts: Iterable[tuple[Words, np.ndarray]]) -> Iterator[list[tuple[
         yield some
 
 
-def _answers(model: Model, texts: list[tuple[Words, np.ndarray]]) -> list[np.ndarray]:
+def _answers(model: Model, texts: list[tuple[Words, np.ndarray]], tick: Tick) -> list[np.ndarray]:
     variants = [text.keep(mask) for text, masks in texts for mask in masks]
     rows, size = rows_and_size(model.recipe.model)
     at_once = max(1, _BYTES // (4 * rows * size))
-    parts = [_classify(model, variants[k : k + at_once]) for k in range(0, len(variants), at_once)]
+    share = len(texts) / max(len(variants), 1)  # of a text that a variant is
+    parts = [
+        _classify(model, variants[k : k + at_once], lambda done: tick(done * share))
+        for k in range(0, len(variants), at_once)
+    ]
     P = np.concatenate([np.empty((0, len(model.labels)), np.float32), *parts])
     return np.split(P, np.cumsum([len(masks) for _, masks in texts])[:-1])
 
 
-def _classify(model: Model, variants: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
+def _classify(model: Model, variants: Sequence[tuple[np.ndarray, ...]], tick: Tick) -> np.ndarray:
     numbers: dict[bytes, int] = {}
     ids: list[np.ndarray] = []
     places = np.empty((len(variants), len(variants[0])), int)
@@ -121,19 +153,21 @@ def _classify(model: Model, variants: Sequence[tuple[np.ndarray, ...]]) -> np.nd
             if len(numbers) > len(ids):
                 ids.append(array)
     alike, back = np.unique(places, axis=0, return_inverse=True)
-    M = embed_ids(model, ids)
+    M = embed_ids(model, ids, lambda done: tick(done * len(variants) / len(ids)))
     return model._runner.classify(*(M[side] for side in alike.T))[back.reshape(-1)]
 
 
-def embed_ids(model: Model, ids: Sequence[np.ndarray]) -> np.ndarray:
+def embed_ids(model: Model, ids: Sequence[np.ndarray], tick: Tick) -> np.ndarray:
     """(texts, r, 2u): M of texts that are given as word ids, at least one each."""
     run = model._runner
     sentences = Sentences(np.concatenate(ids), np.array([len(each) for each in ids], np.int32))
     M = np.empty((len(ids), *rows_and_size(model.recipe.model)), np.float32)
 
-    def encode(batch: np.ndarray) -> None:
+    def encode(batch: np.ndarray) -> int:
         M[batch] = run.encoder.run(sentences.feed(batch), "M")[0]
+        return len(batch)
 
     with ThreadPoolExecutor(run.threads) as pool:
-        list(pool.map(encode, sentences.batches(BATCH_WORDS)))
+        for done in pool.map(encode, sentences.batches(BATCH_WORDS)):
+            tick(done)
     return M

@@ -8,6 +8,7 @@ four bytes per label, however large the tables are.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -60,7 +61,7 @@ def encode_tables(
     >>> _ = (folder / "soup.csv").write_text("text,stars\\nGood!,5\\nBad.,1\\nGood.,5\\nBad!,1\\n")
     >>> dataset = encode_tables(folder / "soup", folder / "soup.csv", recipe=TextRecipe(), progress=False)
     >>> dataset.labels, dataset.facts["rows"]
-    ((1, 5), {'train': 2, 'dev': 2})
+    ((1, 5), {'train': 3, 'dev': 1})
     """
     check_target(out, overwrite)
     files = {name: _paths(paths) for name, paths in (("train", train), ("dev", dev), ("test", test)) if paths}
@@ -126,6 +127,7 @@ def _encode(
     held = np.zeros(len(labels["train"]), dtype=bool)
     if "dev" not in parts:
         held = hold_out(labels["train"], holdout, seed)
+        _warn_if_none(held, holdout)
     tokenizer = read_words(parts["train"], held, recipe, progress)
     if recipe.vectors and recipe.spare_words:
         tokenizer = _with_spare_words(tokenizer, recipe)
@@ -136,7 +138,7 @@ def _encode(
     finished = arrays.finish()
     splits = {name: Split(**finished[name]) for name in SPLITS if name in finished}
     facts = _facts(parts, splits, classes, recipe, seed)
-    facts["held_out"] = _held_out_note(held, holdout, parts["train"].where) if held.any() else None
+    facts["held_out"] = _held_out_note(held, labels["train"], holdout, parts["train"].where)
     vectors = _vectors(tokenizer, splits["train"], recipe, seed, facts, progress) if recipe.vectors else None
     return Dataset(tokenizer, classes, splits, vectors, facts)
 
@@ -151,11 +153,25 @@ def _with_spare_words(tokenizer: Tokenizer, recipe: TextRecipe) -> Tokenizer:
     return Tokenizer.from_words(words, lowercase=recipe.lowercase)
 
 
-def _held_out_note(held: np.ndarray, share: float, where: str) -> str:
-    return (
-        f"held out {held.sum():,} of the {len(held):,} rows of {where} as the development set "
-        f"({share:.0%} of each class)"
-    )
+def _warn_if_none(held: np.ndarray, share: float) -> None:
+    if share and not held.any():
+        why = "no class has a second row, so that none can be held out"
+        warnings.warn(f"{why}: without a development set, the last epoch is kept", UserWarning, stacklevel=2)
+
+
+def _held_out_note(held: np.ndarray, labels: np.ndarray, share: float, where: str) -> str | None:
+    """What was held out, with its true share."""
+    if not held.any():
+        return None
+    asked, true = f"{share:.0%}", f"{held.mean():.0%}"
+    classes, giving = labels.max() + 1, len(np.unique(labels[held]))
+    if giving < classes:
+        how = f"{true}; small classes that give none: {classes - giving:,} of {classes:,}"
+    else:
+        how = (
+            f"{asked} of each class" if true == asked else f"{true}: {asked} of each class, at least one row"
+        )
+    return f"held out {held.sum():,} of the {len(held):,} rows of {where} as the development set ({how})"
 
 
 def _facts(

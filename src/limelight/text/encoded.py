@@ -128,9 +128,9 @@ def write_description(dataset: Dataset, folder: Path) -> None:
     """Everything but the arrays: tokenizer.json, the vectors, and dataset.json last."""
     dataset.tokenizer.save(folder / "tokenizer.json")
     if dataset.vectors is not None:
-        path = folder / "vectors.safetensors"
-        safetensors.numpy.save_file({"vectors": dataset.vectors}, path)
-        path.chmod((folder / "tokenizer.json").stat().st_mode)  # safetensors makes it private
+        # Not save_file: it makes a private file, and a full disk is no OSError there.
+        content = safetensors.numpy.save({"vectors": dataset.vectors})
+        (folder / "vectors.safetensors").write_bytes(content)
     description = {
         "format": FORMAT,
         "version": VERSION,

@@ -92,14 +92,26 @@ def _csv_rows(path: Path) -> Iterator[list[str]]:
     """The header, then every row that is not a blank line."""
     csv.field_size_limit(2**31 - 1)  # a field may be a whole book
     with _open_text(path) as file:
+        first = file.readline()
+        separator = "\t" if kind(path) == "tsv" else _separator(first)
         # Strict: a quotation mark that is never closed must not swallow the rest of the file in silence.
-        reader = csv.reader(file, delimiter="\t" if kind(path) == "tsv" else ",", strict=True)
+        reader = csv.reader(itertools.chain([first], file), delimiter=separator, strict=True)
         lines = filter(None, _tidy_csv(reader, path))
         header = next(lines, None)
         if header is None:
             raise LimelightError(f"{path} is empty; its first line must name the columns")
         yield [name.strip() for name in header]
         yield from lines
+
+
+def _separator(header: str) -> str:
+    """A comma, unless the header has none and another separator, as spreadsheets write in many countries.
+
+    >>> _separator("text;label"), _separator("text"), _separator("text,label;old")
+    (';', ',', ',')
+    """
+    found = [mark for mark in ";\t|" if mark in header]
+    return found[0] if len(found) == 1 and "," not in header else ","
 
 
 def _tidy_csv(reader: Any, path: Path) -> Iterator[list[str]]:

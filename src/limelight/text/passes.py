@@ -17,6 +17,9 @@ from .sources import Part
 from .tables import Row, chunks
 from .tokenizer import Tokenizer
 
+MISSING = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write no value
+FAR_TOO_MANY = 1.5  # times the share that was to be held out
+
 
 def read_labels(parts: Mapping[str, Part], progress: bool) -> tuple[tuple[Label, ...], dict[str, np.ndarray]]:
     """The classes, and the number of each row's class; checks every row of every part on the way."""
@@ -33,6 +36,7 @@ def read_labels(parts: Mapping[str, Part], progress: bool) -> tuple[tuple[Label,
         )
     labels = {name: column.index(classes, parts[name].where) for name, column in columns.items()}
     _warn_of_single_rows(labels["train"], classes)
+    _warn_of_missing(labels["train"], classes)
     return classes, labels
 
 
@@ -43,23 +47,43 @@ def _warn_of_single_rows(labels: np.ndarray, classes: Sequence[Label]) -> None:
         warnings.warn(f"{what} only once in the training data: {listed(single)}", UserWarning, stacklevel=2)
 
 
+def _warn_of_missing(labels: np.ndarray, classes: Sequence[Label]) -> None:
+    """A cell without a value that a program has written out cannot be told from a class of that name."""
+    for number, label in enumerate(classes):
+        if label in MISSING:
+            what = f"the label {label!r} (rows: {np.count_nonzero(labels == number):,}) is learnt as a class"
+            todo = "if it stands for no label, empty those cells and leave such rows out with --skip-bad"
+            warnings.warn(f"{what}; {todo} (in Python: on_bad='skip')", UserWarning, stacklevel=2)
+
+
 def hold_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """(rows,) bool: the rows held out, `share` of each class, at least one of it and never its last.
+    """(rows,) bool: the rows held out, `share` of each class and never its last.
+
+    A class too small for its share gives one row, unless there are so many of these that far more than
+    `share` of all rows would go: then only as many classes give one, drawn at random, as make up the share.
 
     >>> hold_out(np.array([0] * 20 + [1] * 10 + [2]), 0.1, seed=0).nonzero()[0].size
     3
+    >>> hold_out(np.arange(3000) // 2, 0.1, seed=0).nonzero()[0].size
+    300
     """
     if not 0 <= share < 1:
         raise LimelightError(f"holdout is {share}; it must be at least 0 and below 1")
     if share == 0:
         return np.zeros(len(labels), dtype=bool)
     counts = np.bincount(labels)
-    wanted = np.minimum(np.maximum(np.rint(counts * share).astype(np.int64), 1), counts - 1)
+    wanted = np.minimum(np.rint(counts * share).astype(np.int64), counts - 1)
+    small = (wanted == 0) & (counts > 1)
     shuffled = np.random.default_rng(seed).permutation(len(labels))
     grouped = shuffled[np.argsort(labels[shuffled], kind="stable")]
-    rank = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)  # within its class
-    held = np.zeros(len(labels), dtype=bool)
-    held[grouped] = rank < wanted[labels[grouped]]
+    rank = np.empty(len(labels), np.int64)  # within its class
+    rank[grouped] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    held = np.asarray(rank < wanted[labels])
+    ones = shuffled[(small[labels] & (rank == 0))[shuffled]]  # one row of each small class, in random order
+    if held.sum() + len(ones) > FAR_TOO_MANY * share * len(labels):
+        aim = max(round(share * len(labels)), 1)
+        ones = ones[: max(aim - int(held.sum()), 0)]
+    held[ones] = True
     return held
 
 

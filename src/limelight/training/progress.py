@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -36,7 +37,8 @@ class Progress:
 
             self.bar = tqdm(
                 total=rows, initial=done, unit="rows", unit_scale=True, file=self.stream, leave=False,
-                desc=f"epoch {epoch + 1}/{epochs}", dynamic_ncols=True, smoothing=0.1,
+                desc=f"epoch {epoch + 1}/{epochs}", smoothing=0.1,
+                dynamic_ncols="TQDM_NCOLS" not in os.environ,  # which somebody has set
                 mininterval=0, miniters=1,
             )  # fmt: skip
 
