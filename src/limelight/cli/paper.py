@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError
 from ._shared import add_device, add_json, add_overwrite, show, table
 
 if TYPE_CHECKING:
@@ -121,14 +121,11 @@ def _prepare(args: argparse.Namespace) -> int:
 
 def _check_out(out: Path) -> None:
     """Say before the work that its results could not, or should not, be written there."""
-    from tempfile import TemporaryFile
+    from ..files import check_writable
 
     if (out / "config.json").is_file():
         raise LimelightError(f"{out} is a model folder; name another --out")
-    with tidy_os_errors(f"cannot write {out}"):
-        there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-        with TemporaryFile(dir=there):
-            pass
+    check_writable(out)
 
 
 def _size(given: str) -> int | None:
