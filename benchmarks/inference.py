@@ -104,6 +104,10 @@ def one_by_one(run: Callable[[list[str]], object]) -> Callable[[list[str]], obje
     return lambda texts: [run([text]) for text in texts]
 
 
+def two_by_two(run: Callable[[list[str]], object]) -> Callable[[list[str]], object]:
+    return lambda texts: [run(texts[k : k + 2]) for k in range(0, len(texts), 2)]
+
+
 def race(title: str, contestants: Contestants, texts: list[str], rounds: int) -> None:
     """Every contestant once per round; the first is what the others are compared with."""
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
@@ -152,12 +156,13 @@ def beside_baselines(
         model = Model.from_parts(**parts, threads=threads)  # type: ignore[arg-type]
         predict[name] = partial(_pairs, model) if pair else model.predict_proba
     race("probabilities in batches", predict, texts, rounds)
-    race("one by one", {n: one_by_one(run) for n, run in predict.items()}, texts[:singles], rounds)
+    single = {n: two_by_two(run) if pair else one_by_one(run) for n, run in predict.items()}
+    race("one by one", single, texts[: 2 * singles if pair else singles], rounds)
 
 
 def _pairs(model: Model, texts: list[str]) -> np.ndarray:
-    """A pair for each text, with a text as long as any: the other end of the list."""
-    return model.predict_proba(texts, texts[::-1])
+    """Pairs of neighbours. No text twice: it would be read once."""
+    return model.predict_proba(texts[0::2], texts[1::2])
 
 
 START = """

@@ -76,7 +76,7 @@ def check_writable(folder: str | Path) -> None:
     """Say before the long work that nothing can be written into a folder, which need not be there yet."""
     folder = Path(folder)
     with tidy_os_errors(f"cannot write {folder}"):
-        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
         tempfile.TemporaryFile(dir=there).close()
 
 

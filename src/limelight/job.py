@@ -231,9 +231,15 @@ def check_out(job: Job) -> None:
             )
         if not (job.folder / "run.json").is_file():
             raise LimelightError(f"{job.folder} is in the way and not a run of Limelight; move it")
-        if any(job.folder.resolve() in Path(table).resolve().parents for table in job.tables["train"]):
+        if any(job.folder.resolve() in Path(file).resolve().parents for file in _sources(job)):
             raise LimelightError(f"{job.folder} holds the data and would be removed; choose another --out")
         shutil.rmtree(job.folder)
+
+
+def _sources(job: Job) -> list[str]:
+    """The files that the job reads."""
+    tables = [table for each in job.tables.values() for table in each]
+    return [*tables, *job.recipe.text.vectors.split(",")]
 
 
 def _may_replace(job: Job) -> None:

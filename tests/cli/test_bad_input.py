@@ -304,7 +304,30 @@ def test_existing_files_stay(refused, model, table, tmp_path):
 def test_where_the_page_cannot_be_written_is_said_before_the_work(refused, model, table, monkeypatch):
     monkeypatch.setattr("limelight.explain.report.to_report", lambda *arguments, **options: 1 / 0)
     page = table / "report.html"
-    assert refused("report", model, table, "--out", page) == f"limelight: cannot write {page}: File exists\n"
+    said = f"limelight: cannot write {table}: Not a directory\n"
+    assert refused("report", model, table, "--out", page) == said
+
+
+def test_a_row_is_counted_from_those_that_are_left(call, model, tmp_path):
+    table = write_csv(tmp_path / "odd.csv", text=["", "good", "bad"], stars=[5, 5, 7])
+    for argv in (
+        ("trust", model, table, "--label", "stars", "--skip-bad"),
+        ("report", model, table, "--label", "stars", "--skip-bad", "--out", tmp_path / "new" / "page.html"),
+    ):
+        code, _, err = call(*argv)
+        assert code == 2
+        assert "odd.csv without the 1 left out, row 2: the label '7' does not occur" in err
+    assert not (tmp_path / "new").exists()
+
+
+def test_nothing_that_a_run_reads_is_removed_with_the_run_before(refused, table, tmp_path):
+    run = tmp_path / "m.run"
+    run.mkdir()
+    (run / "run.json").write_text("{}")
+    (run / "dev.csv").write_bytes(table.read_bytes())
+    said = refused("train", table, "--dev", run / "dev.csv", "--out", tmp_path / "m", "--overwrite", *FLAGS)
+    assert said == f"limelight: {run} holds the data and would be removed; choose another --out\n"
+    assert (run / "dev.csv").is_file()
 
 
 def test_rows_left_out_are_counted_aloud(call, model, tmp_path):

@@ -31,6 +31,15 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--test", action="append", metavar="FILE", help="test data, looked at once at the end")
 
 
+def usable(data: str, skipped: int) -> str:
+    """What a row's number counts from, where rows were left out.
+
+    >>> usable("test.csv", 2)
+    'test.csv without the 2 left out'
+    """
+    return f"{data} without the {skipped:,} left out" if skipped else data
+
+
 def add_columns(group: Any, label: bool = True) -> None:
     """Which columns of a table to read, and what to do with rows that cannot be used."""
     group.add_argument("--text", metavar="COL", help="column of the text; guessed where there is no doubt")

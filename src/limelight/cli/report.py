@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_new, on_bad
+from ._shared import add_columns, add_overwrite, check_new, on_bad, usable
 
 ORDER = 4
 HELP = "write a page on how good a model is, what it reads and how far to trust that"
@@ -47,11 +47,12 @@ def run(args: argparse.Namespace) -> int:
         raise LimelightError(f"--most is {args.most}; it must be at least 1")
     models = [Model.load(folder) for folder in args.models]
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=models[0].pair)
-    found = list(islice(rows(args.data, columns, on_bad=on_bad(args)), args.most))
+    read = rows(args.data, columns, on_bad=on_bad(args))
+    found = list(islice(read, args.most))
     save_report(
         args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]
         [row.text2 for row in found] if models[0].pair else None,  # type: ignore[misc]
-        names=_names(args.models), data=Path(args.data).name, progress=True,
+        names=_names(args.models), data=usable(Path(args.data).name, read.skipped), progress=True,
     )  # fmt: skip
     print(f"saved {args.out}")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ._shared import add_columns, add_json, on_bad, show, table
+from ._shared import add_columns, add_json, on_bad, show, table, usable
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
@@ -91,14 +91,15 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
         raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
     columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=model.pair)
     rng, kept, labels = random.Random(args.seed), [], LabelColumn()
-    for number, row in enumerate(rows(args.data, columns, on_bad=on_bad(args))):
+    read = rows(args.data, columns, on_bad=on_bad(args))
+    for number, row in enumerate(read):
         if row.label is not None:
             labels.append(row.label)
         if number < args.texts:
             kept.append(row)
         elif (place := rng.randrange(number + 1)) < args.texts:
             kept[place] = row
-    labels.index(model.labels, args.data)  # an unknown one is said before the long work, with its row
+    labels.index(model.labels, usable(args.data, read.skipped))  # an unknown one is said before the long work
     return kept
 
 

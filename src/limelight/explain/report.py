@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ..errors import LimelightError
-from ..files import atomic_file
+from ..files import atomic_file, check_writable
 from ..reading import Label
 from ..results import Results
 from ..runtime.model import Model
@@ -111,8 +111,9 @@ def save_report(
     texts2: Sequence[str] | None = None, **options: Any,
 ) -> None:  # fmt: skip
     """Write the report into a file, whole or not at all; options as for `to_report`."""
-    with atomic_file(path) as file:  # first: the long work is for nothing where the page cannot be written
-        content = to_report(models, texts, labels, texts2, **options)
+    check_writable(Path(path).parent)  # before the long work
+    content = to_report(models, texts, labels, texts2, **options)
+    with atomic_file(path) as file:
         file.write(content.encode(errors="replace"))  # file names need not be UTF-8
 
 

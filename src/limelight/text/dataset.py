@@ -163,14 +163,14 @@ def _held_out_note(held: np.ndarray, labels: np.ndarray, share: float, where: st
     """What was held out, with its true share."""
     if not held.any():
         return None
-    asked, true = f"{share:.0%}", f"{held.mean():.0%}"
+    asked, true = f"{100 * share:.3g}%", f"{100 * held.mean():.3g}%"
     classes, giving = labels.max() + 1, len(np.unique(labels[held]))
     if giving < classes:
         how = f"{true}; small classes that give none: {classes - giving:,} of {classes:,}"
+    elif true == asked:
+        how = f"{asked} of each class"
     else:
-        how = (
-            f"{asked} of each class" if true == asked else f"{true}: {asked} of each class, at least one row"
-        )
+        how = f"{true}: {asked} of each class, rounded, and at least one row"
     return f"held out {held.sum():,} of the {len(held):,} rows of {where} as the development set ({how})"
 
 

@@ -7,6 +7,8 @@ that opening a data set of any size takes no memory. `dataset.py` makes one from
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -124,13 +126,23 @@ class Dataset:
         return cls(tokenizer, labels, splits, vectors, description["facts"])
 
 
+def _save_vectors(vectors: np.ndarray, path: Path) -> None:
+    try:
+        safetensors.numpy.save_file({"vectors": vectors}, path)
+    except safetensors.SafetensorError as error:  # of a full disk, for one
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
+
+
 def write_description(dataset: Dataset, folder: Path) -> None:
     """Everything but the arrays: tokenizer.json, the vectors, and dataset.json last."""
     dataset.tokenizer.save(folder / "tokenizer.json")
     if dataset.vectors is not None:
-        # Not save_file: it makes a private file, and a full disk is no OSError there.
-        content = safetensors.numpy.save({"vectors": dataset.vectors})
-        (folder / "vectors.safetensors").write_bytes(content)
+        path = folder / "vectors.safetensors"
+        _save_vectors(dataset.vectors, path)
+        path.chmod((folder / "tokenizer.json").stat().st_mode)  # safetensors makes it private
     description = {
         "format": FORMAT,
         "version": VERSION,

@@ -18,7 +18,8 @@ from .tables import Row, chunks
 from .tokenizer import Tokenizer
 
 MISSING = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write no value
-FAR_TOO_MANY = 1.5  # times the share that was to be held out
+FAR_TOO_MANY = 1.5  # times the share that was to be held out,
+MUCH = 0.25  # unless that is no more than this part of all rows: few rows, of which each class gives one
 
 
 def read_labels(parts: Mapping[str, Part], progress: bool) -> tuple[tuple[Label, ...], dict[str, np.ndarray]]:
@@ -80,7 +81,7 @@ def hold_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
     rank[grouped] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
     held = np.asarray(rank < wanted[labels])
     ones = shuffled[(small[labels] & (rank == 0))[shuffled]]  # one row of each small class, in random order
-    if held.sum() + len(ones) > FAR_TOO_MANY * share * len(labels):
+    if held.sum() + len(ones) > max(FAR_TOO_MANY * share, MUCH) * len(labels):
         aim = max(round(share * len(labels)), 1)
         ones = ones[: max(aim - int(held.sum()), 0)]
     held[ones] = True
