@@ -234,6 +234,8 @@ def main() -> None:
     parser.add_argument("--start", action="store_true", help="measure the cold start only")
     parser.add_argument("--memory", action="store_true", help="measure memory over a million texts only")
     options = parser.parse_args()
+    if options.pairs and not options.recipes:
+        parser.error("--pairs goes with --recipes")
     table = options.texts or str(resources.files("limelight") / "data" / "sentences-test.csv.xz")
     found = rows(table, choose_columns(table, options.column, need_label=False))
     texts = [row.text for _, row in zip(range(options.count), found, strict=False)]

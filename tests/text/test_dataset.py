@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 from dataclasses import replace
 from itertools import chain
@@ -156,6 +155,7 @@ def test_vectors_are_read_and_kept(tmp_path: Path) -> None:
 
 
 def test_vectors_that_do_not_fit_on_the_disk(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
     (tmp_path / "glove.txt").write_text(f"soup{' 1' * 50_000}\npie{' 2' * 50_000}\n")
     recipe = TextRecipe(vectors=str(tmp_path / "glove.txt"))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
