@@ -402,3 +402,9 @@ def test_out_of_memory_and_strange_errors(monkeypatch, call):
         found, out, err = call("info", "small")
         assert (found, out, err.count("\n")) == (code, "", 1)
         assert message in err
+
+
+def test_a_development_set_is_given_or_held_out(refused, table, tmp_path):
+    said = "limelight: --dev is the development data: there is none to hold out; leave one of the two out\n"
+    for command in "train", "encode":
+        assert refused(command, table, "--dev", table, "--holdout", "0.2", "--out", tmp_path / "m") == said

@@ -74,6 +74,10 @@ def on_bad(args: argparse.Namespace) -> str:
 
 def holdout(args: argparse.Namespace) -> float:
     """The share to hold out, given or not."""
+    if args.holdout and args.dev:
+        raise LimelightError(
+            "--dev is the development data: there is none to hold out; leave one of the two out"
+        )
     return HOLDOUT if args.holdout is None else float(args.holdout)
 
 
