@@ -223,7 +223,7 @@ def _check_results(out: Path, runs: Sequence[Run], opened: Mapping[str, Dataset]
         prefix = run.name.removesuffix(str(run.seed))
         for folder in sorted(out.glob(f"{glob.escape(prefix)}*")):
             seed = folder.name.removeprefix(prefix)
-            if seed.isdecimal():
+            if seed.isdecimal() and (folder / "result.json").is_file():
                 same = replace(run, recipe=run.recipe.override(seed=int(seed)))
                 read_result(out, same, opened[run.data.name])
 
