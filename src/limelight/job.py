@@ -135,7 +135,7 @@ def run(
     """
     need_torch()
     from .training import fit as train
-    from .training.fit import need_tensorboard
+    from .training.run import need_tensorboard
     from .training.start import choose_device
 
     first = int(os.environ.get("RANK", "0")) == 0
@@ -209,7 +209,8 @@ def _can_go_on(job: Job) -> bool:
     begun, encoded = job.folder / "run.json", job.folder / "data" / "dataset.json"
     if encoded.is_file() and encoded.stat().st_mtime - begun.stat().st_mtime > LONG:
         return True
-    return any(job.folder.glob("checkpoint-*.safetensors"))
+    kept = ("checkpoint-*.safetensors", "answers-*.safetensors", "teacher-*/checkpoint-*.safetensors")
+    return any(path for pattern in kept for path in job.folder.glob(pattern))
 
 
 def _prepare(job: Job, resume: bool, show: bool) -> Dataset:

@@ -40,6 +40,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "dropout_rows": 0.2,
         "project": 6,
     },
+    "taught": {"teachers": 2, "noisy_copies": 1, "dropout": 0.2, "batch": 16},
 }
 
 

@@ -19,7 +19,7 @@ from limelight.training.start import build
 from limelight.training.step import Stepper
 from training import toys
 
-module = importlib.import_module("limelight.training.fit")
+module = importlib.import_module("limelight.training.run")
 Weights = dict[str, torch.Tensor]
 
 

@@ -17,8 +17,8 @@ from torch import nn
 
 from limelight.errors import LimelightError
 from limelight.training.distributed import Group, group
-from limelight.training.fit import Run
 from limelight.training.progress import Progress
+from limelight.training.run import Run, Setting
 from training import toys
 from training.together import RUNS, train
 
@@ -59,7 +59,7 @@ def assert_equal(found: dict[str, Any], fitted: Any) -> None:
         assert ours == pytest.approx(theirs, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "average", "stopped"])
+@pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "average", "taught", "stopped"])
 def test_two_processes_are_one(name: str, alone: dict[str, Any], two: tuple[Path, Any]) -> None:
     folder, result = two
     assert (folder / f"{name}-1-of-2.json").exists(), result.stderr
@@ -120,7 +120,8 @@ class Elsewhere(Group):
 
 
 def test_a_folder_that_is_not_shared_is_noticed(tmp_path: Path) -> None:
-    run = Run(toys.dataset(), toys.recipe(), tmp_path, torch.device("cpu"), Elsewhere(1, 2), Progress(False))
+    setting = Setting(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0)
+    run = Run(toys.dataset(), toys.recipe(), tmp_path, setting)
     with pytest.raises(LimelightError, match="process 1 found a checkpoint of step 0, the first process"):
         run.resume()
 

@@ -19,7 +19,8 @@ CPU = torch.device("cpu")
 def test_both_feeds_give_the_same_tensors(pair: bool, weighted: bool) -> None:
     split = toys.split(60, pair=pair)
     weights = np.random.default_rng(0).random(60).astype(np.float32) if weighted else None
-    host, device = HostFeed(split, CPU, weights), DeviceFeed(split, CPU, weights)
+    targets = np.random.default_rng(1).random((60, 3)).astype(np.float32) if weighted else None
+    host, device = HostFeed(split, CPU, weights, targets), DeviceFeed(split, CPU, weights, targets)
     for rows in (np.arange(9), np.array([59]), np.array([5, 5, 2])):
         for width in (12, 16):
             expected = host.batch(host.rows(rows), width)

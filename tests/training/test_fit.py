@@ -24,7 +24,7 @@ from limelight.training.restore import network_of
 from limelight.training.start import build
 from training import toys
 
-module = importlib.import_module("limelight.training.fit")
+module = importlib.import_module("limelight.training.run")
 
 
 def run(data: Dataset | None = None, folder: Path | None = None, **options: Any) -> Fitted:

@@ -19,6 +19,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "adamw": {"optimiser": "adamw", "l2": 0.1, "label_smoothing": 0.1, "class_weight": "balanced"},
     "average": {"average": 0.9},
     "scheduled": {"schedule": "cosine", "consistency": 0.5},
+    "taught": {"teachers": 2, "teaching": 0.3, "noisy_copies": 1},
     "halved": {"average": 0.9, "halve": True, "epochs": 5},
     "projected": {"project": 6, "tune_words": False},
     "stacked": {

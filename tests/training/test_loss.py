@@ -182,6 +182,28 @@ def test_smoothed_labels_are_learnt_from_and_the_plain_ones_reported(weighted: b
     )
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_probabilities_are_learnt_from_in_place_of_labels(smoothing: float) -> None:
+    data, rows = toys.dataset(), [4, 0, 2]
+    recipe = toys.recipe(penalty=0.0, label_smoothing=smoothing)
+    targets = np.random.default_rng(0).dirichlet([1, 1, 1], len(data.splits["train"]))
+    weights = np.arange(1.0, len(targets) + 1)
+    feed = HostFeed(data.splits["train"], torch.device("cpu"), weights, targets)
+    batch = feed.batch(feed.rows(np.array(rows)))
+    logits = np.random.default_rng(1).normal(size=(3, 3))
+    output = build(data, recipe).double()(batch.ids, batch.lengths)._replace(logits=torch.from_numpy(logits))
+    found = loss(output, batch, recipe.training, 0)
+    wanted = (1 - smoothing) * targets[rows] + smoothing / 3
+    entropies = [
+        sum(p * reference.cross_entropy(x, label) for label, p in enumerate(row))
+        for x, row in zip(logits, wanted, strict=True)
+    ]
+    assert found.total.item() == pytest.approx(np.mean(weights[rows] * entropies), abs=1e-12)
+    labels = data.splits["train"].labels[rows]
+    plain = [reference.cross_entropy(x, int(label)) for x, label in zip(logits, labels, strict=True)]
+    assert found.cross_entropy.item() == pytest.approx(np.mean(weights[rows] * plain), abs=1e-12)
+
+
 def test_without_weights_smoothing_is_pytorch_s() -> None:
     data = toys.dataset()
     found = loss_of(data, list(range(6)), label_smoothing=0.1, embedding="max")
@@ -196,7 +218,10 @@ def test_without_weights_smoothing_is_pytorch_s() -> None:
 def test_two_answers_are_drawn_together() -> None:
     data = toys.dataset(pair=True)
     recipe = toys.recipe(consistency=0.6, penalty=0.0, pair="concat")
-    feed = HostFeed(data.splits["train"], torch.device("cpu"), np.arange(1.0, len(data.splits["train"]) + 1))
+    rows = len(data.splits["train"])
+    feed = HostFeed(
+        data.splits["train"], torch.device("cpu"), np.arange(1.0, rows + 1), np.eye(3)[[1] * rows]
+    )
     batch = twice(feed.batch(feed.rows(np.array([2, 0, 3]))))
     assert batch.ids.shape[0] == 6
     for x in batch:

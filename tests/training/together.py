@@ -35,6 +35,7 @@ RUNS: dict[str, tuple[torch.dtype, dict[str, Any], dict[str, Any]]] = {
         {},
         {"optimiser": "adam", "average": 0.8, "label_smoothing": 0.1, "schedule": "linear"},
     ),
+    "taught": (torch.float64, {"pair": True}, {"teachers": 2, "noisy_copies": 1, "pair": "concat"}),
     "stopped": (torch.float64, {}, {"optimiser": "adam", "epochs": 3}),
     "killed": (torch.float64, {}, {"optimiser": "adagrad", "rate": 0.05, "halve": True, "epochs": 4}),
 }

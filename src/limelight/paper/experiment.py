@@ -177,7 +177,8 @@ def _keep_readings(folder: Path, fitted: Fitted, dataset: Dataset, task: str) ->
 
 def _tidy(folder: Path) -> None:
     """A finished run needs no checkpoints, and they are large."""
-    for pattern in ("checkpoint-*.safetensors", "best-*.safetensors", "seconds.json"):
+    patterns = ("checkpoint-*.safetensors", "best-*.safetensors", "answers-*.safetensors", "seconds.json")
+    for pattern in patterns:
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
 

@@ -1,5 +1,6 @@
 """Fit, choose by the development set, stop, resume."""
 
-from .fit import Fitted, fit
+from .fit import fit
+from .run import Fitted
 
 __all__ = ["Fitted", "fit"]

@@ -98,13 +98,14 @@ def _read_description(path: Path) -> dict[str, Any]:
 class Checkpoints:
     """The checkpoints of one run in its folder: `checkpoint-N.safetensors` and `best-E.safetensors`."""
 
-    def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
-        self.folder, self.identity = folder, identity
+    def __init__(self, folder: Path, identity: dict[str, Any] | None = None) -> None:
+        self.folder, self.identity = folder, identity or {}
         self.best_epoch = -1  # whose best weights are on disk
 
     def check_unused(self) -> None:
         """A new run must not mix with an older one: its checkpoints may be further on."""
-        if paths := self._paths():
+        paths = [*self._paths(), *self.folder.glob("teacher-*"), *self.folder.glob("answers-*.safetensors")]
+        if paths:
             raise LimelightError(
                 f"{self.folder} already holds a run ({paths[0].name}); resume it, or choose another folder"
             )
@@ -144,7 +145,7 @@ class Checkpoints:
             except LimelightError as error:
                 problems.append(str(error))
                 continue
-            self._check_identity(path, about.get("identity", {}))
+            check_identity(path, about.get("identity", {}), self.identity)
             self.best_epoch = state.best_epoch
             return Found(state, tensors, best, problems)
         if problems:
@@ -156,16 +157,6 @@ class Checkpoints:
 
     def _best_path(self, epoch: int) -> Path:
         return self.folder / f"best-{epoch:04d}.safetensors"
-
-    def _check_identity(self, path: Path, identity: dict[str, Any]) -> None:
-        usual = {name: field.default for name, field in options().items()}
-        for key, mine in self.identity.items():
-            was = identity.get(key, usual.get(key))  # it may be older than an option
-            if was != mine:
-                raise LimelightError(
-                    f"{path.name} was made with {key} {was!r}, this run has {mine!r}; "
-                    "resume with the same, or choose another folder"
-                )
 
     def _tidy(self) -> None:
         """Keep the newest two and their best weights; one that cannot be read does not count as one."""
@@ -187,6 +178,18 @@ class Checkpoints:
         lines = "".join(json.dumps(record) + "\n" for record in history)
         with atomic_file(self.folder / "history.jsonl") as file:
             file.write(lines.encode())
+
+
+def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """What a file was made with must be what this run has."""
+    usual = {name: field.default for name, field in options().items()}
+    for key, mine in wanted.items():
+        was = found.get(key, usual.get(key))  # it may be older than an option
+        if was != mine:
+            raise LimelightError(
+                f"{path.name} was made with {key} {was!r}, this run has {mine!r}; "
+                "resume with the same, or choose another folder"
+            )
 
 
 def _state(path: Path, about: dict[str, Any]) -> State:

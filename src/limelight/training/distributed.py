@@ -49,6 +49,12 @@ class Group:
                 for tensor in tensors:
                     dist.broadcast(tensor, src=0)
 
+    def first_has(self, number: int, device: torch.device) -> int:
+        """The number that the first process gives here."""
+        shared = torch.tensor(number, device=device)
+        self.broadcast([shared])
+        return int(shared)
+
     def barrier(self) -> None:
         """Wait for each other."""
         if self.size > 1:

@@ -14,8 +14,14 @@ from .loss import Tensors
 class HostFeed:
     """Reads from the split's arrays, memory-mapped or not: a data set larger than memory works."""
 
-    def __init__(self, split: Split, device: torch.device, weights: np.ndarray | None = None) -> None:
-        self.split, self.device, self.weights = split, device, weights
+    def __init__(
+        self,
+        split: Split,
+        device: torch.device,
+        weights: np.ndarray | None = None,
+        targets: np.ndarray | None = None,
+    ) -> None:
+        self.split, self.device, self.weights, self.targets = split, device, weights, targets
 
     def rows(self, rows: np.ndarray) -> Tensor:
         """The rows of a batch, where `batch` wants them."""
@@ -26,14 +32,21 @@ class HostFeed:
         found = gather(self.split, rows.numpy(), width)
         labels = found.labels if found.labels is not None else np.zeros(len(rows), dtype=np.int64)
         weights = None if self.weights is None else self.weights[rows.numpy()]
-        arrays = (found.ids, found.lengths, labels, weights, found.ids2, found.lengths2)
+        targets = None if self.targets is None else self.targets[rows.numpy()]
+        arrays = (found.ids, found.lengths, labels, weights, found.ids2, found.lengths2, targets)
         return Tensors(*(None if x is None else torch.from_numpy(x).to(self.device) for x in arrays))  # type: ignore[arg-type]
 
 
 class DeviceFeed:
     """Holds the whole split on the GPU and gathers there: no host work and no copy in a step."""
 
-    def __init__(self, split: Split, device: torch.device, weights: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        split: Split,
+        device: torch.device,
+        weights: np.ndarray | None = None,
+        targets: np.ndarray | None = None,
+    ) -> None:
         def resident(array: np.ndarray | None, dtype: torch.dtype) -> Tensor | None:
             return None if array is None else torch.from_numpy(np.array(array)).to(device, dtype)
 
@@ -48,6 +61,7 @@ class DeviceFeed:
         ]
         self.labels = resident(split.labels, torch.int64)
         self.weights = resident(weights, torch.float32)
+        self.targets = resident(targets, torch.float32)
 
     def rows(self, rows: np.ndarray) -> Tensor:
         """The rows of a batch, on the device."""
@@ -59,7 +73,9 @@ class DeviceFeed:
             raise ValueError("a batch on the device needs a width and labels")
         sides = [x for side in self.sides for x in _gather(*side, rows, width)]  # type: ignore[arg-type]
         weights = None if self.weights is None else self.weights[rows]
-        return Tensors(sides[0], sides[1], self.labels[rows], weights, *sides[2:])
+        targets = None if self.targets is None else self.targets[rows]
+        found = Tensors(sides[0], sides[1], self.labels[rows], weights, targets=targets)
+        return found._replace(ids2=sides[2], lengths2=sides[3]) if len(sides) > 2 else found
 
 
 def _gather(ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:

@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import threading
-import time
-from collections.abc import Callable
+import gc
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from ..errors import LimelightError
 from ..locks import locked
-from ..model.network import Network
 from ..recipe import Recipe
-from ..text.batches import training_plan
 from ..text.encoded import Dataset
-from .checkpoint import Checkpoints, State, weights_of
+from .checkpoint import Checkpoints
 from .distributed import Group, group
-from .evaluate import Scores, evaluate
-from .interruptions import interruptions
-from .progress import Progress, memory_line
-from .start import build, choose_device, identity, row_weights
-from .step import Stepper
-
-AfterEpoch = Callable[[Network], dict[str, float]]
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """The model that was chosen, and how the run went."""
-
-    network: Network
-    recipe: Recipe  # as it was given, with the word vectors' own size
-    state: State
-    interrupted: bool
-
-    @property
-    def history(self) -> list[dict[str, Any]]:
-        """One record per epoch."""
-        return self.state.history
+from .progress import Progress
+from .run import AfterEpoch, Fitted, Run, Setting
+from .start import choose_device
+from .teaching import Lessons
 
 
 def fit(
@@ -74,14 +48,67 @@ def fit(
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     folder = Path(folder) if folder else None
     with group(where) as processes, _alone(folder, processes), torch.random.fork_rng(devices=[]):
-        progress = Progress(show and processes.first)
-        run = Run(dataset, recipe, folder, where, processes, progress, after_epoch)
-        run.begin(resume, tensorboard)
-        try:
-            interrupted = run.train(checkpoint_every)
-        finally:
-            run.close()
-        return Fitted(run.chosen(), recipe, run.state, interrupted)
+        setting = Setting(where, processes, Progress(show and processes.first), checkpoint_every)
+        if folder and not resume:
+            Checkpoints(folder).check_unused()
+        if recipe.training.teachers:
+            return _taught(dataset, recipe, folder, setting, resume, tensorboard, after_epoch)
+        run = Run(dataset, recipe, folder, setting, after_epoch=after_epoch)
+        return run.fit(resume, tensorboard)
+
+
+def _taught(
+    dataset: Dataset,
+    recipe: Recipe,
+    folder: Path | None,
+    setting: Setting,
+    resume: bool,
+    tensorboard: bool,
+    after_epoch: AfterEpoch | None,
+) -> Fitted:
+    """Train the teachers, then the one that learns from them; interrupted before, the teacher so far."""
+    lessons = Lessons(dataset, recipe, folder)
+    if resume:
+        _find_answers(lessons, setting)
+    for teacher in lessons.missing:
+        fitted = _teach(lessons, teacher, setting, resume)
+        resume = False  # nothing of what follows has begun
+        if fitted.interrupted:
+            return fitted
+    setting.progress.title = ""
+    taught = lessons.taught()
+    run = Run(taught.dataset, recipe, folder, setting, taught.targets, after_epoch)
+    return run.fit(resume, tensorboard)
+
+
+def _find_answers(lessons: Lessons, setting: Setting) -> None:
+    """What an interrupted run's teachers have answered: all processes must find the same."""
+    for line in lessons.resume():
+        setting.progress.note(f"warning: {line}")
+    done = len(lessons.answers)
+    if setting.processes.first_has(done, setting.device) != done:
+        raise LimelightError("the processes found answers of different teachers: the folder must be the same")
+    setting.progress.note(f"{done} of {lessons.recipe.training.teachers} teachers are done")
+
+
+def _teach(lessons: Lessons, teacher: int, setting: Setting, resume: bool) -> Fitted:
+    """Train a teacher and have it answer; the first process alone does so, and tells the others."""
+    progress, processes = setting.progress, setting.processes
+    progress.title = f"teacher {teacher} of {lessons.recipe.training.teachers}: "
+    fitted = Run(lessons.dataset, lessons.recipe_of(teacher), lessons.folder_of(teacher), setting).fit(resume)
+    gc.collect()  # the optimiser's state and the captured steps, before the next needs as much
+    if fitted.interrupted:
+        return fitted
+    progress.note(f"{progress.title}answering {lessons.rows:,} texts")
+    answers = torch.zeros(
+        lessons.rows, len(lessons.dataset.labels), dtype=torch.float32, device=setting.device
+    )
+    if processes.first:
+        answers.copy_(torch.from_numpy(lessons.answered(fitted.network)))
+    processes.broadcast([answers])
+    lessons.add(teacher, answers.cpu().numpy(), write=processes.first)
+    processes.barrier()
+    return fitted
 
 
 def _alone(folder: Path | None, processes: Group) -> AbstractContextManager[None]:
@@ -89,249 +116,3 @@ def _alone(folder: Path | None, processes: Group) -> AbstractContextManager[None
     if folder is None or not processes.first:
         return nullcontext()
     return locked(folder / ".lock", f"another process is training in {folder}; choose another folder")
-
-
-class Run:
-    """A run under way: fit -> epoch -> step."""
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        recipe: Recipe,
-        folder: Path | None,
-        device: torch.device,
-        processes: Group,
-        progress: Progress,
-        after_epoch: AfterEpoch | None = None,
-    ) -> None:
-        self.dataset, self.recipe, self.processes, self.progress = dataset, recipe, processes, progress
-        self.train_split, self.dev_split = dataset.splits["train"], dataset.splits.get("dev")
-        self.network = build(dataset, recipe).to(device)
-        self.stepper = Stepper(
-            self.network, self.train_split, recipe, processes, row_weights(dataset, recipe)
-        )
-        self.state = State()
-        self.best: dict[str, Tensor] | None = None
-        self.checkpoints = Checkpoints(folder, identity(dataset, recipe)) if folder else None
-        self.tensorboard: Any = None
-        self.after_epoch = after_epoch
-
-    def begin(self, resume: bool, tensorboard: bool) -> None:
-        """Start or go on; a folder that cannot be used is an error now, not after the first epoch."""
-        if self.checkpoints:
-            self.resume() if resume else self.checkpoints.check_unused()
-            if self.processes.first:
-                self.checkpoints.prepare(self.state.history)
-                if tensorboard:
-                    self.tensorboard = _tensorboard(self.checkpoints.folder, self.state.number)
-
-    def close(self) -> None:
-        """Leave the terminal and TensorBoard's files tidy, however the run ended."""
-        self.progress.close()
-        if self.tensorboard:
-            self.tensorboard.close()
-
-    def train(self, checkpoint_every: float) -> bool:
-        """Run to the end, or until interrupted: then True."""
-        interrupted = False
-        self.next_checkpoint = time.monotonic() + checkpoint_every
-        with interruptions() as stop:
-            while not self.state.finished and not interrupted:
-                interrupted = self.epoch(stop, checkpoint_every)
-            if interrupted:
-                self.progress.close()
-                self.checkpoint()
-                self.progress.note(f"interrupted in epoch {self.state.epoch + 1} at step {self.state.number}")
-        self.progress.note(memory_line(self.stepper.device.type))
-        return interrupted
-
-    def epoch(self, stop: threading.Event, checkpoint_every: float) -> bool:
-        """The rest of the current epoch and its evaluation; True if it was interrupted."""
-        recipe, state = self.recipe.training, self.state
-        plan = training_plan(self.stepper.lengths, recipe.batch, recipe.seed, state.epoch)
-        done = sum(map(len, plan[: state.batch]))
-        self.progress.begin_epoch(state.epoch, recipe.epochs, len(self.train_split), done)
-        self.network.train()
-        self.stepper.begin()
-        for rows in plan[state.batch :]:
-            self.stepper.step(rows, state.number)
-            state.batch += 1
-            state.number += 1
-            # only the first process shows its progress, so nothing may be exchanged for it
-            self.progress.step(len(rows), lambda: _figures(self._sums()))
-            stopping, due = self._agreed(stop.is_set(), time.monotonic() > self.next_checkpoint)
-            if stopping:
-                return True
-            if due:
-                self.checkpoint()
-                self.next_checkpoint = time.monotonic() + checkpoint_every
-        self.end_epoch()
-        return False
-
-    def end_epoch(self) -> None:
-        """Evaluate, keep the best weights, decide how to go on, and write it all down."""
-        recipe, state = self.recipe.training, self.state
-        figures = _figures(self._sums_of_all())  # waits for the last step, which the rate depends on
-        rate = float(self.stepper.optimiser.present_rate())
-        record = {"epoch": state.epoch + 1, "steps": state.number, "rate": rate, **figures}
-        with self.stepper.averaged():
-            scores = self._evaluate()
-        if not math.isfinite(record["loss"]) or (scores and not math.isfinite(scores.loss)):
-            self._give_up()
-            return
-        if scores:
-            record |= {"dev_accuracy": scores.accuracy, "dev_loss": scores.loss}
-        with self.stepper.averaged():
-            if self.after_epoch and self.processes.first:
-                record |= self.after_epoch(self.network)
-            better = self._note_best(scores)
-        state.history.append(record)
-        self.progress.end_epoch(record, better)
-        if self.tensorboard:
-            for name, value in record.items():
-                self.tensorboard.add_scalar(name, value, state.number)
-        if not better and recipe.halve and self.best is not None:
-            self.stepper.optimiser.rate.mul_(0.5)
-            self.stepper.load(self.best)
-        state.epoch, state.batch = state.epoch + 1, 0
-        self.stepper.sums.zero_()
-        state.finished = self._is_finished()
-        self.checkpoint()
-
-    def _is_finished(self) -> bool:
-        recipe, state = self.recipe.training, self.state
-        return state.epoch >= recipe.epochs or 0 < recipe.patience <= state.waited
-
-    def _sums(self) -> Tensor:
-        """Loss, penalty, right answers and rows of this process over the epoch so far."""
-        self.stepper.finish()
-        return self.stepper.sums.clone()
-
-    def _sums_of_all(self) -> Tensor:
-        """The same of all processes together; all must ask at once."""
-        sums = self._sums()
-        self.processes.sum(sums)
-        return sums
-
-    def _evaluate(self) -> Scores | None:
-        if self.dev_split is None:
-            return None
-        scores = evaluate(self.network, self.dev_split) if self.processes.first else Scores(0, 0, 0)
-        shared = torch.tensor(scores[:2], dtype=torch.float64, device=self.stepper.device)
-        self.processes.broadcast([shared])
-        accuracy, entropy = shared.tolist()
-        return Scores(accuracy, entropy, len(self.dev_split))
-
-    def _note_best(self, scores: Scores | None) -> bool:
-        """Keep the weights if they are the best so far: by accuracy, then by loss; without a development
-        split, the newest."""
-        state = self.state
-        if scores is not None:
-            if (scores.accuracy, -scores.loss) <= (state.best_accuracy, -state.best_loss):
-                state.waited += 1
-                return False
-            state.best_accuracy, state.best_loss = scores.accuracy, scores.loss
-        state.waited, state.best_epoch = 0, state.epoch
-        self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
-        return True
-
-    def checkpoint(self) -> None:
-        """Write where the run stands. A disk that is full does not end it: the last good one stays."""
-        sums = self._sums_of_all()
-        if self.checkpoints and self.processes.first:
-            self._save(self.checkpoints, sums)
-        self.processes.barrier()  # nobody goes on, or resumes, before it is there
-
-    def _save(self, checkpoints: Checkpoints, sums: Tensor) -> None:
-        tensors = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
-        tensors |= self.stepper.tensors()
-        tensors["sums"] = sums
-        try:
-            checkpoints.save(self.state, tensors, self.best)
-        except LimelightError as error:
-            self.progress.note(f"warning: {error}; training goes on, the last good checkpoint is kept")
-
-    def resume(self) -> None:
-        """Go on from the newest readable checkpoint; without one, from the start."""
-        found = self.checkpoints.newest() if self.checkpoints else None
-        self._check_same(found.state.number if found else 0)
-        if found is None:
-            self.progress.note("no checkpoint yet: starting from the beginning")
-            return
-        for line in found.problems:
-            self.progress.note(f"warning: {line}; going on from the one before it")
-        self.state, self.best = found.state, found.best
-        self.state.finished = self._is_finished()  # by this run's epochs and patience
-        self.stepper.load(weights_of(found.tensors, "weights."))
-        self.stepper.restore(found.tensors)
-        if self.processes.first:
-            self.stepper.sums.copy_(found.tensors["sums"])
-        where = f"resuming in epoch {self.state.epoch + 1} at step {self.state.number}"
-        self.progress.note(f"{where}{self._schedule_from_here()}")
-
-    def _schedule_from_here(self) -> str:
-        """With other epochs than before, the rate may rise again here: whoever resumes should know."""
-        recipe = self.recipe.training
-        if recipe.schedule == "constant" or self.state.finished:
-            return ""
-        rate = float(self.stepper.optimiser.present_rate())
-        return f"; the rate, {rate:.2g} here, falls to nothing by the end of epoch {recipe.epochs}"
-
-    def _check_same(self, number: int) -> None:
-        """All processes must go on from the same step."""
-        first = torch.tensor(number, device=self.stepper.device)
-        self.processes.broadcast([first])
-        if number != first:
-            raise LimelightError(
-                f"process {self.processes.rank} found a checkpoint of step {number}, the first process one "
-                f"of step {int(first)}: the folder must be the same for all of them"
-            )
-
-    def chosen(self) -> Network:
-        """The network with the best weights; before the first evaluation, with the present ones."""
-        if self.best is None:
-            with self.stepper.averaged():
-                present = {name: w.clone() for name, w in self.network.state_dict().items()}
-        self.stepper.load(present if self.best is None else self.best)
-        self.network.eval()
-        return self.network
-
-    def _agreed(self, *wishes: bool) -> list[bool]:
-        """What one process wishes, all do."""
-        if self.processes.size == 1:
-            return list(wishes)
-        votes = torch.tensor(wishes, dtype=torch.float32, device=self.stepper.device)
-        self.processes.sum(votes)
-        found: list[bool] = (votes > 0).tolist()
-        return found
-
-    def _give_up(self) -> None:
-        """The weights are beyond repair: what was best before is kept, and nothing of this is written."""
-        epoch, rate = self.state.epoch + 1, float(self.stepper.optimiser.rate)
-        line = f"the loss is no longer a number in epoch {epoch}: lower the rate ({rate:g}) or set clip_norm"
-        if self.best is None:
-            raise LimelightError(line)
-        self.progress.close()
-        self.progress.note(f"warning: {line}; the model of epoch {self.state.best_epoch + 1} is kept")
-        self.state.finished = True
-
-
-def _figures(sums: Tensor) -> dict[str, float]:
-    """Means over the rows that were counted."""
-    loss, penalty, right, rows = sums.tolist()
-    rows = max(rows, 1)
-    return {"loss": loss / rows, "penalty": penalty / rows, "accuracy": right / rows}
-
-
-def need_tensorboard() -> Any:
-    """TensorBoard's writer; one line where it is missing."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise LimelightError("TensorBoard is not installed: pip install tensorboard") from None
-    return SummaryWriter
-
-
-def _tensorboard(folder: Path, number: int) -> Any:
-    # what a killed run wrote after its last checkpoint is written again
-    return need_tensorboard()(str(folder / "tensorboard"), purge_step=number + 1)

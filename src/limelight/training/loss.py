@@ -28,8 +28,10 @@ def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int) -> L
     included, counts for all of the row's smoothed label: by the class it has, not by those it is spread over.
     With consistency, the batch is read `twice`; the difference of the two answers has no weights.
     """
-    plain = _cross_entropy(output.logits, batch, 0.0)
-    goal = _cross_entropy(output.logits, batch, recipe.label_smoothing) if recipe.label_smoothing else plain
+    plain = goal = _cross_entropy(output.logits, batch.labels, batch.weights)
+    if batch.targets is not None or recipe.label_smoothing:
+        wanted = batch.labels if batch.targets is None else batch.targets
+        goal = _cross_entropy(output.logits, wanted, batch.weights, recipe.label_smoothing)
     if recipe.consistency:
         goal = goal + recipe.consistency * _disagreement(output.logits)
     if rows == 0 or recipe.penalty == 0:
@@ -40,13 +42,12 @@ def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int) -> L
     return Loss(goal + recipe.penalty * P, plain.detach(), P.detach())
 
 
-def _cross_entropy(logits: Tensor, batch: Tensors, smoothing: float) -> Tensor:
-    """The mean over the batch, in float32 or better."""
+def _cross_entropy(logits: Tensor, wanted: Tensor, weights: Tensor | None, smoothing: float = 0.0) -> Tensor:
+    """The mean over the batch, in float32 or better; wanted are labels, or a probability for each class."""
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    entropy = torch.nn.functional.cross_entropy(
-        logits, batch.labels, reduction="none", label_smoothing=smoothing
-    )
-    return (entropy if batch.weights is None else entropy * batch.weights).mean()
+    wanted = wanted.to(logits.dtype) if wanted.is_floating_point() else wanted
+    entropy = torch.nn.functional.cross_entropy(logits, wanted, reduction="none", label_smoothing=smoothing)
+    return (entropy if weights is None else entropy * weights).mean()
 
 
 def _disagreement(logits: Tensor) -> Tensor:
@@ -68,6 +69,7 @@ class Tensors(NamedTuple):
     weights: Tensor | None = None  # (batch,)
     ids2: Tensor | None = None
     lengths2: Tensor | None = None
+    targets: Tensor | None = None  # (batch, classes)
 
 
 def twice(batch: Tensors) -> Tensors:

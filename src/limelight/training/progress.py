@@ -18,6 +18,7 @@ class Progress:
         self.bar: Any = None
         self.live = show and self.stream.isatty()
         self.development = ""
+        self.title = ""  # whose epochs these are, if there are several networks
 
     def note(self, line: str) -> None:
         """One line that matters."""
@@ -37,7 +38,7 @@ class Progress:
 
             self.bar = tqdm(
                 total=rows, initial=done, unit="rows", unit_scale=True, file=self.stream, leave=False,
-                desc=f"epoch {epoch + 1}/{epochs}", smoothing=0.1,
+                desc=f"{self.title}epoch {epoch + 1}/{epochs}", smoothing=0.1,
                 dynamic_ncols="TQDM_NCOLS" not in os.environ,  # which somebody has set
                 mininterval=0, miniters=1,
             )  # fmt: skip
@@ -69,7 +70,7 @@ class Progress:
         losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
         accuracies = f"train {record['accuracy']:.2%}{development}{' *' if better else '  '}"
         speed = f"{self._speed():,.0f} rows/s"
-        self.note(f"epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}  {speed}")
+        self.note(f"{self.title}epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}  {speed}")
 
     def close(self) -> None:
         """Leave the terminal tidy."""

@@ -30,14 +30,20 @@ class Stepper:
     """Holds the weights and their optimiser, and takes steps on rows of the training split."""
 
     def __init__(
-        self, network: Network, split: Split, recipe: Recipe, group: Group, row_weights: np.ndarray | None
+        self,
+        network: Network,
+        split: Split,
+        recipe: Recipe,
+        group: Group,
+        row_weights: np.ndarray | None,
+        targets: np.ndarray | None = None,
     ) -> None:
         self.network, self.recipe, self.group = network, recipe, group
         self.device = next(network.parameters()).device
         self.lengths = row_lengths(split)
         self.static = self.device.type == "cuda" and group.size == 1 and _fits(split)
         feed = DeviceFeed if self.static else HostFeed
-        self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights)
+        self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights, targets)
         self.computing = _computing(network, recipe, self.device)
         network.words.sparse = self.device.type == "cpu" and group.size == 1
         weights: dict[str, Tensor] = dict(network.named_parameters())

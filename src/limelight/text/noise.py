@@ -1,0 +1,79 @@
+"""Copies of texts in which some words are left out and some replaced by words like them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .encoded import Split
+from .tokenizer import SPECIAL, UNKNOWN
+
+LEFT_OUT, REPLACED = 0.1, 0.15  # shares of the words
+NEAREST = 10  # words that one may be replaced by
+CHUNK = 2**26  # similarities held at a time
+
+
+def copies(split: Split, count: int, vectors: np.ndarray | None, seed: int) -> Split:
+    """Every row of a split `count` times, each time with other noise, with the row's label and weight.
+
+    A word is replaced by one whose vector is close to its own; without vectors, by the unknown word. Every
+    sentence keeps at least one word.
+
+    >>> split = Split(ids=np.arange(2, 42), lengths=np.array([30, 10]), labels=np.array([0, 1]))
+    >>> noisy = copies(split, 2, None, seed=0)
+    >>> noisy.labels.tolist(), noisy.lengths.tolist()
+    ([0, 1, 0, 1], [29, 8, 27, 10])
+    """
+    random = np.random.default_rng([seed, 1])
+    near = _near(split, vectors)
+    ids, lengths = _noisy_copies(split.ids, split.starts, count, near, random)
+    ids2, lengths2 = None, None
+    if split.ids2 is not None and split.starts2 is not None:
+        ids2, lengths2 = _noisy_copies(split.ids2, split.starts2, count, near, random)
+    labels, weights = (None if x is None else np.tile(x, count) for x in (split.labels, split.weights))
+    return Split(ids, lengths, labels, weights, ids2, lengths2)
+
+
+def _noisy_copies(
+    ids: np.ndarray, starts: np.ndarray, count: int, near: np.ndarray, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    found = [_noisy(ids, starts, near, random) for _ in range(count)]
+    return np.concatenate([x for x, _ in found]), np.concatenate([x for _, x in found])
+
+
+def _noisy(
+    ids: np.ndarray, starts: np.ndarray, near: np.ndarray, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sentences with noise: their ids back to back, and their lengths."""
+    ids = np.array(ids)
+    chance = random.random(len(ids), dtype=np.float32)
+    replaced = np.flatnonzero(chance < REPLACED)
+    ids[replaced] = near[ids[replaced], random.integers(0, near.shape[1], len(replaced))]
+    kept = ~((chance >= REPLACED) & (chance < REPLACED + LEFT_OUT))
+    kept[starts[~np.logical_or.reduceat(kept, starts)]] = True  # the first word of what would be empty
+    return ids[kept], np.add.reduceat(kept, starts, dtype=np.int32)
+
+
+def _near(split: Split, vectors: np.ndarray | None) -> np.ndarray:
+    """(vocabulary, NEAREST): the words most like each word of the texts, by the cosine of their vectors.
+
+    A word that is not in the texts, or has no vector, has itself; without vectors all have the unknown word.
+    """
+    used = np.unique(np.concatenate([np.unique(x) for x in (split.ids, split.ids2) if x is not None]))
+    if vectors is None:
+        return np.full((int(used.max()) + 1, 1), UNKNOWN, dtype=np.int32)
+    near = np.repeat(np.arange(len(vectors), dtype=np.int32)[:, None], NEAREST, axis=1)
+    length = np.linalg.norm(vectors, axis=1)
+    known = np.flatnonzero(length > 0)
+    known = known[known >= len(SPECIAL)]
+    count = min(NEAREST, len(known) - 1)
+    if count < 1:
+        return near
+    X = vectors[known] / length[known, None]  # (known, d)
+    used = np.flatnonzero(np.isin(known, used))
+    for some in np.array_split(used, max(1, len(used) * len(known) // CHUNK)):
+        cosines = X[some] @ X.T
+        cosines[np.arange(len(some)), some] = -np.inf  # not the word itself
+        best = np.argpartition(cosines, -count, axis=1)[:, -count:]
+        near[known[some], :count] = known[np.sort(best, axis=1)]
+        near[known[some], count:] = near[known[some], :1]
+    return near

@@ -1,0 +1,128 @@
+"""Noisy copies: what is left out, what stands in for what, and what stays as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from limelight.text.encoded import Split
+from limelight.text.noise import LEFT_OUT, NEAREST, REPLACED, copies
+from limelight.text.tokenizer import SPECIAL, UNKNOWN
+
+WORDS = 60
+
+
+def sentences(split: Split, second: bool = False) -> list[list[int]]:
+    ids, lengths = (split.ids2, split.lengths2) if second else (split.ids, split.lengths)
+    assert ids is not None
+    assert lengths is not None
+    return [part.tolist() for part in np.split(ids, np.cumsum(lengths)[:-1])]
+
+
+def vectors(words: int = WORDS, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(words, 5)).astype(np.float32)
+
+
+def nearest(matrix: np.ndarray, word: int) -> set[int]:
+    """The words with the largest cosines, by the definition."""
+    others = [k for k in range(len(SPECIAL), len(matrix)) if k != word and matrix[k].any()]
+    cosine = {
+        k: matrix[word] @ matrix[k] / np.linalg.norm(matrix[word]) / np.linalg.norm(matrix[k]) for k in others
+    }
+    return set(sorted(others, key=lambda k: -cosine[k])[:NEAREST])
+
+
+def long_split(seed: int = 0, **more: Any) -> Split:
+    """One sentence of 20,000 words, so that shares can be told."""
+    ids = np.random.default_rng(seed).integers(len(SPECIAL), WORDS, 20_000)
+    return Split(ids=ids, lengths=np.array([len(ids)]), **more)
+
+
+def test_the_shares() -> None:
+    split, matrix = long_split(), vectors()
+    noisy = copies(split, 1, matrix, seed=0)
+    assert len(noisy.ids) == pytest.approx((1 - LEFT_OUT) * 20_000, rel=0.01)
+    aligned = long_split()
+    never = copies(aligned, 1, None, seed=0)  # without vectors, what is replaced can be counted
+    assert (never.ids == UNKNOWN).mean() == pytest.approx(REPLACED / (1 - LEFT_OUT), rel=0.05)
+
+
+def test_a_word_is_replaced_by_one_of_those_nearest_to_it() -> None:
+    matrix = vectors()
+    matrix[7] = 0  # a word without a vector
+    stands_for: dict[int, set[int]] = {}
+    for word in range(WORDS):
+        split = Split(ids=np.full(3_000, word), lengths=np.array([3_000]))
+        stands_for[word] = set(copies(split, 1, matrix, seed=word).ids.tolist()) - {word}
+    for word in range(len(SPECIAL), WORDS):
+        assert stands_for[word] == (set() if word == 7 else nearest(matrix, word)), word
+    assert stands_for[0] == stands_for[UNKNOWN] == set()
+
+
+@pytest.mark.parametrize("words", [2, 3, 4])
+def test_where_there_are_hardly_any_words(words: int) -> None:
+    split = Split(ids=np.arange(words).repeat(500), lengths=np.array([500] * words))
+    found = copies(split, 1, vectors(words), seed=0)
+    for word, sentence in enumerate(sentences(found)):
+        others = set(range(len(SPECIAL), words)) - {word} if word >= len(SPECIAL) else set()
+        assert set(sentence) == {word, *others}
+
+
+def test_labels_and_weights_go_along() -> None:
+    split = Split(
+        ids=np.arange(2, 8), lengths=np.array([1, 2, 3]), labels=np.array([2, 0, 1]),
+        weights=np.array([1.0, 0.5, 3.0]), ids2=np.arange(10, 16), lengths2=np.array([3, 2, 1]),
+    )  # fmt: skip
+    found = copies(split, 3, vectors(), seed=0)
+    assert found.labels.tolist() == [2, 0, 1] * 3
+    assert found.weights.tolist() == [1.0, 0.5, 3.0] * 3
+    assert len(found) == len(found.lengths2) == 9
+    bare = copies(Split(ids=np.arange(2, 8), lengths=np.array([6])), 1, None, seed=0)
+    assert bare.labels is bare.weights is bare.ids2 is bare.lengths2 is None
+
+
+def test_the_seed_decides_and_copies_differ() -> None:
+    split, matrix = long_split(), vectors()
+    one, again, other = (copies(split, 2, matrix, seed) for seed in (0, 0, 1))
+    assert np.array_equal(one.ids, again.ids)
+    first, second = sentences(one)
+    assert first != second
+    assert not np.array_equal(one.ids, other.ids)
+    assert sentences(copies(split, 1, matrix, 0))[0] == first
+
+
+def test_the_texts_themselves_stay_as_they_are() -> None:
+    split = long_split()
+    before = split.ids.copy()
+    split.ids.flags.writeable = False  # as a memory map is
+    copies(split, 1, vectors(), seed=0)
+    assert np.array_equal(split.ids, before)
+
+
+@settings(derandomize=True, max_examples=100, deadline=None)
+@given(
+    lengths=st.lists(st.integers(1, 6), min_size=1, max_size=30), count=st.integers(1, 3),
+    seed=st.integers(0, 2**32), known=st.booleans(),
+)  # fmt: skip
+def test_every_copy_is_a_shorter_sentence_in_the_same_order(
+    lengths: list[int], count: int, seed: int, known: bool
+) -> None:
+    # each word is in the texts once, so it can be followed
+    total = sum(lengths)
+    matrix = np.eye(total + len(SPECIAL), dtype=np.float32) + 1 if known else None
+    split = Split(ids=np.arange(total) + len(SPECIAL), lengths=np.array(lengths), ids2=np.arange(total) + 2,
+                  lengths2=np.array(lengths))  # fmt: skip
+    found = copies(split, count, matrix, seed)
+    for second in (False, True):
+        originals = sentences(split, second) * count
+        for copy, original in zip(sentences(found, second), originals, strict=True):
+            assert 1 <= len(copy) <= len(original)
+            own = [word for word in copy if word in original]
+            if not known:
+                assert own == sorted(own)
+                assert set(copy) <= {UNKNOWN, *original}
+            assert 0 not in copy

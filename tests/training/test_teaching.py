@@ -1,0 +1,234 @@
+"""Teachers: what is learnt from them, that they are what they would be alone, and that a run goes on."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from limelight.errors import LimelightError
+from limelight.recipe import Recipe
+from limelight.text.encoded import Dataset
+from limelight.text.noise import copies
+from limelight.training import Fitted, fit
+from limelight.training.checkpoint import Checkpoints
+from limelight.training.evaluate import logits
+from limelight.training.run import Run
+from limelight.training.step import Stepper
+from limelight.training.teaching import Lessons
+from training import toys
+
+
+def taught(**options: Any) -> Recipe:
+    return toys.recipe(**{"teachers": 2, "dropout": 0.3, "epochs": 2, **options})
+
+
+def weights(fitted: Fitted) -> dict[str, torch.Tensor]:
+    return dict(fitted.network.state_dict())
+
+
+def same(one: Fitted, other: Fitted) -> bool:
+    a, b = weights(one), weights(other)
+    return all(torch.equal(x, b[name]) for name, x in a.items()) and one.history == other.history
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    e = np.exp(x.astype(np.float64))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_labels_and_answers_are_mixed(pair: bool) -> None:
+    data = toys.dataset(pair=pair, weighted=True)
+    train = data.splits["train"]
+    recipe = taught(teaching=0.7, noisy_copies=2, pair="concat", seed=5)
+    lessons = Lessons(data, recipe)
+    assert lessons.missing == [1, 2]
+    noisy = copies(train, 2, None, seed=5)
+    answers = []
+    for teacher in (1, 2):
+        alone = fit(data, lessons.recipe_of(teacher), show=False, device="cpu").network
+        parts = [softmax(logits(alone, split)) for split in (train, noisy)]
+        answers.append(np.concatenate(parts))
+        lessons.add(teacher, lessons.answered(alone))
+    assert lessons.missing == []
+    found = lessons.taught()
+    expected = np.mean(answers, axis=0)
+    expected[: len(train)] = 0.7 * expected[: len(train)] + 0.3 * np.eye(3)[train.labels]
+    np.testing.assert_allclose(found.targets, expected, rtol=0, atol=1e-6)
+    whole = found.dataset.splits["train"]
+    assert found.dataset.splits["dev"] is data.splits["dev"]
+    assert len(whole) == 3 * len(train)
+    assert np.array_equal(whole.ids, np.concatenate([train.ids, noisy.ids]))
+    assert np.array_equal(whole.labels, np.tile(train.labels, 3))
+    assert np.array_equal(whole.weights, np.tile(train.weights, 3))
+    if pair:
+        assert np.array_equal(whole.lengths2, np.concatenate([train.lengths2, noisy.lengths2]))
+
+
+def test_the_one_that_is_kept_learns_from_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, recipe = toys.dataset(), taught()
+    seen: list[tuple[Dataset, np.ndarray | None, Recipe]] = []
+    start = Run.__init__
+
+    def watched(
+        self: Run, dataset: Dataset, own: Recipe, folder: Any, setting: Any, *more: Any, **rest: Any
+    ) -> None:
+        seen.append((dataset, more[0] if more else None, own))
+        start(self, dataset, own, folder, setting, *more, **rest)
+
+    monkeypatch.setattr(Run, "__init__", watched)
+    fitted = fit(data, recipe, show=False, device="cpu")
+    lessons = Lessons(data, recipe)
+    assert [own.training.seed for _, _, own in seen] == [
+        lessons.recipe_of(1).training.seed, lessons.recipe_of(2).training.seed, 0
+    ]  # fmt: skip
+    assert [own.training.teachers for _, _, own in seen] == [0, 0, 2]
+    assert [targets is None for _, targets, _ in seen] == [True, True, False]
+    assert len(seen[2][0].splits["train"]) == 3 * len(data.splits["train"])
+    assert fitted.recipe == recipe
+    assert len(fitted.history) == 2
+
+
+def test_every_seed_has_teachers_of_its_own() -> None:
+    data = toys.dataset()
+    seeds = [Lessons(data, taught(seed=s)).recipe_of(k).training.seed for s in range(3) for k in (1, 2)]
+    assert len({*seeds, 0, 1, 2}) == 9
+
+
+def test_without_share_and_copies_the_labels_alone_are_learnt() -> None:
+    data = toys.dataset()
+    alone = fit(data, toys.recipe(epochs=2, dropout=0.3), show=False, device="cpu")
+    found = fit(data, taught(teaching=0.0, noisy_copies=0), show=False, device="cpu")
+    for name, x in weights(alone).items():
+        torch.testing.assert_close(weights(found)[name], x, rtol=0, atol=1e-5)
+
+
+def test_rows_that_weigh_nothing_teach_nothing() -> None:
+    data = toys.dataset(rows=30)
+    train = data.splits["train"]
+    half = np.where(np.arange(30) < 20, 1.0, 0.0).astype(np.float32)
+    wrong = dataclasses.replace(
+        train, labels=np.where(half > 0, train.labels, (train.labels + 1) % 3), weights=half
+    )
+    right = dataclasses.replace(train, weights=half)
+    found = [
+        fit(
+            dataclasses.replace(data, splits={**data.splits, "train": split}),
+            taught(),
+            show=False,
+            device="cpu",
+        )
+        for split in (wrong, right)
+    ]
+    for name, x in weights(found[0]).items():
+        torch.testing.assert_close(weights(found[1])[name], x, rtol=0, atol=1e-6)
+
+
+# ---------------------------------------------------------------- interruptions
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
+    """Press Ctrl-C in the n-th step of all networks together."""
+    step, calls = Stepper.step, [0]
+
+    def pressed(self: Stepper, rows: np.ndarray, number: int) -> None:
+        calls[0] += 1
+        if calls[0] == call:
+            signal.raise_signal(signal.SIGINT)
+        step(self, rows, number)
+
+    monkeypatch.setattr(Stepper, "step", pressed)
+
+
+# 50 rows in batches of 8: 14 steps of each teacher, then 38 with the copies
+@pytest.mark.parametrize(
+    ("step", "answered", "said"),
+    [
+        (3, 0, ["0 of 2 teachers are done", "resuming in epoch 1 at step 3"]),
+        (20, 1, ["1 of 2 teachers are done", "resuming in epoch 1 at step 6"]),
+        (40, 2, ["2 of 2 teachers are done", "resuming in epoch 1 at step 12"]),
+    ],
+)
+def test_ctrl_c_anywhere(
+    step: int, answered: int, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    data, recipe = toys.dataset(), taught()
+    whole = fit(data, recipe, tmp_path / "whole", show=False, device="cpu")
+    with monkeypatch.context() as patch:
+        stop_at(patch, step)
+        stopped = fit(data, recipe, tmp_path / "run", show=False, device="cpu")
+    assert stopped.interrupted
+    assert len(list((tmp_path / "run").glob("answers-*.safetensors"))) == answered
+    with pytest.raises(LimelightError, match="already holds a run"):
+        fit(data, recipe, tmp_path / "run", show=False, device="cpu")
+    capsys.readouterr()
+    ended = fit(data, recipe, tmp_path / "run", resume=True, device="cpu")
+    told = capsys.readouterr().err.splitlines()
+    assert [line for line in told if "done" in line or "resuming" in line] == said
+    assert not any("no checkpoint yet" in line for line in told)
+    assert same(ended, whole)
+    assert sorted(toys.contents(tmp_path / "run")) == sorted(toys.contents(tmp_path / "whole"))
+
+
+def test_a_teacher_so_far_is_what_an_interrupted_run_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, recipe = toys.dataset(), taught()
+    first = fit(data, Lessons(data, recipe).recipe_of(1).override(epochs=1), show=False, device="cpu")
+    stop_at(monkeypatch, 9)
+    stopped = fit(data, recipe, show=False, device="cpu")
+    assert stopped.interrupted
+    assert same(stopped, first)
+
+
+def test_a_finished_run_resumes_to_itself(tmp_path: Path) -> None:
+    data, recipe = toys.dataset(), taught()
+    whole = fit(data, recipe, tmp_path / "run", show=False, device="cpu")
+    before = toys.contents(tmp_path / "run")
+    assert same(fit(data, recipe, tmp_path / "run", resume=True, show=False, device="cpu"), whole)
+    assert toys.contents(tmp_path / "run") == before
+
+
+def test_damaged_answers_are_given_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, recipe, folder = toys.dataset(), taught(), tmp_path / "run"
+    whole = fit(data, recipe, folder, show=False, device="cpu")
+    for path in folder.glob("checkpoint-*"):
+        path.unlink()
+    path = folder / "answers-2.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+    assert same(fit(data, recipe, folder, resume=True, device="cpu"), whole)
+    told = capsys.readouterr().err
+    assert "1 of 2 teachers are done" in told
+    assert "teacher 2 learns again" in told
+
+
+def test_answers_of_another_recipe_are_refused(tmp_path: Path) -> None:
+    data, folder = toys.dataset(), tmp_path / "run"
+    fit(data, taught(), folder, show=False, device="cpu")
+    for path in folder.glob("checkpoint-*"):
+        path.unlink()
+    with pytest.raises(
+        LimelightError, match=r"answers-1\.safetensors was made with rate 0\.02, this run has 0\.5"
+    ):
+        fit(data, taught(rate=0.5), folder, resume=True, show=False, device="cpu")
+
+
+def test_progress_names_the_teachers(capsys: pytest.CaptureFixture[str]) -> None:
+    fit(toys.dataset(), taught(epochs=1), device="cpu")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [
+        "teacher 1 of 2: epoch 1/1", "teacher 1 of 2: answering 150 texts",
+        "teacher 2 of 2: epoch 1/1", "teacher 2 of 2: answering 150 texts", "epoch 1/1", lines[-1],
+    ]  # fmt: skip
+    assert lines[-1].startswith("peak memory")
+
+
+def test_a_folder_of_a_teacher_is_a_run(tmp_path: Path) -> None:
+    (tmp_path / "teacher-1").mkdir()
+    with pytest.raises(LimelightError, match=r"already holds a run .teacher-1."):
+        Checkpoints(tmp_path).check_unused()
