@@ -42,7 +42,6 @@ IDLE = [
     ("head_hidden", 9, PRUNED, "head is 'pruned', not 'full'"),
     ("dropout_rows", 0.5, {"rows": 1}, "M has a single row, which always stays"),
     ("teaching", 0.9, {}, "there are no teachers"),
-    ("noisy_copies", 1, {}, "there are no teachers"),
     ("dropout_rows", 0.5, MAX, "M has a single row, which always stays"),
     *(
         ("consistency", 2.0, beside, "without dropout both readings of a batch are the same; ")
@@ -77,6 +76,7 @@ AT_WORK = [
     ("dropout_rows", 0.5, {"rows": 1, "max_row": True}),
     ("teachers", 1, {}),
     ("teaching", 0.9, {"teachers": 1}),
+    ("noisy_copies", 1, {}),
     ("noisy_copies", 1, {"teachers": 1}),
     ("halve", True, {"schedule": "linear", "rate": 0.5, "epochs": 4}),
     *(

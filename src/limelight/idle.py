@@ -51,7 +51,7 @@ def _rules(recipe: Recipe) -> Iterator[tuple[bool, str, str]]:
     yield _rows(recipe) == 1, "dropout_rows", "M has a single row, which always stays"
     yield training.penalty == 0, "penalty_scale", "penalty is 0"
     yield training.penalty_scale == "kl" and model.rows == 1, "penalty", "'kl' takes two rows, and rows is 1"
-    yield training.teachers == 0, "teaching noisy_copies", "there are no teachers"
+    yield training.teachers == 0, "teaching", "there are no teachers"
     alike = "without dropout both readings of a batch are the same; it only takes twice the time"
     yield not _drops(recipe), "consistency", alike
 

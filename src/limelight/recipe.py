@@ -172,19 +172,19 @@ class TrainingRecipe:
         "two answers (R-Drop); takes twice the time.",
         low=0,
     )
+    noisy_copies: int = option(
+        0,
+        "Learn so many copies of every text too, in which some words are left out and some replaced by "
+        "similar ones; their label is the text's or, with teachers, the teachers' answer.",
+        low=0,
+    )
     teachers: int = option(
         0,
         "Train this many networks first, each from a seed of its own; the one that is kept learns from their "
-        "answers beside the labels. Takes as many times longer, and noisy_copies.",
+        "answers beside the labels. Each takes as long as a training without noisy_copies.",
         low=0,
     )
     teaching: float = option(0.5, "Share of each label that is the teachers' answer.", low=0, high=1)
-    noisy_copies: int = option(
-        2,
-        "With teachers: copies of every text, some words left out and some replaced by similar ones, that "
-        "the teachers answer for and the one that is kept learns too.",
-        low=0,
-    )
     patience: int = option(
         0, "Stop after this many evaluations without a better one; 0 never stops early.", low=0
     )

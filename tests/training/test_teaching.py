@@ -13,7 +13,7 @@ import torch
 
 from limelight.errors import LimelightError
 from limelight.recipe import Recipe
-from limelight.text.encoded import Dataset
+from limelight.text.encoded import Dataset, Split
 from limelight.text.noise import copies
 from limelight.training import Fitted, fit
 from limelight.training.checkpoint import Checkpoints
@@ -25,7 +25,7 @@ from training import toys
 
 
 def taught(**options: Any) -> Recipe:
-    return toys.recipe(**{"teachers": 2, "dropout": 0.3, "epochs": 2, **options})
+    return toys.recipe(**{"teachers": 2, "noisy_copies": 2, "dropout": 0.3, "epochs": 2, **options})
 
 
 def weights(fitted: Fitted) -> dict[str, torch.Tensor]:
@@ -89,6 +89,7 @@ def test_the_one_that_is_kept_learns_from_the_targets(monkeypatch: pytest.Monkey
         lessons.recipe_of(1).training.seed, lessons.recipe_of(2).training.seed, 0
     ]  # fmt: skip
     assert [own.training.teachers for _, _, own in seen] == [0, 0, 2]
+    assert [own.training.noisy_copies for _, _, own in seen] == [0, 0, 2]
     assert [targets is None for _, targets, _ in seen] == [True, True, False]
     assert len(seen[2][0].splits["train"]) == 3 * len(data.splits["train"])
     assert fitted.recipe == recipe
@@ -107,6 +108,21 @@ def test_without_share_and_copies_the_labels_alone_are_learnt() -> None:
     found = fit(data, taught(teaching=0.0, noisy_copies=0), show=False, device="cpu")
     for name, x in weights(alone).items():
         torch.testing.assert_close(weights(found)[name], x, rtol=0, atol=1e-5)
+
+
+def test_without_teachers_the_copies_have_their_text_s_label(tmp_path: Path) -> None:
+    data, recipe = toys.dataset(), taught(teachers=0)
+    train = data.splits["train"]
+    noisy = copies(train, 2, None, seed=0)
+    whole = Split(
+        ids=np.concatenate([train.ids, noisy.ids]), lengths=np.concatenate([train.lengths, noisy.lengths]),
+        labels=np.tile(train.labels, 3),
+    )  # fmt: skip
+    by_hand = dataclasses.replace(data, splits={**data.splits, "train": whole})
+    expected = fit(by_hand, recipe.override(noisy_copies=0), show=False, device="cpu")
+    found = fit(data, recipe, tmp_path / "run", show=False, device="cpu")
+    assert same(found, expected)
+    assert same(fit(data, recipe, tmp_path / "run", resume=True, show=False, device="cpu"), expected)
 
 
 def test_rows_that_weigh_nothing_teach_nothing() -> None:

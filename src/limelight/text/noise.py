@@ -9,7 +9,7 @@ from .tokenizer import SPECIAL, UNKNOWN
 
 LEFT_OUT, REPLACED = 0.1, 0.15  # shares of the words
 NEAREST = 10  # words that one may be replaced by
-CHUNK = 2**26  # similarities held at a time
+CHUNK = 2**23  # similarities held at a time
 
 
 def copies(split: Split, count: int, vectors: np.ndarray | None, seed: int) -> Split:

@@ -51,7 +51,7 @@ def fit(
         setting = Setting(where, processes, Progress(show and processes.first), checkpoint_every)
         if folder and not resume:
             Checkpoints(folder).check_unused()
-        if recipe.training.teachers:
+        if recipe.training.teachers or recipe.training.noisy_copies:
             return _taught(dataset, recipe, folder, setting, resume, tensorboard, after_epoch)
         run = Run(dataset, recipe, folder, setting, after_epoch=after_epoch)
         return run.fit(resume, tensorboard)
@@ -68,7 +68,7 @@ def _taught(
 ) -> Fitted:
     """Train the teachers, then the one that learns from them; interrupted before, the teacher so far."""
     lessons = Lessons(dataset, recipe, folder)
-    if resume:
+    if resume and lessons.missing:
         _find_answers(lessons, setting)
     for teacher in lessons.missing:
         fitted = _teach(lessons, teacher, setting, resume)

@@ -1,4 +1,4 @@
-"""Teachers: networks that are trained first, and whose answers the one that is kept learns beside the labels.
+"""Noisy copies of the texts, and teachers, whose answers the network that is kept learns beside the labels.
 
 Several networks together are better than one, and one can learn most of what they know from the probabilities
 they give (Bucila, Caruana and Niculescu-Mizil, 2006; Hinton, Vinyals and Dean, 2015). They also answer for
@@ -30,7 +30,7 @@ class Taught(NamedTuple):
     """What the one that is kept learns from."""
 
     dataset: Dataset  # its training rows, and their noisy copies behind them
-    targets: np.ndarray  # (rows and copies, classes): a probability for each class
+    targets: np.ndarray | None  # (rows and copies, classes): a probability for each class; or labels only
 
 
 class Lessons:
@@ -54,9 +54,9 @@ class Lessons:
         return [k for k in range(1, self.recipe.training.teachers + 1) if k not in self.answers]
 
     def recipe_of(self, teacher: int) -> Recipe:
-        """The same recipe with a seed of the teacher's own."""
+        """The same recipe with a seed of the teacher's own, learning from the texts themselves."""
         seed = zlib.crc32(f"{self.recipe.training.seed} teacher {teacher}".encode())
-        return self.recipe.override(teachers=0, seed=seed)
+        return self.recipe.override(teachers=0, noisy_copies=0, seed=seed)
 
     def folder_of(self, teacher: int) -> Path | None:
         """Where a teacher has its checkpoints."""
@@ -100,16 +100,19 @@ class Lessons:
         return self.folder / f"answers-{teacher}.safetensors"
 
     def taught(self) -> Taught:
+        """All rows and copies, and what the teachers make of their labels."""
+        whole = self.split if self.copies is None else _joined(self.split, self.copies)
+        dataset = dataclasses.replace(self.dataset, splits={**self.dataset.splits, "train": whole})
+        return Taught(dataset, self._targets() if self.answers else None)
+
+    def _targets(self) -> np.ndarray:
         """For the rows, labels and mean answers by the recipe's share; for the copies, the answers alone."""
         share = self.recipe.training.teaching
         targets = np.mean([self.answers[k] for k in sorted(self.answers)], axis=0)
         own = targets[: len(self.split)]
         own *= share
         own[np.arange(len(own)), np.asarray(self.split.labels)] += 1 - share
-        whole = self.split if self.copies is None else _joined(self.split, self.copies)
-        return Taught(
-            dataclasses.replace(self.dataset, splits={**self.dataset.splits, "train": whole}), targets
-        )
+        return np.asarray(targets)
 
 
 def _joined(first: Split, second: Split) -> Split:
