@@ -210,6 +210,25 @@ def test_a_failed_run_keeps_its_checkpoints(call, refused, tmp_path, monkeypatch
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]
 
 
+@pytest.mark.parametrize("name", ["answered", "taught"])
+def test_a_failed_run_keeps_its_teachers(name, call, refused, tmp_path, monkeypatch):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+    flags = [*FLAGS, "--teachers", "1", "--noisy-copies", "1"]
+    assert call("train", table, "--out", tmp_path / "whole", *flags)[0] == 0
+
+    def failed(*given: object) -> None:
+        raise limelight.LimelightError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"limelight.training.teaching.Lessons.{name}", failed)
+        assert "out of memory" in refused("train", table, "--out", out, *flags)
+    kept = "teacher-1/checkpoint-*.safetensors" if name == "answered" else "answers-1.safetensors"
+    assert list((tmp_path / "m.run").glob(kept))
+    assert call("train", "--resume", out, "--quiet")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv", "whole"]
+    assert same(out, tmp_path / "whole")
+
+
 def test_a_resumed_run_that_fails_can_be_resumed_again(refused, tmp_path, monkeypatch):
     table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
     with monkeypatch.context() as patch:
