@@ -357,6 +357,7 @@ def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_p
     for flags in (
         ["--epochs", "9"],
         ["--preset", "yelp"],
+        ["--preset", "small"],
         ["--dev", "dev.csv"],
         ["--holdout", "0"],
         ["--overwrite"],

@@ -90,7 +90,7 @@ def _preset_in(argv: Sequence[str]) -> str:
 def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
     """`--preset`, and a flag for every field of the recipe's sections, with its sentence."""
     parser.add_argument(
-        "--preset", default=DEFAULT_PRESET, metavar="NAME",
+        "--preset", metavar="NAME",
         help=f"recipe to start from: {', '.join(PRESETS)} (default: {DEFAULT_PRESET})",
     )  # fmt: skip
     add_options(parser, sections)
@@ -109,7 +109,7 @@ def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> Non
 
 def recipe_from(args: argparse.Namespace) -> Recipe:
     """The preset with the flags that were given."""
-    return preset(args.preset).override(**given_options(args))
+    return preset(args.preset or DEFAULT_PRESET).override(**given_options(args))
 
 
 def given_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
-from ._parser import DEFAULT_PRESET, add_recipe, check_encoded, given_data, given_options, recipe_from
+from ._parser import add_recipe, check_encoded, given_data, given_options, recipe_from
 from ._shared import (
     add_data,
     add_device,
@@ -76,7 +76,7 @@ def _job(args: argparse.Namespace) -> Job:
     from .. import job as jobs
 
     if args.resume:
-        other = args.data or args.out or args.overwrite or args.preset != DEFAULT_PRESET
+        other = args.data or args.out or args.overwrite or args.preset
         if other or given_options(args) or given_data(args):
             raise LimelightError("--resume remembers data and recipe: limelight train --resume DIR is enough")
         return jobs.resumed(args.resume)
