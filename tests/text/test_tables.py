@@ -97,6 +97,8 @@ def test_csv_as_spreadsheets_write_it_where_the_comma_is_for_decimals(tmp_path: 
     path.write_text(f'"text"{mark}stars\nGood, warm soup{mark}5\n"Bad{mark} pie"{mark}1\n')
     assert choose_columns(path) == COLUMNS
     assert list(rows(path, COLUMNS)) == [Row("Good, warm soup", "5"), Row(f"Bad{mark} pie", "1")]
+    path.write_bytes(f"\ufeffsep={mark}\r\ntext{mark}stars\r\nGood, warm soup{mark}5\r\n".encode())
+    assert list(rows(path, COLUMNS)) == [Row("Good, warm soup", "5")]
     path.write_text(f"text,stars{mark}old\nGood{mark},5\n")
     assert list(rows(path, Columns("text", f"stars{mark}old"))) == [Row(f"Good{mark}", "5")]
 
@@ -189,6 +191,8 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], m
         ("a.csv", b"text,stars\nGood, very,5\n", "row 1: it has 3 fields, the header has 2"),
         ("a.csv", b'text,stars\n"Good,5\nBad,1\n', "line 3: unexpected end of data"),
         ("a.csv", b'text,stars\n"Good" soup,5\n', "line 2: ',' expected after '\"'"),
+        ("a.csv", b'sep=;\ntext;stars\n"Good" soup;5\n', "line 3: ';' expected after '\"'"),
+        ("a.csv", b"sep=;\n", "is empty; its first line must name the columns"),
         ("a.csv", b"text,stars\nGood,5\nBad \xff,1\n", "line 3: the byte at offset 22 is not UTF-8"),
         ("a.csv", b"text,stars\nGood,5\nBad,1\xc3", "line 3: the byte at offset 23 is not UTF-8"),
         ("a.csv", "text,stars\nGood,5\n".encode("utf-16"), "line 1: the byte at offset 0 is not UTF-8"),

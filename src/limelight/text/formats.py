@@ -8,6 +8,7 @@ import csv
 import io
 import itertools
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,10 +94,12 @@ def _csv_rows(path: Path) -> Iterator[list[str]]:
     csv.field_size_limit(2**31 - 1)  # a field may be a whole book
     with _open_text(path) as file:
         first = file.readline()
-        separator = "\t" if kind(path) == "tsv" else _separator(first)
+        said = re.fullmatch(r"sep=([,;|\t])\s*", first)  # a spreadsheet's own line before the header
+        first = file.readline() if said else first
+        separator = said[1] if said else "\t" if kind(path) == "tsv" else _separator(first)
         # Strict: a quotation mark that is never closed must not swallow the rest of the file in silence.
         reader = csv.reader(itertools.chain([first], file), delimiter=separator, strict=True)
-        lines = filter(None, _tidy_csv(reader, path))
+        lines = filter(None, _tidy_csv(reader, path, 1 if said else 0))
         header = next(lines, None)
         if header is None:
             raise LimelightError(f"{path} is empty; its first line must name the columns")
@@ -114,12 +117,12 @@ def _separator(header: str) -> str:
     return found[0] if len(found) == 1 and "," not in header else ","
 
 
-def _tidy_csv(reader: Any, path: Path) -> Iterator[list[str]]:
+def _tidy_csv(reader: Any, path: Path, before: int) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error as error:
         raise LimelightError(
-            f"{path}, line {reader.line_num}: {error}; "
+            f"{path}, line {before + reader.line_num}: {error}; "
             "a field with a quotation mark in it must be quoted, and the mark doubled"
         ) from None
 
