@@ -42,6 +42,7 @@ IDLE = [
     ("head_hidden", 9, PRUNED, "head is 'pruned', not 'full'"),
     ("dropout_rows", 0.5, {"rows": 1}, "M has a single row, which always stays"),
     ("teaching", 0.9, {}, "there are no teachers"),
+    ("teachers", 1, {"teaching": 0.0}, "teaching is 0, and there are no noisy copies to answer for"),
     ("dropout_rows", 0.5, MAX, "M has a single row, which always stays"),
     *(
         ("consistency", 2.0, beside, "without dropout both readings of a batch are the same; ")
@@ -75,6 +76,7 @@ AT_WORK = [
     ("dropout_rows", 0.5, {}),
     ("dropout_rows", 0.5, {"rows": 1, "max_row": True}),
     ("teachers", 1, {}),
+    ("teachers", 1, {"teaching": 0.0, "noisy_copies": 1}),
     ("teaching", 0.9, {"teachers": 1}),
     ("noisy_copies", 1, {}),
     ("noisy_copies", 1, {"teachers": 1}),
@@ -109,7 +111,9 @@ def test_an_idle_option_changes_no_weight(option, value, beside, why):
     said = idle(given, ["epochs", option])
     assert list(said) == [option]
     assert said[option].startswith(f"{option} has no effect: {why}")
-    rounding = 1e-4 if option in ("consistency", "penalty") else 0.0  # sums of something and its opposite
+    rounding = (
+        1e-4 if option in ("consistency", "penalty", "teachers") else 0.0
+    )  # sums of something and its opposite
     torch.testing.assert_close(weights(given), weights(plain), rtol=0, atol=rounding)
 
 

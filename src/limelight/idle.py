@@ -52,6 +52,8 @@ def _rules(recipe: Recipe) -> Iterator[tuple[bool, str, str]]:
     yield training.penalty == 0, "penalty_scale", "penalty is 0"
     yield training.penalty_scale == "kl" and model.rows == 1, "penalty", "'kl' takes two rows, and rows is 1"
     yield training.teachers == 0, "teaching", "there are no teachers"
+    silent = training.teaching == 0 and training.noisy_copies == 0
+    yield silent, "teachers", "teaching is 0, and there are no noisy copies to answer for"
     alike = "without dropout both readings of a batch are the same; it only takes twice the time"
     yield not _drops(recipe), "consistency", alike
 

@@ -175,14 +175,17 @@ class TrainingRecipe:
     noisy_copies: int = option(
         0,
         "Learn so many copies of every text too, in which some words are left out and some replaced by "
-        "similar ones; their label is the text's or, with teachers, the teachers' answer.",
+        "similar ones (without word vectors, by the unknown word); their label is the text's or, with "
+        "teachers, the teachers' answer. They are held in memory, and an epoch takes as much longer.",
         low=0,
+        high=100,
     )
     teachers: int = option(
         0,
         "Train this many networks first, each from a seed of its own; the one that is kept learns from their "
         "answers beside the labels. Each takes as long as a training without noisy_copies.",
         low=0,
+        high=1000,
     )
     teaching: float = option(0.5, "Share of each label that is the teachers' answer.", low=0, high=1)
     patience: int = option(

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from torch import nn
 
 from limelight.errors import LimelightError
 from limelight.training.distributed import Group, group
+from limelight.training.fit import _find_answers
 from limelight.training.progress import Progress
 from limelight.training.run import Run, Setting
+from limelight.training.teaching import Lessons
 from training import toys
 from training.together import RUNS, train
 
@@ -120,10 +123,17 @@ class Elsewhere(Group):
 
 
 def test_a_folder_that_is_not_shared_is_noticed(tmp_path: Path) -> None:
-    setting = Setting(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0)
+    setting = Setting(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
     run = Run(toys.dataset(), toys.recipe(), tmp_path, setting)
     with pytest.raises(LimelightError, match="process 1 found a checkpoint of step 0, the first process"):
         run.resume()
+
+
+def test_answers_that_are_not_shared_are_noticed() -> None:
+    setting = Setting(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
+    lessons = Lessons(toys.dataset(), toys.recipe(teachers=2))
+    with pytest.raises(LimelightError, match="the processes found answers of different teachers"):
+        _find_answers(lessons, setting)
 
 
 def test_one_process_exchanges_nothing() -> None:

@@ -16,10 +16,11 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("pair", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_both_feeds_give_the_same_tensors(pair: bool, weighted: bool) -> None:
+@pytest.mark.parametrize("taught", [False, True])
+def test_both_feeds_give_the_same_tensors(pair: bool, weighted: bool, taught: bool) -> None:
     split = toys.split(60, pair=pair)
     weights = np.random.default_rng(0).random(60).astype(np.float32) if weighted else None
-    targets = np.random.default_rng(1).random((60, 3)).astype(np.float32) if weighted else None
+    targets = np.random.default_rng(1).random((60, 3)).astype(np.float32) if taught else None
     host, device = HostFeed(split, CPU, weights, targets), DeviceFeed(split, CPU, weights, targets)
     for rows in (np.arange(9), np.array([59]), np.array([5, 5, 2])):
         for width in (12, 16):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ from limelight.text.encoded import Dataset, Split
 from limelight.text.noise import copies
 from limelight.training import Fitted, fit
 from limelight.training.checkpoint import Checkpoints
+from limelight.training.distributed import Group
 from limelight.training.evaluate import logits
 from limelight.training.run import Run
+from limelight.training.start import build
 from limelight.training.step import Stepper
 from limelight.training.teaching import Lessons
 from training import toys
@@ -55,7 +59,7 @@ def test_labels_and_answers_are_mixed(pair: bool) -> None:
         alone = fit(data, lessons.recipe_of(teacher), show=False, device="cpu").network
         parts = [softmax(logits(alone, split)) for split in (train, noisy)]
         answers.append(np.concatenate(parts))
-        lessons.add(teacher, lessons.answered(alone))
+        lessons.add(teacher, lessons.answered(alone, Group(), threading.Event()))
     assert lessons.missing == []
     found = lessons.taught()
     expected = np.mean(answers, axis=0)
@@ -69,6 +73,21 @@ def test_labels_and_answers_are_mixed(pair: bool) -> None:
     assert np.array_equal(whole.weights, np.tile(train.weights, 3))
     if pair:
         assert np.array_equal(whole.lengths2, np.concatenate([train.lengths2, noisy.lengths2]))
+
+
+def test_processes_share_the_answering() -> None:
+    data = toys.dataset(rows=3000)
+    lessons = Lessons(data, taught(noisy_copies=1))
+    network = build(data, toys.recipe())
+    one, *three = (
+        lessons.answered(network, Group(rank, size), threading.Event())
+        for rank, size in ((0, 1), (0, 3), (1, 3), (2, 3))
+    )
+    assert np.array_equal(sum(three), one)
+    assert all((part == 0).all(axis=1).any() for part in three)
+    np.testing.assert_allclose(
+        one, softmax(logits(network, lessons.whole.splits["train"])), rtol=0, atol=1e-6
+    )
 
 
 def test_the_one_that_is_kept_learns_from_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,15 +170,7 @@ def test_rows_that_weigh_nothing_teach_nothing() -> None:
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
     """Press Ctrl-C in the n-th step of all networks together."""
-    step, calls = Stepper.step, [0]
-
-    def pressed(self: Stepper, rows: np.ndarray, number: int) -> None:
-        calls[0] += 1
-        if calls[0] == call:
-            signal.raise_signal(signal.SIGINT)
-        step(self, rows, number)
-
-    monkeypatch.setattr(Stepper, "step", pressed)
+    press(monkeypatch, Stepper, "step", call)
 
 
 # 50 rows in batches of 8: 14 steps of each teacher, then 38 with the copies
@@ -193,13 +204,51 @@ def test_ctrl_c_anywhere(
     assert sorted(toys.contents(tmp_path / "run")) == sorted(toys.contents(tmp_path / "whole"))
 
 
-def test_a_teacher_so_far_is_what_an_interrupted_run_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("step", "epochs"), [(9, 1), (15, 2), (29, 2)])
+def test_an_interrupted_run_gives_the_best_there_is(
+    step: int, epochs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the second epoch of the first teacher; in the first of the second; in the first of the last one."""
     data, recipe = toys.dataset(), taught()
-    first = fit(data, Lessons(data, recipe).recipe_of(1).override(epochs=1), show=False, device="cpu")
-    stop_at(monkeypatch, 9)
+    teacher = Lessons(data, recipe).recipe_of(2 if step > 28 else 1)
+    expected = fit(data, teacher.override(epochs=epochs), show=False, device="cpu")
+    stop_at(monkeypatch, step)
     stopped = fit(data, recipe, show=False, device="cpu")
     assert stopped.interrupted
-    assert same(stopped, first)
+    assert same(stopped, expected)
+    assert stopped.recipe == teacher
+
+
+@pytest.mark.parametrize("where", ["evaluate", "answer"])
+def test_ctrl_c_between_two_networks(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, recipe = toys.dataset(), taught()
+    whole = fit(data, recipe, tmp_path / "whole", show=False, device="cpu")
+    steps: list[int] = []
+    with monkeypatch.context() as patch:
+        step = Stepper.step
+        patch.setattr(Stepper, "step", lambda *given: (steps.append(1), step(*given))[1])
+        if where == "evaluate":
+            press(patch, importlib.import_module("limelight.training.run"), "evaluate", 2)
+        else:
+            press(patch, Lessons, "answered", 1)
+        stopped = fit(data, recipe, tmp_path / "run", show=False, device="cpu")
+    assert stopped.interrupted
+    assert len(steps) == 14
+    assert not list((tmp_path / "run").glob("answers-*"))
+    assert same(fit(data, recipe, tmp_path / "run", resume=True, show=False, device="cpu"), whole)
+
+
+def press(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int) -> None:
+    """Press Ctrl-C in the n-th call of a function."""
+    function, calls = getattr(owner, name), [0]
+
+    def pressed(*given: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == call:
+            signal.raise_signal(signal.SIGINT)
+        return function(*given)
+
+    monkeypatch.setattr(owner, name, pressed)
 
 
 def test_a_finished_run_resumes_to_itself(tmp_path: Path) -> None:
@@ -213,14 +262,57 @@ def test_a_finished_run_resumes_to_itself(tmp_path: Path) -> None:
 def test_damaged_answers_are_given_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, recipe, folder = toys.dataset(), taught(), tmp_path / "run"
     whole = fit(data, recipe, folder, show=False, device="cpu")
-    for path in folder.glob("checkpoint-*"):
-        path.unlink()
-    path = folder / "answers-2.safetensors"
+    before = toys.contents(folder)
+    path = folder / "answers-1.safetensors"
     path.write_bytes(path.read_bytes()[:-5])
     assert same(fit(data, recipe, folder, resume=True, device="cpu"), whole)
     told = capsys.readouterr().err
     assert "1 of 2 teachers are done" in told
-    assert "teacher 2 learns again" in told
+    assert "teacher 1 learns again" in told
+    assert toys.contents(folder) == before
+
+
+def test_what_a_kill_left_of_a_teacher_goes(tmp_path: Path) -> None:
+    data, recipe, folder = toys.dataset(), taught(), tmp_path / "run"
+    fit(data, recipe, folder, show=False, device="cpu")
+    before = toys.contents(folder)
+    fit(data, Lessons(data, recipe).recipe_of(2), folder / "teacher-2", show=False, device="cpu")
+    fit(data, recipe, folder, resume=True, show=False, device="cpu")
+    assert toys.contents(folder) == before
+
+
+def test_a_full_disk_does_not_end_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, recipe = toys.dataset(), taught()
+    whole = fit(data, recipe, show=False, device="cpu")
+
+    def full(*given: object) -> None:
+        raise LimelightError("cannot write answers: No space left on device")
+
+    monkeypatch.setattr("limelight.training.teaching.checkpoint.write", full)
+    assert same(fit(data, recipe, tmp_path / "run", device="cpu"), whole)
+    assert (
+        "warning: cannot write answers: No space left on device; training goes on" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("teachers", [0, 1])
+def test_a_run_of_another_kind_is_refused(
+    teachers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run without teachers is not gone on with as one that has them, nor the other way round."""
+    data, folder = toys.dataset(), tmp_path / "run"
+    with monkeypatch.context() as patch:
+        stop_at(patch, 17)
+        fit(data, taught(teachers=teachers, noisy_copies=0), folder, show=False, device="cpu")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    message = "holds a run with teachers" if teachers else "was made with teachers 0, this run has 1"
+    with pytest.raises(LimelightError, match=message):
+        fit(
+            data, taught(teachers=1 - teachers, noisy_copies=0), folder, resume=True, show=False, device="cpu"
+        )
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 def test_answers_of_another_recipe_are_refused(tmp_path: Path) -> None:
@@ -238,6 +330,7 @@ def test_progress_names_the_teachers(capsys: pytest.CaptureFixture[str]) -> None
     fit(toys.dataset(), taught(epochs=1), device="cpu")
     lines = capsys.readouterr().err.splitlines()
     assert [line.split("  ")[0] for line in lines] == [
+        "making 2 noisy copies of every text",
         "teacher 1 of 2: epoch 1/1", "teacher 1 of 2: answering 150 texts",
         "teacher 2 of 2: epoch 1/1", "teacher 2 of 2: answering 150 texts", "epoch 1/1", lines[-1],
     ]  # fmt: skip

@@ -6,6 +6,7 @@ import contextlib
 import fnmatch
 import glob
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -181,6 +182,8 @@ def _tidy(folder: Path) -> None:
     for pattern in patterns:
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
+    for teacher in folder.glob("teacher-*"):
+        shutil.rmtree(teacher, ignore_errors=True)
 
 
 # ---------------------------------------------------------------- what is there already

@@ -8,22 +8,22 @@ from .encoded import Split
 from .tokenizer import SPECIAL, UNKNOWN
 
 LEFT_OUT, REPLACED = 0.1, 0.15  # shares of the words
-NEAREST = 10  # words that one may be replaced by
+NEAREST, ALIKE = 10, 0.5  # words that one may be replaced by, and the least cosine of two that are alike
 CHUNK = 2**23  # similarities held at a time
 
 
 def copies(split: Split, count: int, vectors: np.ndarray | None, seed: int) -> Split:
     """Every row of a split `count` times, each time with other noise, with the row's label and weight.
 
-    A word is replaced by one whose vector is close to its own; without vectors, by the unknown word. Every
-    sentence keeps at least one word.
+    A word is replaced by one whose vector is close to its own, if there is one; without vectors, by the
+    unknown word. Every sentence keeps at least one word.
 
     >>> split = Split(ids=np.arange(2, 42), lengths=np.array([30, 10]), labels=np.array([0, 1]))
     >>> noisy = copies(split, 2, None, seed=0)
     >>> noisy.labels.tolist(), noisy.lengths.tolist()
-    ([0, 1, 0, 1], [29, 8, 27, 10])
+    ([0, 1, 0, 1], [25, 9, 27, 10])
     """
-    random = np.random.default_rng([seed, 1])
+    random = np.random.default_rng([seed, 0, 1])  # not the numbers that the order of the batches takes
     near = _near(split, vectors)
     ids, lengths = _noisy_copies(split.ids, split.starts, count, near, random)
     ids2, lengths2 = None, None
@@ -56,16 +56,17 @@ def _noisy(
 def _near(split: Split, vectors: np.ndarray | None) -> np.ndarray:
     """(vocabulary, NEAREST): the words most like each word of the texts, by the cosine of their vectors.
 
-    A word that is not in the texts, or has no vector, has itself; without vectors all have the unknown word.
+    A word that is like no other, as those without a pretrained vector are, has itself. Without any vectors,
+    all have the unknown word.
     """
     used = np.unique(np.concatenate([np.unique(x) for x in (split.ids, split.ids2) if x is not None]))
     if vectors is None:
         return np.full((int(used.max()) + 1, 1), UNKNOWN, dtype=np.int32)
-    near = np.repeat(np.arange(len(vectors), dtype=np.int32)[:, None], NEAREST, axis=1)
     length = np.linalg.norm(vectors, axis=1)
     known = np.flatnonzero(length > 0)
     known = known[known >= len(SPECIAL)]
     count = min(NEAREST, len(known) - 1)
+    near = np.repeat(np.arange(len(vectors), dtype=np.int32)[:, None], max(count, 1), axis=1)
     if count < 1:
         return near
     X = vectors[known] / length[known, None]  # (known, d)
@@ -73,7 +74,8 @@ def _near(split: Split, vectors: np.ndarray | None) -> np.ndarray:
     for some in np.array_split(used, max(1, len(used) * len(known) // CHUNK)):
         cosines = X[some] @ X.T
         cosines[np.arange(len(some)), some] = -np.inf  # not the word itself
-        best = np.argpartition(cosines, -count, axis=1)[:, -count:]
-        near[known[some], :count] = known[np.sort(best, axis=1)]
-        near[known[some], count:] = near[known[some], :1]
+        best = np.sort(np.argpartition(cosines, -count, axis=1)[:, -count:], axis=1)
+        alike = np.take_along_axis(cosines, best, axis=1) >= ALIKE
+        nearest = np.where(cosines.max(axis=1) >= ALIKE, known[cosines.argmax(axis=1)], known[some])
+        near[known[some]] = np.where(alike, known[best], nearest[:, None])
     return near

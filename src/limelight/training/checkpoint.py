@@ -104,11 +104,23 @@ class Checkpoints:
 
     def check_unused(self) -> None:
         """A new run must not mix with an older one: its checkpoints may be further on."""
-        paths = [*self._paths(), *self.folder.glob("teacher-*"), *self.folder.glob("answers-*.safetensors")]
-        if paths:
+        if paths := [*self._paths(), *self.taught()]:
             raise LimelightError(
                 f"{self.folder} already holds a run ({paths[0].name}); resume it, or choose another folder"
             )
+
+    def taught(self) -> list[Path]:
+        """What the teachers of a run have left."""
+        return sorted([*self.folder.glob("answers-*.safetensors"), *self.folder.glob("teacher-*")])
+
+    def check(self) -> None:
+        """What is there must be of this run; a checkpoint that cannot be read says nothing."""
+        for path in self._paths():
+            try:
+                about = _read_description(path)
+            except LimelightError:
+                continue
+            check_identity(path, about.get("identity", {}), self.identity)
 
     def prepare(self, history: Iterable[dict[str, Any]]) -> None:
         """Show that the folder can be written, and clear away what a killed process left half-written."""

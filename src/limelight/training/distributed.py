@@ -49,6 +49,15 @@ class Group:
                 for tensor in tensors:
                     dist.broadcast(tensor, src=0)
 
+    def any(self, wishes: list[bool], device: torch.device) -> list[bool]:
+        """What one process wishes, all do."""
+        if self.size == 1:
+            return wishes
+        votes = torch.tensor(wishes, dtype=torch.float32, device=device)
+        self.sum(votes)
+        found: list[bool] = (votes > 0).tolist()
+        return found
+
     def first_has(self, number: int, device: torch.device) -> int:
         """The number that the first process gives here."""
         shared = torch.tensor(number, device=device)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ..model.network import Network
 from ..text.batches import gather, reading_plan, row_lengths
@@ -22,25 +24,34 @@ class Scores(NamedTuple):
     rows: int
 
 
-@torch.no_grad()
 def logits(network: Network, split: Split) -> np.ndarray:
     """(rows, classes): the network's logits for every row."""
+    found = list(batches(network, split, plan_for(network, split)))
+    values = torch.cat([values for _, values in found]).cpu().numpy()
+    in_order = np.empty_like(values)
+    in_order[np.concatenate([rows for rows, _ in found])] = values
+    return in_order
+
+
+def plan_for(network: Network, split: Split) -> list[np.ndarray]:
+    """The rows of each batch, as large as the network's device does well with."""
+    return reading_plan(row_lengths(split), WORDS[next(network.parameters()).device.type])
+
+
+@torch.no_grad()
+def batches(network: Network, split: Split, plan: list[np.ndarray]) -> Iterator[tuple[np.ndarray, Tensor]]:
+    """The rows of each batch of a plan with their logits, (batch, classes), on the network's device."""
     device = next(network.parameters()).device
     was_training = network.training
     network.eval()
-    lengths = row_lengths(split)
-    results, order = [], []
-    for rows in reading_plan(lengths, WORDS[device.type]):
-        found = gather(split, rows)
-        inputs = (found.ids, found.lengths, found.ids2, found.lengths2)
-        tensors = [None if x is None else torch.from_numpy(x).to(device) for x in inputs]
-        results.append(network(*tensors).logits.float())
-        order.append(rows)
-    network.train(was_training)
-    values = torch.cat(results).cpu().numpy()
-    in_order = np.empty_like(values)
-    in_order[np.concatenate(order)] = values
-    return in_order
+    try:
+        for rows in plan:
+            found = gather(split, rows)
+            inputs = (found.ids, found.lengths, found.ids2, found.lengths2)
+            tensors = [None if x is None else torch.from_numpy(x).to(device) for x in inputs]
+            yield rows, network(*tensors).logits.float()
+    finally:
+        network.train(was_training)
 
 
 def evaluate(network: Network, split: Split) -> Scores:

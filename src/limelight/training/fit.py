@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from ..errors import LimelightError
@@ -14,10 +16,11 @@ from ..recipe import Recipe
 from ..text.encoded import Dataset
 from .checkpoint import Checkpoints
 from .distributed import Group, group
+from .interruptions import interruptions
 from .progress import Progress
-from .run import AfterEpoch, Fitted, Run, Setting
+from .run import AfterEpoch, Fitted, Run, Setting, need_tensorboard
 from .start import choose_device
-from .teaching import Lessons
+from .teaching import Lessons, Taught
 
 
 def fit(
@@ -37,7 +40,8 @@ def fit(
     With a `folder`, which one process at a time may use, checkpoints and `history.jsonl` are kept there:
     every `checkpoint_every` seconds, after every epoch and on Ctrl-C. `resume` goes on from the newest one,
     and ends with the same bits; `epochs` and `patience` may then be others, and a schedule ends with the new
-    `epochs`. What `after_epoch` finds in the network joins the epoch's record.
+    `epochs`; what teachers have answered stays. What `after_epoch` finds in the network joins the epoch's
+    record. Interrupted among its teachers, a run gives the best network there is, which may be one of them.
     """
     where = choose_device(device)
     if folder is None and (resume or tensorboard):
@@ -47,68 +51,114 @@ def fit(
     if dataset.vectors is not None:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     folder = Path(folder) if folder else None
-    with group(where) as processes, _alone(folder, processes), torch.random.fork_rng(devices=[]):
-        setting = Setting(where, processes, Progress(show and processes.first), checkpoint_every)
-        if folder and not resume:
-            Checkpoints(folder).check_unused()
-        if recipe.training.teachers or recipe.training.noisy_copies:
-            return _taught(dataset, recipe, folder, setting, resume, tensorboard, after_epoch)
-        run = Run(dataset, recipe, folder, setting, after_epoch=after_epoch)
-        return run.fit(resume, tensorboard)
+    with (
+        group(where) as processes,
+        _alone(folder, processes),
+        torch.random.fork_rng(devices=[]),
+        interruptions() as stop,
+    ):
+        setting = Setting(where, processes, Progress(show and processes.first), checkpoint_every, stop)
+        _check_folder(folder, recipe, resume, tensorboard)
+        processes.barrier()  # nobody makes files there before all have looked
+        if not recipe.training.teachers and not recipe.training.noisy_copies:
+            return Run(dataset, recipe, folder, setting, after_epoch=after_epoch).fit(resume, tensorboard)
+        taught, teacher = _taught(dataset, recipe, folder, setting, resume)
+        if taught is None:
+            assert teacher is not None
+            return teacher
+        run = Run(taught.dataset, recipe, folder, setting, taught.targets, after_epoch)
+        return _best_so_far(run.fit(resume, tensorboard), teacher)
+
+
+def _check_folder(folder: Path | None, recipe: Recipe, resume: bool, tensorboard: bool) -> None:
+    """Say before the work what would be in its way."""
+    if folder is None:
+        return
+    if not resume:
+        Checkpoints(folder).check_unused()
+    elif not recipe.training.teachers and Checkpoints(folder).taught():
+        raise LimelightError(
+            f"{folder} holds a run with teachers; resume with them, or choose another folder"
+        )
+    if tensorboard:
+        need_tensorboard()
 
 
 def _taught(
-    dataset: Dataset,
-    recipe: Recipe,
-    folder: Path | None,
-    setting: Setting,
-    resume: bool,
-    tensorboard: bool,
-    after_epoch: AfterEpoch | None,
-) -> Fitted:
-    """Train the teachers, then the one that learns from them; interrupted before, the teacher so far."""
+    dataset: Dataset, recipe: Recipe, folder: Path | None, setting: Setting, resume: bool
+) -> tuple[Taught | None, Fitted | None]:
+    """What the network that is kept learns from, and the last teacher; if interrupted, that one alone."""
+    progress, last = setting.progress, None
+    if recipe.training.noisy_copies:
+        progress.note(f"making {recipe.training.noisy_copies} noisy copies of every text")
     lessons = Lessons(dataset, recipe, folder)
-    if resume and lessons.missing:
+    if resume:
         _find_answers(lessons, setting)
     for teacher in lessons.missing:
-        fitted = _teach(lessons, teacher, setting, resume)
-        resume = False  # nothing of what follows has begun
+        progress.of(f"teacher {teacher} of {recipe.training.teachers}: ")
+        fitted = _best_so_far(_teach(lessons, teacher, setting, resume), last)
         if fitted.interrupted:
-            return fitted
-    setting.progress.title = ""
-    taught = lessons.taught()
-    run = Run(taught.dataset, recipe, folder, setting, taught.targets, after_epoch)
-    return run.fit(resume, tensorboard)
+            return None, fitted
+        last = fitted
+    progress.of("")
+    return lessons.taught(), last
+
+
+def _best_so_far(fitted: Fitted, teacher: Fitted | None) -> Fitted:
+    """Of a run that was interrupted before its first evaluation, the last teacher that was done."""
+    if fitted.interrupted and fitted.state.best_epoch < 0 and teacher:
+        return dataclasses.replace(teacher, interrupted=True)
+    return fitted
 
 
 def _find_answers(lessons: Lessons, setting: Setting) -> None:
     """What an interrupted run's teachers have answered: all processes must find the same."""
-    for line in lessons.resume():
+    for line in lessons.resume(tidy=setting.processes.first):
         setting.progress.note(f"warning: {line}")
-    done = len(lessons.answers)
+    done = len(lessons.done)
     if setting.processes.first_has(done, setting.device) != done:
         raise LimelightError("the processes found answers of different teachers: the folder must be the same")
-    setting.progress.note(f"{done} of {lessons.recipe.training.teachers} teachers are done")
+    if lessons.recipe.training.teachers:
+        setting.progress.note(f"{done} of {lessons.recipe.training.teachers} teachers are done")
 
 
 def _teach(lessons: Lessons, teacher: int, setting: Setting, resume: bool) -> Fitted:
-    """Train a teacher and have it answer; the first process alone does so, and tells the others."""
-    progress, processes = setting.progress, setting.processes
-    progress.title = f"teacher {teacher} of {lessons.recipe.training.teachers}: "
-    fitted = Run(lessons.dataset, lessons.recipe_of(teacher), lessons.folder_of(teacher), setting).fit(resume)
-    gc.collect()  # the optimiser's state and the captured steps, before the next needs as much
+    """Train a teacher and have it answer."""
+    run = Run(lessons.dataset, lessons.recipe_of(teacher), lessons.folder_of(teacher), setting)
+    fitted = run.fit(resume)
+    del run
+    _free(setting.device)
     if fitted.interrupted:
         return fitted
-    progress.note(f"{progress.title}answering {lessons.rows:,} texts")
-    answers = torch.zeros(
-        lessons.rows, len(lessons.dataset.labels), dtype=torch.float32, device=setting.device
-    )
-    if processes.first:
-        answers.copy_(torch.from_numpy(lessons.answered(fitted.network)))
-    processes.broadcast([answers])
-    lessons.add(teacher, answers.cpu().numpy(), write=processes.first)
-    processes.barrier()
+    setting.progress.note(f"{setting.progress.title}answering {lessons.rows:,} texts")
+    answers = lessons.answered(fitted.network, setting.processes, setting.stop)
+    if setting.processes.any([setting.stop.is_set()], setting.device)[0]:
+        return dataclasses.replace(fitted, interrupted=True)
+    answers = _shared(answers, setting)
+    lessons.add(teacher, answers)
+    if setting.processes.first:
+        try:
+            lessons.keep(teacher, answers)
+        except LimelightError as error:
+            setting.progress.note(f"warning: {error}; training goes on")
+    setting.processes.barrier()
     return fitted
+
+
+def _shared(answers: np.ndarray, setting: Setting) -> np.ndarray:
+    """The answers of all processes together."""
+    if setting.processes.size == 1:
+        return answers
+    shared = torch.from_numpy(answers).to(setting.device)
+    setting.processes.sum(shared)
+    return shared.cpu().numpy()
+
+
+def _free(device: torch.device) -> None:
+    """Let go of a network's optimiser and captured steps before the next one needs as much."""
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
 
 
 def _alone(folder: Path | None, processes: Group) -> AbstractContextManager[None]:

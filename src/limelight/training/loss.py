@@ -26,7 +26,9 @@ def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int) -> L
     P is on the first `rows` rows of A, those of the attention; a baseline has none. With label smoothing,
     `total` holds the smoothed cross-entropy and `cross_entropy` the plain one. A row's weight, its class's
     included, counts for all of the row's smoothed label: by the class it has, not by those it is spread over.
-    With consistency, the batch is read `twice`; the difference of the two answers has no weights.
+    With `targets` in the batch, `total` has the cross-entropy of those probabilities, smoothed or not, in
+    place of the labels'. With consistency, the batch is read `twice`; the difference of the two answers has
+    no weights.
     """
     plain = goal = _cross_entropy(output.logits, batch.labels, batch.weights)
     if batch.targets is not None or recipe.label_smoothing:

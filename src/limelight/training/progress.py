@@ -20,6 +20,10 @@ class Progress:
         self.development = ""
         self.title = ""  # whose epochs these are, if there are several networks
 
+    def of(self, title: str) -> None:
+        """The next network begins."""
+        self.title, self.development = title, ""
+
     def note(self, line: str) -> None:
         """One line that matters."""
         if not self.show:
@@ -52,9 +56,9 @@ class Progress:
         self.shown = now
         found = figures()
         if self.live:
-            self.bar.set_postfix_str(
-                f"{_words(found)}{self.development}, all done in {self._left()}", refresh=False
-            )
+            what = "this one" if self.title else "all"
+            line = f"{_words(found)}{self.development}, {what} done in {self._left()}"
+            self.bar.set_postfix_str(line, refresh=False)
             self.bar.update(self.done - self.bar.n)
         else:
             speed = f"{self._speed():,.0f} rows/s"

@@ -22,7 +22,6 @@ from ..text.encoded import Dataset
 from .checkpoint import Checkpoints, State, weights_of
 from .distributed import Group
 from .evaluate import Scores, evaluate
-from .interruptions import interruptions
 from .progress import Progress, memory_line
 from .start import build, identity, row_weights
 from .step import Stepper
@@ -35,7 +34,7 @@ class Fitted:
     """The model that was chosen, and how the run went."""
 
     network: Network
-    recipe: Recipe  # as it was given, with the word vectors' own size
+    recipe: Recipe  # what it was trained by, with the word vectors' own size; of a teacher, its own
     state: State
     interrupted: bool
 
@@ -53,6 +52,7 @@ class Setting:
     processes: Group
     progress: Progress
     checkpoint_every: float  # seconds
+    stop: threading.Event  # somebody has asked to end
 
 
 class Run:
@@ -112,18 +112,17 @@ class Run:
         """Run to the end, or until interrupted: then True."""
         interrupted = False
         self.next_checkpoint = time.monotonic() + self.setting.checkpoint_every
-        with interruptions() as stop:
-            while not self.state.finished and not interrupted:
-                interrupted = self.epoch(stop)
-            if interrupted:
-                self.progress.close()
-                self.checkpoint()
-                self.progress.note(f"interrupted in epoch {self.state.epoch + 1} at step {self.state.number}")
+        while not self.state.finished and not interrupted:
+            interrupted = self.epoch()
+        if interrupted:
+            self.progress.close()
+            self.checkpoint()
+            self.progress.note(f"interrupted in epoch {self.state.epoch + 1} at step {self.state.number}")
         if not self.progress.title:  # of several networks, after the last
             self.progress.note(memory_line(self.stepper.device.type))
         return interrupted
 
-    def epoch(self, stop: threading.Event) -> bool:
+    def epoch(self) -> bool:
         """The rest of the current epoch and its evaluation; True if it was interrupted."""
         recipe, state = self.recipe.training, self.state
         plan = training_plan(self.stepper.lengths, recipe.batch, recipe.seed, state.epoch)
@@ -137,7 +136,8 @@ class Run:
             state.number += 1
             # only the first process shows its progress, so nothing may be exchanged for it
             self.progress.step(len(rows), lambda: _figures(self._sums()))
-            stopping, due = self._agreed(stop.is_set(), time.monotonic() > self.next_checkpoint)
+            wishes = [self.setting.stop.is_set(), time.monotonic() > self.next_checkpoint]
+            stopping, due = self.processes.any(wishes, self.stepper.device)
             if stopping:
                 return True
             if due:
@@ -234,7 +234,8 @@ class Run:
         found = self.checkpoints.newest() if self.checkpoints else None
         self._check_same(found.state.number if found else 0)
         if found is None:
-            self.progress.note("no checkpoint yet: starting from the beginning")
+            if not self.progress.title and not self.recipe.training.teachers:
+                self.progress.note("no checkpoint yet: starting from the beginning")
             return
         for line in found.problems:
             self.progress.note(f"warning: {line}; going on from the one before it")
@@ -270,17 +271,9 @@ class Run:
             with self.stepper.averaged():
                 present = {name: w.clone() for name, w in self.network.state_dict().items()}
         self.stepper.load(present if self.best is None else self.best)
+        self.network.zero_grad(set_to_none=True)
         self.network.eval()
         return self.network
-
-    def _agreed(self, *wishes: bool) -> list[bool]:
-        """What one process wishes, all do."""
-        if self.processes.size == 1:
-            return list(wishes)
-        votes = torch.tensor(wishes, dtype=torch.float32, device=self.stepper.device)
-        self.processes.sum(votes)
-        found: list[bool] = (votes > 0).tolist()
-        return found
 
     def _give_up(self) -> None:
         """The weights are beyond repair: what was best before is kept, and nothing of this is written."""

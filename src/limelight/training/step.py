@@ -41,7 +41,7 @@ class Stepper:
         self.network, self.recipe, self.group = network, recipe, group
         self.device = next(network.parameters()).device
         self.lengths = row_lengths(split)
-        self.static = self.device.type == "cuda" and group.size == 1 and _fits(split)
+        self.static = self.device.type == "cuda" and group.size == 1 and _fits(split, targets)
         feed = DeviceFeed if self.static else HostFeed
         self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights, targets)
         self.computing = _computing(network, recipe, self.device)
@@ -200,10 +200,10 @@ def _computing(network: Network, recipe: Recipe, device: torch.device) -> nn.Mod
     return twin
 
 
-def _fits(split: Split) -> bool:
+def _fits(split: Split, targets: np.ndarray | None) -> bool:
     """Whether the split can live on the GPU beside the network; otherwise it is fed from the host."""
-    words = len(split.ids) + (len(split.ids2) if split.ids2 is not None else 0)
-    return 4 * words < torch.cuda.mem_get_info()[0] / 4
+    size = 4 * split.words + (0 if targets is None else targets.nbytes)
+    return size < torch.cuda.mem_get_info()[0] / 4
 
 
 def _mix(seed: int, number: int, rank: int) -> int:

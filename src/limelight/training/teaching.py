@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import threading
 import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,36 +23,37 @@ from ..recipe import Recipe
 from ..text.encoded import Dataset, Split
 from ..text.noise import copies
 from . import checkpoint
-from .evaluate import logits
+from .distributed import Group
+from .evaluate import batches, plan_for
 from .start import identity
 
 
 class Taught(NamedTuple):
-    """What the one that is kept learns from."""
+    """What the network that is kept learns from."""
 
     dataset: Dataset  # its training rows, and their noisy copies behind them
     targets: np.ndarray | None  # (rows and copies, classes): a probability for each class; or labels only
 
 
 class Lessons:
-    """The noisy copies and the teachers' answers.
+    """What the teachers are asked, and what they answer.
 
-    With a folder, what a teacher has answered is kept there as `answers-K.safetensors`, and its own folder
+    With a folder, a teacher's answers are kept there as `answers-K.safetensors`, and its own folder
     `teacher-K` goes: a run that is interrupted goes on with the next teacher.
     """
 
     def __init__(self, dataset: Dataset, recipe: Recipe, folder: Path | None = None) -> None:
         self.dataset, self.recipe, self.folder = dataset, recipe, folder
-        self.split = dataset.splits["train"]
-        count, seed = recipe.training.noisy_copies, recipe.training.seed
-        self.copies = copies(self.split, count, dataset.vectors, seed) if count else None
-        self.rows = len(self.split) * (1 + count)
-        self.answers: dict[int, np.ndarray] = {}
+        self.whole = _with_copies(dataset, recipe)
+        self.rows = len(self.whole.splits["train"])
+        self.identity: dict[str, Any] = identity(self.whole, recipe)
+        self.done: set[int] = set()
+        self.sum = np.zeros((self.rows, len(dataset.labels)))  # of all answers
 
     @property
     def missing(self) -> list[int]:
         """The teachers that have not answered yet, from 1."""
-        return [k for k in range(1, self.recipe.training.teachers + 1) if k not in self.answers]
+        return [k for k in range(1, self.recipe.training.teachers + 1) if k not in self.done]
 
     def recipe_of(self, teacher: int) -> Recipe:
         """The same recipe with a seed of the teacher's own, learning from the texts themselves."""
@@ -62,60 +64,81 @@ class Lessons:
         """Where a teacher has its checkpoints."""
         return self.folder / f"teacher-{teacher}" if self.folder else None
 
-    def answered(self, network: Network) -> np.ndarray:
-        """(rows and copies, classes): the probabilities that a teacher gives."""
-        splits = [split for split in (self.split, self.copies) if split is not None]
-        values = torch.from_numpy(np.concatenate([logits(network, split) for split in splits]))
-        return np.asarray(values.softmax(dim=1).numpy())
+    def answered(self, network: Network, processes: Group, stop: threading.Event) -> np.ndarray:
+        """(rows and copies, classes): the probabilities a teacher gives. Each process does its share of them,
+        and leaves the others 0; so is the rest when it is to `stop`."""
+        split = self.whole.splits["train"]
+        answers = np.zeros(self.sum.shape, dtype=np.float32)
+        for rows, values in batches(
+            network, split, plan_for(network, split)[processes.rank :: processes.size]
+        ):
+            answers[rows] = values.softmax(dim=1).cpu().numpy()
+            if stop.is_set():
+                break
+        return answers
 
-    def add(self, teacher: int, answers: np.ndarray, write: bool = True) -> None:
-        """Take a teacher's answers; if there is a folder, write them down, and let go of its checkpoints."""
-        self.answers[teacher] = answers
-        folder = self.folder_of(teacher)
-        if folder and write:
+    def add(self, teacher: int, answers: np.ndarray) -> None:
+        """Take a teacher's answers."""
+        self.done.add(teacher)
+        self.sum += answers
+
+    def keep(self, teacher: int, answers: np.ndarray) -> None:
+        """If there is a folder, write a teacher's answers down, and let go of its checkpoints."""
+        if self.folder:
             tensors = {"answers": torch.from_numpy(answers)}
-            checkpoint.write(self._path(teacher), tensors, {"identity": self._identity()})
-            shutil.rmtree(folder, ignore_errors=True)
+            checkpoint.write(self._path(teacher), tensors, {"identity": self.identity})
+            self._clear(teacher)
 
-    def resume(self) -> list[str]:
-        """Find the answers that an earlier run has kept; a line for each file that cannot be read."""
+    def resume(self, tidy: bool = True) -> list[str]:
+        """Find the answers that an earlier run has kept; a line for each file that cannot be read.
+
+        What is there of another run is an error. With `tidy`, what a kill left of a teacher is cleared away.
+        """
+        if self.folder is None:
+            return []
+        checkpoint.Checkpoints(self.folder, self.identity).check()
         problems = []
-        for teacher in self.missing if self.folder else []:
+        for teacher in filter(lambda k: self._path(k).exists(), self.missing):
             path = self._path(teacher)
-            if path.exists():
-                try:
-                    tensors, about = checkpoint.read(path)
-                except LimelightError as error:
-                    problems.append(f"{error}; teacher {teacher} learns again")
-                    continue
-                checkpoint.check_identity(path, about.get("identity", {}), self._identity())
-                self.answers[teacher] = np.asarray(tensors["answers"].numpy())
+            try:
+                tensors, about = checkpoint.read(path)
+            except LimelightError as error:
+                problems.append(f"{error}; teacher {teacher} learns again")
+                continue
+            checkpoint.check_identity(path, about.get("identity", {}), self.identity)
+            self.add(teacher, tensors["answers"].numpy())
+            if tidy:
+                self._clear(teacher)
         return problems
-
-    def _identity(self) -> dict[str, Any]:
-        return identity(self.dataset, self.recipe)
 
     def _path(self, teacher: int) -> Path:
         assert self.folder is not None
         return self.folder / f"answers-{teacher}.safetensors"
 
+    def _clear(self, teacher: int) -> None:
+        folder = self.folder_of(teacher)
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
     def taught(self) -> Taught:
         """All rows and copies, and what the teachers make of their labels."""
-        whole = self.split if self.copies is None else _joined(self.split, self.copies)
-        dataset = dataclasses.replace(self.dataset, splits={**self.dataset.splits, "train": whole})
-        return Taught(dataset, self._targets() if self.answers else None)
+        return Taught(self.whole, self._targets() if self.done else None)
 
     def _targets(self) -> np.ndarray:
         """For the rows, labels and mean answers by the recipe's share; for the copies, the answers alone."""
-        share = self.recipe.training.teaching
-        targets = np.mean([self.answers[k] for k in sorted(self.answers)], axis=0)
-        own = targets[: len(self.split)]
+        share, labels = self.recipe.training.teaching, np.asarray(self.dataset.splits["train"].labels)
+        targets = (self.sum / len(self.done)).astype(np.float32)
+        own = targets[: len(labels)]
         own *= share
-        own[np.arange(len(own)), np.asarray(self.split.labels)] += 1 - share
+        own[np.arange(len(labels)), labels] += 1 - share
         return np.asarray(targets)
 
 
-def _joined(first: Split, second: Split) -> Split:
-    """The rows of both."""
-    parts, others = first.arrays(), second.arrays()
-    return Split(**{name: np.concatenate([parts[name], others[name]]) for name in parts})
+def _with_copies(dataset: Dataset, recipe: Recipe) -> Dataset:
+    """The data set with the noisy copies behind its training rows."""
+    count, split = recipe.training.noisy_copies, dataset.splits["train"]
+    if not count:
+        return dataset
+    parts, more = split.arrays(), copies(split, count, dataset.vectors, recipe.training.seed).arrays()
+    whole = Split(**{name: np.concatenate([parts[name], more[name]]) for name in parts})
+    return dataclasses.replace(dataset, splits={**dataset.splits, "train": whole})
