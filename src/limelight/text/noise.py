@@ -9,6 +9,7 @@ from .tokenizer import SPECIAL, UNKNOWN
 
 LEFT_OUT, REPLACED = 0.1, 0.15  # shares of the words
 NEAREST, ALIKE = 10, 0.5  # words that one may be replaced by, and the least cosine of two that are alike
+OFTEN = 5  # times that such a word is in the texts: the rarer ones are misspellings, more often than not
 CHUNK = 2**23  # similarities held at a time
 
 
@@ -54,28 +55,42 @@ def _noisy(
 
 
 def _near(split: Split, vectors: np.ndarray | None) -> np.ndarray:
-    """(vocabulary, NEAREST): the words most like each word of the texts, by the cosine of their vectors.
+    """(vocabulary, up to NEAREST): words like each word of the texts, by the cosine of their vectors.
 
     A word that is like no other, as those without a pretrained vector are, has itself. Without any vectors,
     all have the unknown word.
     """
-    used = np.unique(np.concatenate([np.unique(x) for x in (split.ids, split.ids2) if x is not None]))
+    counts = _counts(split, 0 if vectors is None else len(vectors))
     if vectors is None:
-        return np.full((int(used.max()) + 1, 1), UNKNOWN, dtype=np.int32)
+        return np.full((len(counts), 1), UNKNOWN, dtype=np.int32)
     length = np.linalg.norm(vectors, axis=1)
-    known = np.flatnonzero(length > 0)
-    known = known[known >= len(SPECIAL)]
-    count = min(NEAREST, len(known) - 1)
+    length[: len(SPECIAL)] = 0  # they stand for themselves, and for nothing else
+    words = np.flatnonzero((counts > 0) & (length > 0))
+    often = np.flatnonzero((counts >= OFTEN) & (length > 0))
+    count = min(NEAREST, len(often) - 1)
     near = np.repeat(np.arange(len(vectors), dtype=np.int32)[:, None], max(count, 1), axis=1)
-    if count < 1:
-        return near
-    X = vectors[known] / length[known, None]  # (known, d)
-    used = np.flatnonzero(np.isin(known, used))
-    for some in np.array_split(used, max(1, len(used) * len(known) // CHUNK)):
-        cosines = X[some] @ X.T
-        cosines[np.arange(len(some)), some] = -np.inf  # not the word itself
-        best = np.sort(np.argpartition(cosines, -count, axis=1)[:, -count:], axis=1)
-        alike = np.take_along_axis(cosines, best, axis=1) >= ALIKE
-        nearest = np.where(cosines.max(axis=1) >= ALIKE, known[cosines.argmax(axis=1)], known[some])
-        near[known[some]] = np.where(alike, known[best], nearest[:, None])
+    if count > 0:
+        Y = vectors[often] / length[often, None]
+        for some in np.array_split(words, 1 + len(words) * len(often) // CHUNK):
+            near[some] = _nearest(vectors[some] / length[some, None], Y, some, often, count)
     return near
+
+
+def _nearest(X: np.ndarray, Y: np.ndarray, some: np.ndarray, often: np.ndarray, count: int) -> np.ndarray:
+    """(some, count): of the words `often`, whose vectors are Y, those most like each of `some`, of X.
+
+    Where there are fewer that are alike, the nearest again; where there is none, the word itself.
+    """
+    cosines = X @ Y.T
+    cosines[some[:, None] == often] = -1  # not the word itself
+    best = np.sort(np.argpartition(cosines, -count, axis=1)[:, -count:], axis=1)
+    alike = np.take_along_axis(cosines, best, axis=1) >= ALIKE
+    nearest = np.where(cosines.max(axis=1) >= ALIKE, often[cosines.argmax(axis=1)], some)
+    return np.where(alike, often[best], nearest[:, None])
+
+
+def _counts(split: Split, words: int) -> np.ndarray:
+    """(words or more,): how often each word is in the texts."""
+    counts = [np.bincount(ids, minlength=words) for ids in (split.ids, split.ids2) if ids is not None]
+    longest = max(map(len, counts))
+    return np.asarray(sum(np.pad(each, (0, longest - len(each))) for each in counts))
