@@ -103,7 +103,7 @@ def train(
         marks.append(round(time.monotonic() - started, 1))
         return {}
 
-    fitted = fit(dataset, recipe, device=options.device, show=False, after_epoch=mark)
+    fitted = fit(dataset, recipe, device=options.device, show=options.show, after_epoch=mark)
     if fitted.interrupted:
         raise SystemExit("interrupted")
     parts = parameters_by_part(fitted.network)
@@ -217,6 +217,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--workers", type=int, default=1, help="runs at a time")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long; what is done is kept")
+    parser.add_argument("--show", action="store_true", help="show every epoch")
     parser.add_argument("--table", action="store_true", help="run nothing, show what is there")
     options = parser.parse_args()
     if options.table:

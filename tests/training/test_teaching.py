@@ -54,13 +54,15 @@ def test_labels_and_answers_are_mixed(pair: bool) -> None:
     lessons = Lessons(data, recipe)
     assert lessons.missing == [1, 2]
     noisy = copies(train, 2, None, seed=5)
-    answers = []
+    answers, dev = [], []
     for teacher in (1, 2):
         alone = fit(data, lessons.recipe_of(teacher), show=False, device="cpu").network
         parts = [softmax(logits(alone, split)) for split in (train, noisy)]
         answers.append(np.concatenate(parts))
+        dev.append(softmax(logits(alone, data.splits["dev"])))
         lessons.add(teacher, lessons.answered(alone, Group(), threading.Event()))
     assert lessons.missing == []
+    assert lessons.accuracy() == np.mean(np.mean(dev, axis=0).argmax(axis=1) == data.splits["dev"].labels)
     found = lessons.taught()
     expected = np.mean(answers, axis=0)
     expected[: len(train)] = 0.7 * expected[: len(train)] + 0.3 * np.eye(3)[train.labels]
@@ -83,11 +85,12 @@ def test_processes_share_the_answering() -> None:
         lessons.answered(network, Group(rank, size), threading.Event())
         for rank, size in ((0, 1), (0, 3), (1, 3), (2, 3))
     )
-    assert np.array_equal(sum(three), one)
-    assert all((part == 0).all(axis=1).any() for part in three)
-    np.testing.assert_allclose(
-        one, softmax(logits(network, lessons.whole.splits["train"])), rtol=0, atol=1e-6
-    )
+    for name, whole in one.items():
+        assert np.array_equal(sum(part[name] for part in three), whole)
+        expected = softmax(logits(network, lessons.whole.splits[name]))
+        np.testing.assert_allclose(whole, expected, rtol=0, atol=1e-6)
+    assert list(one) == ["train", "dev"]
+    assert all((part["train"] == 0).all(axis=1).any() for part in three)
 
 
 def test_the_one_that_is_kept_learns_from_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,12 +332,13 @@ def test_answers_of_another_recipe_are_refused(tmp_path: Path) -> None:
 def test_progress_names_the_teachers(capsys: pytest.CaptureFixture[str]) -> None:
     fit(toys.dataset(), taught(epochs=1), device="cpu")
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split("  ")[0] for line in lines] == [
+    assert [line.split("  ")[0] for line in lines if "together" not in line] == [
         "making 2 noisy copies of every text",
         "teacher 1 of 2: epoch 1/1", "teacher 1 of 2: answering 150 texts",
         "teacher 2 of 2: epoch 1/1", "teacher 2 of 2: answering 150 texts", "epoch 1/1", lines[-1],
     ]  # fmt: skip
     assert lines[-1].startswith("peak memory")
+    assert lines[-3].startswith("the teachers together: dev ")
 
 
 def test_a_folder_of_a_teacher_is_a_run(tmp_path: Path) -> None:

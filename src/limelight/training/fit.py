@@ -7,7 +7,6 @@ import gc
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from ..errors import LimelightError
@@ -20,7 +19,7 @@ from .interruptions import interruptions
 from .progress import Progress
 from .run import AfterEpoch, Fitted, Run, Setting, need_tensorboard
 from .start import choose_device
-from .teaching import Lessons, Taught
+from .teaching import Answers, Lessons, Taught
 
 
 def fit(
@@ -101,6 +100,9 @@ def _taught(
             return None, fitted
         last = fitted
     progress.of("")
+    accuracy = lessons.accuracy()
+    if accuracy is not None:
+        progress.note(f"the teachers together: dev {accuracy:.2%}")
     return lessons.taught(), last
 
 
@@ -145,13 +147,14 @@ def _teach(lessons: Lessons, teacher: int, setting: Setting, resume: bool) -> Fi
     return fitted
 
 
-def _shared(answers: np.ndarray, setting: Setting) -> np.ndarray:
+def _shared(answers: Answers, setting: Setting) -> Answers:
     """The answers of all processes together."""
     if setting.processes.size == 1:
         return answers
-    shared = torch.from_numpy(answers).to(setting.device)
-    setting.processes.sum(shared)
-    return shared.cpu().numpy()
+    shared = {name: torch.from_numpy(found).to(setting.device) for name, found in answers.items()}
+    for found in shared.values():
+        setting.processes.sum(found)
+    return {name: found.cpu().numpy() for name, found in shared.items()}
 
 
 def _free(device: torch.device) -> None:

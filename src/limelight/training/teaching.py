@@ -27,6 +27,8 @@ from .distributed import Group
 from .evaluate import batches, plan_for
 from .start import identity
 
+Answers = dict[str, np.ndarray]  # (rows, classes): probabilities for the train split, and for dev to judge by
+
 
 class Taught(NamedTuple):
     """What the network that is kept learns from."""
@@ -48,7 +50,8 @@ class Lessons:
         self.rows = len(self.whole.splits["train"])
         self.identity: dict[str, Any] = identity(self.whole, recipe)
         self.done: set[int] = set()
-        self.sum = np.zeros((self.rows, len(dataset.labels)))  # of all answers
+        splits = {name: split for name, split in self.whole.splits.items() if name in ("train", "dev")}
+        self.sums = {name: np.zeros((len(split), len(dataset.labels))) for name, split in splits.items()}
 
     @property
     def missing(self) -> list[int]:
@@ -64,28 +67,36 @@ class Lessons:
         """Where a teacher has its checkpoints."""
         return self.folder / f"teacher-{teacher}" if self.folder else None
 
-    def answered(self, network: Network, processes: Group, stop: threading.Event) -> np.ndarray:
-        """(rows and copies, classes): the probabilities a teacher gives. Each process does its share of them,
-        and leaves the others 0; so is the rest when it is to `stop`."""
-        split = self.whole.splits["train"]
-        answers = np.zeros(self.sum.shape, dtype=np.float32)
-        for rows, values in batches(
-            network, split, plan_for(network, split)[processes.rank :: processes.size]
-        ):
-            answers[rows] = values.softmax(dim=1).cpu().numpy()
-            if stop.is_set():
-                break
+    def answered(self, network: Network, processes: Group, stop: threading.Event) -> Answers:
+        """The probabilities a teacher gives. Each process does its share of them, and leaves the others 0; so
+        is the rest when it is to `stop`."""
+        answers = {name: np.zeros(x.shape, dtype=np.float32) for name, x in self.sums.items()}
+        for name, found in answers.items():
+            split = self.whole.splits[name]
+            mine = plan_for(network, split)[processes.rank :: processes.size]
+            for rows, values in batches(network, split, mine):
+                found[rows] = values.softmax(dim=1).cpu().numpy()
+                if stop.is_set():
+                    return answers
         return answers
 
-    def add(self, teacher: int, answers: np.ndarray) -> None:
+    def add(self, teacher: int, answers: Answers) -> None:
         """Take a teacher's answers."""
         self.done.add(teacher)
-        self.sum += answers
+        for name, found in answers.items():
+            self.sums[name] += found
 
-    def keep(self, teacher: int, answers: np.ndarray) -> None:
+    def accuracy(self) -> float | None:
+        """Of the teachers together, on the development split."""
+        dev = self.whole.splits.get("dev")
+        if dev is None or not self.done:
+            return None
+        return float((self.sums["dev"].argmax(axis=1) == np.asarray(dev.labels)).mean())
+
+    def keep(self, teacher: int, answers: Answers) -> None:
         """If there is a folder, write a teacher's answers down, and let go of its checkpoints."""
         if self.folder:
-            tensors = {"answers": torch.from_numpy(answers)}
+            tensors = {name: torch.from_numpy(found) for name, found in answers.items()}
             checkpoint.write(self._path(teacher), tensors, {"identity": self.identity})
             self._clear(teacher)
 
@@ -106,7 +117,7 @@ class Lessons:
                 problems.append(f"{error}; teacher {teacher} learns again")
                 continue
             checkpoint.check_identity(path, about.get("identity", {}), self.identity)
-            self.add(teacher, tensors["answers"].numpy())
+            self.add(teacher, {name: x.numpy() for name, x in tensors.items()})
             if tidy:
                 self._clear(teacher)
         return problems
@@ -127,7 +138,7 @@ class Lessons:
     def _targets(self) -> np.ndarray:
         """For the rows, labels and mean answers by the recipe's share; for the copies, the answers alone."""
         share, labels = self.recipe.training.teaching, np.asarray(self.dataset.splits["train"].labels)
-        targets = (self.sum / len(self.done)).astype(np.float32)
+        targets = (self.sums["train"] / len(self.done)).astype(np.float32)
         own = targets[: len(labels)]
         own *= share
         own[np.arange(len(labels)), labels] += 1 - share
