@@ -50,7 +50,8 @@ class Lessons:
         self.rows = len(self.whole.splits["train"])
         self.identity: dict[str, Any] = identity(self.whole, recipe)
         self.done: set[int] = set()
-        splits = {name: split for name, split in self.whole.splits.items() if name in ("train", "dev")}
+        asked = ("train", "dev") if recipe.training.teachers else ()
+        splits = {name: split for name, split in self.whole.splits.items() if name in asked}
         self.sums = {name: np.zeros((len(split), len(dataset.labels))) for name, split in splits.items()}
 
     @property
