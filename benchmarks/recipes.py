@@ -15,8 +15,11 @@ import argparse
 import fnmatch
 import json
 import multiprocessing
+import os
 import queue
+import signal
 import statistics
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -67,6 +70,9 @@ SINGLE = {
 }
 PAIR = {
     **COMMON,
+    "untaught": {"teachers": 0, "noisy_copies": 0, "epochs": 14},
+    "no-copies": {"noisy_copies": 0, "epochs": 14},
+    "no-teachers": {"teachers": 0},
     "one-layer": {"layers": 1},
     "three-layers": {"layers": 3},
     "three-mixed": {"layers": 3, "mix_units": 256},
@@ -98,14 +104,20 @@ def train(
     started, marks = time.monotonic(), []
 
     def mark(network: Any) -> dict[str, float]:
-        if time.time() > until:
-            raise LateError
         marks.append(round(time.monotonic() - started, 1))
         return {}
 
-    fitted = fit(dataset, recipe, device=options.device, show=options.show, after_epoch=mark)
+    if time.time() >= until:
+        raise LateError
+    late = threading.Timer(until - time.time(), os.kill, (os.getpid(), signal.SIGINT))  # as Ctrl-C would
+    late.daemon = True
+    late.start()
+    try:
+        fitted = fit(dataset, recipe, device=options.device, show=options.show, after_epoch=mark)
+    finally:
+        late.cancel()
     if fitted.interrupted:
-        raise SystemExit("interrupted")
+        raise LateError if time.time() >= until else SystemExit("interrupted")
     parts = parameters_by_part(fitted.network)
     found = {
         "dev": fitted.state.best_accuracy,

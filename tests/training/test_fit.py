@@ -301,4 +301,4 @@ def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path, capsys: pytest.Capt
     for ours, theirs in zip(longer.history[2:], whole.history[2:], strict=True):
         assert ours["rate"] == theirs["rate"]
     fit(data, toys.recipe(**options, epochs=3), tmp_path, resume=True)  # it has had more already
-    assert capsys.readouterr().err.splitlines()[0] == "resuming in epoch 5 at step 16"
+    assert capsys.readouterr().err.splitlines()[0] == "resuming after epoch 4, the last, at step 16"

@@ -245,8 +245,10 @@ class Run:
         self.stepper.restore(found.tensors)
         if self.processes.first:
             self.stepper.sums.copy_(found.tensors["sums"])
-        where = f"resuming in epoch {self.state.epoch + 1} at step {self.state.number}"
-        self.progress.note(f"{where}{self._schedule_from_here()}")
+        where = f"resuming in epoch {self.state.epoch + 1}"
+        if self.state.finished:
+            where = f"resuming after epoch {self.state.epoch}, the last,"
+        self.progress.note(f"{where} at step {self.state.number}{self._schedule_from_here()}")
 
     def _schedule_from_here(self) -> str:
         """With other epochs than before, the rate may rise again here: whoever resumes should know."""
