@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import limelight
+from limelight.cli.train import _told
+from limelight.job import Outcome
 from reviews import FLAGS, pairs, review_table, write_csv
 
 LIMELIGHT = [sys.executable, "-m", "limelight"]
@@ -366,3 +368,22 @@ def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_p
     (tmp_path / "m.run").mkdir()
     (tmp_path / "m.run" / "run.json").write_text('{"format": 1')
     assert "is damaged; start again" in refused("train", "--resume", tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "epochs", "said"),
+    [
+        ([0.5, 0.6, 0.7], 3, "epoch 3 of 3 chosen, when accuracy was still rising: more than --epochs 3 may"),
+        ([0.5, 0.7, 0.7], 3, "epoch 3 of 3 chosen\n"),  # chosen for its loss
+        ([0.5, 0.6, 0.7], 4, "epoch 3 of 3 chosen\n"),  # patience ended it
+        ([0.5, 0.6, 1.0], 3, "epoch 3 of 3 chosen\n"),
+        ([0.5], 1, "epoch 1 of 1 chosen\n"),
+    ],
+)
+def test_who_stops_while_accuracy_rises_is_told(accuracies, epochs, said, tmp_path):
+    outcome = Outcome(
+        out=tmp_path, pair=False, interrupted=False, best_epoch=len(accuracies) - 1,
+        history=[{"dev_accuracy": accuracy} for accuracy in accuracies], results={"dev": None},
+        facts={"results": {"dev": {"rows": 9, "accuracy": accuracies[-1], "macro_f1": 0.5, "loss": 1.0}}},
+    )  # fmt: skip
+    assert _told(outcome, epochs).startswith(said)

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if outcome.facts:
         figures = outcome.facts["results"]
         data = {"out": str(outcome.out), "best_epoch": outcome.best_epoch + 1, "results": figures}
-        show(args, data, _told(outcome))
+        show(args, data, _told(outcome, job.recipe.training.epochs))
     return 0
 
 
@@ -92,14 +92,22 @@ def _job(args: argparse.Namespace) -> Job:
     return job
 
 
-def _told(outcome: Outcome) -> str:
+def _told(outcome: Outcome, epochs: int) -> str:
     how = "chosen" if "dev" in outcome.results else "kept, the last: there is no development set to choose by"
+    if _rising(outcome, epochs):
+        how = f"{how}, when accuracy was still rising: more than --epochs {epochs} may do better"
     lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} {how}"]
     if outcome.results:
         lines.append(figures_table(outcome.facts["results"]))
     texts = ["first sentence", "second sentence"] if outcome.pair else ["your own sentence"]
     example = shlex.join(["limelight", "explain", str(outcome.out), *texts])
     return "\n".join([*lines, f"saved {outcome.out}; see what it reads: {example}"])
+
+
+def _rising(outcome: Outcome, epochs: int) -> bool:
+    """Whether the last epoch that was allowed is better than all before it."""
+    accuracies = [record["dev_accuracy"] for record in outcome.history if "dev_accuracy" in record]
+    return len(accuracies) == epochs > 1 and max(accuracies[:-1]) < accuracies[-1] < 1
 
 
 def _interrupted(job: Job, outcome: Outcome) -> int:
