@@ -71,8 +71,8 @@ SINGLE = {
 PAIR = {
     **COMMON,
     "untaught": {"teachers": 0, "noisy_copies": 0, "epochs": 14},
-    "no-copies": {"noisy_copies": 0, "epochs": 14},
-    "no-teachers": {"teachers": 0},
+    "without-copies": {"noisy_copies": 0, "epochs": 14},
+    "without-teachers": {"teachers": 0},
     "one-layer": {"layers": 1},
     "three-layers": {"layers": 3},
     "three-mixed": {"layers": 3, "mix_units": 256},
