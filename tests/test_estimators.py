@@ -317,6 +317,21 @@ def test_interrupt_keeps_what_was_learnt(monkeypatch):
     assert classifier.predict(NEW).shape == (20,)
 
 
+def test_interrupted_before_the_first_epoch_it_is_not_trained(monkeypatch):
+    monkeypatch.setattr("limelight.training.run.Run.epoch", lambda self: True)
+    classifier = quick()
+    with pytest.raises(KeyboardInterrupt):
+        classifier.fit(TEXTS, STARS)
+    with pytest.raises(NotFittedError):
+        classifier.predict(NEW)
+
+
+def test_warnings_name_the_users_labels_and_point_at_their_line():
+    with pytest.warns(UserWarning, match="1 label occurs only once in the training data: bad$") as found:
+        quick(epochs=1).fit(["soup", "pie", "tea"], ["good", "bad", "good"])
+    assert found[0].filename == __file__
+
+
 # ---------------------------------------------------------------- bad input
 
 BAD_FITS = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from limelight.idle import idle
+from limelight.idle import idle, warn_idle
 from limelight.presets import PRESETS
 from limelight.recipe import Recipe, TextRecipe
 from limelight.text.dataset import encode_texts
@@ -151,3 +151,16 @@ def test_what_is_switched_off_or_not_given_is_not_spoken_of():
     assert idle(Recipe().override(embedding="max", **off), off) == {}
     for recipe in PRESETS.values():
         assert idle(recipe.override(embedding="cnn", head="full"), ["embedding", "head"]) == {}
+
+
+def test_words_that_mean_nothing_are_warned_of(recwarn):
+    frozen = PRESETS["best-pair"].override(vectors="")
+    warn_idle(frozen, [])
+    assert [str(each.message) for each in recwarn] == [
+        "every word keeps the random vector it begins with: there are no pretrained ones, and tune_words is "
+        "off; switch it on to train them"
+    ]
+    recwarn.clear()
+    warn_idle(frozen.override(tune_words=True), [])
+    warn_idle(PRESETS["best-pair"], [])
+    assert not recwarn

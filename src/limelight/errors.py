@@ -1,9 +1,12 @@
-"""The one exception that users meet: a line that says what was given, what was expected and what to do."""
+"""The one exception that users meet, and warnings: a line that says what was given and what to do."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 
 class LimelightError(ValueError):
@@ -30,3 +33,21 @@ def tidy_os_errors(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise LimelightError(f"{what}: {error.strerror or error}") from error
+
+
+def warn(message: str) -> None:
+    """A warning that points at the line of the user's own code, however deep in the package it arises.
+
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warn("1 label occurs only once in the training data: bad")
+    >>> [str(each.message) for each in found]
+    ['1 label occurs only once in the training data: bad']
+    """
+    package, level, outside = __name__.partition(".")[0], 1, 1
+    frame: FrameType | None = sys._getframe()
+    while frame:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == package:
+            outside = level  # the caller of the outermost function of ours
+        frame = frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=outside)

@@ -68,7 +68,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             dev = dev._replace(labels=numbers_of(dev.labels, classes.tolist(), "dev labels"))
         dataset = encode_texts(
             texts, numbers.tolist(), texts2, weights, recipe=recipe.text, dev=dev, holdout=self.holdout,
-            seed=recipe.training.seed,
+            seed=recipe.training.seed, names=classes.tolist(),
         )  # fmt: skip
         return self._train(dataset, recipe, classes)
 
@@ -77,6 +77,8 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         from .training import fit
 
         fitted = fit(dataset, recipe, device=self.device, show=self.progress)
+        if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
+            raise KeyboardInterrupt
         dataset.facts.pop("classes", None)  # by number; `labels` of the model has their names
         self.model_ = Model.from_parts(
             weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 
+from .errors import warn
 from .recipe import Recipe, section_of
 from .runtime.export import rows_and_size
 
@@ -29,9 +29,12 @@ def idle(recipe: Recipe, given: Iterable[str]) -> dict[str, str]:
 
 
 def warn_idle(recipe: Recipe, given: Iterable[str]) -> None:
-    """A warning for each of them."""
+    """A warning for each of them; and one if the words mean nothing, whoever has chosen that."""
     for line in idle(recipe, given).values():
-        warnings.warn(line, UserWarning, stacklevel=4)  # whoever called `fit`, which asked our caller
+        warn(line)
+    if not recipe.text.vectors and not recipe.training.tune_words:
+        why = "there are no pretrained ones, and tune_words is off"
+        warn(f"every word keeps the random vector it begins with: {why}; switch it on to train them")
 
 
 def _rules(recipe: Recipe) -> Iterator[tuple[bool, str, str]]:

@@ -158,8 +158,11 @@ def run(
 
 
 def resumed(out: str | Path) -> Job:
-    """The job that an interrupted run has left for `out`."""
-    job = Job(Path(out), Recipe(), {})
+    """The job that an interrupted run has left for `out`; the run's own folder will do, too."""
+    out = Path(out)
+    if out.suffix == ".run" and (out / "run.json").is_file():
+        out = out.with_suffix("")
+    job = Job(out, Recipe(), {})
     path = job.folder / "run.json"
     if not path.is_file():
         done = f"; {out} itself is complete" if (job.out / "config.json").is_file() else ""
@@ -199,14 +202,16 @@ def _begun(job: Job) -> Iterator[None]:
         _write(job)
         yield
     except BaseException:
-        if not _can_go_on(job):
+        if not can_go_on(job):
             shutil.rmtree(job.folder, ignore_errors=True)
         raise
 
 
-def _can_go_on(job: Job) -> bool:
+def can_go_on(job: Job) -> bool:
     """Whether a run has left a checkpoint, or tables that took long to encode."""
     begun, encoded = job.folder / "run.json", job.folder / "data" / "dataset.json"
+    if not begun.is_file():
+        return False
     if encoded.is_file() and encoded.stat().st_mtime - begun.stat().st_mtime > LONG:
         return True
     kept = ("checkpoint-*.safetensors", "answers-*.safetensors", "teacher-*/checkpoint-*.safetensors")

@@ -196,6 +196,13 @@ def test_no_lines(call, refused, model, tmp_path):
 
 def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model, table):
     assert "line 1 has no tab" in call("predict", pair_model, stdin=b"only one\n")[2]
+    assert "line 2 has 2 tabs or more" in call("predict", pair_model, stdin=b"a\tb\na\tb\tc\n")[2]
+    for command in (["predict"], ["evaluate"], ["trust"], ["report", "--out", table.parent / "r.html"]):
+        err = refused(command[0], model, table, *command[1:], "--text", "text", "--text2", "stars")
+        assert "this model reads single texts: --text2 stars is for models of pairs" in err
+    assert (
+        "unrecognized arguments: --text2" in call("embed", pair_model, table, "--text2", "b", "--out", "e")[2]
+    )
     assert "which two columns are the pair of texts?" in refused("predict", pair_model, table)
     assert "reads pairs of texts" in refused("explain", pair_model, "only one")
     assert "reads single texts" in refused("explain", model, "one", "two")

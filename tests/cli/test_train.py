@@ -212,6 +212,25 @@ def test_a_failed_run_keeps_its_checkpoints(call, refused, tmp_path, monkeypatch
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]
 
 
+def test_ctrl_c_while_the_model_is_written_says_how_to_go_on(call, refused, tmp_path, monkeypatch):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+
+    def pressed(*given: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("limelight.job.save", pressed)
+        code, _, err = call("train", table, "--out", out, *FLAGS)
+    assert code == 1
+    assert err.endswith(f"limelight: interrupted; go on with: limelight train --resume {out}\n")
+    (tmp_path / "m.run" / "best").mkdir()
+    (tmp_path / "m.run" / "best" / "config.json").write_text("{}")
+    hint = f"not a model that Limelight saved; the best of its run so far is {tmp_path / 'm.run' / 'best'}"
+    assert hint in refused("info", tmp_path / "m.run")
+    assert call("train", "--resume", tmp_path / "m.run", "--quiet")[0] == 0  # the run's own folder will do
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]
+
+
 @pytest.mark.parametrize("name", ["answered", "taught"])
 def test_a_failed_run_keeps_its_teachers(name, call, refused, tmp_path, monkeypatch):
     table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"

@@ -19,7 +19,7 @@ from limelight.errors import LimelightError
 from limelight.explain import save_report, to_report
 from limelight.explain.calibration import calibration, mcnemar, wilson
 from limelight.explain.overview import overview
-from limelight.explain.plots import confusion_plot
+from limelight.explain.plots import confusion_plot, curves_plot
 from limelight.reading import Label
 from limelight.runtime.model import Model
 from trained import LABELS, network_of, recipe_of, texts_of, tokenizer, weights_of
@@ -215,3 +215,19 @@ def test_a_browser_shows_it_in_light_and_dark(tmp_path: Path):
     assert all(len(shot) > 10_000 for shot in shots)
     assert shots[0] != shots[1]
     shutil.rmtree(tmp_path / "profile", ignore_errors=True)
+
+
+@pytest.mark.parametrize("values", [[0.5, 0.9], [1.09641, 1.09642], [0.433679, 0.433680], [12.5, 1250.0]])
+def test_the_numbers_of_a_curve_fit_beside_it(values):
+    """They end at the axis; a digit takes less than 6.5 pixels."""
+    svg = str(curves_plot("Loss", {"dev": values}))
+    told = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="end">([\d.]+)</text>', svg)
+    assert len(told) == 4
+    assert all(6.5 * len(number) <= float(x) for x, number in told)
+
+
+def test_one_text_has_no_standard_error():
+    model = random_model()
+    assert " ± " not in visible(to_report(model, ["w1 w2 w3"], [LABELS[0]]))
+    texts, labels = some_texts(5)
+    assert " ± " in visible(to_report(model, texts, labels))

@@ -97,6 +97,18 @@ def test_a_terminal_gets_a_live_bar(clock: list[float], monkeypatch: pytest.Monk
     assert re.search(r"epoch 2/2  loss .* dev .*rows/s\r?\n", shown), "and every epoch leaves its line"
 
 
+def test_without_a_development_split_no_epoch_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    fit(toys.dataset(dev=0), toys.recipe(epochs=2))
+    assert "*" not in capsys.readouterr().err
+
+
+def test_an_epoch_that_was_read_before_has_no_speed() -> None:
+    shown = Progress(show=True, stream=(stream := io.StringIO()))
+    shown.begin_epoch(0, 1, rows=50, done=50)
+    shown.end_epoch({"epoch": 1, "loss": 0.5, "penalty": 0.25, "accuracy": 0.75}, better=True)
+    assert stream.getvalue() == "epoch 1/1  loss 0.5000  penalty 0.2500  train 75.00%\n"
+
+
 def test_no_show_shows_nothing(clock: list[float], capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     fit(toys.dataset(), toys.recipe(), tmp_path / "run", show=False)
     fit(toys.dataset(), toys.recipe(epochs=4), tmp_path / "run", show=False, resume=True)

@@ -180,8 +180,8 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
 @pytest.mark.parametrize(
     ("step", "answered", "said"),
     [
-        (3, 0, ["0 of 2 teachers are done", "resuming in epoch 1 at step 3"]),
-        (20, 1, ["1 of 2 teachers are done", "resuming in epoch 1 at step 6"]),
+        (3, 0, ["0 of 2 teachers are done", "teacher 1 of 2: resuming in epoch 1 at step 3"]),
+        (20, 1, ["1 of 2 teachers are done", "teacher 2 of 2: resuming in epoch 1 at step 6"]),
         (40, 2, ["2 of 2 teachers are done", "resuming in epoch 1 at step 12"]),
     ],
 )
@@ -207,19 +207,51 @@ def test_ctrl_c_anywhere(
     assert sorted(toys.contents(tmp_path / "run")) == sorted(toys.contents(tmp_path / "whole"))
 
 
-@pytest.mark.parametrize(("step", "epochs"), [(9, 1), (15, 2), (29, 2)])
+@pytest.mark.parametrize("dev", [20, 0])
+@pytest.mark.parametrize(
+    ("step", "epochs"),
+    [(9, (1,)), (15, (2,)), (23, (2, 1)), (29, (2, 2))],  # that each teacher has had
+)
 def test_an_interrupted_run_gives_the_best_there_is(
-    step: int, epochs: int, monkeypatch: pytest.MonkeyPatch
+    step: int, epochs: tuple[int, ...], dev: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the second epoch of the first teacher; in the first of the second; in the first of the last one."""
-    data, recipe = toys.dataset(), taught()
-    teacher = Lessons(data, recipe).recipe_of(2 if step > 28 else 1)
-    expected = fit(data, teacher.override(epochs=epochs), show=False, device="cpu")
+    data, recipe = toys.dataset(dev=dev), taught()
+    recipes = [Lessons(data, recipe).recipe_of(teacher) for teacher in (1, 2)]
+    found = [
+        fit(data, each.override(epochs=count), show=False, device="cpu")
+        for each, count in zip(recipes, epochs, strict=False)
+    ]
+    if dev:
+        best = max(found, key=lambda fitted: (fitted.state.best_accuracy, -fitted.state.best_loss))
+    else:  # the last that has come to its end
+        best = [fitted for fitted, count in zip(found, epochs, strict=True) if count == max(epochs)][-1]
     stop_at(monkeypatch, step)
     stopped = fit(data, recipe, show=False, device="cpu")
     assert stopped.interrupted
-    assert same(stopped, expected)
-    assert stopped.recipe == teacher
+    assert same(stopped, best)
+    assert stopped.recipe == recipes[found.index(best)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_teacher_may_be_better_than_the_last_network_so_far(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, recipe = toys.dataset(), taught(teachers=1, noisy_copies=0, teaching=0.5, seed=seed)
+    teacher = fit(data, Lessons(data, recipe).recipe_of(1), show=False, device="cpu")
+    after_one = fit(data, recipe, show=False, device="cpu").history[0]  # 7 steps of the last network
+    stop_at(monkeypatch, 14 + 10)
+    stopped = fit(data, recipe, show=False, device="cpu")
+    merits = [(after_one["dev_accuracy"], -after_one["dev_loss"])]
+    merits.append((teacher.state.best_accuracy, -teacher.state.best_loss))
+    assert stopped.interrupted
+    assert (stopped.state.best_accuracy, -stopped.state.best_loss) == max(merits)
+
+
+def test_teachers_whose_answers_nobody_wants_are_not_trained(capsys: pytest.CaptureFixture[str]) -> None:
+    data = toys.dataset()
+    silent = fit(data, taught(teaching=0, noisy_copies=0), device="cpu")
+    assert "teacher" not in capsys.readouterr().err
+    assert same(silent, fit(data, taught(teachers=0, noisy_copies=0), show=False, device="cpu"))
 
 
 @pytest.mark.parametrize("where", ["evaluate", "answer"])

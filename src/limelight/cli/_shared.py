@@ -40,12 +40,15 @@ def usable(data: str, skipped: int) -> str:
     return f"{data} without the {skipped:,} left out" if skipped else data
 
 
-def add_columns(group: Any, label: bool = True) -> None:
+def add_columns(group: Any, label: bool = True, pair: bool = True) -> None:
     """Which columns of a table to read, and what to do with rows that cannot be used."""
     group.add_argument("--text", metavar="COL", help="column of the text; guessed where there is no doubt")
     if label:
         group.add_argument("--label", metavar="COL", help="column of the label, likewise")
-    group.add_argument("--text2", metavar="COL", help="column of the second text, for pairs")
+    if pair:
+        group.add_argument("--text2", metavar="COL", help="column of the second text, for pairs")
+    else:
+        group.set_defaults(text2=None)
     group.add_argument("--skip-bad", action="store_true", help="leave out rows without text or label")
 
 
@@ -112,8 +115,15 @@ def rows_from(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
         return _lines(pair)
     from ..text.tables import choose_columns, rows
 
+    check_text2(args, pair)
     columns = choose_columns(args.data, args.text, None, args.text2, need_label=False, pair=pair)
     return rows(args.data, columns, on_bad=on_bad(args))
+
+
+def check_text2(args: argparse.Namespace, pair: bool) -> None:
+    """A second text is only for models that read one."""
+    if args.text2 and not pair:
+        raise LimelightError(f"this model reads single texts: --text2 {args.text2} is for models of pairs")
 
 
 def _lines(pair: bool) -> Iterator[Row]:
@@ -128,9 +138,10 @@ def _lines(pair: bool) -> Iterator[Row]:
         except UnicodeDecodeError:
             raise LimelightError(f"standard input, line {number} is not UTF-8; convert it first") from None
         first, tab, second = text.partition("\t")
-        if pair and not tab:
+        if pair and text.count("\t") != 1:
+            tabs = "2 tabs or more" if tab else "no tab"
             raise LimelightError(
-                f"standard input, line {number} has no tab; this model reads pairs: put one between the texts"
+                f"standard input, line {number} has {tabs}; this model reads pairs: put one between the texts"
             )
         yield Row(first, None, second) if pair else Row(text)
 

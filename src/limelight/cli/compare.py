@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,14 +74,15 @@ def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
 def _warn_idle(recipe: Recipe, given: dict[str, Any]) -> None:
     """Warn of options that have an effect on none of the models."""
     from ..compare import MODELS, as_model
+    from ..errors import warn
     from ..idle import idle
 
     if "embedding" in given:
-        warnings.warn(f"embedding has no effect: compare trains {', '.join(MODELS)}", stacklevel=2)
+        warn(f"embedding has no effect: compare trains {', '.join(MODELS)}")
     found = {each: idle(as_model(recipe, each), given) for each in MODELS}
     for name, line in found["self-attention"].items():
         if all(name in lines for lines in found.values()):
-            warnings.warn(line, stacklevel=2)
+            warn(line)
 
 
 def told(contestants: list[Contestant]) -> str:

@@ -15,7 +15,7 @@ ORDER = 4
 HELP = "embed the texts of a table, or lines, into .npy, .safetensors or .parquet"
 DESCRIPTION = """\
 Write the embedding M of every text, in the order of the texts: an array (texts, r, 2u), or with --flat
-(texts, r * 2u). Parquet holds flat vectors.
+(texts, r * 2u). Parquet holds flat vectors. A model of pairs embeds one column of texts at a time.
 
   limelight embed model new.csv --text text --out embeddings.npy"""
 
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
     add_overwrite(parser)
     add_json(parser)
-    add_columns(parser, label=False)
+    add_columns(parser, label=False, pair=False)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,7 +7,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_columns, add_json, columns_of, figures_table, on_bad, on_terminal, show, table
+from ._shared import (
+    add_columns,
+    add_json,
+    check_text2,
+    columns_of,
+    figures_table,
+    on_bad,
+    on_terminal,
+    show,
+    table,
+)
 
 if TYPE_CHECKING:
     from ..results import Results
@@ -64,6 +74,7 @@ def _measure(args: argparse.Namespace) -> tuple[Results, tuple[Any, ...]]:
     from ..text.tables import choose_columns, rows
 
     model = Model.load(args.model)
+    check_text2(args, model.pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=model.pair)
     labels = LabelColumn()
     found = rows(args.data, columns, on_bad=on_bad(args))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_new, on_bad, usable
+from ._shared import add_columns, add_overwrite, check_new, check_text2, on_bad, usable
 
 ORDER = 4
 HELP = "write a page on how good a model is, what it reads and how far to trust that"
@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.most < 1:
         raise LimelightError(f"--most is {args.most}; it must be at least 1")
     models = [Model.load(folder) for folder in args.models]
+    check_text2(args, models[0].pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=models[0].pair)
     read = rows(args.data, columns, on_bad=on_bad(args))
     found = list(islice(read, args.most))

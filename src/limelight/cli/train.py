@@ -58,11 +58,16 @@ def run(args: argparse.Namespace) -> int:
     from .. import job as jobs
 
     job = _job(args)
-    outcome = jobs.run(
-        job, device=args.device, show=not args.quiet, resume=bool(args.resume),
-        checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
-        given=given_options(args),
-    )  # fmt: skip
+    try:
+        outcome = jobs.run(
+            job, device=args.device, show=not args.quiet, resume=bool(args.resume),
+            checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
+            given=given_options(args),
+        )  # fmt: skip
+    except KeyboardInterrupt:  # at once: while a table is read or the model written, or a second Ctrl-C
+        if not jobs.can_go_on(job):
+            raise
+        raise SystemExit(_go_on(job)) from None
     if outcome.interrupted:
         raise SystemExit(_interrupted(job, outcome))
     if outcome.facts:
@@ -111,10 +116,13 @@ def _rising(outcome: Outcome, epochs: int) -> bool:
 
 
 def _interrupted(job: Job, outcome: Outcome) -> int:
+    kept = f"; the best model so far is in {outcome.out}" if outcome.best_epoch >= 0 else ""
+    return _go_on(job, kept) if outcome.facts or outcome.best_epoch < 0 else 1
+
+
+def _go_on(job: Job, kept: str = "") -> int:
     import sys
 
-    kept = f"; the best model so far is in {outcome.out}" if outcome.best_epoch >= 0 else ""
     command = shlex.join(["limelight", "train", "--resume", str(job.out)])
-    if outcome.facts or outcome.best_epoch < 0:
-        print(f"limelight: interrupted{kept}; go on with: {command}", file=sys.stderr)
+    print(f"limelight: interrupted{kept}; go on with: {command}", file=sys.stderr)
     return 1

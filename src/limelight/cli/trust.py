@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ._shared import add_columns, add_json, on_bad, show, table, usable
+from ._shared import add_columns, add_json, check_text2, on_bad, show, table, usable
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
@@ -89,6 +89,7 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
         raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
     if args.seed < 0:
         raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
+    check_text2(args, model.pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=model.pair)
     rng, kept, labels = random.Random(args.seed), [], LabelColumn()
     read = rows(args.data, columns, on_bad=on_bad(args))
@@ -107,9 +108,9 @@ def _told(found: Trust, alike: Agreement | None) -> str:
     blocks = [
         table(
             ["way of looking", "comprehensiveness", "sufficiency"],
-            [_way(each) for each in found.attributions],
+            [_way(each, found.texts > 1) for each in found.attributions],
         )
-        + f"\n(means over {found.texts:,} texts ± standard error)",
+        + f"\n({_over(found.texts)})",
         table(
             ["row removed", "answers changed", "drop in probability", "drop in accuracy"],
             [_row(row) for row in found.rows],
@@ -121,10 +122,15 @@ def _told(found: Trust, alike: Agreement | None) -> str:
     return "\n\n".join(blocks)
 
 
-def _way(found: Faithfulness) -> list[str]:
+def _over(texts: int) -> str:
+    return f"means over {texts:,} texts ± standard error" if texts > 1 else "of one text"
+
+
+def _way(found: Faithfulness, several: bool) -> list[str]:
     f = found.to_dict()
     kinds = ("comprehensiveness", "sufficiency")
-    return [f["name"], *(f"{f[kind]:.3f} ± {f[f'{kind}_error']:.3f}" for kind in kinds)]
+    errors = [f" ± {f[f'{kind}_error']:.3f}" if several else "" for kind in kinds]
+    return [f["name"], *(f"{f[kind]:.3f}{error}" for kind, error in zip(kinds, errors, strict=True))]
 
 
 def _row(row: RowEffect) -> list[Any]:

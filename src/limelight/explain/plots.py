@@ -108,30 +108,32 @@ def curves_plot(name: str, curves: Mapping[str, Sequence[float]]) -> Markup:
     >>> "<title>dev, epoch 2: 0.7</title>" in curves_plot("Accuracy", {"dev": [0.6, 0.7]})
     True
     """
-    left, top, width, height = 36.0, 12.0, 180.0, 130.0
+    top, width, height = 12.0, 180.0, 130.0
     values = np.concatenate([np.asarray(line, float) for line in curves.values()])
     low, high = float(values.min()), float(values.max())
     low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
     epochs = max(map(len, curves.values()))
     digits = min(6, max(2, int(np.ceil(-np.log10((high - low) / 10)))))  # as many as tell the rules apart
+    rules = {value: f"{value:.{digits}f}" for value in np.linspace(low, high, 4).tolist()}
+    left = 10 + 6.5 * max(map(len, rules.values()))  # room for the widest number, in pixels
 
     def at(epoch: int, value: float) -> tuple[float, float]:
         across = epoch / max(epochs - 1, 1)
         return left + width * across, top + height * (1 - (value - low) / (high - low))
 
     parts = []
-    for value in np.linspace(low, high, 4).tolist():
+    for value, number in rules.items():
         parts.append(f'<path class="rule" d="M{left} {at(0, value)[1]:.1f}h{width}"/>')
-        parts.append(_words(left - 6, at(0, value)[1] + 4, f"{value:.{digits}f}", "end"))
+        parts.append(_words(left - 6, at(0, value)[1] + 4, number, "end"))
     for epoch in sorted({0, epochs // 2, epochs - 1}):
         parts.append(_words(at(epoch, low)[0], top + height + 18, str(epoch + 1), "mid"))
     ends = _apart([at(len(line) - 1, line[-1])[1] for line in curves.values()])
-    for number, ((label, line), end) in enumerate(zip(curves.items(), ends, strict=True)):
+    for k, ((label, line), end) in enumerate(zip(curves.items(), ends, strict=True)):
         points = [at(epoch, value) for epoch, value in enumerate(line)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(f'<polyline class="line{number}" points="{path}"/>')
+        parts.append(f'<polyline class="line{k}" points="{path}"/>')
         parts += [
-            f'<circle class="dot{number}" cx="{x:.1f}" cy="{y:.1f}" r="3">'
+            f'<circle class="dot{k}" cx="{x:.1f}" cy="{y:.1f}" r="3">'
             f"<title>{_text(label)}, epoch {epoch + 1}: {value:.4g}</title></circle>"
             for epoch, ((x, y), value) in enumerate(zip(points, line, strict=True))
         ]

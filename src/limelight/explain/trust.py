@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..reading import Label
 from ..runtime.model import Model
 from ..text.labels import LabelColumn
@@ -95,7 +94,7 @@ def measure_trust(
         raise LimelightError(f"every text has more than {LONGEST:,} words; measure trust on shorter ones")
     if len(short) < len(readings):
         what = f"left out {len(readings) - len(short):,} of {len(readings):,} texts"
-        warnings.warn(f"{what}, which have more than {LONGEST:,} words", UserWarning, stacklevel=2)
+        warn(f"{what}, which have more than {LONGEST:,} words")
     known = None if labels is None else [labels[k] for k in short]
     return trust_of(
         model, [readings[k] for k in short], labels=known, seed=seed, rows=rows, progress=progress

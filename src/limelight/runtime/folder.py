@@ -202,7 +202,11 @@ _CONFIG = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": 
 
 def _read_config(path: Path) -> dict[str, Any]:
     if not (path / "config.json").exists():
-        raise LimelightError("there is no config.json in it, so it is not a model that Limelight saved")
+        best = path / "best"  # of a run under way
+        hint = f"; the best of its run so far is {best}" if (best / "config.json").exists() else ""
+        raise LimelightError(
+            f"there is no config.json in it, so it is not a model that Limelight saved{hint}"
+        )
     config = parse_object(_config_bytes(path / "config.json"), "config.json")
     version = config.get("format")
     if type(version) is not int or version < 1 or "limelight" not in config:

@@ -8,7 +8,6 @@ four bytes per label, however large the tables are.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..files import atomic_folder
 from ..reading import Label
 from ..recipe import TextRecipe
 from .arrays import ArraysInMemory, ArraysOnDisk
 from .encoded import SPLITS, Dataset, Split, check_target, write_description
-from .passes import encoded_chunks, hold_out, read_labels, read_words, shared_out
+from .passes import encoded_chunks, hold_out, read_labels, read_words, shared_out, warn_of_labels
 from .sources import InMemory, Part, Tables, Texts
 from .tables import choose_columns
 from .tokenizer import SPECIAL, Tokenizer
@@ -91,11 +90,13 @@ def encode_texts(
     holdout: float = 0.1,
     seed: int = 0,
     progress: bool = False,
+    names: Sequence[Label] | None = None,
 ) -> Dataset:
     """Encode sequences in memory: texts, their labels, for pairs the second texts, and sample weights.
 
     `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, a stratified part of the rows
-    (`holdout`) is held out; `holdout=0` holds nothing out.
+    (`holdout`) is held out; `holdout=0` holds nothing out. Where the labels are numbers from 0 that stand
+    for others, `names` has those, for what is said of them.
 
     >>> texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
     >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0)
@@ -110,7 +111,7 @@ def encode_texts(
     kinds = {(part.pair, part.labelled) for part in parts.values()}
     if len(kinds) > 1:
         raise LimelightError("train, dev and test must all have labels or none, and all second texts or none")
-    return _encode(parts, ArraysInMemory(), recipe, holdout, seed, progress)
+    return _encode(parts, ArraysInMemory(), recipe, holdout, seed, progress, names)
 
 
 def _encode(
@@ -120,10 +121,12 @@ def _encode(
     holdout: float,
     seed: int,
     progress: bool,
+    names: Sequence[Label] | None = None,
 ) -> Dataset:
     if recipe.vectors:
         check_vectors(recipe.vectors)  # before the long work, not after it
     classes, labels = read_labels(parts, progress)
+    warn_of_labels(labels["train"], classes, names or classes)
     held = np.zeros(len(labels["train"]), dtype=bool)
     if "dev" not in parts:
         held = hold_out(labels["train"], holdout, seed)
@@ -156,7 +159,7 @@ def _with_spare_words(tokenizer: Tokenizer, recipe: TextRecipe) -> Tokenizer:
 def _warn_if_none(held: np.ndarray, share: float) -> None:
     if share and not held.any():
         why = "no class has a second row, so that none can be held out"
-        warnings.warn(f"{why}: without a development set, the last epoch is kept", UserWarning, stacklevel=2)
+        warn(f"{why}: without a development set, the last epoch is kept")
 
 
 def _held_out_note(held: np.ndarray, labels: np.ndarray, share: float, where: str) -> str | None:

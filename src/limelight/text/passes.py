@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from tqdm import tqdm
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..reading import Label
 from ..recipe import TextRecipe
 from .formats import listed
@@ -36,16 +35,21 @@ def read_labels(parts: Mapping[str, Part], progress: bool) -> tuple[tuple[Label,
             f"{parts['train'].where}: every row has the label {classes[0]!r}; it takes at least two classes"
         )
     labels = {name: column.index(classes, parts[name].where) for name, column in columns.items()}
-    _warn_of_single_rows(labels["train"], classes)
-    _warn_of_missing(labels["train"], classes)
     return classes, labels
 
 
-def _warn_of_single_rows(labels: np.ndarray, classes: Sequence[Label]) -> None:
-    single = [str(classes[i]) for i in np.flatnonzero(np.bincount(labels) == 1).tolist()]
+def warn_of_labels(labels: np.ndarray, classes: Sequence[Label], names: Sequence[Label]) -> None:
+    """Of classes that hardly can be learnt, by the names that the user knows them by."""
+    if classes:
+        _warn_of_single_rows(labels, names)
+        _warn_of_missing(labels, classes)
+
+
+def _warn_of_single_rows(labels: np.ndarray, names: Sequence[Label]) -> None:
+    single = [str(names[i]) for i in np.flatnonzero(np.bincount(labels) == 1).tolist()]
     if single:
         what = "1 label occurs" if len(single) == 1 else f"{len(single)} labels occur"
-        warnings.warn(f"{what} only once in the training data: {listed(single)}", UserWarning, stacklevel=2)
+        warn(f"{what} only once in the training data: {listed(single)}")
 
 
 def _warn_of_missing(labels: np.ndarray, classes: Sequence[Label]) -> None:
@@ -54,7 +58,7 @@ def _warn_of_missing(labels: np.ndarray, classes: Sequence[Label]) -> None:
         if label in MISSING:
             what = f"the label {label!r} (rows: {np.count_nonzero(labels == number):,}) is learnt as a class"
             todo = "if it stands for no label, empty those cells and leave such rows out with --skip-bad"
-            warnings.warn(f"{what}; {todo} (in Python: on_bad='skip')", UserWarning, stacklevel=2)
+            warn(f"{what}; {todo} (in Python: on_bad='skip')")
 
 
 def hold_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:

@@ -40,7 +40,7 @@ def fit(
     every `checkpoint_every` seconds, after every epoch and on Ctrl-C. `resume` goes on from the newest one,
     and ends with the same bits; `epochs` and `patience` may then be others, and a schedule ends with the new
     `epochs`; what teachers have answered stays. What `after_epoch` finds in the network joins the epoch's
-    record. Interrupted among its teachers, a run gives the best network there is, which may be one of them.
+    record. An interrupted run gives the best network there is, which may be one of its teachers.
     """
     where = choose_device(device)
     if folder is None and (resume or tensorboard):
@@ -59,14 +59,21 @@ def fit(
         setting = Setting(where, processes, Progress(show and processes.first), checkpoint_every, stop)
         _check_folder(folder, recipe, resume, tensorboard)
         processes.barrier()  # nobody makes files there before all have looked
-        if not recipe.training.teachers and not recipe.training.noisy_copies:
+        if not _has_lessons(recipe):
             return Run(dataset, recipe, folder, setting, after_epoch=after_epoch).fit(resume, tensorboard)
         taught, teacher = _taught(dataset, recipe, folder, setting, resume)
         if taught is None:
             assert teacher is not None
             return teacher
         run = Run(taught.dataset, recipe, folder, setting, taught.targets, after_epoch)
-        return _best_so_far(run.fit(resume, tensorboard), teacher)
+        fitted = run.fit(resume, tensorboard)
+        return _best_so_far(fitted, teacher) if fitted.interrupted else fitted
+
+
+def _has_lessons(recipe: Recipe) -> bool:
+    """Whether there is more to learn from than the texts and their labels."""
+    training = recipe.training
+    return training.noisy_copies > 0 or (training.teachers > 0 and training.teaching > 0)
 
 
 def _check_folder(folder: Path | None, recipe: Recipe, resume: bool, tensorboard: bool) -> None:
@@ -86,31 +93,36 @@ def _check_folder(folder: Path | None, recipe: Recipe, resume: bool, tensorboard
 def _taught(
     dataset: Dataset, recipe: Recipe, folder: Path | None, setting: Setting, resume: bool
 ) -> tuple[Taught | None, Fitted | None]:
-    """What the network that is kept learns from, and the last teacher; if interrupted, that one alone."""
-    progress, last = setting.progress, None
-    if recipe.training.noisy_copies:
-        progress.note(f"making {recipe.training.noisy_copies} noisy copies of every text")
+    """What the network that is kept learns from, and the best teacher; if interrupted, that one alone."""
+    progress, best = setting.progress, None
+    if copies := recipe.training.noisy_copies:
+        progress.note(f"making {copies} noisy {'copy' if copies == 1 else 'copies'} of every text")
     lessons = Lessons(dataset, recipe, folder)
     if resume:
         _find_answers(lessons, setting)
     for teacher in lessons.missing:
         progress.of(f"teacher {teacher} of {recipe.training.teachers}: ")
-        fitted = _best_so_far(_teach(lessons, teacher, setting, resume), last)
+        fitted = _teach(lessons, teacher, setting, resume)
+        best = _best_so_far(fitted, best)
         if fitted.interrupted:
-            return None, fitted
-        last = fitted
+            return None, best
     progress.of("")
     accuracy = lessons.accuracy()
-    if accuracy is not None:
+    if accuracy is not None and len(lessons.done) > 1:
         progress.note(f"the teachers together: dev {accuracy:.2%}")
-    return lessons.taught(), last
+    return lessons.taught(), best
 
 
-def _best_so_far(fitted: Fitted, teacher: Fitted | None) -> Fitted:
-    """Of a run that was interrupted before its first evaluation, the last teacher that was done."""
-    if fitted.interrupted and fitted.state.best_epoch < 0 and teacher:
-        return dataclasses.replace(teacher, interrupted=True)
+def _best_so_far(fitted: Fitted, before: Fitted | None) -> Fitted:
+    """The better by the development split; without one, the later that has come to its end."""
+    if before and _merit(before) > _merit(fitted):
+        return dataclasses.replace(before, interrupted=fitted.interrupted)
     return fitted
+
+
+def _merit(fitted: Fitted) -> tuple[bool, float, float, bool]:
+    state = fitted.state
+    return state.best_epoch >= 0, state.best_accuracy, -state.best_loss, not fitted.interrupted
 
 
 def _find_answers(lessons: Lessons, setting: Setting) -> None:
@@ -132,7 +144,8 @@ def _teach(lessons: Lessons, teacher: int, setting: Setting, resume: bool) -> Fi
     _free(setting.device)
     if fitted.interrupted:
         return fitted
-    setting.progress.note(f"{setting.progress.title}answering {lessons.rows:,} texts")
+    what = "pairs" if lessons.dataset.pair else "texts"
+    setting.progress.note(f"{setting.progress.title}answering {lessons.rows:,} {what}")
     answers = lessons.answered(fitted.network, setting.processes, setting.stop)
     if setting.processes.any([setting.stop.is_set()], setting.device)[0]:
         return dataclasses.replace(fitted, interrupted=True)

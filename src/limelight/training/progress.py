@@ -72,9 +72,10 @@ class Progress:
         development = f"  dev {record['dev_accuracy']:.2%}" if "dev_accuracy" in record else ""
         self.development = development and f",{development[1:]}"
         losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
-        accuracies = f"train {record['accuracy']:.2%}{development}{' *' if better else '  '}"
-        speed = f"{self._speed():,.0f} rows/s"
-        self.note(f"{self.title}epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}  {speed}")
+        accuracies = f"train {record['accuracy']:.2%}{development}{' *' if better and development else '  '}"
+        speed = f"  {self._speed():,.0f} rows/s" if self.done > self.first else ""  # all was read before
+        line = f"{self.title}epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}"
+        self.note(line.rstrip())
 
     def close(self) -> None:
         """Leave the terminal tidy."""

@@ -117,7 +117,8 @@ class Run:
         if interrupted:
             self.progress.close()
             self.checkpoint()
-            self.progress.note(f"interrupted in epoch {self.state.epoch + 1} at step {self.state.number}")
+            where = f"in epoch {self.state.epoch + 1} at step {self.state.number}"
+            self.progress.note(f"{self.progress.title}interrupted {where}")
         if not self.progress.title:  # of several networks, after the last
             self.progress.note(memory_line(self.stepper.device.type))
         return interrupted
@@ -248,7 +249,8 @@ class Run:
         where = f"resuming in epoch {self.state.epoch + 1}"
         if self.state.finished:
             where = f"resuming after epoch {self.state.epoch}, the last,"
-        self.progress.note(f"{where} at step {self.state.number}{self._schedule_from_here()}")
+        where = f"{where} at step {self.state.number}{self._schedule_from_here()}"
+        self.progress.note(f"{self.progress.title}{where}")
 
     def _schedule_from_here(self) -> str:
         """With other epochs than before, the rate may rise again here: whoever resumes should know."""
