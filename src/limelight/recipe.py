@@ -128,6 +128,11 @@ class ModelRecipe:
         choices=("torch", "author"),
     )
 
+    @property
+    def has_max_row(self) -> bool:
+        """Whether the last row of M is the max-pooled one."""
+        return self.embedding == "self-attention" and self.max_row
+
 
 @dataclass(frozen=True)
 class TrainingRecipe:

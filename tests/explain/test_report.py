@@ -231,3 +231,12 @@ def test_one_text_has_no_standard_error():
     assert " ± " not in visible(to_report(model, ["w1 w2 w3"], [LABELS[0]]))
     texts, labels = some_texts(5)
     assert " ± " in visible(to_report(model, texts, labels))
+
+
+def test_the_max_pooled_row_is_called_so():
+    texts, labels = some_texts(5)
+    plain, with_max = random_model(), random_model(max_row=True)
+    assert ", max" not in visible(to_report(plain, texts, labels))
+    told = visible(to_report(with_max, texts, labels))
+    assert f"{with_max.recipe.model.rows + 1}, max" in told
+    assert "The row “max” holds the largest value of every unit" in told

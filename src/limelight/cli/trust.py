@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     alike = None
     if other:
         alike = agreement(list(model.read_many(texts, texts2)), list(other.read_many(texts, texts2)))
-    show(args, found.to_dict() | ({"agreement": alike._asdict()} if alike else {}), _told(found, alike))
+    data = found.to_dict() | ({"agreement": alike._asdict()} if alike else {})
+    show(args, data, _told(found, alike, model.recipe.model.has_max_row))
     return 0
 
 
@@ -104,7 +105,7 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
     return kept
 
 
-def _told(found: Trust, alike: Agreement | None) -> str:
+def _told(found: Trust, alike: Agreement | None, max_row: bool) -> str:
     blocks = [
         table(
             ["way of looking", "comprehensiveness", "sufficiency"],
@@ -114,7 +115,8 @@ def _told(found: Trust, alike: Agreement | None) -> str:
         table(
             ["row removed", "answers changed", "drop in probability", "drop in accuracy"],
             [_row(row) for row in found.rows],
-        ),
+        )
+        + ("\n(the last row is the max-pooled one)" if max_row and found.rows else ""),
     ]
     if alike:
         figures = f"Spearman {alike.spearman:.3f}, Jensen-Shannon {alike.divergence:.3f} bits"

@@ -55,6 +55,11 @@ class Part:
     trust: Trust
 
     @property
+    def max_row(self) -> bool:
+        """Whether the last row is the max-pooled one."""
+        return self.model.recipe.model.has_max_row
+
+    @property
     def answers(self) -> np.ndarray:
         """(texts,): numbers of the predicted classes."""
         return np.array([int(np.argmax(each.probabilities)) for each in self.readings])
