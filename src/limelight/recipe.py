@@ -188,7 +188,7 @@ class TrainingRecipe:
     teachers: int = option(
         0,
         "Train this many networks first, each from a seed of its own; the one that is kept learns from their "
-        "answers beside the labels. Each takes as long as a training without noisy_copies.",
+        "answers beside the labels. Each takes as long as a training without noisy copies.",
         low=0,
         high=1000,
     )
