@@ -17,6 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import runfiles
 from .chosen import facts_of, results_of, save
 from .errors import LimelightError, tidy_os_errors
 from .files import atomic_file
@@ -214,8 +215,7 @@ def can_go_on(job: Job) -> bool:
         return False
     if encoded.is_file() and encoded.stat().st_mtime - begun.stat().st_mtime > LONG:
         return True
-    kept = ("checkpoint-*.safetensors", "answers-*.safetensors", "teacher-*/checkpoint-*.safetensors")
-    return any(path for pattern in kept for path in job.folder.glob(pattern))
+    return runfiles.can_go_on(job.folder)
 
 
 def _prepare(job: Job, resume: bool, show: bool) -> Dataset:

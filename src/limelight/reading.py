@@ -31,6 +31,7 @@ class Reading:
     embedding: np.ndarray  # (r, 2u): M
     labels: tuple[Label, ...]  # the classes, in the order of `probabilities`
     probabilities: np.ndarray  # (classes,)
+    max_row: bool = False  # whether the last row of A and M is the max-pooled one
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -23,6 +24,13 @@ def test_plain_text_has_the_words_and_their_weights():
     assert "\n  2 rows  cold 0.9000," in told
     assert "\n  Row 3   rude 0.9000," in told
     assert max(map(len, told.splitlines())) <= 60
+
+
+def test_the_max_pooled_row_is_called_so():
+    reading = replace(make_reading(SOUP, focused(SOUP, "cold", "rude", "bill")), max_row=True)
+    told = to_terminal(reading, colour=False, width=60)
+    assert "\n  Row 1       cold 0.9000," in told
+    assert "\n  Row 3, max  bill 0.9000," in told
 
 
 def test_true_colours(monkeypatch: pytest.MonkeyPatch):

@@ -52,6 +52,13 @@ def torch_outputs(options: dict[str, Any], pair: str | None, *columns: list[str]
     return results
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"), [({"max_row": True}, True), ({}, False), ({"embedding": "max"}, False)]
+)
+def test_a_reading_says_whether_its_last_row_is_the_max_pooled_one(options, expected: bool) -> None:
+    assert model_of(options).read("good soup").max_row is expected
+
+
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_texts_as_pytorch_reads_them_one_by_one(name: str) -> None:
     texts = texts_of(25)

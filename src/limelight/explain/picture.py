@@ -101,7 +101,8 @@ def picture_of(reading: Reading | PairReading, weights: Weights | None = None) -
     texts = tuple(cut(each) for each in readings)
     attentions = tuple(each.attention for each in readings)
     overall = _heat_map("Overall attention", texts, tuple(each.overall for each in readings))
-    groups, rows = _row_maps(texts, attentions)
+    maximum = attentions[0].shape[0] - 1 if readings[0].max_row else None
+    groups, rows = _row_maps(texts, attentions, maximum)
     return Picture(
         texts=texts,
         labels=tuple(printable(str(label)) for label in reading.labels),
@@ -143,20 +144,27 @@ def on_one_scale(pictures: Sequence[Picture]) -> list[Picture]:
 
 
 def _row_maps(
-    texts: tuple[Pieces, ...], attentions: tuple[np.ndarray, ...]
+    texts: tuple[Pieces, ...], attentions: tuple[np.ndarray, ...], maximum: int | None
 ) -> tuple[list[HeatMap], list[HeatMap]]:
-    """The maps of the groups and of the single rows, all on the scale of the rows."""
+    """The maps of the groups and of the single rows, all on the scale of the rows.
+
+    The row `maximum` is the max-pooled one.
+    """
     drawn = tuple(
         np.stack([text.weights(row) for row in A]) for text, A in zip(texts, attentions, strict=True)
     )
     top = max(_top(A, len(text.spans)) for text, A in zip(texts, drawn, strict=True))
     groups = [group.rows for group in group_rows(attentions)]
-    maps = [_mean_map(drawn, rows, top) for rows in groups]
-    return maps, [_mean_map(drawn, (row,), top) for rows in groups for row in rows]
+    maps = [_mean_map(drawn, rows, top, maximum) for rows in groups]
+    return maps, [_mean_map(drawn, (row,), top, maximum) for rows in groups for row in rows]
 
 
-def _mean_map(drawn: tuple[np.ndarray, ...], rows: tuple[int, ...], top: float) -> HeatMap:
+def _mean_map(
+    drawn: tuple[np.ndarray, ...], rows: tuple[int, ...], top: float, maximum: int | None
+) -> HeatMap:
     name = f"Row {rows[0] + 1}" if len(rows) == 1 else f"{len(rows)} rows"
+    if rows == (maximum,):
+        name += ", max"
     return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows)
 
 

@@ -6,7 +6,6 @@ import contextlib
 import fnmatch
 import glob
 import json
-import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from .. import runfiles
 from ..errors import LimelightError
 from ..files import atomic_file
 from ..job import recipe_for
@@ -177,13 +177,9 @@ def _keep_readings(folder: Path, fitted: Fitted, dataset: Dataset, task: str) ->
 
 
 def _tidy(folder: Path) -> None:
-    """A finished run needs no checkpoints, and they are large."""
-    patterns = ("checkpoint-*.safetensors", "best-*.safetensors", "answers-*.safetensors", "seconds.json")
-    for pattern in patterns:
-        for path in folder.glob(pattern):
-            path.unlink(missing_ok=True)
-    for teacher in folder.glob("teacher-*"):
-        shutil.rmtree(teacher, ignore_errors=True)
+    """A finished run needs nothing to go on from."""
+    runfiles.clear(folder)
+    (folder / "seconds.json").unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- what is there already

@@ -183,7 +183,8 @@ class Model:
         return list(zip(zip(*sides, strict=True), P, strict=True))
 
     def _reading(self, look: Look, P: np.ndarray) -> Reading:
-        return Reading(look.text, look.offsets, look.ids != UNKNOWN, look.A, look.M, self.labels, P)
+        max_row = self.recipe.model.has_max_row
+        return Reading(look.text, look.offsets, look.ids != UNKNOWN, look.A, look.M, self.labels, P, max_row)
 
     def _check_kind(self, texts2: Any) -> None:
         if self.pair and texts2 is None:

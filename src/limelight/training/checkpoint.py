@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from .. import runfiles
 from ..errors import LimelightError, tidy_os_errors
 from ..files import atomic_file
 from ..recipe import options
@@ -104,18 +105,14 @@ class Checkpoints:
 
     def check_unused(self) -> None:
         """A new run must not mix with an older one: its checkpoints may be further on."""
-        if paths := [*self._paths(), *self.taught()]:
+        if paths := [*runfiles.checkpoints(self.folder), *runfiles.of_teachers(self.folder)]:
             raise LimelightError(
                 f"{self.folder} already holds a run ({paths[0].name}); resume it, or choose another folder"
             )
 
-    def taught(self) -> list[Path]:
-        """What the teachers of a run have left."""
-        return sorted([*self.folder.glob("answers-*.safetensors"), *self.folder.glob("teacher-*")])
-
     def check(self) -> None:
         """What is there must be of this run; a checkpoint that cannot be read says nothing."""
-        for path in self._paths():
+        for path in runfiles.checkpoints(self.folder):
             try:
                 about = _read_description(path)
             except LimelightError:
@@ -138,10 +135,10 @@ class Checkpoints:
         The best weights go first, under their epoch: every checkpoint on disk finds its own.
         """
         if best is not None and self.best_epoch != state.best_epoch:
-            write(self._best_path(state.best_epoch), best, {"identity": self.identity})
+            write(runfiles.best(self.folder, state.best_epoch), best, {"identity": self.identity})
             self.best_epoch = state.best_epoch
         about = {"identity": self.identity, "state": asdict(state)}
-        write(self.folder / f"checkpoint-{state.number:09d}.safetensors", tensors, about)
+        write(runfiles.checkpoint(self.folder, state.number), tensors, about)
         self._write_history(state.history)
         with tidy_os_errors(f"cannot tidy {self.folder}"):
             self._tidy()
@@ -149,11 +146,12 @@ class Checkpoints:
     def newest(self) -> Found | None:
         """The newest checkpoint that can be read, and a line for each newer one that could not."""
         problems: list[str] = []
-        for path in self._paths():
+        for path in runfiles.checkpoints(self.folder):
             try:
                 tensors, about = read(path)
                 state = _state(path, about)
-                best = read(self._best_path(state.best_epoch))[0] if state.best_epoch >= 0 else None
+                best_path = runfiles.best(self.folder, state.best_epoch)
+                best = read(best_path)[0] if state.best_epoch >= 0 else None
             except LimelightError as error:
                 problems.append(str(error))
                 continue
@@ -164,16 +162,10 @@ class Checkpoints:
             raise LimelightError(f"{problems[0]}; there is no other checkpoint to resume from")
         return None
 
-    def _paths(self) -> list[Path]:
-        return sorted(self.folder.glob("checkpoint-*.safetensors"), reverse=True)
-
-    def _best_path(self, epoch: int) -> Path:
-        return self.folder / f"best-{epoch:04d}.safetensors"
-
     def _tidy(self) -> None:
         """Keep the newest two and their best weights; one that cannot be read does not count as one."""
-        kept: list[int] = []
-        for path in self._paths():
+        kept: list[Path] = []
+        for path in runfiles.checkpoints(self.folder):
             try:
                 best_epoch = _state(path, _read_description(path)).best_epoch
             except LimelightError:
@@ -181,9 +173,9 @@ class Checkpoints:
             if len(kept) == KEPT:
                 path.unlink(missing_ok=True)
             else:
-                kept.append(best_epoch)
-        for path in self.folder.glob("best-*.safetensors"):
-            if path not in map(self._best_path, kept):
+                kept.append(runfiles.best(self.folder, best_epoch))
+        for path in runfiles.bests(self.folder):
+            if path not in kept:
                 path.unlink(missing_ok=True)
 
     def _write_history(self, history: Iterable[dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from .. import runfiles
 from ..errors import LimelightError
 from ..locks import locked
 from ..recipe import Recipe
@@ -82,7 +83,7 @@ def _check_folder(folder: Path | None, recipe: Recipe, resume: bool, tensorboard
         return
     if not resume:
         Checkpoints(folder).check_unused()
-    elif not recipe.training.teachers and Checkpoints(folder).taught():
+    elif not recipe.training.teachers and runfiles.of_teachers(folder):
         raise LimelightError(
             f"{folder} holds a run with teachers; resume with them, or choose another folder"
         )

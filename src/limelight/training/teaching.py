@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from .. import runfiles
 from ..errors import LimelightError
 from ..model.network import Network
 from ..recipe import Recipe
@@ -66,7 +67,7 @@ class Lessons:
 
     def folder_of(self, teacher: int) -> Path | None:
         """Where a teacher has its checkpoints."""
-        return self.folder / f"teacher-{teacher}" if self.folder else None
+        return runfiles.teacher(self.folder, teacher) if self.folder else None
 
     def answered(self, network: Network, processes: Group, stop: threading.Event) -> Answers:
         """The probabilities a teacher gives. Each process does its share of them, and leaves the others 0; so
@@ -125,7 +126,7 @@ class Lessons:
 
     def _path(self, teacher: int) -> Path:
         assert self.folder is not None
-        return self.folder / f"answers-{teacher}.safetensors"
+        return runfiles.answers(self.folder, teacher)
 
     def _clear(self, teacher: int) -> None:
         folder = self.folder_of(teacher)
