@@ -123,7 +123,7 @@ class Checkpoints:
         """Show that the folder can be written, and clear away what a killed process left half-written."""
         with tidy_os_errors(f"cannot write {self.folder}"):
             self.folder.mkdir(parents=True, exist_ok=True)
-            for name in ("checkpoint-*", "best-*", "history.jsonl"):
+            for name in ("checkpoint-*", "best-*", "answers-*", "history.jsonl"):
                 for path in self.folder.glob(f".{name}.*.part"):
                     path.unlink(missing_ok=True)
             self._tidy()
