@@ -14,18 +14,21 @@ import pytest
 
 from limelight import files
 from limelight.errors import LimelightError
-from limelight.files import atomic_file, atomic_folder, check_writable
+from limelight.files import DATASET, MODEL, Kind, atomic_file, atomic_folder, check_writable
 from limelight.locks import lock
 
 KILLED = """
 import os, signal, sys
-from limelight.files import atomic_file, atomic_folder
+from limelight.files import DATASET, atomic_file, atomic_folder
 
-with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] + "/data") as folder:
+with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] + "/data", DATASET) as folder:
     file.write(b"half")
     (folder / "part").write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+ANY = Kind("anything", ())
 
 
 def names(folder: Path) -> list[str]:
@@ -49,19 +52,19 @@ def test_what_a_killed_process_left_goes_with_the_next_try(tmp_path):
         assert len(names(tmp_path)) == 2  # of this try alone
     with atomic_file(tmp_path / "a[1].npy") as file:
         file.write(b"whole")
-    with atomic_folder(tmp_path / "data") as folder:
+    with atomic_folder(tmp_path / "data", ANY) as folder:
         (folder / "part").write_bytes(b"whole")
     assert names(tmp_path) == ["a[1].npy", "data"]
     assert (tmp_path / "a[1].npy").read_bytes() == (tmp_path / "data" / "part").read_bytes() == b"whole"
 
 
 def test_two_who_write_at_once_leave_each_other_alone(tmp_path):
-    with atomic_file(tmp_path / "a") as first, atomic_folder(tmp_path / "b") as folder:
+    with atomic_file(tmp_path / "a") as first, atomic_folder(tmp_path / "b", ANY) as folder:
         first.write(b"first")
         (folder / "part").write_bytes(b"first")
         with atomic_file(tmp_path / "a") as second:
             second.write(b"second")
-        with atomic_folder(tmp_path / "b", overwrite=True) as other:
+        with atomic_folder(tmp_path / "b", ANY, overwrite=True) as other:
             (other / "part").write_bytes(b"second")
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b" / "part").read_bytes() == b"second"
         (tmp_path / "b" / "part").unlink()
@@ -78,8 +81,8 @@ def test_what_another_sweeps_up_before_it_is_locked_is_made_anew(tmp_path, monke
             swept.append(path.name)
             files._sweep(path)
 
-    def made(path, folder):
-        part = new_part(path, folder)
+    def made(path, folder, suffix):
+        part = new_part(path, folder, suffix)
         if not opened:
             sweep(path)
         return part
@@ -91,7 +94,7 @@ def test_what_another_sweeps_up_before_it_is_locked_is_made_anew(tmp_path, monke
 
     monkeypatch.setattr(files, "_new_part", made)
     monkeypatch.setattr(files, "lock", locked)
-    with atomic_file(tmp_path / "a") as file, atomic_folder(tmp_path / "b") as folder:
+    with atomic_file(tmp_path / "a") as file, atomic_folder(tmp_path / "b", ANY) as folder:
         file.write(b"whole")
         (folder / "part").write_bytes(b"whole")
     assert swept == ["a", "b"]
@@ -99,17 +102,107 @@ def test_what_another_sweeps_up_before_it_is_locked_is_made_anew(tmp_path, monke
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b" / "part").read_bytes() == b"whole"
 
 
-def test_a_file_that_becomes_a_folder_leaves_nothing(tmp_path):
-    (tmp_path / "data").write_bytes(b"old")
-    with atomic_folder(tmp_path / "data", overwrite=True) as folder:
-        (folder / "part").write_bytes(b"new")
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_not_ours_is_never_replaced(tmp_path, overwrite: bool):
+    thesis = tmp_path / "thesis"
+    thesis.mkdir()
+    (thesis / "chapter1.tex").write_text("mine")
+    (tmp_path / "note.txt").write_text("mine")
+    for path in (thesis, tmp_path / "note.txt"):
+        with (
+            pytest.raises(LimelightError, match="exists and is not a model folder, so it stays"),
+            atomic_folder(path, MODEL, overwrite),
+        ):
+            pass
+    assert (thesis / "chapter1.tex").read_text() == (tmp_path / "note.txt").read_text() == "mine"
+    assert names(tmp_path) == ["note.txt", "thesis"]
+
+
+def filled(path: Path, content: bytes, overwrite: bool = False) -> None:
+    with atomic_folder(path, DATASET, overwrite) as folder:
+        (folder / "dataset.json").write_bytes(content)
+
+
+def test_the_old_folder_comes_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
+    filled(tmp_path / "data", b"old")
+    replace, calls = os.replace, []
+
+    def failing(source, target):
+        calls.append(source)
+        if len(calls) == 2:  # the new folder into place
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(LimelightError, match=r"^cannot write .*data: No space left on device$"):
+        filled(tmp_path / "data", b"new", overwrite=True)
+    assert len(calls) == 3
     assert names(tmp_path) == ["data"]
-    assert (tmp_path / "data" / "part").read_bytes() == b"new"
+    assert (tmp_path / "data" / "dataset.json").read_bytes() == b"old"
+
+
+def test_the_old_folder_comes_back_after_a_kill_between_the_two_renames(tmp_path):
+    filled(tmp_path / "data", b"old")
+    killed = """
+import os, signal, sys
+from pathlib import Path
+from limelight.files import DATASET, atomic_folder
+
+replace, calls = os.replace, []
+
+def killing(source, target):
+    calls.append(source)
+    if len(calls) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(source, target)
+
+os.replace = killing
+with atomic_folder(Path(sys.argv[1]), DATASET, overwrite=True) as folder:
+    (folder / "dataset.json").write_bytes(b"new")
+"""
+    done = subprocess.run([sys.executable, "-c", killed, tmp_path / "data"])
+    assert done.returncode == -signal.SIGKILL
+    assert not (tmp_path / "data").exists()
+    with pytest.raises(LimelightError, match="already exists"):
+        filled(tmp_path / "data", b"newer")
+    assert (tmp_path / "data" / "dataset.json").read_bytes() == b"old"
+    filled(tmp_path / "data", b"newer", overwrite=True)
+    assert (tmp_path / "data" / "dataset.json").read_bytes() == b"newer"
+    assert names(tmp_path) == ["data"]
+
+
+def test_permissions_are_those_of_any_new_file(tmp_path):
+    with atomic_file(tmp_path / "a") as file:
+        file.write(b"whole")
+    filled(tmp_path / "b", b"whole")
+    (tmp_path / "plain").touch()
+    (tmp_path / "folder").mkdir()
+    mode = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert (mode["a"], mode["b"]) == (mode["plain"], mode["folder"])
+
+
+def test_where_folders_cannot_be_opened(tmp_path, monkeypatch):
+    """As on Windows, where also a file can only be synced by who may write it."""
+    opened = os.open
+
+    def open_(path, flags, *rest, **more):
+        if "dir_fd" not in more:  # which shutil.rmtree gives, here
+            assert not Path(path).is_dir()
+            assert flags & (os.O_RDWR | os.O_WRONLY)
+        return opened(path, flags, *rest, **more)
+
+    monkeypatch.setattr(files, "_POSIX", False)
+    monkeypatch.setattr(os, "open", open_)
+    for overwrite in (False, True):
+        with atomic_file(tmp_path / "a") as file:
+            file.write(b"whole")
+        filled(tmp_path / "data", b"whole", overwrite)
+    assert names(tmp_path) == ["a", "data"]
 
 
 def test_a_name_that_cannot_be_is_one_line(tmp_path):
     path = tmp_path / ("x" * 300)
-    for writing in (atomic_file(path), atomic_folder(path)):
+    for writing in (atomic_file(path), atomic_folder(path, ANY)):
         with pytest.raises(LimelightError, match=r"^cannot write .*x: File name too long$"), writing:
             pass
 

@@ -5,14 +5,29 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from .errors import LimelightError, tidy_os_errors
 from .locks import is_at, lock
+
+_POSIX = os.name == "posix"  # elsewhere a folder cannot be opened, nor an open file renamed
+
+
+class Kind(NamedTuple):
+    """A kind of folder that we write, and the files that tell one from a folder that is somebody else's."""
+
+    name: str
+    marks: tuple[str, ...]
+
+
+MODEL = Kind("a model folder", ("config.json", "model.safetensors"))
+DATASET = Kind("an encoded data set", ("dataset.json",))
+TABLES = Kind("a folder of prepared tables", ("about.json", "train.jsonl"))
 
 
 @contextlib.contextmanager
@@ -26,50 +41,50 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     with tidy_os_errors(f"cannot write {path}"):
         if path.exists() and not path.is_file():  # such as /dev/null, which renaming would replace
             raise LimelightError(f"cannot write {path}: it is there already and no plain file")
-        temporary, handle = _part_of(path, folder=False)
-    try:  # opened again by name, for writers that want a path: file.name
-        with tidy_os_errors(f"cannot write {path}"), open(temporary, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes it private
-            os.replace(temporary, path)
-            fsync_folder(path.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    finally:
-        os.close(handle)
+        with _part_of(path) as part:
+            with open(part, "wb") as file:  # opened again by name, for writers that want a path: file.name
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, path)
+            _fsync_folder(path.parent)
 
 
 @contextlib.contextmanager
-def atomic_folder(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
+def atomic_folder(path: str | Path, kind: Kind, overwrite: bool = False) -> Iterator[Path]:
     """Fill a temporary folder beside `path`, then rename it into place as a whole.
 
-    >>> with atomic_folder("model") as folder:  # doctest: +SKIP
+    >>> with atomic_folder("model", MODEL) as folder:  # doctest: +SKIP
     ...     (folder / "config.json").write_text("{}")
     """
     path = Path(path)
+    check_replaceable(path, kind, overwrite)
+    with tidy_os_errors(f"cannot write {path}"), _part_of(path, folder=True) as part:
+        yield part
+        for file in part.rglob("*"):
+            if file.is_file():
+                _fsync(file)
+        _swap(part, path)
+        _fsync_folder(path.parent)
+
+
+def check_replaceable(path: str | Path, kind: Kind, overwrite: bool) -> None:
+    """A folder of the same kind may be overwritten if that is wished; whatever else is there stays.
+
+    >>> check_replaceable("no such folder", MODEL, overwrite=False)
+    """
+    path = Path(path)
     with tidy_os_errors(f"cannot write {path}"):
-        if path.exists() and not overwrite and (not path.is_dir() or any(path.iterdir())):
-            raise LimelightError(
-                f"{path} already exists; choose another name or allow it with --overwrite "
-                "(in Python: overwrite=True)"
-            )
-        temporary, handle = _part_of(path, folder=True)
-    try:
-        with tidy_os_errors(f"cannot write {path}"):
-            yield temporary
-            for file in temporary.rglob("*"):
-                if file.is_file():
-                    _fsync(file)
-            os.chmod(temporary, 0o777 & ~_umask())
-            _swap(temporary, path)
-            fsync_folder(path.parent)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        os.close(handle)
+        _sweep(path)  # what was there before a killed writer comes back
+        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+            return
+        if not all((path / mark).is_file() for mark in kind.marks):
+            raise LimelightError(f"{path} exists and is not {kind.name}, so it stays; choose another name")
+    if not overwrite:
+        raise LimelightError(
+            f"{path} already exists; choose another name or allow it with --overwrite "
+            "(in Python: overwrite=True)"
+        )
 
 
 def check_writable(folder: str | Path) -> None:
@@ -80,12 +95,29 @@ def check_writable(folder: str | Path) -> None:
         tempfile.TemporaryFile(dir=there).close()
 
 
-def _part_of(path: Path, folder: bool) -> tuple[Path, int]:
-    """A new file or folder beside `path`, to become it, and its handle; it is locked until that is closed."""
+@contextlib.contextmanager
+def _part_of(path: Path, folder: bool = False, suffix: str = "part") -> Iterator[Path]:
+    """A new file or folder beside `path`, gone at the end if it has not been renamed.
+
+    It is locked meanwhile: so other writers know it from what a killed one has left.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path)
+    part, handle = _locked_part(path, folder, suffix)
+    try:
+        yield part
+    finally:
+        with contextlib.suppress(OSError):
+            _remove(part)
+        if handle is not None:
+            os.close(handle)
+
+
+def _locked_part(path: Path, folder: bool, suffix: str) -> tuple[Path, int | None]:
     while True:
-        part = _new_part(path, folder)
+        part = _new_part(path, folder, suffix)
+        if not _POSIX:
+            return part, None
         with contextlib.suppress(FileNotFoundError):  # before it is locked, another writer may sweep it up
             handle = os.open(part, os.O_RDONLY)
             mine = lock(handle)
@@ -94,38 +126,36 @@ def _part_of(path: Path, folder: bool) -> tuple[Path, int]:
             os.close(handle)
 
 
-def _new_part(path: Path, folder: bool) -> Path:
-    prefix, suffix = f".{path.name}.", ".part"
-    if folder:
-        return Path(tempfile.mkdtemp(suffix, prefix, path.parent))
-    handle, name = tempfile.mkstemp(suffix, prefix, path.parent)
-    os.close(handle)
-    return Path(name)
+def _new_part(path: Path, folder: bool, suffix: str) -> Path:
+    """An empty file or folder with the permissions that a new one has here."""
+    while True:
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{suffix}")
+        with contextlib.suppress(FileExistsError):
+            part.mkdir() if folder else part.touch(exist_ok=False)
+            return part
 
 
 def _sweep(path: Path) -> None:
-    """Remove what writing `path` left behind when it was killed; what is being written is locked."""
-    for part in path.parent.glob(f".{glob.escape(path.name)}.????????.part"):
+    """Clear away what writing `path` left behind when it was killed; what is being written is locked.
+
+    If it was killed just when the new folder was to take the place of the old one, the old one comes back.
+    """
+    for part in path.parent.glob(f".{glob.escape(path.name)}.????????.*") if _POSIX else ():
+        if part.suffix not in (".part", ".old"):
+            continue
         with contextlib.suppress(OSError):
             handle = os.open(part, os.O_RDONLY)
             try:
                 if lock(handle):
-                    shutil.rmtree(part) if part.is_dir() else part.unlink()
+                    if part.suffix == ".old" and not os.path.lexists(path):
+                        os.replace(part / "was", path)
+                    _remove(part)
             finally:
                 os.close(handle)
 
 
-def fsync_folder(folder: Path) -> None:
-    """Make a rename inside `folder` survive a power cut."""
-    _fsync(folder)
-
-
-def _fsync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _remove(part: Path) -> None:
+    shutil.rmtree(part) if part.is_dir() else part.unlink()
 
 
 def _swap(new: Path, path: Path) -> None:
@@ -133,13 +163,26 @@ def _swap(new: Path, path: Path) -> None:
     if not path.exists():
         os.replace(new, path)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent)) / "was"
-    os.replace(path, old)
-    os.replace(new, path)
-    shutil.rmtree(old.parent, ignore_errors=True)
+    with _part_of(path, folder=True, suffix="old") as aside:
+        was = aside / "was"
+        try:
+            os.replace(path, was)
+            os.replace(new, path)
+        except BaseException:
+            if was.exists() and not path.exists():
+                os.replace(was, path)
+            raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _fsync_folder(folder: Path) -> None:
+    """Make a rename inside `folder` survive a power cut."""
+    if _POSIX:
+        _fsync(folder)
+
+
+def _fsync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY if _POSIX else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

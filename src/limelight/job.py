@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from . import runfiles
 from .chosen import facts_of, results_of, save
 from .errors import LimelightError, tidy_os_errors
-from .files import atomic_file
+from .files import MODEL, atomic_file, check_replaceable
 from .idle import warn_idle
 from .locks import locked
 from .presets import preset as preset_of
@@ -227,8 +227,7 @@ def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
 
 def check_out(job: Job) -> None:
     """Say before the long work what would be in its way at the end."""
-    if job.out.exists():
-        _may_replace(job)
+    check_replaceable(job.out, MODEL, job.overwrite)
     if job.folder.exists():
         if not job.overwrite:
             raise LimelightError(
@@ -246,17 +245,6 @@ def _sources(job: Job) -> list[str]:
     """The files that the job reads."""
     tables = [table for each in job.tables.values() for table in each]
     return [*tables, *job.recipe.text.vectors.split(",")]
-
-
-def _may_replace(job: Job) -> None:
-    mine = (job.out / "config.json").is_file() or (job.out.is_dir() and not any(job.out.iterdir()))
-    if not mine:
-        raise LimelightError(f"{job.out} exists and is no model folder, so it stays; choose another name")
-    if not job.overwrite and any(job.out.iterdir()):
-        raise LimelightError(
-            f"{job.out} already exists; choose another name or allow it with --overwrite "
-            "(in Python: overwrite=True)"
-        )
 
 
 def _write(job: Job) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -363,6 +364,17 @@ def test_demo_with_few_sentences(call, tmp_path):
     assert page.startswith("<!doctype html>")
     assert limelight.load(out / "model").labels[0] == "very negative"
     assert Path(out, "model", "README.md").read_text().count("very positive") > 0
+    assert call("demo", "--preset", "tiny", "--sentences", "60", "--out", out)[0] == 0  # again
+
+
+@pytest.mark.parametrize("mine", ["model", "index.html"])
+def test_demo_writes_over_nothing_of_one_s_own(refused, model, tmp_path, mine: str):
+    if mine == "model":
+        shutil.copytree(model, tmp_path / mine)
+    else:
+        (tmp_path / mine).write_text("mine")
+    assert f"{mine} is there already, and not of the demo" in refused("demo", "--out", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [mine]
 
 
 @pytest.mark.parametrize("by", ["attention", "effect", "gradients", "leave-one-out"])

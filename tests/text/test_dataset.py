@@ -365,7 +365,7 @@ def test_only_a_data_set_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(LimelightError, match="already exists"):
         encode(tmp_path, table)
     encode(tmp_path, table, overwrite=True)
-    with pytest.raises(LimelightError, match="is not an encoded data set and stays as it is"):
+    with pytest.raises(LimelightError, match="exists and is not an encoded data set, so it stays"):
         encode_tables(tmp_path, table, recipe=RECIPE, overwrite=True)
     assert table.exists()
 

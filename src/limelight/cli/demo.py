@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import csv
 import dataclasses
+import json
 import lzma
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import LimelightError
 from ._shared import add_json, table
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ DESCRIPTION = """\
 Train the paper's model and its two baselines on 18,732 rated sentences that come with Limelight, print the
 paper's Table 1 for them, and show heat maps of sentences that the model has not seen. It needs no GPU."""
 
+NAME = "Limelight's demo"
 EPOCHS = 3  # more gain a point at most, and a newcomer waits
 SPARE_WORDS = 10_000  # all these sentences bring most words themselves, and the folder stays under 10 MB
 # Held-out sentences of movie and product reviews, by source and id.
@@ -46,7 +49,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train three models, print the table, draw the pictures."""
     from ..compare import compare
-    from ..files import check_writable
     from ..job import need_torch
     from ..presets import preset
 
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     _one_thread()
     started = time.monotonic()
     out = Path(args.out)
-    check_writable(out)
+    _check_place(out)
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(
         epochs=min(EPOCHS, recipe.training.epochs),
@@ -70,14 +72,26 @@ def run(args: argparse.Namespace) -> int:
     model = _save(out / "model", dataset, kept["self-attention"])
     readings = _draw(model, out / "index.html")
     if args.json:
-        import json
-
         print(json.dumps({"out": str(out), "models": [vars(one) for one in contestants]}))
         return 0
     print(f"\n{_table_1(contestants)}\n")
     print("\n\n".join(readings))
     print(_next(out, time.monotonic() - started))
     return 0
+
+
+def _check_place(out: Path) -> None:
+    """The demo may be run again; but it writes over nothing that is somebody's own."""
+    from ..files import check_writable
+
+    check_writable(out)
+    try:
+        again = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME
+    except (OSError, ValueError, LookupError, TypeError):
+        again = False
+    there = [name for name in ("model", "index.html") if (out / name).exists()]
+    if there and not again:
+        raise LimelightError(f"{out / there[0]} is there already, and not of the demo; choose another --out")
 
 
 def _one_thread() -> None:
@@ -108,7 +122,7 @@ def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
     from ..runtime.model import Model
 
     facts = facts_of(dataset, fitted, results_of(fitted, dataset, ("dev", "test")))
-    save(out, dataset, fitted, {"name": "Limelight's demo", "license": "mit", **facts}, overwrite=True)
+    save(out, dataset, fitted, {"name": NAME, "license": "mit", **facts}, overwrite=True)
     return Model.load(out)
 
 

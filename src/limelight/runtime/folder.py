@@ -28,7 +28,7 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LimelightError, tidy_os_errors
-from ..files import atomic_folder
+from ..files import MODEL, atomic_folder
 from ..reading import Label
 from ..recipe import Recipe
 from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
@@ -98,7 +98,7 @@ def save_folder(
         card = model_card(recipe=recipe, labels=labels, pair=pair, vocabulary=len(tokenizer), facts=facts)
     contents["config.json"] = _config(recipe, labels, pair, facts, contents)
     contents["README.md"] = card.encode(errors="replace")  # file names need not be UTF-8
-    with atomic_folder(path, overwrite) as folder:
+    with atomic_folder(path, MODEL, overwrite) as folder:
         for name, content in contents.items():
             (folder / name).write_bytes(content)
 

@@ -20,7 +20,7 @@ import safetensors
 import safetensors.numpy
 
 from ..errors import LimelightError, tidy_os_errors
-from ..files import atomic_folder
+from ..files import DATASET, atomic_folder
 from ..reading import Label
 from .arrays import DTYPES, ArraysOnDisk, extremes, open_arrays
 from .tokenizer import Tokenizer
@@ -98,8 +98,7 @@ class Dataset:
 
     def save(self, folder: str | Path, overwrite: bool = False) -> None:
         """Write everything into a folder, whole or not at all."""
-        check_target(folder, overwrite)
-        with atomic_folder(folder, overwrite) as temporary:
+        with atomic_folder(folder, DATASET, overwrite) as temporary:
             arrays = ArraysOnDisk(temporary)
             for name, split in self.splits.items():
                 arrays.append(name, split.arrays(), len(self.tokenizer))
@@ -156,14 +155,6 @@ def write_description(dataset: Dataset, folder: Path) -> None:
         "facts": dataset.facts,
     }
     (folder / "dataset.json").write_text(json.dumps(description, indent=2) + "\n", encoding="ascii")
-
-
-def check_target(folder: str | Path, overwrite: bool) -> None:
-    """Overwriting may replace an encoded data set, never a folder that holds something else."""
-    folder = Path(folder)
-    mine = (folder / "dataset.json").is_file() or (folder.is_dir() and not any(folder.iterdir()))
-    if overwrite and folder.exists() and not mine:
-        raise LimelightError(f"{folder} is not an encoded data set and stays as it is; choose another name")
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ...errors import LimelightError
-from ...files import atomic_folder
+from ...files import TABLES, atomic_folder
 from .splits import SPLITS, Sizes, by_group, by_row
 
 Item = TypeVar("Item")
@@ -74,7 +74,7 @@ def prepared(
     >>> (out / "dev.jsonl").read_text()
     '{"text": "Good soup.", "label": 5}\\n'
     """
-    with atomic_folder(out, overwrite) as folder:
+    with atomic_folder(out, TABLES, overwrite) as folder:
         with contextlib.ExitStack() as stack:
             files = {s: stack.enter_context(_new(folder / f"{s}.jsonl")) for s in SPLITS}
             tables = Tables(source, files, usual)
