@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,12 @@ def test_read_a_text_without_words(text, fitted, fitted_pairs):
 def test_same_seed_same_numbers(fitted):
     again = quick().fit(TEXTS, STARS)
     np.testing.assert_array_equal(again.predict_proba(NEW), fitted.predict_proba(NEW))
+
+
+def test_same_seed_same_numbers_beside_other_threads(fitted):
+    with ThreadPoolExecutor(3) as threads:
+        found = [threads.submit(each.fit, TEXTS, STARS) for each in (quick(seed=5), quick(), quick(seed=6))]
+        np.testing.assert_array_equal(found[1].result().predict_proba(NEW), fitted.predict_proba(NEW))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from .text.encoded import Dataset
 if TYPE_CHECKING:
     from .training import Fitted
 
+MOST_CONFUSED = 50  # classes; the table of more is too large for a card, and nobody would read it
+
 
 def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, Results]:
     """How the chosen network does on those of the splits that are there."""
@@ -41,7 +43,7 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Results]) -
     if dataset.facts.get("held_out"):
         facts["data"]["development set"] = dataset.facts["held_out"]
     for split in ("test", "dev"):
-        if split in results:
+        if split in results and len(dataset.labels) <= MOST_CONFUSED:
             facts |= {"confusion": results[split].confusion.tolist(), "confusion_split": split}
             break
     return facts

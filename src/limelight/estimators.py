@@ -166,7 +166,8 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         unused = idle(model.recipe, own)  # nobody has given them, so nobody is to be warned of them
         self = cls(**{name: value for name, value in own.items() if name not in unused})
         self.model_, self.recipe_, self.classes_ = model, model.recipe, np.array(model.labels)
-        self.history_ = model.facts.get("training", {}).get("history", [])
+        training = model.facts.get("training")  # a folder from elsewhere may say anything
+        self.history_ = training.get("history", []) if isinstance(training, dict) else []
         return self
 
 

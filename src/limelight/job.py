@@ -24,7 +24,7 @@ from .files import MODEL, atomic_file, check_replaceable
 from .idle import warn_idle
 from .locks import locked
 from .presets import preset as preset_of
-from .recipe import Recipe, TextRecipe
+from .recipe import Recipe
 from .results import Results
 from .text.encoded import Dataset
 
@@ -248,7 +248,7 @@ def _sources(job: Job) -> list[str]:
 
 
 def _write(job: Job) -> None:
-    """run.json, with absolute paths: a run may go on from another working folder."""
+    """run.json, with absolute paths of the tables: a run may go on from another working folder."""
     tables = {name: [os.path.abspath(path) for path in paths] for name, paths in job.tables.items()}
     content = {**asdict(job), "tables": tables, "format": FORMAT}
     del content["out"]
@@ -280,7 +280,10 @@ def _open_data(job: Job) -> Dataset:
 
 def recipe_for(recipe: Recipe, dataset: Dataset) -> Recipe:
     """The recipe with the text options that the data set was really encoded with."""
-    return Recipe(TextRecipe(**dataset.facts["recipe"]), recipe.model, recipe.training)
+    encoded = dataset.facts.get("recipe")
+    if not isinstance(encoded, dict):
+        raise LimelightError("the encoded data set does not say how it was encoded; encode the tables again")
+    return Recipe(Recipe.from_dict({"text": encoded}).text, recipe.model, recipe.training)
 
 
 def _paths(paths: Paths) -> list[str]:

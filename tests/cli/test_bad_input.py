@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import limelight
 from reviews import FLAGS, review_table, write_csv
 
 # Tables that cannot be used: their content and what is said about it.
@@ -317,8 +318,11 @@ def test_where_the_page_cannot_be_written_is_said_before_the_work(refused, model
 
 def test_a_row_is_counted_from_those_that_are_left(call, model, tmp_path):
     table = write_csv(tmp_path / "odd.csv", text=["", "good", "bad"], stars=[5, 5, 7])
+    good = write_csv(tmp_path / "good.csv", text=["good", "bad"], stars=[5, 1])
     for argv in (
         ("trust", model, table, "--label", "stars", "--skip-bad"),
+        ("evaluate", model, table, "--label", "stars", "--skip-bad"),
+        ("encode", good, "--dev", table, "--label", "stars", "--skip-bad", "--out", tmp_path / "new"),
         ("report", model, table, "--label", "stars", "--skip-bad", "--out", tmp_path / "new" / "page.html"),
     ):
         code, _, err = call(*argv)
@@ -415,3 +419,61 @@ def test_a_development_set_is_given_or_held_out(refused, table, tmp_path):
     said = "limelight: --dev is the development data: there is none to hold out; leave one of the two out\n"
     for command in "train", "encode":
         assert refused(command, table, "--dev", table, "--holdout", "0.2", "--out", tmp_path / "m") == said
+
+
+def test_a_row_that_cannot_be_used_is_said_before_the_long_work(refused, model, tmp_path, monkeypatch):
+    table = write_csv(tmp_path / "late.csv", text=["good", "bad", " "], stars=[5, 7, 1])
+    for name in ("predict_proba_stream", "embed_stream"):
+        monkeypatch.setattr(f"limelight.runtime.model.Model.{name}", lambda *given, **options: 1 / 0)
+    for argv in (("predict", model, table), ("embed", model, table, "--out", tmp_path / "m.npy")):
+        assert "late.csv, row 3: only spaces in column 'text'" in refused(*argv, "--text", "text")
+    table = write_csv(tmp_path / "late.csv", text=["good", "bad"], stars=[5, 7])
+    assert "row 2: the label '7' does not occur" in refused("evaluate", model, table)
+
+
+def test_models_that_cannot_be_compared_are_found_before_the_long_work(
+    call, refused, model, table, tmp_path, monkeypatch
+):
+    short = tmp_path / "short"
+    assert call("train", table, "--out", short, *FLAGS, "--max-length", "1")[0] == 0
+    monkeypatch.setattr("limelight.explain.measure_trust", lambda *given, **options: 1 / 0)
+    assert "split a text differently" in refused("trust", model, table, "--with", short)
+
+
+def test_odd_facts_are_no_harm(call, model, tmp_path):
+    """A folder may come from anyone; only what is needed to answer is asked of it."""
+    whole = limelight.load(model)
+    for facts, told in (
+        ({"results": {"test": {"accuracy": 0.9}}, "training": "by hand"}, "90.00%"),
+        ({"results": ["good"], "training": [1]}, "all"),
+    ):
+        whole.facts.clear()
+        whole.facts.update(facts)
+        whole.save(tmp_path / "odd", overwrite=True)
+        code, out, _ = call("info", tmp_path / "odd")
+        assert code == 0
+        assert told in out
+        assert limelight.TextClassifier.load(tmp_path / "odd").history_ == []
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [(None, "does not say how it was encoded"), ({"colour": 1}, "there is no option 'colour'")],
+)
+def test_a_data_set_that_is_odd(call, refused, table, tmp_path, recipe, said: str):
+    data = tmp_path / "data"
+    assert call("encode", table, "--out", data)[0] == 0
+    found = json.loads((data / "dataset.json").read_text())
+    found["facts"]["recipe"] = recipe
+    (data / "dataset.json").write_text(json.dumps(found))
+    assert said in refused("train", data, "--out", tmp_path / "m", *FLAGS)
+
+
+def test_very_many_classes(call, tmp_path):
+    table = write_csv(
+        tmp_path / "many.csv", text=["good soup"] * 120, kind=[f"k{i % 60}" for i in range(120)]
+    )
+    out = tmp_path / "many"
+    assert call("train", table, "--out", out, *FLAGS, "--epochs", "1")[0] == 0
+    assert "confusion" not in limelight.load(out).facts
+    assert "## Confusion" not in (out / "README.md").read_text()

@@ -241,7 +241,7 @@ def test_explain_a_pair(call, pair_model):
 def test_info_of_a_model(call, model):
     code, out, _ = call("info", model)
     assert code == 0
-    assert "a text classifier of 18 words into 1, 5" in out
+    assert "a text classifier of 16 words into 1, 5" in out
     found = json.loads(call("info", model, "--json")[1])
     arrays = load_file(model / "model.safetensors")
     assert sum(found["parameters"].values()) == sum(array.size for array in arrays.values())

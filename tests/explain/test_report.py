@@ -106,7 +106,18 @@ def test_intervals_and_chances_are_those_of_scipy():
     for first, second in ((0, 0), (3, 3), (2, 11), (40, 20)):
         expected = binomtest(first, first + second).pvalue if first + second else 1.0
         assert mcnemar(first, second) == pytest.approx(expected)
+    assert mcnemar(20_300, 20_000) == pytest.approx(binomtest(20_300, 40_300).pvalue)
     assert calibration(np.array([1.0, 0.0]), np.array([True, False])).error == 0
+
+
+def test_of_very_many_classes_the_most_frequent_are_drawn():
+    counts = np.diag(np.r_[np.ones(100, int), np.full(50, 3)])
+    counts[149, 0] = 5
+    plot = confusion_plot(counts, [f"c{k}" for k in range(150)])
+    assert plot.count("<title>") == 60 * 60
+    assert "<title>c149 recognised: 3 of 8 (37.5%)</title>" in plot
+    assert "<title>c9 recognised: 1 of 1" in plot
+    assert "c10 " not in plot
 
 
 def test_a_row_shows_the_words_it_prefers_not_the_frequent_ones():

@@ -72,6 +72,13 @@ def test_nothing_is_overwritten_or_half_written(tmp_path: Path) -> None:
     assert open_folder(folder).labels == ("x", "y", "z")
 
 
+def test_what_could_not_be_opened_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limelight.runtime.folder.MAX_CONFIG", 10_000)
+    with pytest.raises(LimelightError, match=r"^config.json would have 1\d,\d{3} bytes, and 10,000 are read"):
+        save(tmp_path / "model", facts={"note": "long " * 2000})
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_facts_become_plain_json(tmp_path: Path) -> None:
     facts = {"loss": float("inf"), "rows": np.int64(3), "confusion": np.array([[1, 2]]), "pair": (True, None)}
     found = open_folder(save(tmp_path / "model", facts=facts)).facts

@@ -6,12 +6,14 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings
@@ -229,12 +231,25 @@ def test_a_document_of_100_000_words() -> None:
     np.testing.assert_allclose(M[1], model.embed(["w1 w2"])[0], atol=1e-6)
 
 
+class Liar:
+    """Says another length than it has."""
+
+    def __len__(self) -> int:
+        return 9
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["w1"])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda m: m.predict("one text"), "expected a list of texts; got one text"),
         (lambda m: m.predict(["good", None]), "text 1 is None, of type NoneType"),
         (lambda m: m.embed([b"bytes"]), "of type bytes; every text must be a string"),
+        (lambda m: m.predict(pd.DataFrame({"text": ["a"] * 9})), "a column of texts, not DataFrame"),
+        (lambda m: m.predict({"a": "b"}), "a column of texts, not dict"),
+        (lambda m: m.embed(Liar()), "the texts have a length of 9, but there are 1 of them"),
         (lambda m: m.predict(["a"], ["b"]), "reads single texts, not pairs"),
         (lambda m: m.read("a", "b"), "reads single texts, not pairs"),
         (lambda m: m.embed(["a"], batch_words=0), "batch_words is 0; it must be at least 1"),

@@ -251,6 +251,7 @@ def test_cutting(sentences: list[list[int]], most: int) -> None:
         ([3, 1, 2], (1, 2, 3)),
         ([2.0, 1], (1, 2)),
         ([0.5, 1.0], (0.5, 1.0)),
+        ([1, 1.5, 2], (1.0, 1.5, 2.0)),
         ([True, False], (False, True)),
         (["True", "False"], ("False", "True")),
     ],

@@ -31,15 +31,6 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--test", action="append", metavar="FILE", help="test data, looked at once at the end")
 
 
-def usable(data: str, skipped: int) -> str:
-    """What a row's number counts from, where rows were left out.
-
-    >>> usable("test.csv", 2)
-    'test.csv without the 2 left out'
-    """
-    return f"{data} without the {skipped:,} left out" if skipped else data
-
-
 def add_columns(group: Any, label: bool = True, pair: bool = True) -> None:
     """Which columns of a table to read, and what to do with rows that cannot be used."""
     group.add_argument("--text", metavar="COL", help="column of the text; guessed where there is no doubt")
@@ -117,6 +108,8 @@ def rows_from(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
 
     check_text2(args, pair)
     columns = choose_columns(args.data, args.text, None, args.text2, need_label=False, pair=pair)
+    if on_bad(args) == "error":  # a row that cannot be used is said before the long work, not after
+        deque(rows(args.data, columns), maxlen=0)
     return rows(args.data, columns, on_bad=on_bad(args))
 
 
@@ -147,7 +140,7 @@ def _lines(pair: bool) -> Iterator[Row]:
 
 
 def columns_of(
-    rows: Iterator[Row], pair: bool, seen: Callable[[Row], Any]
+    rows: Iterator[Row], pair: bool, seen: Callable[[Row], Any] = lambda row: None
 ) -> tuple[Iterator[str], Iterator[str] | None]:
     """First texts and, for pairs, second ones, as a model takes them; `seen` is told of every row."""
     seconds = deque[str]()
@@ -193,8 +186,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def figures_table(results: dict[str, dict[str, Any]]) -> str:
     """Accuracy and the like of each split, a line each."""
-    rows = [
-        [name, f"{f['rows']:,}", f"{f['accuracy']:.2%}", f"{f['macro_f1']:.3f}", f"{f['loss']:.4f}"]
-        for name, f in results.items()
-    ]
+    forms = {"rows": "{:,}", "accuracy": "{:.2%}", "macro_f1": "{:.3f}", "loss": "{:.4f}"}
+
+    def cells(figures: dict[str, Any]) -> list[str]:  # a folder from elsewhere need not have all of them
+        given = {key: figures.get(key) for key in forms}
+        return [forms[key].format(x) if isinstance(x, int | float) else "" for key, x in given.items()]
+
+    rows = [[name, *cells(figures)] for name, figures in results.items() if isinstance(figures, dict)]
     return table(["", "rows", "accuracy", "macro F1", "loss"], rows)

@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
     """Encode, and say what was found."""
     from ..idle import warn_idle
     from ..text.dataset import encode_tables
+    from ..text.tokenizer import SPECIAL
 
     recipe, tables = recipe_from(args), tables_from(args)
     warn_idle(recipe, given_options(args))
@@ -39,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
         text2=args.text2, recipe=recipe.text, holdout=holdout(args), seed=recipe.training.seed,
         on_bad=on_bad(args), overwrite=args.overwrite, progress=on_terminal(),
     )  # fmt: skip
-    facts = dataset.facts
+    facts, words = dataset.facts, len(dataset.tokenizer) - len(SPECIAL)
     rows = [[name, f"{n:,}", f"{facts['words'][name]:,}"] for name, n in facts["rows"].items()]
-    lines = [table(["split", "rows", "words"], rows), f"{len(dataset.tokenizer):,} different words"]
+    lines = [table(["split", "rows", "words"], rows), f"{words:,} different words"]
     lines += [facts["held_out"]] if facts["held_out"] else []
-    data = {"out": args.out, "vocabulary": len(dataset.tokenizer), "labels": list(dataset.labels), **facts}
+    data = {"out": args.out, "vocabulary": words, "labels": list(dataset.labels), **facts}
     show(args, data, "\n".join([*lines, f"saved {args.out}"]))
     return 0

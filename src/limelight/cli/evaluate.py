@@ -71,16 +71,18 @@ def _measure(args: argparse.Namespace) -> tuple[Results, tuple[Any, ...]]:
     from ..results import Results
     from ..runtime.model import Model
     from ..text.labels import LabelColumn
-    from ..text.tables import choose_columns, rows
+    from ..text.tables import choose_columns, rows, usable
 
     model = Model.load(args.model)
     check_text2(args, model.pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=model.pair)
-    labels = LabelColumn()
-    found = rows(args.data, columns, on_bad=on_bad(args))
-    first, second = columns_of(found, model.pair, lambda row: labels.append(row.label))  # type: ignore[arg-type]
+    checked = rows(args.data, columns, on_bad=on_bad(args))  # all rows and labels before the long work
+    labels = LabelColumn(row.label for row in checked)  # type: ignore[misc]
+    truth = labels.index(model.labels, usable(args.data, checked.skipped))
+    first, second = columns_of(rows(args.data, columns, on_bad=on_bad(args)), model.pair)
     parts = list(model.predict_proba_stream(first, second, progress=on_terminal()))
-    truth = labels.index(model.labels, args.data)
+    if sum(map(len, parts)) != len(truth):
+        raise LimelightError(f"{args.data} changed while it was being read; run this again")
     return Results.of(np.concatenate(parts), truth), model.labels
 
 

@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_folder(args: argparse.Namespace) -> dict[str, Any]:
     from ..runtime.folder import open_folder
+    from ..text.tokenizer import SPECIAL
 
     if not Path(args.what).exists():
         raise LimelightError(f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}")
@@ -51,8 +52,8 @@ def _of_folder(args: argparse.Namespace) -> dict[str, Any]:
     parts = count_parts(found.recipe, len(found.tokenizer), len(found.labels), found.pair)
     return {
         "model": args.what, "kind": "pair" if found.pair else "text", "labels": list(found.labels),
-        "vocabulary": len(found.tokenizer), "parameters": parts, "recipe": found.recipe.to_dict(),
-        "facts": found.facts,
+        "vocabulary": len(found.tokenizer) - len(SPECIAL), "parameters": parts,
+        "recipe": found.recipe.to_dict(), "facts": found.facts,
     }  # fmt: skip
 
 
@@ -102,7 +103,7 @@ def _told(data: dict[str, Any]) -> str:
     total = "all" if "words" in parts else "all but the words"
     lines = [_headline(data), "", table(["part", "parameters"], [*rows, [total, f"{sum(parts.values()):,}"]])]
     results = data.get("facts", {}).get("results")
-    if results:
+    if isinstance(results, dict) and results:
         lines += ["", figures_table(results)]
     for section, values in data["recipe"].items():
         lines += ["", f"{section}: " + ", ".join(f"{k} {word(v) or 'none'}" for k, v in values.items())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_new, check_text2, on_bad, usable
+from ._shared import add_columns, add_overwrite, check_new, check_text2, on_bad
 
 ORDER = 4
 HELP = "write a page on how good a model is, what it reads and how far to trust that"
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from ..errors import LimelightError
     from ..explain import save_report
     from ..runtime.model import Model
-    from ..text.tables import choose_columns, rows
+    from ..text.tables import choose_columns, rows, usable
 
     check_new(args.out, args.overwrite)
     if len(args.models) > 2:

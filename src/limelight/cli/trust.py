@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ._shared import add_columns, add_json, check_text2, on_bad, show, table, usable
+from ._shared import add_columns, add_json, check_text2, on_bad, show, table
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
@@ -57,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
     texts = [row.text for row in rows]
     texts2: Any = [row.text2 for row in rows] if model.pair else None
     labels: Any = [row.label for row in rows] if args.label else None
-    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
     alike = None
-    if other:
+    if other:  # first: it is quick, and may find that the two cannot be compared
         alike = agreement(list(model.read_many(texts, texts2)), list(other.read_many(texts, texts2)))
+    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
     data = found.to_dict() | ({"agreement": alike._asdict()} if alike else {})
     show(args, data, _told(found, alike, model.recipe.model.has_max_row))
     return 0
@@ -84,7 +84,7 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
 
     from ..errors import LimelightError
     from ..text.labels import LabelColumn
-    from ..text.tables import choose_columns, rows
+    from ..text.tables import choose_columns, rows, usable
 
     if args.texts < 1:
         raise LimelightError(f"--texts is {args.texts}; it must be at least 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb, sqrt
+from math import exp, fsum, lgamma, log, sqrt
 
 import numpy as np
 
@@ -59,5 +59,5 @@ def mcnemar(first_only: int, second_only: int) -> float:
     0.0391
     """
     total, fewer = first_only + second_only, min(first_only, second_only)
-    tail = sum(comb(total, k) for k in range(fewer + 1))
-    return min(1.0, float(2 * tail / 2**total))
+    chance = [lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1) for k in range(fewer + 1)]
+    return min(1.0, 2 * fsum(exp(each - total * log(2)) for each in chance))

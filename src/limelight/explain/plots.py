@@ -12,21 +12,27 @@ from .calibration import BINS, Calibration
 from .colours import LEVELS
 from .pieces import printable
 
+MOST_CONFUSED = 60  # classes in a plot: cells grow with their square
 _LONGEST = 14  # characters of a class's name
 
 
 def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> Markup:
     """True classes downwards, predicted ones across; the darker, the larger the share of the true class.
 
+    With very many classes, the most frequent ones are shown.
+
     >>> "<title>bad taken for good: 1 of 4 (25.0%)</title>" in confusion_plot(
     ...     np.array([[3, 1], [0, 2]]), ["bad", "good"])
     True
     """
+    often = np.sort(np.argsort(-confusion.sum(axis=1), kind="stable")[:MOST_CONFUSED])
+    totals, labels = confusion.sum(axis=1)[often], [labels[i] for i in often]
+    confusion = confusion[np.ix_(often, often)]
     k = len(labels)
     side = min(56.0, max(9.0, 330 / k))
     names = [_shortened(label, _LONGEST) for label in labels]
     left = 26 + (6.6 * max(map(len, names)) if k <= 20 else 0)
-    shares = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
+    shares = confusion / np.maximum(totals[:, None], 1)
     parts = [_words(left + k * side / 2, 12, "predicted", "mid"), _upwards(12, 28 + k * side / 2, "true")]
     for i in range(k):
         if k <= 20:
@@ -36,7 +42,7 @@ def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> Markup:
             parts += [_words(x, 28 + k * side + 15, below, "mid", labels[i])]
         for j in range(k):
             what = f"{labels[i]} taken for {labels[j]}" if i != j else f"{labels[i]} recognised"
-            told = f"{what}: {confusion[i, j]:,} of {confusion[i].sum():,} ({shares[i, j]:.1%})"
+            told = f"{what}: {confusion[i, j]:,} of {totals[i]:,} ({shares[i, j]:.1%})"
             x, y = left + j * side, 28 + i * side
             parts.append(_cell(x, y, side, shares[i, j], told, f"{confusion[i, j]:,}" if side >= 26 else ""))
     return _svg(left + k * side + 8, 28 + k * side + 24, "Confusion matrix", parts)

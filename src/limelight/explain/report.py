@@ -26,7 +26,7 @@ from .html import card, style, templates, theme_vars
 from .overview import Overview, overview
 from .picture import picture_of
 from .pieces import printable
-from .plots import confusion_plot, curves_plot, overlap_plot, reliability_plot
+from .plots import MOST_CONFUSED, confusion_plot, curves_plot, overlap_plot, reliability_plot
 from .trust import LONGEST as TRUST_LONGEST
 from .trust import Agreement, RowEffect, Trust, agreement, remove_rows, trust_of
 from .variants import Drawn, length_of, read_texts, words_of
@@ -168,6 +168,7 @@ def _removable(model: Model) -> int:
 def _render(parts: list[Part], data: str, rng: np.random.Generator) -> str:
     first = parts[0]
     sections = {
+        "most_confused": MOST_CONFUSED,
         "confusions": [confusion_plot(part.results.confusion, part.labels) for part in parts],
         "reliabilities": [reliability_plot(part.calibration) for part in parts],
         "overlaps": [overlap_plot(part.overview.overlap) for part in parts],

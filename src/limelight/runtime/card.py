@@ -64,7 +64,7 @@ def model_card(
 def _metadata(name: str, facts: Mapping[str, Any]) -> str:
     """YAML, every value written as JSON, which YAML contains: no text can break out of it."""
     fields: dict[str, Any] = {
-        "language": facts.get("language", "en"),
+        "language": facts.get("language"),
         "license": facts.get("license", "other"),
         "library_name": "limelight",
         "pipeline_tag": "text-classification",
@@ -144,7 +144,8 @@ def _results(results: Any) -> str:
 
 
 def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
-    if not isinstance(matrix, Sequence) or len(matrix) != len(labels):
+    whole = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
+    if not whole or {len(matrix), *map(len, matrix)} != {len(labels)}:
         return ""
     rows = [(label, *map(_number, row)) for label, row in zip(labels, matrix, strict=True)]
     on = f", {_line(split)} data" if split else ""

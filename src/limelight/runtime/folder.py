@@ -95,7 +95,9 @@ def save_folder(
         "model.int8.onnx": export_onnx(weights, **options, int8=True),
     }
     if card is None:
-        card = model_card(recipe=recipe, labels=labels, pair=pair, vocabulary=len(tokenizer), facts=facts)
+        card = model_card(
+            recipe=recipe, labels=labels, pair=pair, vocabulary=len(tokenizer) - len(SPECIAL), facts=facts
+        )
     contents["config.json"] = _config(recipe, labels, pair, facts, contents)
     contents["README.md"] = card.encode(errors="replace")  # file names need not be UTF-8
     with atomic_folder(path, MODEL, overwrite) as folder:
@@ -123,7 +125,12 @@ def _config(
         },
     }
     config["sha256"] = _own_checksum(config)
-    return json.dumps(config, indent=2).encode()
+    written = json.dumps(config, indent=2).encode()
+    if len(written) > MAX_CONFIG:
+        raise LimelightError(
+            f"config.json would have {len(written):,} bytes, and {MAX_CONFIG:,} are read; shorten the facts"
+        )
+    return written
 
 
 def _own_checksum(config: Mapping[str, Any]) -> str:

@@ -201,6 +201,8 @@ def _collect(parts: Iterable[np.ndarray], count: int | None, shape: tuple[int, .
     for part in parts:
         whole[done : done + len(part)] = part
         done += len(part)
+    if done != count:  # never the memory that nobody has written
+        raise LimelightError(f"the texts have a length of {count:,}, but there are {done:,} of them")
     return whole
 
 

@@ -61,7 +61,7 @@ class LabelColumn:
         [1, 0, 1]
         """
         known: dict[Label | None, int] = {label: number for number, label in enumerate(classes)}
-        kind = type(classes[0])
+        kind = float if any(type(label) is float for label in classes) else type(classes[0])
         numbers = [known.get(_as_kind(label, kind), -1) for label in self.distinct]
         if -1 in numbers:
             stranger = numbers.index(-1)
@@ -91,7 +91,7 @@ def _as_kind(label: Label, kind: type) -> Label | None:
         return label if type(label) is kind else None
     if isinstance(label, str):
         return kind(label) if _is_integer(label) else None
-    return label if kind is float else int(label) if float(label).is_integer() else None
+    return float(label) if kind is float else int(label) if float(label).is_integer() else None
 
 
 def _is_integer(text: str) -> bool:

@@ -13,7 +13,7 @@ from ..recipe import TextRecipe
 from .formats import listed
 from .labels import LabelColumn
 from .sources import Part
-from .tables import Row, chunks
+from .tables import Row, chunks, usable
 from .tokenizer import Tokenizer
 
 MISSING = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write no value
@@ -34,8 +34,8 @@ def read_labels(parts: Mapping[str, Part], progress: bool) -> tuple[tuple[Label,
         raise LimelightError(
             f"{parts['train'].where}: every row has the label {classes[0]!r}; it takes at least two classes"
         )
-    labels = {name: column.index(classes, parts[name].where) for name, column in columns.items()}
-    return classes, labels
+    where = {name: usable(part.where, part.skipped) for name, part in parts.items()}
+    return classes, {name: column.index(classes, where[name]) for name, column in columns.items()}
 
 
 def warn_of_labels(labels: np.ndarray, classes: Sequence[Label], names: Sequence[Label]) -> None:

@@ -68,6 +68,8 @@ class Tables:
 class InMemory:
     """The rows of one split, from sequences."""
 
+    skipped = 0
+
     def __init__(self, given: Texts, where: str) -> None:
         self.where = where
         self._texts = self._as_list(given.texts, "texts")

@@ -181,6 +181,15 @@ class Rows(Iterator[Row]):
         self.skipped += 1
 
 
+def usable(where: str, skipped: int) -> str:
+    """What a row's number counts from, where rows were left out.
+
+    >>> usable("test.csv", 2)
+    'test.csv without the 2 left out'
+    """
+    return f"{where} without the {skipped:,} left out" if skipped else where
+
+
 def check_text(text: Any, where: str) -> None:
     """A text must be a string, and more than spaces."""
     if isinstance(text, str) and text and not text.isspace():

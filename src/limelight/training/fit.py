@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import threading
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from .progress import Progress
 from .run import AfterEpoch, Fitted, Run, Setting, need_tensorboard
 from .start import choose_device
 from .teaching import Answers, Lessons, Taught
+
+_TURN = threading.RLock()  # PyTorch has one source of random numbers for all threads
 
 
 def fit(
@@ -42,6 +45,7 @@ def fit(
     and ends with the same bits; `epochs` and `patience` may then be others, and a schedule ends with the new
     `epochs`; what teachers have answered stays. What `after_epoch` finds in the network joins the epoch's
     record. An interrupted run gives the best network there is, which may be one of its teachers.
+    Threads that call this at once take turns.
     """
     where = choose_device(device)
     if folder is None and (resume or tensorboard):
@@ -52,6 +56,7 @@ def fit(
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     folder = Path(folder) if folder else None
     with (
+        _TURN,
         group(where) as processes,
         _alone(folder, processes),
         torch.random.fork_rng(devices=[]),

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TextIO
 
 
@@ -103,12 +104,14 @@ def _clock(seconds: float) -> str:
 
 def memory_line(device: str) -> str:
     """Peak memory of this process, and of the GPU if it was used."""
-    import resource
+    found = []
+    with suppress(ImportError):  # not on Windows
+        import resource
 
-    import torch
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    line = f"peak memory {peak / 2**30:.2f} GiB"
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        found.append(f"peak memory {peak / 2**30:.2f} GiB")
     if device == "cuda":
-        line += f", on the GPU {torch.cuda.max_memory_allocated() / 2**30:.2f} GiB"
-    return line
+        import torch
+
+        found.append(f"on the GPU {torch.cuda.max_memory_allocated() / 2**30:.2f} GiB")
+    return ", ".join(found)

@@ -120,7 +120,7 @@ class Run:
             where = f"in epoch {self.state.epoch + 1} at step {self.state.number}"
             self.progress.note(f"{self.progress.title}interrupted {where}")
         if not self.progress.title:  # of several networks, after the last
-            self.progress.note(memory_line(self.stepper.device.type))
+            self.progress.note(memory_line(self.stepper.device.type) or "done")
         return interrupted
 
     def epoch(self) -> bool:
