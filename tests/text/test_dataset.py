@@ -296,7 +296,8 @@ def test_texts_without_labels() -> None:
     ("arguments", "message"),
     [
         ({"texts": []}, "there are no texts"),
-        ({"texts": "Good"}, "texts must be a sequence, not str"),
+        ({"texts": {"Good": 1}}, "train: texts must be a list or a column, not dict"),
+        ({"texts": "Good"}, "train: texts must be a list or a column; got one string"),
         ({"texts": ["a", " "], "labels": [0, 1]}, "train: only spaces in texts[1], no text"),
         ({"texts": ["a", None], "labels": [0, 1]}, "train: no text in texts[1]"),
         ({"texts": ["a", float("nan")], "labels": [0, 1]}, "train: no text in texts[1]"),

@@ -30,7 +30,8 @@ def attribute(
 
     - "attention": the overall attention, the rows of A summed; what was read, not what it was read for;
     - "effect": the attention weighted by what the classifier makes of it (see `gradients.effect`);
-    - "gradients": integrated gradients of the answer's logit, from zero word vectors;
+    - "gradients": integrated gradients of the answer's logit, from zeros in place of the words
+      (of their projections, where the model projects them);
     - "leave-one-out": how much the answer's probability drops when the word is left out; a text of n words
       is read n times, so a very long one takes a while.
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..columns import as_list
 from ..errors import LimelightError
 from ..reading import Label
 from .formats import BadRowError
@@ -79,10 +80,7 @@ class InMemory:
         self.labelled, self.pair = self._labels is not None, self._texts2 is not None
 
     def _as_list(self, values: Any, what: str) -> list[Any]:
-        """A plain list from a list, an array or a data frame's column; a bare string is a mistake."""
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-            raise LimelightError(f"{self.where}: {what} must be a sequence, not {type(values).__name__}")
-        plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+        plain = as_list(values, f"{self.where}: {what}")
         if not plain:
             raise LimelightError(f"{self.where}: there are no {what}; give at least one")
         if what != "texts" and len(plain) != len(self._texts):
