@@ -421,7 +421,14 @@ def test_bad_options_are_one_line(options, message):
     assert str(error.value).startswith(message)
 
 
+def test_labels_that_can_be_read_once():
+    found = quick().fit(TEXTS, (star for star in STARS))
+    np.testing.assert_array_equal(found.predict_proba(NEW), quick().fit(TEXTS, STARS).predict_proba(NEW))
+
+
 def test_unknown_option_suggests():
+    with pytest.raises(LimelightError, match="did you mean 'seed'"):
+        TextClassifier(random_state=1)
     with pytest.raises(LimelightError, match="did you mean 'rows'"):
         TextClassifier(row=3)
 

@@ -28,7 +28,7 @@ with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] +
 """
 
 
-ANY = Kind("anything", ())
+ANY = Kind("anything", (), ("*",))
 
 
 def names(folder: Path) -> list[str]:
@@ -169,6 +169,18 @@ with atomic_folder(Path(sys.argv[1]), DATASET, overwrite=True) as folder:
     filled(tmp_path / "data", b"newer", overwrite=True)
     assert (tmp_path / "data" / "dataset.json").read_bytes() == b"newer"
     assert names(tmp_path) == ["data"]
+
+
+def test_a_file_is_written_through_a_link(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder/file")
+    for content in (b"new", b"newer"):
+        with atomic_file(tmp_path / "link") as file:
+            file.write(content)
+        assert (tmp_path / "folder" / "file").read_bytes() == content
+    assert (tmp_path / "link").is_symlink()
+    assert names(tmp_path) == ["folder", "link"]
+    assert names(tmp_path / "folder") == ["file"]
 
 
 def test_permissions_are_those_of_any_new_file(tmp_path):

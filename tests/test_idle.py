@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,18 @@ def test_words_that_mean_nothing_are_warned_of(recwarn):
     warn_idle(frozen.override(tune_words=True), [])
     warn_idle(PRESETS["best-pair"], [])
     assert not recwarn
+
+
+def test_options_that_have_no_effect_on_the_data() -> None:
+    given = {"patience": 2, "halve": True, "pair": "concat", "rows": 2}
+    recipe = Recipe().override(**given)
+    assert idle(recipe, given, toys.dataset(rows=24, dev=9)) == {
+        "pair": "pair has no effect: these are single texts"
+    }
+    data = toys.dataset(rows=24, dev=9)
+    alone = dataclasses.replace(data, splits={"train": data.splits["train"]})
+    why = "there is no development set to go by"
+    assert idle(recipe, ["patience", "halve", "rows"], alone) == {
+        "patience": f"patience has no effect: {why}",
+        "halve": f"halve has no effect: {why}",
+    }

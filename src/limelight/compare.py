@@ -57,6 +57,10 @@ def compare(
     """
     from .training import fit
 
+    if not {"dev", "test"} & set(dataset.splits):
+        raise LimelightError(
+            "there is nothing to measure the models on: give test data, or hold some rows out"
+        )
     if not seeds:
         raise LimelightError("there are no seeds; give at least one")
     contestants = [Contestant(each, _parameters(dataset, as_model(recipe, each))) for each in models]

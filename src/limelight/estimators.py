@@ -57,12 +57,12 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
 
         need_torch()
         recipe = self._recipe()
-        warn_idle(recipe, self._given())
         texts, texts2 = columns
         if not texts:
             raise LimelightError("there are no texts; give at least one of every class")
-        same_length(texts, as_list(labels, "labels"), "labels")
-        classes, numbers = as_classes(labels)
+        plain = as_list(labels, "labels")
+        same_length(texts, plain, "labels")
+        classes, numbers = as_classes(labels if hasattr(labels, "__len__") else plain)  # or it is used up
         weights = self._weights(classes, numbers, sample_weight)
         if dev is not None:
             dev = dev._replace(labels=numbers_of(dev.labels, classes.tolist(), "dev labels"))
@@ -70,6 +70,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             texts, numbers.tolist(), texts2, weights, recipe=recipe.text, dev=dev, holdout=self.holdout,
             seed=recipe.training.seed, names=classes.tolist(),
         )  # fmt: skip
+        warn_idle(recipe, self._given(), dataset)
         return self._train(dataset, recipe, classes)
 
     def _train(self, dataset: Dataset, recipe: Recipe, classes: np.ndarray) -> Self:
@@ -163,7 +164,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             right = "PairClassifier" if model.pair else "TextClassifier"
             raise LimelightError(f"{folder} holds a {right}; open it with {right}.load or limelight.load")
         own = {k: v for section in model.recipe.to_dict().values() for k, v in section.items()}
-        unused = idle(model.recipe, own)  # nobody has given them, so nobody is to be warned of them
+        unused = {*idle(model.recipe, own), *([] if model.pair else ["pair"])}  # nobody has given them
         self = cls(**{name: value for name, value in own.items() if name not in unused})
         self.model_, self.recipe_, self.classes_ = model, model.recipe, np.array(model.labels)
         training = model.facts.get("training")  # a folder from elsewhere may say anything

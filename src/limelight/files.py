@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import glob
 import os
 import secrets
@@ -19,15 +20,24 @@ _POSIX = os.name == "posix"  # elsewhere a folder cannot be opened, nor an open 
 
 
 class Kind(NamedTuple):
-    """A kind of folder that we write, and the files that tell one from a folder that is somebody else's."""
+    """A kind of folder that we write: the files that each has, and the patterns of all it may have."""
 
     name: str
     marks: tuple[str, ...]
+    files: tuple[str, ...]
 
 
-MODEL = Kind("a model folder", ("config.json", "model.safetensors"))
-DATASET = Kind("an encoded data set", ("dataset.json",))
-TABLES = Kind("a folder of prepared tables", ("about.json", "train.jsonl"))
+MODEL = Kind(
+    "a model folder",
+    ("config.json", "model.safetensors"),
+    ("config.json", "tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx", "README.md"),
+)
+DATASET = Kind(
+    "an encoded data set",
+    ("dataset.json",),
+    ("dataset.json", "tokenizer.json", "vectors.safetensors", "*.npy"),
+)
+TABLES = Kind("a folder of prepared tables", ("about.json", "train.jsonl"), ("about.json", "*.jsonl"))
 
 
 @contextlib.contextmanager
@@ -37,7 +47,7 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     >>> with atomic_file("note.txt") as file:  # doctest: +SKIP
     ...     file.write(b"all of it or nothing")
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))  # through a link, as any program writes
     with tidy_os_errors(f"cannot write {path}"):
         if path.exists() and not path.is_file():  # such as /dev/null, which renaming would replace
             raise LimelightError(f"cannot write {path}: it is there already and no plain file")
@@ -80,6 +90,10 @@ def check_replaceable(path: str | Path, kind: Kind, overwrite: bool) -> None:
             return
         if not all((path / mark).is_file() for mark in kind.marks):
             raise LimelightError(f"{path} exists and is not {kind.name}, so it stays; choose another name")
+        names = sorted(each.name for each in path.iterdir())
+        own = [name for name in names if not any(fnmatch.fnmatch(name, each) for each in kind.files)]
+        if overwrite and own:
+            raise LimelightError(f"{path} also holds {own[0]}, which would be lost; move it first")
     if not overwrite:
         raise LimelightError(
             f"{path} already exists; choose another name or allow it with --overwrite "

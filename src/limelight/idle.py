@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator
 from .errors import warn
 from .recipe import Recipe, section_of
 from .runtime.export import rows_and_size
+from .text.encoded import Dataset
 
 
-def idle(recipe: Recipe, given: Iterable[str]) -> dict[str, str]:
+def idle(recipe: Recipe, given: Iterable[str], dataset: Dataset | None = None) -> dict[str, str]:
     """Of the options that were `given`, those that change nothing in this recipe, each with a sentence.
+
+    Or nothing on this data, if it is there already.
 
     One that was given as 0 or False is no surprise: whoever says "without it" gets just that.
 
@@ -18,7 +21,7 @@ def idle(recipe: Recipe, given: Iterable[str]) -> dict[str, str]:
     {'rows': "rows has no effect: embedding is 'max', not 'self-attention'"}
     """
     reasons: dict[str, str] = {}
-    for holds, names, reason in _rules(recipe):
+    for holds, names, reason in (*_rules(recipe), *(_rules_of_data(dataset) if dataset else ())):
         if holds:
             reasons = dict.fromkeys(names.split(), reason) | reasons  # the first reason is the plainest
     return {
@@ -28,9 +31,9 @@ def idle(recipe: Recipe, given: Iterable[str]) -> dict[str, str]:
     }
 
 
-def warn_idle(recipe: Recipe, given: Iterable[str]) -> None:
+def warn_idle(recipe: Recipe, given: Iterable[str], dataset: Dataset | None = None) -> None:
     """A warning for each of them; and one if the words mean nothing, whoever has chosen that."""
-    for line in idle(recipe, given).values():
+    for line in idle(recipe, given, dataset).values():
         warn(line)
     if not recipe.text.vectors and not recipe.training.tune_words:
         why = "there are no pretrained ones, and tune_words is off"
@@ -59,6 +62,11 @@ def _rules(recipe: Recipe) -> Iterator[tuple[bool, str, str]]:
     yield silent, "teachers", "teaching is 0, and there are no noisy copies to answer for"
     alike = "without dropout both readings of a batch are the same; it only takes twice the time"
     yield not _drops(recipe), "consistency", alike
+
+
+def _rules_of_data(dataset: Dataset) -> Iterator[tuple[bool, str, str]]:
+    yield "dev" not in dataset.splits, "patience halve", "there is no development set to go by"
+    yield not dataset.pair, "pair", "these are single texts"
 
 
 def _rows(recipe: Recipe) -> int:

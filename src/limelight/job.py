@@ -146,7 +146,7 @@ def run(
     with _alone(job, resume) if first else nullcontext():
         if first:
             dataset = _prepare(job, resume, show)
-            warn_idle(recipe_for(job.recipe, dataset), given)
+            warn_idle(recipe_for(job.recipe, dataset), given, dataset)
             _tell_others()
         else:
             _wait_for_first()
@@ -229,13 +229,13 @@ def check_out(job: Job) -> None:
     """Say before the long work what would be in its way at the end."""
     check_replaceable(job.out, MODEL, job.overwrite)
     if job.folder.exists():
+        if not (job.folder / "run.json").is_file():
+            raise LimelightError(f"{job.folder} is in the way and not a run of Limelight; move it")
         if not job.overwrite:
             raise LimelightError(
                 f"{job.folder} holds an unfinished run: go on with 'limelight train --resume {job.out}', "
                 "or start again with --overwrite"
             )
-        if not (job.folder / "run.json").is_file():
-            raise LimelightError(f"{job.folder} is in the way and not a run of Limelight; move it")
         if any(job.folder.resolve() in Path(file).resolve().parents for file in _sources(job)):
             raise LimelightError(f"{job.folder} holds the data and would be removed; choose another --out")
         shutil.rmtree(job.folder)

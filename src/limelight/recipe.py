@@ -258,6 +258,11 @@ class Recipe:
         return cls().override(**{k: v for section in data.values() for k, v in section.items()})
 
 
+ELSEWHERE = {  # what other libraries call an option
+    "random_state": "seed", "lr": "rate", "learning_rate": "rate", "batch_size": "batch",
+    "n_epochs": "epochs", "weight_decay": "l2", "embedding_dim": "word_size", "hidden_size": "hidden", "num_layers": "layers",
+    "heads": "rows", "lower": "lowercase", "min_df": "min_count",
+}  # fmt: skip
 SECTIONS: dict[str, type] = {"text": TextRecipe, "model": ModelRecipe, "training": TrainingRecipe}
 
 
@@ -271,7 +276,7 @@ def section_of(name: str) -> str:
     for section, cls in SECTIONS.items():
         if name in {f.name for f in dataclasses.fields(cls)}:
             return section
-    near = difflib.get_close_matches(name, options(), n=1)
+    near = [ELSEWHERE[name]] if name in ELSEWHERE else difflib.get_close_matches(name, options(), n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(options())}"
     raise LimelightError(f"there is no option {name!r}; {hint}")
 

@@ -28,7 +28,7 @@ class Results:
         confusion = np.zeros((classes, classes), dtype=np.int64)
         np.add.at(confusion, (truth, probabilities.argmax(axis=1)), 1)
         likely = probabilities[np.arange(len(truth)), truth].astype(np.float64)
-        return cls(confusion, float(-np.log(np.maximum(likely, 1e-12)).mean()))
+        return cls(confusion, float(-np.log(np.maximum(likely, 1e-12)).mean()) + 0.0)  # not -0.0
 
     @property
     def rows(self) -> int:
@@ -50,8 +50,8 @@ class Results:
 
     @property
     def macro_f1(self) -> float:
-        """The mean F1 of the classes that occur: rare ones count as much as common ones."""
-        seen = self.confusion.sum(axis=1) > 0
+        """The mean F1 of the classes that are true or predicted somewhere: rare ones count as much."""
+        seen = self.confusion.sum(axis=0) + self.confusion.sum(axis=1) > 0
         return float(self.per_class[seen, 2].mean())
 
     def figures(self) -> dict[str, Any]:

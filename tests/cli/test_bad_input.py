@@ -477,3 +477,53 @@ def test_very_many_classes(call, tmp_path):
     assert call("train", table, "--out", out, *FLAGS, "--epochs", "1")[0] == 0
     assert "confusion" not in limelight.load(out).facts
     assert "## Confusion" not in (out / "README.md").read_text()
+
+
+def test_lines_that_say_nothing_are_left_out_where_that_is_asked_for(call, model, pair_model):
+    lines = call("predict", model, "--skip-bad", stdin=b"\ngood\n \t \ncold\n")[1].splitlines()
+    assert [line.rsplit(",", 1)[1] for line in lines] == ["text", "good", "cold"]
+    lines = call("predict", pair_model, "--skip-bad", stdin=b"a\tb\na\na\t\na\tb\tc\nc\td\n")[1].splitlines()
+    assert [line.split(",", 2)[2] for line in lines] == ["text,text2", "a,b", "c,d"]
+
+
+def test_what_is_in_the_way_of_a_run_is_said_to_be(refused, table, tmp_path):
+    (tmp_path / "m.run").mkdir()
+    for more in ([], ["--overwrite"]):
+        said = refused("train", table, "--out", tmp_path / "m", *FLAGS, *more)
+        assert "m.run is in the way and not a run of Limelight; move it" in said
+
+
+def test_numbers_that_cannot_be(refused, model, table, tmp_path):
+    for minutes in ("-5", "nan", "inf"):
+        said = refused("train", table, "--out", tmp_path / "m", "--checkpoint-minutes", minutes)
+        assert "it must be at least 0" in said
+    assert "--classes is 0; it must be at least 2" in refused("info", "small", "--classes", "0")
+    assert "its options and classes cannot be changed" in refused("info", model, "--classes", "0")
+
+
+def test_there_must_be_something_to_compare_on(call, table):
+    code, out, err = call("compare", table, "--holdout", "0", "--preset", "tiny", "--epochs", "1")
+    assert (code, out) == (2, "")
+    assert "there is nothing to measure the models on" in err
+
+
+def test_columns_of_probabilities_have_names_of_their_own(call, tmp_path):
+    table = write_csv(tmp_path / "odd.csv", text=["good soup", "cold soup"] * 9, kind=["label", "text"] * 9)
+    assert call("train", table, "--label", "kind", "--text", "text", "--out", tmp_path / "m", *FLAGS)[0] == 0
+    head = call("predict", tmp_path / "m", "--probabilities", stdin=b"soup\n")[1].splitlines()[0]
+    assert head == "label,confidence,probability of label,probability of text,text"
+
+
+def test_one_s_own_files_in_a_model_folder_are_not_lost(call, refused, table, tmp_path):
+    argv = ("train", table, "--out", tmp_path / "m", *FLAGS, "--overwrite")
+    assert call(*argv)[0] == 0
+    (tmp_path / "m" / "notes.txt").write_text("mine")
+    assert "m also holds notes.txt, which would be lost; move it first" in refused(*argv)
+    (tmp_path / "m" / "notes.txt").unlink()
+    assert call(*argv)[0] == 0
+
+
+def test_a_class_of_two_lines_keeps_the_table_in_shape(call, tmp_path):
+    table = write_csv(tmp_path / "odd.csv", text=["good soup", "cold soup"] * 9, kind=["two\nlines", "b"] * 9)
+    assert call("train", table, "--out", tmp_path / "m", *FLAGS)[0] == 0
+    assert "\ntwo lines" in call("evaluate", tmp_path / "m", table)[1]

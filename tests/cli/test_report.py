@@ -1,6 +1,7 @@
 """`limelight report` and `limelight trust` on saved models and tables."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def test_a_report_is_written_once_and_never_over_another(tmp_path: Path, capsys:
     model, data, out = save(tmp_path / "soup"), table(tmp_path), tmp_path / "report.html"
     command = ["report", str(model), data, "--out", str(out), "--most", "20"]
     assert main(command) == 0
-    assert "<title>soup on test.csv</title>" in out.read_text()
+    assert "<title>soup on 20 rows drawn from the 25 of test.csv</title>" in out.read_text()
     assert "<b>20</b><span>3 classes" in out.read_text()
     assert main(command) == 2
     assert "already exists" in capsys.readouterr().err
@@ -76,3 +77,19 @@ def test_what_does_not_fit_is_named_before_the_work(
     told = "limelight: odd.csv, row 2: the label 'odd' does not occur in the training data, which has: "
     assert capsys.readouterr().err == f"{told}bad, fair, good\n"
     assert not Path("report.html").exists()
+
+
+def test_a_report_draws_its_rows_from_all_of_the_table(tmp_path: Path):
+    """A table is often sorted by its labels."""
+    model, data, out = save(tmp_path / "soup"), tmp_path / "sorted.csv", tmp_path / "report.html"
+    data.write_text("text,stars\n" + "".join(f"w{k % 9},{LABELS[k // 100]}\n" for k in range(300)))
+    assert main(["report", str(model), str(data), "--out", str(out), "--most", "30"]) == 0
+    page = out.read_text()
+    rows = [int(n) for n in re.findall(r"</bdi></th><td>(\d+)</td>", page)]
+    assert sum(rows) == 30
+    assert min(rows) > 3
+
+
+def test_a_report_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["report", str(save(tmp_path / "soup")), table(tmp_path), "--out", "report.png"]) == 2
+    assert "report.png should end in .html" in capsys.readouterr().err

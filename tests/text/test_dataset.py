@@ -27,6 +27,7 @@ BAD = ["Bad soup.", "The pie was cold!", "I left early", "Never again, never."]
 TEXTS = [text for pair in zip(GOOD, BAD, strict=True) for text in pair]
 LABELS = ["good", "bad"] * 4
 RECIPE = TextRecipe()
+pytestmark = pytest.mark.filterwarnings("ignore:.* of the words in the training texts")  # of toys
 
 
 def write(path: Path, texts: list[str] = TEXTS, labels: list[Any] = LABELS) -> Path:
@@ -263,6 +264,30 @@ def test_classes(labels: list[Any], classes: tuple[Any, ...]) -> None:
     assert sorted(set(column.index(classes, "a.csv").tolist())) == list(range(len(classes)))
 
 
+@pytest.mark.parametrize(
+    ("labels", "others"),
+    [
+        (["0.5", "1.0"], [0.5, 1.0]), (["1", "2"], [1.0, 2.0]), (["1", "1.5"], [1, 1.5]),
+        (["true", "false"], [True, False]), (["False", "True"], [False, True]), (["a", "b"], ["a", "b"]),
+        ([str(2**60), str(2**60 + 1)], [2**60, 2**60 + 1]), (["-3", "0"], [-3, 0]),
+    ],
+)  # fmt: skip
+def test_a_class_may_be_written_in_another_way(labels: list[Any], others: list[Any]) -> None:
+    for some, more in ((labels, others), (others, labels)):
+        classes = LabelColumn(some).classes()
+        expected = LabelColumn(some).index(classes, "a")
+        assert LabelColumn(more).index(classes, "b").tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("labels", "stranger"), [(["1", "2"], "01"), (["True", "1"], 2), (["1", "1.0"], 1.5), ([True, False], 1)]
+)
+def test_a_label_that_is_none_of_the_classes(labels: list[Any], stranger: Any) -> None:
+    classes = LabelColumn(labels).classes()
+    with pytest.raises(LimelightError, match="does not occur in the training data"):
+        LabelColumn([stranger]).index(classes, "a.csv")
+
+
 @pytest.mark.parametrize("labels", [[1, "a"], [True, 1], [True, "True"]])
 def test_labels_of_different_types(labels: list[Any]) -> None:
     with pytest.raises(LimelightError, match="of different types"):
@@ -487,5 +512,6 @@ def test_asking_for_more_spare_words_than_the_vectors_have(tmp_path: Path) -> No
     vectors = tmp_path / "glove.txt"
     vectors.write_text("soup 1 0\n\nstew 4 4\n\n")
     recipe = TextRecipe(vectors=str(vectors), spare_words=100)
-    dataset = encode_texts(texts=["Good soup", "Bad"] * 2, labels=[1, 0] * 2, holdout=0, recipe=recipe)
+    with pytest.warns(UserWarning, match=r"glove.txt has 33% of the words in the training texts; is it of"):
+        dataset = encode_texts(texts=["Good soup", "Bad"] * 2, labels=[1, 0] * 2, holdout=0, recipe=recipe)
     assert dataset.tokenizer.vocabulary[2:] == ("bad", "good", "soup", "stew")

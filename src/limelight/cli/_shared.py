@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LimelightError
 
 if TYPE_CHECKING:
-    from ..text.tables import Row
+    from ..text.labels import LabelColumn
+    from ..text.tables import Row, Rows
 
 
 HOLDOUT = 0.1
@@ -103,7 +105,7 @@ def rows_from(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
     if args.data in (None, "-"):
         if args.text or args.text2:
             raise LimelightError("--text names a column of a table; lines on standard input have none")
-        return _lines(pair)
+        return _lines(pair, skip_bad=on_bad(args) == "skip")
     from ..text.tables import choose_columns, rows
 
     check_text2(args, pair)
@@ -119,8 +121,8 @@ def check_text2(args: argparse.Namespace, pair: bool) -> None:
         raise LimelightError(f"this model reads single texts: --text2 {args.text2} is for models of pairs")
 
 
-def _lines(pair: bool) -> Iterator[Row]:
-    """One text per line; for pairs, both texts with a tab between them."""
+def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
+    """One text per line; for pairs, both texts with a tab between them. An empty line is an empty text."""
     from ..text.tables import Row
 
     if sys.stdin.isatty():
@@ -130,13 +132,34 @@ def _lines(pair: bool) -> Iterator[Row]:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
             raise LimelightError(f"standard input, line {number} is not UTF-8; convert it first") from None
-        first, tab, second = text.partition("\t")
-        if pair and text.count("\t") != 1:
-            tabs = "2 tabs or more" if tab else "no tab"
+        parts = text.split("\t") if pair else [text]
+        if skip_bad and (len(parts) != 1 + pair or not all(part.strip() for part in parts)):
+            continue
+        if len(parts) != 1 + pair:
+            tabs = "2 tabs or more" if len(parts) > 2 else "no tab"
             raise LimelightError(
                 f"standard input, line {number} has {tabs}; this model reads pairs: put one between the texts"
             )
-        yield Row(first, None, second) if pair else Row(text)
+        yield Row(parts[0], None, parts[1]) if pair else Row(text)
+
+
+def drawn(read: Rows, most: int, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
+    """At most so many rows in their order, each as likely as any other; the labels of all; how many there are.
+
+    The table is read once and not held.
+    """
+    from ..text.labels import LabelColumn
+
+    kept: list[tuple[int, Row]] = []
+    rng, labels, number = random.Random(seed), LabelColumn(), 0
+    for number, row in enumerate(read, 1):
+        if row.label is not None:
+            labels.append(row.label)
+        if number <= most:
+            kept.append((number, row))
+        elif (place := rng.randrange(number)) < most:
+            kept[place] = (number, row)
+    return [row for _, row in sorted(kept, key=lambda each: each[0])], labels, number
 
 
 def columns_of(
@@ -175,7 +198,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     ours   58.1%
     CNN     9.0%
     """
-    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    cells = [[" ".join(str(cell).splitlines()) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])

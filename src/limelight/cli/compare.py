@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         dataset = _dataset(args, recipe, Path(folder) / "data")
         recipe = recipe_for(recipe, dataset)
-        _warn_idle(recipe, given_options(args))
+        _warn_idle(recipe, given_options(args), dataset)
         contestants = compare(
             dataset, recipe, range(first, first + args.seeds), device=args.device, show=on_terminal(),
             tell=lambda line: print(line, file=sys.stderr),
@@ -71,7 +71,7 @@ def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
     )  # fmt: skip
 
 
-def _warn_idle(recipe: Recipe, given: dict[str, Any]) -> None:
+def _warn_idle(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> None:
     """Warn of options that have an effect on none of the models."""
     from ..compare import MODELS, as_model
     from ..errors import warn
@@ -79,7 +79,7 @@ def _warn_idle(recipe: Recipe, given: dict[str, Any]) -> None:
 
     if "embedding" in given:
         warn(f"embedding has no effect: compare trains {', '.join(MODELS)}")
-    found = {each: idle(as_model(recipe, each), given) for each in MODELS}
+    found = {each: idle(as_model(recipe, each), given, dataset) for each in MODELS}
     for name, line in found["self-attention"].items():
         if all(name in lines for lines in found.values()):
             warn(line)

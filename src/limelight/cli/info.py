@@ -46,7 +46,7 @@ def _of_folder(args: argparse.Namespace) -> dict[str, Any]:
 
     if not Path(args.what).exists():
         raise LimelightError(f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}")
-    if given_options(args) or args.classes or args.pairs:
+    if given_options(args) or args.classes is not None or args.pairs:
         raise LimelightError(f"{args.what} is trained already; its options and classes cannot be changed")
     found = open_folder(args.what)
     parts = count_parts(found.recipe, len(found.tokenizer), len(found.labels), found.pair)
@@ -61,7 +61,8 @@ def _of_preset(args: argparse.Namespace) -> dict[str, Any]:
     from ..presets import preset
 
     recipe = preset(args.what).override(**given_options(args))
-    classes = args.classes or (3 if args.what.startswith("snli") else 5)
+    usual = 3 if args.what.startswith("snli") else 5
+    classes = usual if args.classes is None else args.classes
     pair = args.pairs or args.what.startswith("snli")
     if classes < 2:
         raise LimelightError(f"--classes is {classes}; it must be at least 2")

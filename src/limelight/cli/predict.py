@@ -95,7 +95,10 @@ def _writer(form: str, stream: TextIO, labels: tuple[Any, ...], pair: bool, prob
     names = ["text", "text2"] if pair else ["text"]
     if form == "csv":
         lines = csv.writer(stream, lineterminator="\n")
-        lines.writerow(["label", "confidence", *(map(str, labels) if probabilities else ()), *names])
+        classes = [str(label) for label in labels]
+        if {"label", "confidence", *names} & {*classes}:  # no two columns of one name
+            classes = [f"probability of {name}" for name in classes]
+        lines.writerow(["label", "confidence", *(classes if probabilities else ()), *names])
 
     def write(row: Row, P: np.ndarray) -> None:
         best = int(P.argmax())

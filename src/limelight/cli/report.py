@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_new, check_text2, on_bad
+from ._shared import add_columns, add_overwrite, check_new, check_text2, drawn, on_bad
 
 ORDER = 4
 HELP = "write a page on how good a model is, what it reads and how far to trust that"
@@ -25,7 +25,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--out", default="report.html", metavar="FILE", help="the page to write (default: report.html)"
     )
     parser.add_argument(
-        "--most", type=int, default=2000, metavar="N", help="read at most this many rows (default: 2000)"
+        "--most",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="read at most this many rows, drawn at random (default: 2000)",
     )
     add_columns(parser)
     add_overwrite(parser)
@@ -33,13 +37,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read every row with every model and write the page."""
-    from itertools import islice
-
     from ..errors import LimelightError
     from ..explain import save_report
     from ..runtime.model import Model
     from ..text.tables import choose_columns, rows, usable
 
+    if Path(args.out).suffix.lower() not in (".html", ".htm"):
+        raise LimelightError(f"the report is a page: {args.out} should end in .html")
     check_new(args.out, args.overwrite)
     if len(args.models) > 2:
         raise LimelightError(f"a report is on one model or two; got {len(args.models)}")
@@ -49,11 +53,14 @@ def run(args: argparse.Namespace) -> int:
     check_text2(args, models[0].pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=models[0].pair)
     read = rows(args.data, columns, on_bad=on_bad(args))
-    found = list(islice(read, args.most))
+    found, labels, total = drawn(read, args.most)
+    data = usable(Path(args.data).name, read.skipped)
+    labels.index(models[0].labels, data)  # an unknown one is said before the long work, with its own row
     save_report(
         args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]
         [row.text2 for row in found] if models[0].pair else None,  # type: ignore[misc]
-        names=_names(args.models), data=usable(Path(args.data).name, read.skipped), progress=True,
+        names=_names(args.models), progress=True,
+        data=data if len(found) == total else f"{len(found):,} rows drawn from the {total:,} of {data}",
     )  # fmt: skip
     print(f"saved {args.out}")
     return 0

@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     """Train, or go on training."""
     from .. import job as jobs
 
+    if not 0 <= args.checkpoint_minutes < float("inf"):  # nan neither
+        raise LimelightError(f"--checkpoint-minutes is {args.checkpoint_minutes}; it must be at least 0")
     job = _job(args)
     try:
         outcome = jobs.run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ._shared import add_columns, add_json, check_text2, on_bad, show, table
+from ._shared import add_columns, add_json, check_text2, drawn, on_bad, show, table
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
@@ -79,11 +79,8 @@ def _other(args: argparse.Namespace, model: Model) -> Model:
 
 
 def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
-    """Some rows of the table, each as likely as any other; the table is read once and not held."""
-    import random
-
+    """Some rows of the table, drawn at random."""
     from ..errors import LimelightError
-    from ..text.labels import LabelColumn
     from ..text.tables import choose_columns, rows, usable
 
     if args.texts < 1:
@@ -92,15 +89,8 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
         raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
     check_text2(args, model.pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=model.pair)
-    rng, kept, labels = random.Random(args.seed), [], LabelColumn()
     read = rows(args.data, columns, on_bad=on_bad(args))
-    for number, row in enumerate(read):
-        if row.label is not None:
-            labels.append(row.label)
-        if number < args.texts:
-            kept.append(row)
-        elif (place := rng.randrange(number + 1)) < args.texts:
-            kept[place] = row
+    kept, labels, _ = drawn(read, args.texts, args.seed)
     labels.index(model.labels, usable(args.data, read.skipped))  # an unknown one is said before the long work
     return kept
 

@@ -30,6 +30,7 @@ from .vectors import check_vectors, first_words, read_vectors
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
 
 Paths = str | Path | Sequence[str | Path]
+FEW = 0.5  # of the words in the texts: pretrained vectors that have fewer may be the wrong ones
 
 
 def encode_tables(
@@ -212,13 +213,17 @@ def _vectors(
         corpus=train,
         progress=progress,
     )
+    share = vectors.share_of(train)
     facts["vectors"] = {
         "source": recipe.vectors,
         "size": vectors.matrix.shape[1],
         "words": len(tokenizer) - 2,
         "found": int(vectors.found.sum()),
-        "found_of_training_words": round(vectors.share_of(train), 4),
+        "found_of_training_words": round(share, 4),
     }
+    if share < FEW:
+        known = f"{recipe.vectors} has {share:.0%} of the words in the training texts"
+        warn(f"{known}; is it of their language, and written as they are (lower case)?")
     return vectors.matrix
 
 

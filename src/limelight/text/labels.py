@@ -1,13 +1,17 @@
 """Labels: what the classes are, and the number of each row's class.
 
 Booleans stay booleans; numbers that are all whole become integers; strings stay strings, unless every one
-of them is written as an integer is ("3", not "03" or "3.0"): a csv file has no other way to hold one.
+of them is written as an integer is ("3", not "03" or "3.0"): a csv file has no other way to hold one. The
+same class may be written in another way in another file: 0.5 for "0.5", true for "True".
 """
 
 from __future__ import annotations
 
+import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,8 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading import Label
 from .formats import listed
+
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 
 
 class LabelColumn:
@@ -60,9 +66,10 @@ class LabelColumn:
         >>> LabelColumn(["10", "9", "10"]).index((9, 10), "dev.csv").tolist()
         [1, 0, 1]
         """
-        known: dict[Label | None, int] = {label: number for number, label in enumerate(classes)}
-        kind = float if any(type(label) is float for label in classes) else type(classes[0])
-        numbers = [known.get(_as_kind(label, kind), -1) for label in self.distinct]
+        exact = {(type(label), label): number for number, label in enumerate(classes)}
+        meanings = Counter(map(_meaning, classes))
+        alike = {_meaning(label): n for n, label in enumerate(classes) if meanings[_meaning(label)] == 1}
+        numbers = [exact.get((type(label), label), alike.get(_meaning(label), -1)) for label in self.distinct]
         if -1 in numbers:
             stranger = numbers.index(-1)
             row = self._numbers.index(stranger) + 1
@@ -85,13 +92,23 @@ def _kind(labels: Sequence[Label]) -> type:
     raise LimelightError(f"the labels are of different types ({names}); make them all of one")
 
 
-def _as_kind(label: Label, kind: type) -> Label | None:
-    """The label as the classes have it; None if it cannot be one of them."""
-    if isinstance(label, bool) or kind in (bool, str):
-        return label if type(label) is kind else None
+def _as_kind(label: Label, kind: type) -> Label:
+    """The label as the classes have it."""
+    return label if type(label) is kind else kind(label)
+
+
+def _meaning(label: Label) -> tuple[type, Any]:
+    """What a label says, however a format writes it: a csv file has text for 0.5, 3 and True.
+
+    >>> _meaning("0.50") == _meaning(0.5), _meaning("true") == _meaning(True), _meaning("03") == _meaning(3)
+    (True, True, False)
+    """
     if isinstance(label, str):
-        return kind(label) if _is_integer(label) else None
-    return float(label) if kind is float else int(label) if float(label).is_integer() else None
+        if _NUMBER.fullmatch(label):
+            return Decimal, Decimal(label)
+        truth = {"true": True, "false": False}.get(label.lower())
+        return (str, label) if truth is None else (bool, truth)
+    return (bool, label) if isinstance(label, bool) else (Decimal, Decimal(str(label)))
 
 
 def _is_integer(text: str) -> bool:
