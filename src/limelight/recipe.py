@@ -260,8 +260,8 @@ class Recipe:
 
 ELSEWHERE = {  # what other libraries call an option
     "random_state": "seed", "lr": "rate", "learning_rate": "rate", "batch_size": "batch",
-    "n_epochs": "epochs", "weight_decay": "l2", "embedding_dim": "word_size", "hidden_size": "hidden", "num_layers": "layers",
-    "heads": "rows", "lower": "lowercase", "min_df": "min_count",
+    "weight_decay": "l2", "embedding_dim": "word_size", "hidden_size": "hidden", "num_layers": "layers",
+    "n_epochs": "epochs", "heads": "rows", "lower": "lowercase", "min_df": "min_count",
 }  # fmt: skip
 SECTIONS: dict[str, type] = {"text": TextRecipe, "model": ModelRecipe, "training": TrainingRecipe}
 

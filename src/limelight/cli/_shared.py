@@ -144,7 +144,7 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
 
 
 def drawn(read: Rows, most: int, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
-    """At most so many rows in their order, each as likely as any other; the labels of all; how many there are.
+    """At most so many rows, each as likely as any other, in their order; all labels; how many rows there are.
 
     The table is read once and not held.
     """

@@ -20,7 +20,7 @@ NAMES = {  # `by` -> what a picture calls it
 }
 BY = tuple(NAMES)
 NEED_PYTORCH = ("effect", "gradients")
-DEFAULT = "leave-one-out"  # as faithful as gradients, over twice as attention: see docs/trust.md
+DEFAULT = "leave-one-out"  # as faithful as gradients, about twice as attention or more: docs/trust.md
 
 
 def attribute(
