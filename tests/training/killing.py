@@ -13,13 +13,13 @@ import os
 import random
 import signal
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from limelight import files
 from limelight.training import Fitted, checkpoint, fit
 from training import toys
 
@@ -98,8 +98,8 @@ def dies_while_writing(point: int) -> None:
 
     pieces = checkpoint._pieces
     checkpoint._pieces = in_pieces  # type: ignore[assignment]
-    tempfile.mkstemp = watched(tempfile.mkstemp)
-    for name in ("fsync", "replace", "unlink", "chmod"):
+    files._new_part = watched(files._new_part)
+    for name in ("fsync", "replace", "unlink"):
         setattr(os, name, watched(getattr(os, name)))
 
 
