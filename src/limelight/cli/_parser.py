@@ -69,8 +69,9 @@ def parser_for(argv: Sequence[str] = ()) -> Parser:
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, module in commands().items():
         found = subparsers.add_parser(
-            name, help=module.HELP, description=getattr(module, "DESCRIPTION", module.HELP)
-        )
+            name, help=module.HELP, description=getattr(module, "DESCRIPTION", module.HELP),
+            usage=getattr(module, "USAGE", None),  # where a list of all flags would be a wall
+        )  # fmt: skip
         found.set_defaults(run=module.run, preset_shown=_preset_in(argv))
         module.arguments(found)
     return parser

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ORDER = 5
 HELP = "self-attention against max-pooled biLSTM and CNN on your own data"
+USAGE = "%(prog)s DATA [DATA ...] [options]"
 DESCRIPTION = """\
 Train the paper's model and its two baselines on your own data, with several seeds: mean and spread.
 

@@ -9,6 +9,7 @@ from ._shared import add_data, add_json, add_overwrite, holdout, on_bad, on_term
 
 ORDER = 7
 HELP = "turn tables into word ids once, to train on elsewhere or many times"
+USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
 DESCRIPTION = """\
 Encode tables of labelled text into a folder of plain arrays, which 'limelight train' reads in no time.
 

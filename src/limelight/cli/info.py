@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ORDER = 6
 HELP = "a model folder, or a preset before training: parameters, recipe, results"
+USAGE = "%(prog)s MODEL [options]"
 DESCRIPTION = """\
 Say what a saved model is, or what a preset would be: parameters by part as in the paper's pruning table,
 recipe and results.

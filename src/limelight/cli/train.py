@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 ORDER = 1
 HELP = "train a model on a table of labelled text"
+USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
 DESCRIPTION = """\
 Train a model on tables of labelled text (csv, tsv, jsonl, parquet; also .gz, .xz, .bz2, .zst) or on a folder
-that 'limelight encode' wrote, and save the best epoch's model as a folder.
+that 'limelight encode' wrote, and save the best epoch's model as a folder. Most tables need no more than
+--text, --label and --out, some a --preset; the many options from 'text options' on change parts of a preset.
 
   limelight train reviews.csv --text text --label stars --out model
   limelight train --resume model      goes on with a run that was interrupted
