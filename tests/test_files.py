@@ -14,21 +14,22 @@ import pytest
 
 from limelight import files
 from limelight.errors import LimelightError
-from limelight.files import DATASET, MODEL, Kind, atomic_file, atomic_folder, check_writable
+from limelight.files import MODEL, Kind, atomic_file, atomic_folder, check_writable
 from limelight.locks import lock
 
 KILLED = """
 import os, signal, sys
-from limelight.files import DATASET, atomic_file, atomic_folder
+from limelight.files import MODEL, atomic_file, atomic_folder
 
-with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] + "/data", DATASET) as folder:
+with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] + "/data", MODEL) as folder:
     file.write(b"half")
     (folder / "part").write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-ANY = Kind("anything", (), ("*",))
+ANY = Kind("anything", (), ("part",))
+NOTE = Kind("a note", ("note.txt",), ())
 
 
 def names(folder: Path) -> list[str]:
@@ -119,8 +120,8 @@ def test_what_is_not_ours_is_never_replaced(tmp_path, overwrite: bool):
 
 
 def filled(path: Path, content: bytes, overwrite: bool = False) -> None:
-    with atomic_folder(path, DATASET, overwrite) as folder:
-        (folder / "dataset.json").write_bytes(content)
+    with atomic_folder(path, NOTE, overwrite) as folder:
+        (folder / "note.txt").write_bytes(content)
 
 
 def test_the_old_folder_comes_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
@@ -138,7 +139,54 @@ def test_the_old_folder_comes_back_where_the_new_one_cannot_take_its_place(tmp_p
         filled(tmp_path / "data", b"new", overwrite=True)
     assert len(calls) == 3
     assert names(tmp_path) == ["data"]
-    assert (tmp_path / "data" / "dataset.json").read_bytes() == b"old"
+    assert (tmp_path / "data" / "note.txt").read_bytes() == b"old"
+
+
+def test_the_old_folder_is_kept_where_it_cannot_come_back(tmp_path, monkeypatch):
+    filled(tmp_path / "data", b"old")
+    replace, calls = os.replace, []
+
+    def failing(source, target):
+        calls.append(source)
+        if len(calls) > 1:
+            raise OSError(5, "Input/output error")
+        replace(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", failing)
+        with pytest.raises(LimelightError, match="Input/output error"):
+            filled(tmp_path / "data", b"new", overwrite=True)
+    assert [path.read_bytes() for path in tmp_path.glob(".data.*.old/was/note.txt")] == [b"old"]
+    with pytest.raises(LimelightError, match="already exists"):
+        filled(tmp_path / "data", b"newer")
+    assert names(tmp_path) == ["data"]
+
+
+def test_half_of_an_old_folder_never_comes_back(tmp_path, monkeypatch):
+    filled(tmp_path / "data", b"old")
+    with monkeypatch.context() as patched:  # as if killed while the old one is removed
+        patched.setattr(files, "_remove", lambda part: None)
+        filled(tmp_path / "data", b"new", overwrite=True)
+    (tmp_path / "data").rename(tmp_path / "elsewhere")
+    filled(tmp_path / "data", b"newer")
+    assert names(tmp_path) == ["data", "elsewhere"]
+    assert (tmp_path / "data" / "note.txt").read_bytes() == b"newer"
+
+
+@pytest.mark.parametrize("name", [".", "..", "a/.."])
+def test_a_folder_needs_a_name(tmp_path, monkeypatch, name: str):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LimelightError, match="cannot be the output"):
+        filled(Path(name), b"new", overwrite=True)
+
+
+def test_a_folder_is_written_through_a_link(tmp_path):
+    filled(tmp_path / "v1", b"old")
+    (tmp_path / "current").symlink_to("v1")
+    filled(tmp_path / "current", b"new", overwrite=True)
+    assert (tmp_path / "current").is_symlink()
+    assert (tmp_path / "v1" / "note.txt").read_bytes() == b"new"
+    assert names(tmp_path) == ["current", "v1"]
 
 
 def test_the_old_folder_comes_back_after_a_kill_between_the_two_renames(tmp_path):
@@ -146,7 +194,7 @@ def test_the_old_folder_comes_back_after_a_kill_between_the_two_renames(tmp_path
     killed = """
 import os, signal, sys
 from pathlib import Path
-from limelight.files import DATASET, atomic_folder
+from limelight.files import Kind, atomic_folder
 
 replace, calls = os.replace, []
 
@@ -157,17 +205,17 @@ def killing(source, target):
     replace(source, target)
 
 os.replace = killing
-with atomic_folder(Path(sys.argv[1]), DATASET, overwrite=True) as folder:
-    (folder / "dataset.json").write_bytes(b"new")
+with atomic_folder(Path(sys.argv[1]), Kind("a note", ("note.txt",), ()), overwrite=True) as folder:
+    (folder / "note.txt").write_bytes(b"new")
 """
     done = subprocess.run([sys.executable, "-c", killed, tmp_path / "data"])
     assert done.returncode == -signal.SIGKILL
     assert not (tmp_path / "data").exists()
     with pytest.raises(LimelightError, match="already exists"):
         filled(tmp_path / "data", b"newer")
-    assert (tmp_path / "data" / "dataset.json").read_bytes() == b"old"
+    assert (tmp_path / "data" / "note.txt").read_bytes() == b"old"
     filled(tmp_path / "data", b"newer", overwrite=True)
-    assert (tmp_path / "data" / "dataset.json").read_bytes() == b"newer"
+    assert (tmp_path / "data" / "note.txt").read_bytes() == b"newer"
     assert names(tmp_path) == ["data"]
 
 

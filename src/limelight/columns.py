@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ def as_list(values: Any, what: str) -> list[Any]:
     """
     if isinstance(values, (str, bytes)):
         raise LimelightError(f"{what} must be a list or a column; got one string: put it in a list")
-    if isinstance(values, (Mapping, Set)) or not hasattr(values, "__iter__"):
+    if isinstance(values, (Mapping, set, frozenset)) or not hasattr(values, "__iter__"):
         raise LimelightError(f"{what} must be a list or a column, not {_kind(values)}")
     if getattr(values, "ndim", 1) != 1:
         raise LimelightError(f"{what} must be one column; got {_kind(values)} of shape {values.shape}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import glob
 import os
 import secrets
@@ -16,28 +15,23 @@ from typing import BinaryIO, NamedTuple
 from .errors import LimelightError, tidy_os_errors
 from .locks import is_at, lock
 
+WAS = "was"  # what an old folder is called while the new one takes its place
 _POSIX = os.name == "posix"  # elsewhere a folder cannot be opened, nor an open file renamed
 
 
 class Kind(NamedTuple):
-    """A kind of folder that we write: the files that each has, and the patterns of all it may have."""
+    """A kind of folder that we write: the files that each of them has, and those that some have."""
 
     name: str
     marks: tuple[str, ...]
-    files: tuple[str, ...]
+    others: tuple[str, ...]
 
 
 MODEL = Kind(
     "a model folder",
     ("config.json", "model.safetensors"),
-    ("config.json", "tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx", "README.md"),
+    ("tokenizer.json", "model.onnx", "model.int8.onnx", "README.md"),
 )
-DATASET = Kind(
-    "an encoded data set",
-    ("dataset.json",),
-    ("dataset.json", "tokenizer.json", "vectors.safetensors", "*.npy"),
-)
-TABLES = Kind("a folder of prepared tables", ("about.json", "train.jsonl"), ("about.json", "*.jsonl"))
 
 
 @contextlib.contextmanager
@@ -67,8 +61,8 @@ def atomic_folder(path: str | Path, kind: Kind, overwrite: bool = False) -> Iter
     >>> with atomic_folder("model", MODEL) as folder:  # doctest: +SKIP
     ...     (folder / "config.json").write_text("{}")
     """
-    path = Path(path)
     check_replaceable(path, kind, overwrite)
+    path = Path(os.path.realpath(path))
     with tidy_os_errors(f"cannot write {path}"), _part_of(path, folder=True) as part:
         yield part
         for file in part.rglob("*"):
@@ -84,14 +78,16 @@ def check_replaceable(path: str | Path, kind: Kind, overwrite: bool) -> None:
     >>> check_replaceable("no such folder", MODEL, overwrite=False)
     """
     path = Path(path)
+    if path.name in ("", ".."):
+        raise LimelightError(f"{str(path)!r} cannot be the output; name a new folder")
     with tidy_os_errors(f"cannot write {path}"):
-        _sweep(path)  # what was there before a killed writer comes back
+        _sweep(Path(os.path.realpath(path)))  # what was there before a killed writer comes back
         if not path.exists() or (path.is_dir() and not any(path.iterdir())):
             return
         if not all((path / mark).is_file() for mark in kind.marks):
             raise LimelightError(f"{path} exists and is not {kind.name}, so it stays; choose another name")
-        names = sorted(each.name for each in path.iterdir())
-        own = [name for name in names if not any(fnmatch.fnmatch(name, each) for each in kind.files)]
+        ours = {*kind.marks, *kind.others}
+        own = sorted(each.name for each in path.iterdir() if each.name not in ours or not each.is_file())
         if overwrite and own:
             raise LimelightError(f"{path} also holds {own[0]}, which would be lost; move it first")
     if not overwrite:
@@ -113,7 +109,8 @@ def check_writable(folder: str | Path) -> None:
 def _part_of(path: Path, folder: bool = False, suffix: str = "part") -> Iterator[Path]:
     """A new file or folder beside `path`, gone at the end if it has not been renamed.
 
-    It is locked meanwhile: so other writers know it from what a killed one has left.
+    It is locked meanwhile: so other writers know it from what a killed one has left. If it holds what `path`
+    was and has lost, it stays.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path)
@@ -122,7 +119,8 @@ def _part_of(path: Path, folder: bool = False, suffix: str = "part") -> Iterator
         yield part
     finally:
         with contextlib.suppress(OSError):
-            _remove(part)
+            if not (part / WAS).exists():
+                _remove(part)
         if handle is not None:
             os.close(handle)
 
@@ -153,6 +151,7 @@ def _sweep(path: Path) -> None:
     """Clear away what writing `path` left behind when it was killed; what is being written is locked.
 
     If it was killed just when the new folder was to take the place of the old one, the old one comes back.
+    Where there are no locks, nothing is cleared away, and nothing comes back by itself.
     """
     for part in path.parent.glob(f".{glob.escape(path.name)}.????????.*") if _POSIX else ():
         if part.suffix not in (".part", ".old"):
@@ -161,8 +160,8 @@ def _sweep(path: Path) -> None:
             handle = os.open(part, os.O_RDONLY)
             try:
                 if lock(handle):
-                    if part.suffix == ".old" and not os.path.lexists(path):
-                        os.replace(part / "was", path)
+                    if (part / WAS).exists() and not os.path.lexists(path):
+                        os.replace(part / WAS, path)
                     _remove(part)
             finally:
                 os.close(handle)
@@ -178,14 +177,14 @@ def _swap(new: Path, path: Path) -> None:
         os.replace(new, path)
         return
     with _part_of(path, folder=True, suffix="old") as aside:
-        was = aside / "was"
         try:
-            os.replace(path, was)
+            os.replace(path, aside / WAS)
             os.replace(new, path)
         except BaseException:
-            if was.exists() and not path.exists():
-                os.replace(was, path)
+            if (aside / WAS).exists() and not path.exists():
+                os.replace(aside / WAS, path)
             raise
+        os.replace(aside / WAS, aside / "gone")  # half of it must never come back
 
 
 def _fsync_folder(folder: Path) -> None:

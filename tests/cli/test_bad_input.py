@@ -480,8 +480,9 @@ def test_very_many_classes(call, tmp_path):
 
 
 def test_lines_that_say_nothing_are_left_out_where_that_is_asked_for(call, model, pair_model):
-    lines = call("predict", model, "--skip-bad", stdin=b"\ngood\n \t \ncold\n")[1].splitlines()
-    assert [line.rsplit(",", 1)[1] for line in lines] == ["text", "good", "cold"]
+    _, out, err = call("predict", model, "--skip-bad", stdin=b"\ngood\n \t \ncold\n")
+    assert [line.rsplit(",", 1)[1] for line in out.splitlines()] == ["text", "good", "cold"]
+    assert "standard input: left out 2 of its 4 lines, which cannot be used" in err
     lines = call("predict", pair_model, "--skip-bad", stdin=b"a\tb\na\na\t\na\tb\tc\nc\td\n")[1].splitlines()
     assert [line.split(",", 2)[2] for line in lines] == ["text,text2", "a,b", "c,d"]
 

@@ -354,7 +354,7 @@ def test_completion_knows_files_and_folders():
     assert (kinds["data"], kinds["out"], kinds["dev"], kinds["rows"]) == ("file", "folder", "file", None)
 
 
-def test_demo_with_few_sentences(call, tmp_path):
+def test_demo_with_few_sentences(call, refused, tmp_path):
     out = tmp_path / "demo"
     code, said, _ = call("demo", "--preset", "tiny", "--sentences", "60", "--out", out)
     assert code == 0
@@ -365,6 +365,8 @@ def test_demo_with_few_sentences(call, tmp_path):
     assert limelight.load(out / "model").labels[0] == "very negative"
     assert Path(out, "model", "README.md").read_text().count("very positive") > 0
     assert call("demo", "--preset", "tiny", "--sentences", "60", "--out", out)[0] == 0  # again
+    (out / "model" / "notes.txt").write_text("mine")
+    assert "also holds notes.txt" in refused("demo", "--out", out)  # at once
 
 
 @pytest.mark.parametrize("mine", ["model", "index.html"])

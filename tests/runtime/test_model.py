@@ -249,6 +249,7 @@ class Liar:
         (lambda m: m.embed([b"bytes"]), "of type bytes; every text must be a string"),
         (lambda m: m.predict(pd.DataFrame({"text": ["a"] * 9})), "a column of texts, not DataFrame"),
         (lambda m: m.predict({"a": "b"}), "a column of texts, not dict"),
+        (lambda m: m.predict({"a"}), "a column of texts, not set"),
         (lambda m: m.embed(Liar()), "the texts have a length of 9, but there are 1 of them"),
         (lambda m: m.predict(["a"], ["b"]), "reads single texts, not pairs"),
         (lambda m: m.read("a", "b"), "reads single texts, not pairs"),

@@ -270,6 +270,7 @@ def test_classes(labels: list[Any], classes: tuple[Any, ...]) -> None:
         (["0.5", "1.0"], [0.5, 1.0]), (["1", "2"], [1.0, 2.0]), (["1", "1.5"], [1, 1.5]),
         (["true", "false"], [True, False]), (["False", "True"], [False, True]), (["a", "b"], ["a", "b"]),
         ([str(2**60), str(2**60 + 1)], [2**60, 2**60 + 1]), (["-3", "0"], [-3, 0]),
+        ([7.21e18, 1.2345678901234567e19], [int(7.21e18), int(1.2345678901234567e19)]),
     ],
 )  # fmt: skip
 def test_a_class_may_be_written_in_another_way(labels: list[Any], others: list[Any]) -> None:
@@ -395,6 +396,11 @@ def test_only_a_data_set_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(LimelightError, match="exists and is not an encoded data set, so it stays"):
         encode_tables(tmp_path, table, recipe=RECIPE, overwrite=True)
     assert table.exists()
+    for mine in ("mine.npy", "train.ids2.npy"):  # another name; and a folder of a name that we use
+        (tmp_path / "set" / mine).mkdir()
+        with pytest.raises(LimelightError, match=f"set also holds {mine}, which would be lost"):
+            encode(tmp_path, table, overwrite=True)
+        (tmp_path / "set" / mine).rmdir()
 
 
 def test_a_table_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 
 if TYPE_CHECKING:
     from ..text.labels import LabelColumn
@@ -127,6 +127,7 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
 
     if sys.stdin.isatty():
         print("one text per line, Ctrl-D ends", file=sys.stderr)
+    number = skipped = 0
     for number, line in enumerate(sys.stdin.buffer, 1):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
@@ -134,6 +135,7 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
             raise LimelightError(f"standard input, line {number} is not UTF-8; convert it first") from None
         parts = text.split("\t") if pair else [text]
         if skip_bad and (len(parts) != 1 + pair or not all(part.strip() for part in parts)):
+            skipped += 1
             continue
         if len(parts) != 1 + pair:
             tabs = "2 tabs or more" if len(parts) > 2 else "no tab"
@@ -141,6 +143,8 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
                 f"standard input, line {number} has {tabs}; this model reads pairs: put one between the texts"
             )
         yield Row(parts[0], None, parts[1]) if pair else Row(text)
+    if skipped:
+        warn(f"standard input: left out {skipped:,} of its {number:,} lines, which cannot be used")
 
 
 def drawn(read: Rows, most: int, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:

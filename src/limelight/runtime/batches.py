@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -86,7 +86,9 @@ def checked(texts: Iterable[Any]) -> Iterator[str]:
         raise LimelightError(
             f"expected a list of texts; got one text: put it in a list, [{str(texts)[:30]!r}]"
         )
-    if isinstance(texts, Mapping | Set) or getattr(texts, "ndim", 1) != 1:  # their own order is another
+    if (
+        isinstance(texts, Mapping | set | frozenset) or getattr(texts, "ndim", 1) != 1
+    ):
         raise LimelightError(f"expected a list or a column of texts, not {type(texts).__name__}")
     for k, text in enumerate(texts):
         if not isinstance(text, str):

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, warn
-from ..files import DATASET, atomic_folder, check_replaceable
+from ..files import atomic_folder, check_replaceable
 from ..reading import Label
 from ..recipe import TextRecipe
 from .arrays import ArraysInMemory, ArraysOnDisk
-from .encoded import SPLITS, Dataset, Split, write_description
+from .encoded import KIND, SPLITS, Dataset, Split, write_description
 from .passes import encoded_chunks, hold_out, read_labels, read_words, shared_out, warn_of_labels
 from .sources import InMemory, Part, Tables, Texts
 from .tables import choose_columns
@@ -63,13 +63,13 @@ def encode_tables(
     >>> dataset.labels, dataset.facts["rows"]
     ((1, 5), {'train': 3, 'dev': 1})
     """
-    check_replaceable(out, DATASET, overwrite)
+    check_replaceable(out, KIND, overwrite)
     files = {name: _paths(paths) for name, paths in (("train", train), ("dev", dev), ("test", test)) if paths}
     if "train" not in files:
         raise LimelightError("there is no training table; name at least one")
     columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
     parts = {name: Tables(paths, columns, on_bad) for name, paths in files.items()}
-    with atomic_folder(out, DATASET, overwrite) as folder:
+    with atomic_folder(out, KIND, overwrite) as folder:
         dataset = _encode(parts, ArraysOnDisk(folder), recipe, holdout, seed, progress)
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: part.skipped for name, part in parts.items()}

@@ -20,13 +20,15 @@ import safetensors
 import safetensors.numpy
 
 from ..errors import LimelightError, tidy_os_errors
-from ..files import DATASET, atomic_folder
+from ..files import Kind, atomic_folder
 from ..reading import Label
-from .arrays import DTYPES, ArraysOnDisk, extremes, open_arrays
+from .arrays import DTYPES, ArraysOnDisk, array_path, extremes, open_arrays
 from .tokenizer import Tokenizer
 
 FORMAT, VERSION = "limelight-dataset", 1
 SPLITS = ("train", "dev", "test")
+_ARRAYS = tuple(array_path(Path(), split, array).name for split in SPLITS for array in DTYPES)
+KIND = Kind("an encoded data set", ("dataset.json",), ("tokenizer.json", "vectors.safetensors", *_ARRAYS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +100,7 @@ class Dataset:
 
     def save(self, folder: str | Path, overwrite: bool = False) -> None:
         """Write everything into a folder, whole or not at all."""
-        with atomic_folder(folder, DATASET, overwrite) as temporary:
+        with atomic_folder(folder, KIND, overwrite) as temporary:
             arrays = ArraysOnDisk(temporary)
             for name, split in self.splits.items():
                 arrays.append(name, split.arrays(), len(self.tokenizer))

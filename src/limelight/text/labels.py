@@ -108,7 +108,10 @@ def _meaning(label: Label) -> tuple[type, Any]:
             return Decimal, Decimal(label)
         truth = {"true": True, "false": False}.get(label.lower())
         return (str, label) if truth is None else (bool, truth)
-    return (bool, label) if isinstance(label, bool) else (Decimal, Decimal(str(label)))
+    if isinstance(label, bool):
+        return bool, label
+    whole = isinstance(label, int) or label.is_integer()
+    return Decimal, Decimal(int(label)) if whole else Decimal(str(label))
 
 
 def _is_integer(text: str) -> bool:
