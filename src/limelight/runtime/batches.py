@@ -86,9 +86,7 @@ def checked(texts: Iterable[Any]) -> Iterator[str]:
         raise LimelightError(
             f"expected a list of texts; got one text: put it in a list, [{str(texts)[:30]!r}]"
         )
-    if (
-        isinstance(texts, Mapping | set | frozenset) or getattr(texts, "ndim", 1) != 1
-    ):
+    if isinstance(texts, Mapping | set | frozenset) or getattr(texts, "ndim", 1) != 1:
         raise LimelightError(f"expected a list or a column of texts, not {type(texts).__name__}")
     for k, text in enumerate(texts):
         if not isinstance(text, str):
