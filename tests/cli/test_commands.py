@@ -305,8 +305,8 @@ def test_compare_warns_of_what_no_model_heeds(call, table):
     code, out, err = call("compare", table, *flags, "--embedding", "mean", "--missing", "spelling")
     assert code == 0
     assert [line for line in err.splitlines() if "warning" in line] == [
-        "limelight: warning: embedding has no effect: compare trains max, cnn, self-attention",
-        "limelight: warning: missing has no effect: there are no pretrained vectors",
+        "limelight: warning: --embedding has no effect: compare trains max, cnn, self-attention",
+        "limelight: warning: --missing has no effect: there are no pretrained vectors",
     ]
     assert [one["parameters"] for one in json.loads(out)] == [one["parameters"] for one in plain]
 

@@ -103,8 +103,8 @@ def test_a_flag_without_effect_is_warned_of(call, tmp_path):
     assert (code, err.splitlines()) == (
         0,
         [
-            "limelight: warning: rows has no effect: embedding is 'max', not 'self-attention'",
-            "limelight: warning: consistency has no effect: without dropout both readings of a batch are the "
+            "limelight: warning: --rows has no effect: embedding is 'max', not 'self-attention'",
+            "limelight: warning: --consistency has no effect: without dropout both readings of a batch are the "
             "same; it only takes twice the time",
         ],
     )
@@ -115,7 +115,7 @@ def test_a_flag_without_effect_is_warned_of(call, tmp_path):
 def test_an_encoded_data_set_says_which_options_have_an_effect(call, tmp_path):
     table = review_table(tmp_path / "reviews.csv", 60)
     encode = ["encode", table, "--preset", "tiny", "--spare-words", "5", "--out", tmp_path / "data"]
-    said = "limelight: warning: spare_words has no effect: there are no pretrained vectors\n"
+    said = "limelight: warning: --spare-words has no effect: there are no pretrained vectors\n"
     assert call(*encode)[::2] == (0, said)
     train = ["train", tmp_path / "data", "--out", tmp_path / "m", "--epochs", "1", "--quiet"]
     assert call(*train, "--word-size", "8")[::2] == (0, "")  # the preset's vectors are not in the data

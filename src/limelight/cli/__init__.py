@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -68,13 +69,28 @@ def _run(argv: list[str]) -> int:
 
 
 def _say(line: str, code: int) -> int:
-    print(f"limelight: {' '.join(line.split())}", file=sys.stderr)
+    print(f"limelight: {_with_flags(' '.join(line.split()))}", file=sys.stderr)
     return code
 
 
 def _show_warning(message: Any, category: Any, *rest: Any) -> None:
     if issubclass(category, UserWarning):
-        print(f"limelight: warning: {message}", file=sys.stderr)
+        print(f"limelight: warning: {_with_flags(str(message))}", file=sys.stderr)
+
+
+def _with_flags(line: str) -> str:
+    """Options as one types them here. A name of one word is only taken for one where it must be one.
+
+    >>> _with_flags("max_length is -4; it must be at least 0"), _with_flags("rows is -1; it must be 1")
+    ('--max-length is -4; it must be at least 0', '--rows is -1; it must be 1')
+    >>> _with_flags("x.csv has no column 'max_length'; the rows are 3")
+    "x.csv has no column 'max_length'; the rows are 3"
+    """
+    from ..recipe import options
+
+    long = "|".join(name for name in options() if "_" in name)
+    found = rf"^(?:{'|'.join(options())})(?= is | has no effect)|(?<![\w'\"/.-])(?:{long})(?![\w'\"/.=-])"
+    return re.sub(found, lambda name: f"--{name[0].replace('_', '-')}", line)
 
 
 def _prepare_streams() -> None:
