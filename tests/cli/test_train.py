@@ -104,8 +104,8 @@ def test_a_flag_without_effect_is_warned_of(call, tmp_path):
         0,
         [
             "limelight: warning: --rows has no effect: embedding is 'max', not 'self-attention'",
-            "limelight: warning: --consistency has no effect: without dropout both readings of a batch are the "
-            "same; it only takes twice the time",
+            "limelight: warning: --consistency has no effect: without dropout both readings of a batch are "
+            "the same; it only takes twice the time",
         ],
     )
     with pytest.warns(UserWarning, match="head_hidden has no effect"):
