@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from .errors import warn
 from .recipe import Recipe, section_of
-from .runtime.export import rows_and_size
 from .text.encoded import Dataset
 
 
@@ -54,7 +53,7 @@ def _rules(recipe: Recipe) -> Iterator[tuple[bool, str, str]]:
     yield model.layers == 1, "dropout_layers", "layers is 1, and it drops what one layer reads from another"
     yield model.head == "full", "row_units column_units head_layers mix_units", "head is 'full', not 'pruned'"
     yield model.head == "pruned", "head_hidden", "head is 'pruned', not 'full'"
-    yield _rows(recipe) == 1, "dropout_rows", "M has a single row, which always stays"
+    yield model.matrix_rows == 1, "dropout_rows", "M has a single row, which always stays"
     yield training.penalty == 0, "penalty_scale", "penalty is 0"
     yield training.penalty_scale == "kl" and model.rows == 1, "penalty", "'kl' takes two rows, and rows is 1"
     yield training.teachers == 0, "teaching", "there are no teachers"
@@ -69,14 +68,10 @@ def _rules_of_data(dataset: Dataset) -> Iterator[tuple[bool, str, str]]:
     yield not dataset.pair, "pair", "these are single texts"
 
 
-def _rows(recipe: Recipe) -> int:
-    return rows_and_size(recipe.model)[0]
-
-
 def _drops(recipe: Recipe) -> bool:
     """Whether any dropout is at work."""
     model = recipe.model
     anywhere = model.dropout + model.dropout_words + model.dropout_states + model.dropout_matrix
     between = model.dropout_layers if model.layers > 1 and model.embedding != "cnn" else 0
-    whole = model.dropout_rows if _rows(recipe) > 1 else 0
+    whole = model.dropout_rows if model.matrix_rows > 1 else 0
     return anywhere + between + whole > 0

@@ -129,9 +129,19 @@ class ModelRecipe:
     )
 
     @property
+    def attention_rows(self) -> int:
+        """Rows of M that self-attention makes [r]; the penalty is theirs."""
+        return self.rows if self.embedding == "self-attention" else 0
+
+    @property
     def has_max_row(self) -> bool:
         """Whether the last row of M is the max-pooled one."""
         return self.embedding == "self-attention" and self.max_row
+
+    @property
+    def matrix_rows(self) -> int:
+        """Rows of M; only self-attention has several."""
+        return self.attention_rows + self.has_max_row or 1
 
 
 @dataclass(frozen=True)

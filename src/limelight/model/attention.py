@@ -24,7 +24,6 @@ class StructuredSelfAttention(nn.Module):
         self.W_s2 = uniform(d_a**-0.5, r, d_a)
         self.b_s1 = nn.Parameter(torch.zeros(d_a)) if bias else None
         self.b_s2 = nn.Parameter(torch.zeros(r)) if bias else None
-        self.rows = r
 
     def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n); with `values`, M is of these."""

@@ -22,8 +22,6 @@ class MaxPooling(nn.Module):
     ([[[2.0, 5.0]]], [[[0.5, 0.5, 0.0]]])
     """
 
-    rows = 1
-
     def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, size) -> M (batch, 1, size), A (batch, 1, n)."""
         padding = ~mask(lengths, H.shape[1]).unsqueeze(2)
@@ -37,8 +35,6 @@ class MaxPooling(nn.Module):
 class MeanPooling(nn.Module):
     """The mean of the words' states; A is uniform."""
 
-    rows = 1
-
     def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, size) -> M (batch, 1, size), A (batch, 1, n)."""
         A = mask(lengths, H.shape[1]).to(H.dtype) / lengths[:, None].to(H.dtype)
@@ -47,8 +43,6 @@ class MeanPooling(nn.Module):
 
 class LastState(nn.Module):
     """Where each direction ends: forwards at the last word, backwards at the first; A: half on each."""
-
-    rows = 1
 
     def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, 2u) -> M (batch, 1, 2u), A (batch, 1, n)."""
@@ -66,8 +60,6 @@ class InnerAttention(nn.Module):
 
     Y_t = tanh(W_y h_t + W_h mean(H)), a = softmax(w . Y_t), M = sum_t a_t h_t.
     """
-
-    rows = 1
 
     def __init__(self, size: int) -> None:
         super().__init__()

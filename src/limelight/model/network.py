@@ -45,7 +45,7 @@ class Network(nn.Module):
         self.encoder = _encoder(recipe)
         self.pooling = _pooling(recipe, self.encoder.size)
         self.max_pooling = MaxPooling() if recipe.has_max_row else None
-        rows, size = self.pooling.rows + (self.max_pooling is not None), self.encoder.size
+        rows, size = recipe.matrix_rows, self.encoder.size
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
         self.head = _head(recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes)
         self.dropout_words = Dropout(recipe.dropout_words)

@@ -89,11 +89,10 @@ def _step(network: Network, recipe: Recipe, n: int, device: torch.device) -> Wor
     ids = torch.randint(2, WORDS, (batch, n), device=device)
     lengths = torch.full((batch,), n, device=device)
     given = Tensors(ids, lengths, torch.zeros(batch, dtype=torch.long, device=device))
-    rows = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
 
     def work() -> None:
         network.zero_grad(set_to_none=True)
-        loss(network(ids, lengths), given, recipe.training, rows).total.backward()
+        loss(network(ids, lengths), given, recipe.training, recipe.model.attention_rows).total.backward()
 
     return work
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..text.tokenizer import PAD, Tokenizer
+from ..text.tokenizer import PAD, Tokenizer, cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +24,7 @@ class Sentences:
     @classmethod
     def encode(cls, tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Sentences:
         """Words of each text, cut after `max_length` of them unless that is 0."""
-        ids, lengths = tokenizer.encode(texts)
-        if not max_length or lengths.max(initial=0) <= max_length:
-            return cls(ids, lengths)
-        place = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return cls(ids[place < max_length], np.minimum(lengths, max_length))
+        return cls(*cut(*tokenizer.encode(texts), max_length))
 
     def batches(self, budget: int) -> list[np.ndarray]:
         """Numbers of the texts, longest first, in batches of at most `budget` words with padding.

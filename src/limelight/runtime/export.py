@@ -104,13 +104,12 @@ def head_graph(weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, 
 
 
 def rows_and_size(recipe: ModelRecipe) -> tuple[int, int]:
-    """The shape of M: only self-attention has several rows.
+    """The shape of M.
 
     >>> rows_and_size(ModelRecipe(rows=30, hidden=300)), rows_and_size(ModelRecipe(embedding="max", hidden=7))
     ((30, 600), (1, 14))
     """
-    rows = recipe.rows + recipe.max_row if recipe.embedding == "self-attention" else 1
-    return rows, 2 * recipe.hidden
+    return recipe.matrix_rows, 2 * recipe.hidden
 
 
 def _sentences(g: Graph) -> tuple[str, str]:

@@ -24,7 +24,7 @@ def pool(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, Y: str, H_la
     H = _side_by_side(g, Y, perm=[2, 0, 1, 3])  # (batch, n, 2u)
     if recipe.embedding == "self-attention":
         M, A = _self_attention(net, recipe, H, words)
-        if not recipe.max_row:
+        if not recipe.has_max_row:
             return M, A
         M_max, A_max = _max_pooling(g, H, ids, words, 2 * recipe.hidden)
         return g.op("Concat", M, M_max, axis=1), g.op("Concat", A, A_max, axis=1)

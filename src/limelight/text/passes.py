@@ -14,7 +14,7 @@ from .formats import listed
 from .labels import LabelColumn
 from .sources import Part
 from .tables import Row, chunks, usable
-from .tokenizer import Tokenizer
+from .tokenizer import Tokenizer, cut
 
 MISSING = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write no value
 FAR_TOO_MANY = 1.5  # times the share that was to be held out,
@@ -143,20 +143,6 @@ def _encode(rows: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> dict[
         return {"ids": ids, "lengths": lengths}
     ids2, lengths2 = cut(*tokenizer.encode([row.text2 or "" for row in rows]), max_length)
     return {"ids": ids, "lengths": lengths, "ids2": ids2, "lengths2": lengths2}
-
-
-def cut(ids: np.ndarray, lengths: np.ndarray, max_length: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first `max_length` words of each sentence; 0 keeps them all.
-
-    >>> ids, lengths = cut(np.array([5, 6, 7, 8]), np.array([3, 1]), max_length=2)
-    >>> ids.tolist(), lengths.tolist()
-    ([5, 6, 8], [2, 1])
-    """
-    if max_length == 0 or lengths.max() <= max_length:
-        return ids, lengths
-    starts = np.cumsum(lengths) - lengths
-    position = np.arange(len(ids)) - np.repeat(starts, lengths)
-    return ids[position < max_length], np.minimum(lengths, max_length)
 
 
 def _select(chunk: Mapping[str, np.ndarray], keep: np.ndarray) -> dict[str, np.ndarray]:

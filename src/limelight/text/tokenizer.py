@@ -248,3 +248,17 @@ def _encodable(text: str) -> str:
 
 def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
+
+
+def cut(ids: np.ndarray, lengths: np.ndarray, max_length: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first `max_length` words of each sentence; 0 keeps them all.
+
+    >>> ids, lengths = cut(np.array([5, 6, 7, 8]), np.array([3, 1]), max_length=2)
+    >>> ids.tolist(), lengths.tolist()
+    ([5, 6, 8], [2, 1])
+    """
+    if max_length == 0 or lengths.max(initial=0) <= max_length:
+        return ids, lengths
+    starts = np.cumsum(lengths) - lengths
+    position = np.arange(len(ids)) - np.repeat(starts, lengths)
+    return ids[position < max_length], np.minimum(lengths, max_length)

@@ -55,7 +55,7 @@ class Stepper:
         total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch)
         self.optimiser = Optimiser(weights, recipe.training, computing, total)
         self.average = Average(self.optimiser.weights, recipe.training.average)
-        self.penalised = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
+        self.penalised = recipe.model.attention_rows
         self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
         self.graphs: dict[tuple[int, int], Graph | None] = {}
         self.pool: Any = None  # of the graphs' memory
