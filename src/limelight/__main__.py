@@ -1,7 +1,5 @@
 """`python -m limelight`, the same as `limelight`."""
 
-import sys
+from .cli import start
 
-from .cli import main
-
-sys.exit(main())
+start()

@@ -18,6 +18,7 @@ import pytest
 import limelight
 from limelight.cli.train import _told
 from limelight.job import Outcome
+from limelight.training.interruptions import interruptions
 from reviews import FLAGS, pairs, review_table, write_csv
 
 LIMELIGHT = [sys.executable, "-m", "limelight"]
@@ -406,3 +407,38 @@ def test_who_stops_while_accuracy_rises_is_told(accuracies, epochs, said, tmp_pa
         facts={"results": {"dev": {"rows": 9, "accuracy": accuracies[-1], "macro_f1": 0.5, "loss": 1.0}}},
     )  # fmt: skip
     assert _told(outcome, epochs).startswith(said)
+
+
+# ---------------------------------------------------------------- Ctrl-C again and again
+
+
+def test_a_second_ctrl_c_does_what_ctrl_c_usually_does():
+    seen: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        with interruptions() as stop:
+            signal.raise_signal(signal.SIGINT)
+            assert (stop.is_set(), seen) == (True, [])
+            signal.raise_signal(signal.SIGINT)
+            assert seen == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_after_the_ctrl_c_that_ends_it_the_end_is_not_disturbed():
+    again = """
+import signal
+from limelight import cli
+
+def main():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        signal.raise_signal(signal.SIGINT)
+        return 7
+
+cli.main = main
+cli.start()
+"""
+    done = subprocess.run([sys.executable, "-c", again], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (7, "")

@@ -12,16 +12,35 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import LimelightError
 
 NO_MEMORY = (
     "there is not enough memory for this; try a smaller network, a smaller batch or a shorter max_length"
 )
+
+
+def start() -> NoReturn:
+    """What a shell starts: `main`, which one Ctrl-C ends; a further one does not disturb the end.
+
+    >>> start()  # doctest: +SKIP
+    """
+    told = False
+
+    def once(*given: Any) -> None:
+        nonlocal told
+        if not told:
+            told = True
+            raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, once)
+    sys.exit(main())
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -24,11 +24,14 @@ def interruptions() -> Iterator[threading.Event]:
         return
 
     def handle(number: int, frame: Any) -> None:
-        if stop.is_set():
+        if not stop.is_set():
+            stop.set()
+        elif callable(usual := before[number]):
+            usual(number, frame)
+        else:
             raise KeyboardInterrupt
-        stop.set()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {n: signal.signal(n, handle) for n in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:
