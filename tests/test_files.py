@@ -14,14 +14,15 @@ import pytest
 
 from limelight import files
 from limelight.errors import LimelightError
-from limelight.files import MODEL, Kind, atomic_file, atomic_folder, check_writable
+from limelight.files import Kind, atomic_file, atomic_folder, check_writable
 from limelight.locks import lock
 
 KILLED = """
 import os, signal, sys
-from limelight.files import MODEL, atomic_file, atomic_folder
+from limelight.files import Kind, atomic_file, atomic_folder
 
-with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] + "/data", MODEL) as folder:
+kind = Kind("anything", (), ("part",))
+with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] + "/data", kind) as folder:
     file.write(b"half")
     (folder / "part").write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -111,8 +112,8 @@ def test_what_is_not_ours_is_never_replaced(tmp_path, overwrite: bool):
     (tmp_path / "note.txt").write_text("mine")
     for path in (thesis, tmp_path / "note.txt"):
         with (
-            pytest.raises(LimelightError, match="exists and is not a model folder, so it stays"),
-            atomic_folder(path, MODEL, overwrite),
+            pytest.raises(LimelightError, match="exists and is not a note, so it stays"),
+            atomic_folder(path, NOTE, overwrite),
         ):
             pass
     assert (thesis / "chapter1.tex").read_text() == (tmp_path / "note.txt").read_text() == "mine"

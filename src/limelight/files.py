@@ -27,13 +27,6 @@ class Kind(NamedTuple):
     others: tuple[str, ...]
 
 
-MODEL = Kind(
-    "a model folder",
-    ("config.json", "model.safetensors"),
-    ("tokenizer.json", "model.onnx", "model.int8.onnx", "README.md"),
-)
-
-
 @contextlib.contextmanager
 def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     """Write a file through a temporary one in the same folder: fsync, rename, fsync the folder.
@@ -58,8 +51,8 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
 def atomic_folder(path: str | Path, kind: Kind, overwrite: bool = False) -> Iterator[Path]:
     """Fill a temporary folder beside `path`, then rename it into place as a whole.
 
-    >>> with atomic_folder("model", MODEL) as folder:  # doctest: +SKIP
-    ...     (folder / "config.json").write_text("{}")
+    >>> with atomic_folder("notes", Kind("a folder of notes", ("note.txt",), ())) as folder:  # doctest: +SKIP
+    ...     (folder / "note.txt").write_text("all of it or nothing")
     """
     check_replaceable(path, kind, overwrite)
     path = Path(os.path.realpath(path))
@@ -75,7 +68,8 @@ def atomic_folder(path: str | Path, kind: Kind, overwrite: bool = False) -> Iter
 def check_replaceable(path: str | Path, kind: Kind, overwrite: bool) -> None:
     """A folder of the same kind may be overwritten if that is wished; whatever else is there stays.
 
-    >>> check_replaceable("no such folder", MODEL, overwrite=False)
+    >>> notes = Kind("a folder of notes", ("note.txt",), ())
+    >>> check_replaceable("no such folder", notes, overwrite=False)
     """
     path = Path(path)
     if path.name in ("", ".."):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from . import runfiles
 from .chosen import facts_of, results_of, save
 from .errors import LimelightError, tidy_os_errors
-from .files import MODEL, atomic_file, check_replaceable
+from .files import atomic_file, check_replaceable
 from .idle import warn_idle
 from .locks import locked
 from .presets import preset as preset_of
@@ -227,7 +227,9 @@ def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
 
 def check_out(job: Job) -> None:
     """Say before the long work what would be in its way at the end."""
-    check_replaceable(job.out, MODEL, job.overwrite)
+    from .runtime.folder import KIND
+
+    check_replaceable(job.out, KIND, job.overwrite)
     if job.folder.exists():
         if not (job.folder / "run.json").is_file():
             raise LimelightError(f"{job.folder} is in the way and not a run of Limelight; move it")

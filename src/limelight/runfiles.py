@@ -41,6 +41,12 @@ def of_teachers(folder: Path) -> list[Path]:
     return sorted([*folder.glob("answers-*.safetensors"), *folder.glob("teacher-*")])
 
 
+def half_written(folder: Path) -> list[Path]:
+    """What a killed process has left of any of them, and of the history beside them."""
+    names = ("checkpoint-*", "best-*", "answers-*", "history.jsonl")
+    return [path for name in names for path in folder.glob(f".{name}.*.part")]
+
+
 def can_go_on(folder: Path) -> bool:
     """Whether there is anything that has been learnt.
 

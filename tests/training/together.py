@@ -59,6 +59,7 @@ def impatient(self: Progress, rows: int, figures: Callable[[], dict[str, float]]
 
 def main() -> None:
     folder, rank, size = Path(sys.argv[1]), int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun's, which may come before the last line is said
     Progress.step = impatient  # type: ignore[method-assign]
     step, threads = Stepper.step, []
 

@@ -4,7 +4,8 @@ A file in this folder whose name does not begin with `_` is a command of that na
 sentence), `ORDER` (its place in the list), `arguments(parser)` and `run(args) -> int`, may have `DESCRIPTION`
 and `USAGE`, and imports what is heavy inside `run`, so that `limelight --help` comes at once.
 
-Exit codes: 0 done, 1 interrupted or a check that failed, 2 something given is not as it should be.
+Exit codes: 0 done, 1 interrupted, out of memory or a check that failed, 2 something given is not as it
+should be.
 """
 
 from __future__ import annotations

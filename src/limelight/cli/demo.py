@@ -82,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_place(out: Path) -> None:
     """The demo may be run again; but it writes over nothing that is somebody's own."""
-    from ..files import MODEL, check_replaceable, check_writable
+    from ..files import check_replaceable, check_writable
+    from ..runtime.folder import KIND
 
     check_writable(out)
     try:
@@ -92,7 +93,7 @@ def _check_place(out: Path) -> None:
     there = [name for name in ("model", "index.html") if (out / name).exists()]
     if there and not again:
         raise LimelightError(f"{out / there[0]} is there already, and not of the demo; choose another --out")
-    check_replaceable(out / "model", MODEL, overwrite=True)
+    check_replaceable(out / "model", KIND, overwrite=True)
 
 
 def _one_thread() -> None:

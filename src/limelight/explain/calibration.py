@@ -59,5 +59,5 @@ def mcnemar(first_only: int, second_only: int) -> float:
     0.0391
     """
     total, fewer = first_only + second_only, min(first_only, second_only)
-    chance = [lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1) for k in range(fewer + 1)]
-    return min(1.0, 2 * fsum(exp(each - total * log(2)) for each in chance))
+    ways = [lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1) for k in range(fewer + 1)]  # logarithms
+    return min(1.0, 2 * fsum(exp(each - total * log(2)) for each in ways))

@@ -28,7 +28,7 @@ import numpy as np
 
 from .. import __version__
 from ..errors import LimelightError, tidy_os_errors
-from ..files import MODEL, atomic_folder
+from ..files import Kind, atomic_folder
 from ..reading import Label
 from ..recipe import Recipe
 from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
@@ -39,7 +39,8 @@ from .shapes import check_weights, shapes
 from .weights import read_weights, tensor_places, write_weights
 
 FORMAT = 1
-FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")
+FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")  # beside config.json
+KIND = Kind("a model folder", ("config.json", "model.safetensors"), (*FILES, "README.md"))
 KINDS = ("text", "pair")
 MAX_CONFIG = 2**26
 
@@ -100,7 +101,7 @@ def save_folder(
         )
     contents["config.json"] = _config(recipe, labels, pair, facts, contents)
     contents["README.md"] = card.encode(errors="replace")  # file names need not be UTF-8
-    with atomic_folder(path, MODEL, overwrite) as folder:
+    with atomic_folder(path, KIND, overwrite) as folder:
         for name, content in contents.items():
             (folder / name).write_bytes(content)
 

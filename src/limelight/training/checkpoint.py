@@ -123,9 +123,8 @@ class Checkpoints:
         """Show that the folder can be written, and clear away what a killed process left half-written."""
         with tidy_os_errors(f"cannot write {self.folder}"):
             self.folder.mkdir(parents=True, exist_ok=True)
-            for name in ("checkpoint-*", "best-*", "answers-*", "history.jsonl"):
-                for path in self.folder.glob(f".{name}.*.part"):
-                    path.unlink(missing_ok=True)
+            for path in runfiles.half_written(self.folder):
+                path.unlink(missing_ok=True)
             self._tidy()
         self._write_history(history)
 
