@@ -28,8 +28,8 @@ from limelight.presets import preset
 from limelight.recipe import Recipe
 from limelight.text.encoded import Dataset
 
-MAX = {"embedding": "max", "head": "full", "head_hidden": 512}
-CNN = {"embedding": "cnn", "head": "full", "head_hidden": 512}
+MAX = {"embedding": "max", "head": "full", "head_hidden": 512, "mix_units": 0}
+CNN = {"embedding": "cnn", "head": "full", "head_hidden": 512, "mix_units": 0}
 COMMON: dict[str, dict[str, Any]] = {
     "best": {},
     "no-penalty": {"penalty": 0.0},
@@ -39,7 +39,7 @@ COMMON: dict[str, dict[str, Any]] = {
     "no-projection": {"project": 0},
     "tuned-words": {"project": 0, "tune_words": True},
     "no-max-row": {"max_row": False},
-    "full-head": {"head": "full", "head_hidden": 1024},
+    "full-head": {"head": "full", "head_hidden": 1024, "mix_units": 0},
     "mixed-units": {"mix_units": 256},
     "smoothed": {"label_smoothing": 0.1},
     "dropped-rows": {"dropout_rows": 0.2},
@@ -73,13 +73,15 @@ PAIR = {
     "untaught": {"teachers": 0, "noisy_copies": 0, "epochs": 14},
     "without-copies": {"noisy_copies": 0, "epochs": 14},
     "without-teachers": {"teachers": 0},
-    "one-layer": {"layers": 1},
-    "three-layers": {"layers": 3},
-    "three-mixed": {"layers": 3, "mix_units": 256},
+    "one-layer": {"layers": 1, "mix_units": 0},
+    "two-layers": {"layers": 2, "mix_units": 0},
+    "three-layers": {"layers": 3, "mix_units": 0},
     "rows-8": {"rows": 8},
     "gated": {"pair": "gated"},
     "max-3x300": {**MAX, "layers": 3},
+    "max-3x300-wide": {**MAX, "layers": 3, "head_hidden": 1024},
     "max-2x600": {**MAX, "layers": 2, "hidden": 600},
+    "max-2x600-wide": {**MAX, "layers": 2, "hidden": 600, "head_hidden": 1024},
 }
 
 
