@@ -67,6 +67,9 @@ PRESETS: dict[str, Recipe] = {
     ),
 }  # fmt: skip
 
+# The others do for texts and pairs alike, or for texts.
+FOR_PAIRS = frozenset({"snli", "snli-author", "best-pair"})
+
 
 def preset(name: str) -> Recipe:
     """A recipe by its name.

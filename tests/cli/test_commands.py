@@ -256,6 +256,20 @@ def test_info_of_every_preset(name, call):
     assert "\nwords" not in out
 
 
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        (("best-pair",), "preset best-pair, for pairs, 3 classes"),
+        (("snli-author",), "preset snli-author, for pairs, 3 classes"),
+        (("small", "--pairs"), "preset small, for pairs, 3 classes"),
+        (("small", "--pairs", "--classes", "2"), "preset small, for pairs, 2 classes"),
+        (("best-single",), "preset best-single, for texts, 5 classes"),
+    ],
+)
+def test_info_of_presets_for_pairs(argv, line, call):
+    assert call("info", *argv)[1].startswith(line)
+
+
 def test_info_of_the_papers_pruning_table(call):
     """Appendix A: 54,000,000 hidden weights, 2,700,000 + 180,000 ones after pruning (p = 150, q = 10)."""
     parts = json.loads(call("info", "yelp", "--json")[1])["parameters"]

@@ -28,7 +28,9 @@ recipe and results.
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Its flags."""
     parser.add_argument("what", metavar="MODEL", help=f"folder of a saved model, or: {', '.join(PRESETS)}")
-    parser.add_argument("--classes", type=int, metavar="N", help="of a preset: how many classes (default: 5)")
+    parser.add_argument(
+        "--classes", type=int, metavar="N", help="of a preset: how many classes (default: 5, for pairs 3)"
+    )
     parser.add_argument("--pairs", action="store_true", help="of a preset: for pairs of texts")
     add_json(parser)
     add_options(parser, ("model",))
@@ -59,12 +61,12 @@ def _of_folder(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_preset(args: argparse.Namespace) -> dict[str, Any]:
-    from ..presets import preset
+    from ..presets import FOR_PAIRS, preset
 
     recipe = preset(args.what).override(**given_options(args))
-    usual = 3 if args.what.startswith("snli") else 5
+    pair = args.pairs or args.what in FOR_PAIRS
+    usual = 3 if pair else 5
     classes = usual if args.classes is None else args.classes
-    pair = args.pairs or args.what.startswith("snli")
     if classes < 2:
         raise LimelightError(f"--classes is {classes}; it must be at least 2")
     parts = count_parts(recipe, 2, classes, pair)
