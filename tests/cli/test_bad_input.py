@@ -29,7 +29,7 @@ TABLES = {
     "fake.parquet": (b"text,stars\n", "is not a parquet file"),
     "fields.csv": (b"text,stars\ngood, very good,5\nbad,1\n", "row 1: it has 3 fields, the header has 2"),
     "wrong.jsonl": (b'{"text": 7, "stars": 5}\n', "7 in column 'text' where text should be"),
-    "quote.csv": (b'text,stars\n"good,5\nbad,1\n', "unexpected end of data"),
+    "quote.csv": (b'text,stars\n"good,5\nbad,1\n', "a quotation mark is never closed"),
 }
 UNLABELLED = {
     "one row.csv": (b"text,stars\ngood,5\n", "every row has the label 5; it takes at least two classes"),

@@ -189,7 +189,11 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], m
         ("a.csv", b"text,stars\nGood,\n", "row 1: no label in column 'stars'"),
         ("a.csv", b"text,stars\nGood,5\nBad\n", "row 2: it has 1 fields, the header has 2 (text, stars)"),
         ("a.csv", b"text,stars\nGood, very,5\n", "row 1: it has 3 fields, the header has 2"),
-        ("a.csv", b'text,stars\n"Good,5\nBad,1\n', "line 3: unexpected end of data"),
+        (
+            "a.csv",
+            b'text,stars\n"Good,5\nBad,1\n',
+            "the row of lines 2 to 3: a quotation mark is never closed",
+        ),
         ("a.csv", b'text,stars\n"Good" soup,5\n', "line 2: ',' expected after '\"'"),
         ("a.csv", b'sep=;\ntext;stars\n"Good" soup;5\n', "line 3: ';' expected after '\"'"),
         ("a.csv", b"sep=;\n", "is empty; its first line must name the columns"),

@@ -118,11 +118,18 @@ def _separator(header: str) -> str:
 
 
 def _tidy_csv(reader: Any, path: Path, before: int) -> Iterator[list[str]]:
+    end = before  # of the last good row: a mark that is never closed is noticed many lines below it
     try:
-        yield from reader
+        for fields in reader:
+            end = before + reader.line_num
+            yield fields
     except csv.Error as error:
+        begins, noticed = end + 1, before + reader.line_num
+        where = f"line {begins}" if noticed <= begins else f"the row of lines {begins} to {noticed}"
+        never_closed = str(error) == "unexpected end of data"
+        what = "a quotation mark is never closed" if never_closed else error
         raise LimelightError(
-            f"{path}, line {before + reader.line_num}: {error}; "
+            f"{path}, {where}: {what}; "
             "a field with a quotation mark in it must be quoted, and the mark doubled"
         ) from None
 
