@@ -3,7 +3,7 @@
     python benchmarks/demo_vectors.py                  the whole table (some twenty minutes on two cores)
     python benchmarks/demo_vectors.py --sizes 500      one row of it
 
-Each figure is the test accuracy of preset `small` at the epoch that the development split chose.
+Development and test accuracy of preset `small` at the epoch that the development split chose.
 """
 
 from __future__ import annotations

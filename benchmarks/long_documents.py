@@ -8,6 +8,7 @@ shortest document scaled up: 1.00 is exactly linear, less is better than linear.
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
 import subprocess
@@ -26,9 +27,7 @@ def measure(n: int) -> dict[str, float]:
     from limelight.model.network import Network
     from limelight.presets import preset
 
-    torch.set_num_threads(
-        1
-    )  # a step of one document is too small to share, and cores that wait spoil the figure
+    torch.set_num_threads(1)  # one document is too small to share, and cores that wait spoil the figure
     torch.manual_seed(0)
     network = Network(preset("yelp").model, VOCABULARY, CLASSES)
     for parameter in network.parameters():
@@ -80,7 +79,10 @@ def table() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(json.dumps(measure(int(sys.argv[1]))))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("words", type=int, nargs="?", help="measure a document of this length alone, as JSON")
+    words = parser.parse_args().words
+    if words:
+        print(json.dumps(measure(words)))
     else:
         table()

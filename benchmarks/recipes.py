@@ -68,14 +68,16 @@ SINGLE = {
     "rows-16": {"rows": 16},
     "max-2x300": {**MAX, "layers": 2},
 }
+TWO = {"layers": 2, "mix_units": 0}  # smaller than the preset, and what most of the search was done with
 PAIR = {
     **COMMON,
-    "untaught": {"teachers": 0, "noisy_copies": 0, "epochs": 14},
-    "without-copies": {"noisy_copies": 0, "epochs": 14},
-    "without-teachers": {"teachers": 0},
     "one-layer": {"layers": 1, "mix_units": 0},
-    "two-layers": {"layers": 2, "mix_units": 0},
+    "two-layers": TWO,
     "three-layers": {"layers": 3, "mix_units": 0},
+    "mixed-units": {"layers": 2, "mix_units": 512},
+    "untaught": {**TWO, "teachers": 0, "noisy_copies": 0, "epochs": 14},
+    "without-copies": {**TWO, "noisy_copies": 0, "epochs": 14},
+    "without-teachers": {**TWO, "teachers": 0},
     "rows-8": {"rows": 8},
     "gated": {"pair": "gated"},
     "max-3x300": {**MAX, "layers": 3},

@@ -47,8 +47,8 @@ PRESETS: dict[str, Recipe] = {
         **_AUTHOR, penalty=0.1, dropout=0.5, dropout_matrix=0.5, clip_gates=100.0
     ),
     "best-single": _BEST.override(rows=8, batch=128, epochs=10),
-    # Teachers give a point more and take four times as long. Without them and their copies two layers, no
-    # layer over all units and 14 epochs are as good.
+    # Teachers give a point more, and training takes several times as long. Without them and their copies two
+    # layers, no layer over all units and 14 epochs are as good.
     "best-pair": _BEST.override(
         layers=3, rows=16, mix_units=512, pair="concat", batch=256, epochs=8, teachers=5, noisy_copies=2
     ),
