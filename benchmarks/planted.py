@@ -65,7 +65,8 @@ def main() -> None:
                 for seed in range(args.seeds)
             ]
         )
-        cells = [f"{m:.3f} ± {s:.3f}" for m, s in zip(found.mean(axis=0), found.std(axis=0, ddof=1), strict=True)]
+        means, deviations = found.mean(axis=0), found.std(axis=0, ddof=1)
+        cells = [f"{m:.3f} ± {s:.3f}" for m, s in zip(means, deviations, strict=True)]
         print(f"{penalty:7.1f}  " + "  ".join(cells), flush=True)
 
 

@@ -64,7 +64,7 @@ def _rules(recipe: Recipe) -> Iterator[tuple[bool, str, str]]:
 
 
 def _rules_of_data(dataset: Dataset) -> Iterator[tuple[bool, str, str]]:
-    yield "dev" not in dataset.splits, "patience halve", "there is no development set to go by"
+    yield "dev" not in dataset.splits, "patience halve judge_after", "there is no development set to go by"
     yield not dataset.pair, "pair", "these are single texts"
 
 

@@ -32,7 +32,7 @@ _BEST = Recipe().override(
     vectors="default", spare_words=40_000, missing="spelling", tune_words=False, project=300, hidden=300,
     attention_hidden=150, max_row=True, head="pruned", row_units=64, column_units=0, dropout=0.2,
     dropout_words=0.2, penalty=0.1, penalty_scale="author", optimiser="adamw", l2=0.1, rate=8e-4,
-    clip_norm=5.0, average=0.999, halve=True, patience=4, precision="bf16",
+    clip_norm=5.0, average=0.999, halve=True, judge_after=100, patience=4, precision="bf16",
 )  # fmt: skip
 
 PRESETS: dict[str, Recipe] = {
@@ -58,7 +58,7 @@ PRESETS: dict[str, Recipe] = {
         vectors="default", spare_words=40_000, min_count=2, word_size=100, hidden=64, attention_hidden=50,
         rows=8, head="pruned", row_units=32, column_units=0, pair="concat", penalty=0.03,
         penalty_scale="paper", optimiser="adam", rate=2e-3, batch=32, epochs=30, clip_norm=1.0, dropout=0.5,
-        dropout_words=0.4, average=0.999, patience=5,
+        dropout_words=0.4, average=0.999, judge_after=100, patience=5,
     ),
     "tiny": Recipe().override(
         word_size=50, hidden=32, attention_hidden=24, rows=4, head="pruned", row_units=16, column_units=0,

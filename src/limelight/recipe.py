@@ -203,6 +203,12 @@ class TrainingRecipe:
         high=1000,
     )
     teaching: float = option(0.5, "Share of each label that is the teachers' answer.", low=0, high=1)
+    judge_after: int = option(
+        0,
+        "Steps at the start in which the development set has no say and the newest weights are kept: "
+        "with few texts, a network that has hardly learnt can look best by chance.",
+        low=0,
+    )
     patience: int = option(
         0, "Stop after this many evaluations without a better one; 0 never stops early.", low=0
     )

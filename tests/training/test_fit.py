@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 from collections.abc import Callable
@@ -47,7 +48,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, to
     def script(*results: float | tuple[float, float]) -> list[dict[str, torch.Tensor]]:
         seen: list[dict[str, torch.Tensor]] = []
 
-        def pretend(network: torch.nn.Module, split: Any) -> Scores:
+        def pretend(network: torch.nn.Module, split: Any, weights: Any) -> Scores:
             result = results[len(seen)]
             seen.append({name: w.clone() for name, w in network.state_dict().items()})
             accuracy, loss = result if isinstance(result, tuple) else (result, 1.0)
@@ -146,6 +147,53 @@ def test_patience(scripted: Any, patience: int, results: Any, epochs: int) -> No
     assert len(fitted.history) == epochs
     assert fitted.state.finished
     assert not fitted.interrupted
+
+
+def test_in_the_first_steps_the_newest_weights_are_kept(scripted: Any) -> None:
+    """Seven steps an epoch: the first two epochs neither win, nor wait, nor halve."""
+    seen = scripted(0.9, 0.8, 0.5, 0.6, 0.4)
+    fitted = run(epochs=9, judge_after=14, patience=1, halve=True, optimiser="sgd", rate=0.4)
+    assert [record["rate"] for record in fitted.history] == [0.4] * 5
+    assert (fitted.state.best_epoch, fitted.state.best_accuracy) == (3, 0.6)
+    assert same(weights(fitted), seen[3])
+
+
+def test_who_is_never_judged_is_the_last(scripted: Any) -> None:
+    seen = scripted(0.9, (0.5, 2.0))
+    fitted = run(epochs=2, judge_after=14, patience=1)
+    assert (fitted.state.best_epoch, fitted.state.best_accuracy, fitted.state.best_loss) == (1, 0.5, 2.0)
+    assert same(weights(fitted), seen[1])
+
+
+def test_resumed_before_it_is_judged(tmp_path: Path) -> None:
+    whole = run(epochs=4, judge_after=14)
+    run(folder=tmp_path / "run", epochs=1, judge_after=14)
+    rest = run(folder=tmp_path / "run", epochs=4, judge_after=14, resume=True)
+    assert rest.history == whole.history
+    assert rest.state.best_epoch == whole.state.best_epoch >= 2
+    assert same(weights(rest), weights(whole))
+
+
+def test_weighted_rows_are_judged_by_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain accuracy would choose the first epoch."""
+    found = iter(
+        [Scores(0.9, 1.0, 4, (0.5, 1.0)), Scores(0.8, 1.0, 4, (0.7, 1.0)), Scores(0.9, 1.0, 4, (0.6, 1.0))]
+    )
+    data = toys.dataset()
+    dev = data.splits["dev"]
+    data.splits["dev"] = dataclasses.replace(dev, weights=np.arange(len(dev), dtype=np.float32))
+    given = []
+
+    def pretend(network: torch.nn.Module, split: Any, row_weights: Any) -> Scores:
+        given.append(row_weights)
+        return next(found)
+
+    monkeypatch.setattr(module, "evaluate", pretend)
+    fitted = run(data)
+    assert (fitted.state.best_epoch, fitted.state.best_accuracy) == (1, 0.7)
+    assert [record["dev_accuracy"] for record in fitted.history] == [0.9, 0.8, 0.9]
+    assert [record["dev_weighted_accuracy"] for record in fitted.history] == [0.5, 0.7, 0.6]
+    np.testing.assert_allclose(given[0], np.arange(len(dev)) / np.arange(len(dev)).mean(), rtol=1e-6)
 
 
 def test_halving_returns_to_the_best_weights(scripted: Any, tmp_path: Path) -> None:

@@ -128,6 +128,19 @@ def test_balanced_classes_have_the_same_total(weighted: bool) -> None:
         )
 
 
+def test_development_rows_have_weights_of_their_own() -> None:
+    data = toys.dataset(rows=80)
+    dev = data.splits["dev"]
+    balanced = row_weights(data, toys.recipe(class_weight="balanced"), "dev")
+    counts = np.bincount(dev.labels)
+    np.testing.assert_allclose(
+        np.bincount(dev.labels, balanced)[counts > 0], len(dev) / (counts > 0).sum(), rtol=1e-5
+    )
+    data.splits["dev"] = dataclasses.replace(dev, weights=np.zeros(len(dev), dtype=np.float32))
+    assert row_weights(data, toys.recipe(), "dev") is None
+    assert row_weights(toys.dataset(dev=0), toys.recipe(class_weight="balanced"), "dev") is None
+
+
 def test_without_weights_there_are_none() -> None:
     assert row_weights(toys.dataset(), toys.recipe()) is None
 

@@ -34,7 +34,7 @@ class State:
     number: int = 0  # steps since the start
     waited: int = 0  # evaluations since the best one
     best_epoch: int = -1
-    best_accuracy: float = -1.0
+    best_accuracy: float = -1.0  # of the development rows, weighted where they are
     best_loss: float = float("inf")
     finished: bool = False
     history: list[dict[str, Any]] = field(default_factory=list)

@@ -22,6 +22,13 @@ class Scores(NamedTuple):
     accuracy: float
     loss: float  # cross-entropy
     rows: int
+    weighted: tuple[float, float] | None = None  # accuracy and loss, where rows count differently
+
+    @property
+    def merit(self) -> tuple[float, float]:
+        """What networks are chosen by: accuracy, then loss."""
+        accuracy, loss = self.weighted or self[:2]
+        return accuracy, -loss
 
 
 def logits(network: Network, split: Split) -> np.ndarray:
@@ -54,10 +61,13 @@ def batches(network: Network, split: Split, plan: list[np.ndarray]) -> Iterator[
         network.train(was_training)
 
 
-def evaluate(network: Network, split: Split) -> Scores:
-    """Accuracy and mean cross-entropy over all rows."""
+def evaluate(network: Network, split: Split, weights: np.ndarray | None = None) -> Scores:
+    """Accuracy and mean cross-entropy over all rows; with weights, also those of the weighted rows."""
     values = torch.from_numpy(logits(network, split)).double()
     labels = torch.from_numpy(np.asarray(split.labels, dtype=np.int64))
-    entropy = torch.nn.functional.cross_entropy(values, labels).item()
-    right = int((values.argmax(dim=1) == labels).sum())
-    return Scores(right / len(labels), entropy, len(labels))
+    entropies = torch.nn.functional.cross_entropy(values, labels, reduction="none").numpy()
+    right = (values.argmax(dim=1) == labels).numpy()
+    weighted = None
+    if weights is not None:
+        weighted = float(np.average(right, weights=weights)), float(np.average(entropies, weights=weights))
+    return Scores(int(right.sum()) / len(labels), float(entropies.mean()), len(labels), weighted)

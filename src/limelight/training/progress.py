@@ -71,6 +71,8 @@ class Progress:
             self.bar.close()
             self.bar = None
         development = f"  dev {record['dev_accuracy']:.2%}" if "dev_accuracy" in record else ""
+        if "dev_weighted_accuracy" in record:
+            development += f" (weighted {record['dev_weighted_accuracy']:.2%})"
         self.development = development and f",{development[1:]}"
         losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
         accuracies = f"train {record['accuracy']:.2%}{development}{' *' if better and development else '  '}"

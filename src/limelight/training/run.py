@@ -73,6 +73,7 @@ class Run:
         self.dataset, self.recipe, self.setting = dataset, recipe, setting
         self.processes, self.progress = setting.processes, setting.progress
         self.train_split, self.dev_split = dataset.splits["train"], dataset.splits.get("dev")
+        self.dev_weights = row_weights(dataset, recipe, "dev")
         self.network = build(dataset, recipe).to(setting.device)
         self.stepper = Stepper(
             self.network, self.train_split, recipe, self.processes, row_weights(dataset, recipe), targets
@@ -160,6 +161,10 @@ class Run:
             return
         if scores:
             record |= {"dev_accuracy": scores.accuracy, "dev_loss": scores.loss}
+            if scores.weighted:
+                record |= dict(
+                    zip(("dev_weighted_accuracy", "dev_weighted_loss"), scores.weighted, strict=True)
+                )
         with self.stepper.averaged():
             if self.after_epoch and self.processes.first:
                 record |= self.after_epoch(self.network)
@@ -195,21 +200,27 @@ class Run:
     def _evaluate(self) -> Scores | None:
         if self.dev_split is None:
             return None
-        scores = evaluate(self.network, self.dev_split) if self.processes.first else Scores(0, 0, 0)
-        shared = torch.tensor(scores[:2], dtype=torch.float64, device=self.stepper.device)
+        shared = torch.zeros(4, dtype=torch.float64, device=self.stepper.device)
+        if self.processes.first:
+            scores = evaluate(self.network, self.dev_split, self.dev_weights)
+            shared = shared.new_tensor([*scores[:2], *(scores.weighted or (0, 0))])
         self.processes.broadcast([shared])
-        accuracy, entropy = shared.tolist()
-        return Scores(accuracy, entropy, len(self.dev_split))
+        accuracy, entropy, *weighted = shared.tolist()
+        rows = len(self.dev_split)
+        return Scores(accuracy, entropy, rows, None if self.dev_weights is None else tuple(weighted))
 
     def _note_best(self, scores: Scores | None) -> bool:
-        """Keep the weights if they are the best so far: by accuracy, then by loss; without a development
-        split, the newest."""
+        """Keep the weights if they are the best so far: by accuracy, then by loss. Without a development
+        split, and as long as it has no say, the newest."""
         state = self.state
         if scores is not None:
-            if (scores.accuracy, -scores.loss) <= (state.best_accuracy, -state.best_loss):
+            steps = state.history[state.best_epoch]["steps"] if state.best_epoch >= 0 else 0
+            judged = steps > self.recipe.training.judge_after  # the best so far
+            if judged and scores.merit <= (state.best_accuracy, -state.best_loss):
                 state.waited += 1
                 return False
-            state.best_accuracy, state.best_loss = scores.accuracy, scores.loss
+            state.best_accuracy, loss = scores.merit
+            state.best_loss = -loss
         state.waited, state.best_epoch = 0, state.epoch
         self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
         return True

@@ -27,9 +27,11 @@ def build(dataset: Dataset, recipe: Recipe) -> Network:
     return network
 
 
-def row_weights(dataset: Dataset, recipe: Recipe) -> np.ndarray | None:
-    """How much each training row counts, 1 on average; None if all count the same."""
-    split = dataset.splits["train"]
+def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.ndarray | None:
+    """How much each row of a split counts, 1 on average; None if all count the same."""
+    split = dataset.splits.get(name)
+    if split is None or (split.weights is not None and not np.any(split.weights)):
+        return None  # of rows held out, all may be without weight: better judged by them than by none
     weights = None if split.weights is None else np.array(split.weights, dtype=np.float64)
     if recipe.training.class_weight == "balanced":
         labels = np.asarray(split.labels)
