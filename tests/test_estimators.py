@@ -170,6 +170,27 @@ def test_weights_decide_contradictions():
         assert by_row.predict_proba(texts[:1])[0, heavy] > 0.8
 
 
+def test_rows_without_weight_do_not_choose_either():
+    """Their labels are wrong: by them, the worst epoch would be the best."""
+    wrong = [1 if star == 5 else 5 for star in STARS]
+    found = quick(holdout=0.2).fit(TEXTS * 2, [*STARS, *wrong], sample_weight=[1] * 120 + [0] * 120)
+    assert [record["dev_weighted_accuracy"] for record in found.history_][-1] == 1.0
+    assert found.history_[-1]["dev_accuracy"] < 0.7
+    assert found.score(NEW, NEW_STARS) == 1.0
+
+
+def test_class_weights_count_on_a_given_dev_part():
+    dev = (NEW, [5, *NEW_STARS[1:]])
+    found = quick(class_weight={5: 3.0}).fit(TEXTS, STARS, dev=dev)
+    predicted = found.predict(NEW)
+    weights = np.where(np.array(dev[1]) == 5, 3.0, 1.0)
+    best = max(
+        found.history_, key=lambda record: (record["dev_weighted_accuracy"], -record["dev_weighted_loss"])
+    )
+    expected = np.average(predicted == dev[1], weights=weights)
+    assert best["dev_weighted_accuracy"] == pytest.approx(expected, abs=1e-6)
+
+
 def test_balanced_classes_help_the_rare_one():
     texts, labels = ["The soup was odd."] * 50, [0] * 45 + [1] * 5
     plain = quick(holdout=0, epochs=5).fit(texts, labels).predict_proba(texts[:1])[0, 1]
@@ -274,6 +295,34 @@ def test_pairs_with_dev_and_saved(tmp_path, fitted_pairs):
 # ---------------------------------------------------------------- saving
 
 
+def test_who_is_loaded_and_fits_again_fits_alike(tmp_path):
+    first = quick(class_weight={5: 9.0}, holdout=0.3, epochs=2).fit(TEXTS, STARS)
+    first.save(tmp_path / "m")
+    again = TextClassifier.load(tmp_path / "m")
+    assert (again.class_weight, again.holdout) == ({5: 9.0}, 0.3)
+    again.set_params(progress=False, device="cpu").fit(TEXTS, STARS)
+    np.testing.assert_array_equal(again.predict_proba(NEW), first.predict_proba(NEW))
+
+
+def test_pairs_as_one_argument_with_y(fitted_pairs):
+    first, second, labels = pairs(30)
+    together = list(zip(first, second, strict=True))
+    assert fitted_pairs.score(together, y=labels) == fitted_pairs.score(first, second, labels)
+    flat = quick(PairClassifier, epochs=1).fit_transform(first, second, labels)
+    np.testing.assert_array_equal(quick(PairClassifier, epochs=1).fit_transform(together, y=labels), flat)
+    np.testing.assert_array_equal(quick(PairClassifier, epochs=1).fit_transform(together, labels), flat)
+
+
+def test_readings_of_many(fitted, fitted_pairs):
+    assert [r.text for r in fitted.read_many(pd.Series(NEW[:2]))] == NEW[:2]
+    first, second, _ = pairs(3)
+    for found in (
+        fitted_pairs.read_many(first, second),
+        fitted_pairs.read_many([*zip(first, second, strict=True)]),
+    ):
+        assert [(r.first.text, r.second.text) for r in found] == [*zip(first, second, strict=True)]
+
+
 def test_same_numbers_after_saving(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     loaded, model = TextClassifier.load(tmp_path / "model"), limelight.load(tmp_path / "model")
@@ -307,6 +356,24 @@ def test_fit_from_a_table(tmp_path):
     model = limelight.fit(table, text="text", label="stars", out=tmp_path / "model", progress=False, **QUICK)
     assert model.predict(NEW) == NEW_STARS
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "reviews.csv"]
+
+
+@pytest.mark.parametrize(
+    ("train", "options", "message"),
+    [
+        (pd.DataFrame({"text": TEXTS}), {}, "train must be a file or a list of files, not DataFrame"),
+        ([3], {}, "train must be a file or a list of files, not int"),
+        (None, {}, "train must be a file or a list of files, not NoneType"),
+        ([], {}, "train names no table; name at least one"),
+        ("a.csv", {"dev": 3}, "dev must be a file or a list of files, not int"),
+        ("a.csv", {"rows": np.int64(0)}, "rows is 0; it must be at least 1"),
+    ],
+)
+def test_what_is_no_table_is_one_line(train, options, message, tmp_path):
+    with pytest.raises(LimelightError) as error:
+        limelight.fit(train, out=tmp_path / "m", **options)
+    assert str(error.value) == message
+    assert not any(tmp_path.iterdir())
 
 
 def test_interrupt_keeps_what_was_learnt(monkeypatch):
@@ -384,12 +451,22 @@ BAD_FITS = {
     "weights zero": (
         (TEXTS, STARS, [0.0] * 120),
         {},
-        "the weights must be numbers of at least 0, and not all of them 0",
+        "all sample weights are 0; at least one must be more",
     ),
     "weights below": (
         (TEXTS, STARS, [-1.0, 5.0] * 60),
         {},
-        "train: the weights must be numbers of at least 0",
+        "sample weights[0] is -1.0; it must be a number of at least 0",
+    ),
+    "weights of text": (
+        (TEXTS, STARS, ["a"] + [1] * 119),
+        {},
+        "sample weights[0] is 'a'; it must be a number of at least 0",
+    ),
+    "labels beyond 64 bits": (
+        (["a", "b"], [2**63, 2**64]),
+        {},
+        "some labels are integers beyond 64 bits; give them as text",
     ),
     "dev label": ((TEXTS, STARS), {"dev": (["a"], [3])}, "dev labels[0] is 3; the classes are: 1, 5"),
     "dev form": ((TEXTS, STARS), {"dev": TEXTS}, "dev must be (texts, labels); got a list"),
@@ -411,8 +488,10 @@ def test_bad_fit_is_one_line(case):
         ({"rows": 0}, "rows is 0; it must be at least 1"),
         ({"epochs": "5"}, "epochs is '5'; it must be of type int"),
         ({"device": "tpu"}, "device is 'tpu'; it must be auto, cpu or cuda"),
-        ({"holdout": 1.5}, "holdout is 1.5; it must be at least 0 and below 1"),
+        ({"holdout": 1.5}, "holdout is 1.5; it must be a number of at least 0 and below 1"),
+        ({"holdout": "a"}, "holdout is 'a'; it must be a number of at least 0 and below 1"),
         ({"class_weight": {7: 2.0}}, "class_weight[0] is 7; the classes are: 1, 5"),
+        ({"class_weight": {5: "a"}}, "class weights[1] is 'a'; it must be a number of at least 0"),
     ],
 )
 def test_bad_options_are_one_line(options, message):
@@ -455,7 +534,15 @@ def test_bad_scores(fitted):
         fitted.score(NEW, [1])
     with pytest.raises(LimelightError, match="there are no texts to score"):
         fitted.score([], [])
-    assert fitted.score(NEW, ["unheard"] * 20) == 0.0
+    with pytest.raises(LimelightError, match=r"labels\[0\] is '1'; the classes are: 1, 5"):
+        fitted.score(NEW, [*NEW_STARS[:19], "1"])
+    with pytest.raises(LimelightError, match=r"labels\[0\] is nan"):
+        fitted.score(NEW, [*NEW_STARS[:19], float("nan")])
+    with pytest.raises(LimelightError, match="there are 20 texts but 3 sample weights"):
+        fitted.score(NEW, NEW_STARS, sample_weight=[1, 2, 3])
+    with pytest.raises(LimelightError, match="all sample weights are 0"):
+        fitted.score(NEW, NEW_STARS, sample_weight=[0] * 20)
+    assert fitted.score(NEW, [9] * 20) == 0.0, "a class that was not trained is an error of the model's"
 
 
 def test_bad_pairs():
@@ -467,6 +554,10 @@ def test_bad_pairs():
         classifier.fit(first, second[:3], labels)
     with pytest.raises(LimelightError, match=r"second texts\[0\] is None"):
         classifier.fit(first, [None] * 10, labels)
+    with pytest.raises(LimelightError, match=r"dev must be \(texts, second texts, labels\); got a int"):
+        classifier.fit(first, second, labels, dev=3)
+    with pytest.raises(LimelightError, match="there are no labels"):
+        classifier.fit(first)
 
 
 def test_a_folder_that_is_no_model(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,6 +70,22 @@ def same_length(texts: list[Any], other: list[Any], what: str) -> None:
         raise LimelightError(f"there are {len(texts):,} texts but {len(other):,} {what}; give each its own")
 
 
+def as_weights(values: Any, what: str) -> list[float]:
+    """A list of finite numbers of at least 0, not all of them 0.
+
+    >>> as_weights([1, -1], "sample weights")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: sample weights[1] is -1; it must be a number of at least 0
+    """
+    plain = as_list(values, what)
+    for number, weight in enumerate(plain):
+        if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
+            raise LimelightError(f"{what}[{number}] is {_short(weight)}; it must be a number of at least 0")
+    if plain and not any(plain):
+        raise LimelightError(f"all {what} are 0; at least one must be more")
+    return [float(weight) for weight in plain]
+
+
 def as_classes(labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """The sorted classes in the labels' own type, and the number of each row's class.
 
@@ -87,6 +104,8 @@ def as_classes(labels: Any) -> tuple[np.ndarray, np.ndarray]:
         names = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise LimelightError(f"the labels are of different types ({names}); make them all of one")
     array = labels if isinstance(labels, np.ndarray) and labels.dtype != object else np.array(plain)
+    if kinds == {int} and array.dtype.kind not in "iu":  # numpy would make floats of them, and two into one
+        raise LimelightError("some labels are integers beyond 64 bits; give them as text")
     classes, numbers = np.unique(array, return_inverse=True)
     if len(plain) and len(classes) < 2:
         raise LimelightError(f"every label is {plain[0]!r}; it takes at least two classes to learn from")

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .columns import as_classes, as_list, as_pairs, as_texts, numbers_of, same_length
+from .columns import as_classes, as_list, as_pairs, as_texts, as_weights, numbers_of, same_length
 from .errors import LimelightError
 from .idle import idle, warn_idle
 from .presets import preset as preset_of
@@ -65,7 +65,8 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         classes, numbers = as_classes(labels if hasattr(labels, "__len__") else plain)  # or it is used up
         weights = self._weights(classes, numbers, sample_weight)
         if dev is not None:
-            dev = dev._replace(labels=numbers_of(dev.labels, classes.tolist(), "dev labels"))
+            known = numbers_of(dev.labels, classes.tolist(), "dev labels")
+            dev = dev._replace(labels=known, weights=self._weights(classes, np.array(known), None))
         dataset = encode_texts(
             texts, numbers.tolist(), texts2, weights, recipe=recipe.text, dev=dev, holdout=self.holdout,
             seed=recipe.training.seed, names=classes.tolist(),
@@ -81,10 +82,11 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
         dataset.facts.pop("classes", None)  # by number; `labels` of the model has their names
+        results = results_of(fitted, dataset, ("dev",))
         self.model_ = Model.from_parts(
             weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
             labels=classes.tolist(), pair=dataset.pair,
-            facts=facts_of(dataset, fitted, results_of(fitted, dataset, ("dev",))),
+            facts={**facts_of(dataset, fitted, results), "estimator": self._facts()},
         )  # fmt: skip
         self.classes_, self.recipe_, self.history_ = classes, fitted.recipe, fitted.history
         if fitted.interrupted:  # what was learnt so far is kept
@@ -96,23 +98,27 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         given = self._given()
         if isinstance(given.get("class_weight"), Mapping):
             del given["class_weight"]
-        return preset_of(self.preset).override(**{k: _plain(v) for k, v in given.items()})
+        return preset_of(self.preset).override(**given)
 
     def _given(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in options() if getattr(self, name) is not None}
 
     def _weights(self, classes: np.ndarray, numbers: np.ndarray, sample_weight: Any) -> list[float] | None:
         by_class: Any = getattr(self, "class_weight", None)
-        weights = None if sample_weight is None else as_list(sample_weight, "sample weights")
+        weights = None if sample_weight is None else as_weights(sample_weight, "sample weights")
         if weights is not None:
             same_length(numbers.tolist(), weights, "sample weights")
         if isinstance(by_class, Mapping):
             numbers_of(list(by_class), classes.tolist(), "class_weight")
-            own = [float(by_class.get(label, 1.0)) for label in classes.tolist()]
+            own = as_weights([by_class.get(label, 1.0) for label in classes.tolist()], "class weights")
             weights = [w * own[k] for w, k in zip(weights or [1.0] * len(numbers), numbers, strict=True)]
-        if weights is not None and not sum(weights) > 0:
-            raise LimelightError("the weights must be numbers of at least 0, and not all of them 0")
         return weights
+
+    def _facts(self) -> dict[str, Any]:
+        """What the recipe does not say of how it was trained, for a saved folder."""
+        by_class: Any = getattr(self, "class_weight", None)
+        own = [[*pair] for pair in by_class.items()] if isinstance(by_class, Mapping) else None
+        return {"holdout": self.holdout, "class_weight": own}
 
     # ------------------------------------------------------------ what was learnt
 
@@ -138,9 +144,21 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             raise LimelightError("there are no texts to score; give at least one")
         truth = as_list(labels, "labels")
         same_length(columns[0], truth, "labels")
-        weights = None if sample_weight is None else as_list(sample_weight, "sample weights")
+        self._check_kinds(truth)
+        weights = None if sample_weight is None else as_weights(sample_weight, "sample weights")
+        if weights is not None:
+            same_length(columns[0], weights, "sample weights")
         right = [a == b for a, b in zip(self._predict(columns).tolist(), truth, strict=True)]
         return float(np.average(right, weights=weights))
+
+    def _check_kinds(self, truth: list[Any]) -> None:
+        """A class that was not trained counts as an error; "1" where the classes are 1 and 2 is a mistake."""
+        text = self.classes_.dtype.kind in "US"
+        strange = [
+            label for label in truth if isinstance(label, str) != text or label is None or label != label
+        ]
+        if strange:
+            numbers_of(strange[:1], self.classes_.tolist())  # which says what is wrong
 
     def embed(self, texts: Any, *, flat: bool = False) -> np.ndarray:
         """M of each text, (texts, r, 2u); flat, as one long vector each, (texts, r * 2u)."""
@@ -151,6 +169,10 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         """How many numbers `transform` gives for a row: scikit-learn names its columns by this."""
         model = self._model
         return int(model.embed([""], flat=True).shape[1]) * (2 if model.pair else 1)
+
+    def read_many(self, *texts: Any) -> list[Reading] | list[PairReading]:
+        """A reading of each text, or of each pair."""
+        return self._model.read_many(*_sides(texts, self._model.pair))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the trained model as a folder that `limelight.load` opens, without PyTorch."""
@@ -169,12 +191,19 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         self.model_, self.recipe_, self.classes_ = model, model.recipe, np.array(model.labels)
         training = model.facts.get("training")  # a folder from elsewhere may say anything
         self.history_ = training.get("history", []) if isinstance(training, dict) else []
+        self._recall(model.facts.get("estimator"))
         return self
 
-
-def _plain(value: Any) -> Any:
-    """Searches hand over numpy's numbers."""
-    return value.item() if isinstance(value, np.generic) else value
+    def _recall(self, facts: Any) -> None:
+        """What `_facts` wrote down, so that who fits again fits alike."""
+        if not isinstance(facts, dict):
+            return
+        self.holdout = facts.get("holdout", self.holdout)
+        own = facts.get("class_weight")
+        if isinstance(own, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in own):
+            self.class_weight = {
+                label: weight for label, weight in own if isinstance(label, (str, int, float))
+            }
 
 
 def _with_options(init: Any) -> None:
@@ -259,15 +288,18 @@ class PairClassifier(_Classifier):
     [True]
     """
 
-    def fit(self, X: Any, X2: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None) -> Self:
+    def fit(
+        self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None, *, dev: Any = None
+    ) -> Self:
         """Learn from first texts, second texts and labels; or from pairs and labels.
 
         `dev` is (first texts, second texts, labels) or (pairs, labels); see `TextClassifier.fit`.
         """
-        columns, labels = (_columns(X), X2) if y is None else (_columns(X, X2), y)
+        columns, labels = _columns_and_labels(X, X2, y)
         part = None
         if dev is not None:
-            *texts, dev_labels = _parts(dev, 3 if len(dev) == 3 else 2, "(texts, second texts, labels)")
+            of_three = isinstance(dev, (tuple, list)) and len(dev) == 3
+            *texts, dev_labels = _parts(dev, 3 if of_three else 2, "(texts, second texts, labels)")
             first, second = _columns(*texts)
             part = Texts(first, dev_labels, second)
         return self._fit(columns, labels, sample_weight, part)
@@ -280,15 +312,20 @@ class PairClassifier(_Classifier):
         """(pairs, classes): probabilities, in the order of `classes_`."""
         return self._predict_proba(_columns(X, X2))
 
-    def score(self, X: Any, X2: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None) -> float:
         """The share of pairs whose likeliest label is the right one."""
-        columns, labels = (_columns(X), X2) if y is None else (_columns(X, X2), y)
+        columns, labels = _columns_and_labels(X, X2, y)
         return self._score(columns, labels, sample_weight)
 
     def transform(self, X: Any, X2: Any = None) -> np.ndarray:
         """(pairs, 2 * r * 2u): the flat embeddings of both texts, side by side."""
         first, second = _columns(X, X2)
         return np.concatenate([self.embed(first, flat=True), self.embed(second, flat=True)], axis=1)
+
+    def fit_transform(self, X: Any, X2: Any = None, y: Any = None, **how: Any) -> np.ndarray:
+        """`fit`, then `transform` of the same pairs."""
+        self.fit(X, X2, y, **how)
+        return self.transform(X, None if y is None else X2)
 
     def read(self, text: str, text2: str) -> PairReading:
         """One pair with everything the model saw in it."""
@@ -303,6 +340,19 @@ def _columns(X: Any, X2: Any = None) -> tuple[list[str], list[str]]:
     first, second = as_texts(X, "first texts"), as_texts(X2, "second texts")
     same_length(first, second, "second texts")
     return first, second
+
+
+def _columns_and_labels(X: Any, X2: Any, y: Any) -> tuple[tuple[list[str], list[str]], Any]:
+    """(first, second, labels), (pairs, labels) or (pairs, y=labels)."""
+    if X2 is None and y is None:
+        raise LimelightError(
+            "there are no labels; give first texts, second texts and labels, or pairs and labels"
+        )
+    return (_columns(X), X2) if y is None else (_columns(X, X2), y)
+
+
+def _sides(texts: tuple[Any, ...], pair: bool) -> tuple[list[str], ...]:
+    return _columns(*texts) if pair else tuple(as_texts(each) for each in texts)
 
 
 def _parts(dev: Any, count: int, form: str) -> tuple[Any, ...]:

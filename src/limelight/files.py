@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from .errors import LimelightError, tidy_os_errors
 from .locks import is_at, lock
@@ -193,3 +193,21 @@ def _fsync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def paths_of(given: Any, what: str) -> list[Path]:
+    """One file or several, as people name them.
+
+    >>> paths_of("train.csv", "train") == [Path("train.csv")]
+    True
+    >>> paths_of(3, "train")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: train must be a file or a list of files, not int
+    """
+    several = list(given) if isinstance(given, (list, tuple)) else [given]
+    for path in several:
+        if not isinstance(path, (str, Path)):
+            raise LimelightError(f"{what} must be a file or a list of files, not {type(path).__name__}")
+    if not several:
+        raise LimelightError(f"{what} names no table; name at least one")
+    return [Path(path) for path in several]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from . import runfiles
 from .chosen import facts_of, results_of, save
 from .errors import LimelightError, tidy_os_errors
-from .files import atomic_file, check_replaceable
+from .files import atomic_file, check_replaceable, paths_of
 from .idle import warn_idle
 from .locks import locked
 from .presets import preset as preset_of
@@ -107,7 +107,11 @@ def fit(
     given = {"train": train, "dev": dev, "test": test}
     job = Job(
         out=Path(out), recipe=preset_of(preset).override(**options),
-        tables={name: _paths(paths) for name, paths in given.items() if paths},
+        tables={
+            name: [str(path) for path in paths_of(paths, name)]
+            for name, paths in given.items()
+            if paths is not None or name == "train"
+        },
         columns={"text": text, "label": label, "text2": text2},
         holdout=holdout, on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
@@ -286,10 +290,6 @@ def recipe_for(recipe: Recipe, dataset: Dataset) -> Recipe:
     if not isinstance(encoded, dict):
         raise LimelightError("the encoded data set does not say how it was encoded; encode the tables again")
     return Recipe(Recipe.from_dict({"text": encoded}).text, recipe.model, recipe.training)
-
-
-def _paths(paths: Paths) -> list[str]:
-    return [str(paths)] if isinstance(paths, (str, Path)) else [str(path) for path in paths]
 
 
 def need_torch() -> None:

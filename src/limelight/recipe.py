@@ -255,8 +255,8 @@ class Recipe:
     def override(self, **options: Any) -> Recipe:
         """The same recipe with some fields changed, whichever section they are in."""
         sections: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
-        for name, value in options.items():
-            sections[section_of(name)][name] = value
+        for name, value in options.items():  # searches hand over numpy's numbers
+            sections[section_of(name)][name] = value.item() if hasattr(value, "dtype") else value
         return Recipe(**{s: dataclasses.replace(getattr(self, s), **o) for s, o in sections.items()})
 
     def to_dict(self) -> dict[str, dict[str, Any]]:

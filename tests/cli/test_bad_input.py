@@ -226,7 +226,7 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("train", "TABLE", "--out", "m", "--preset", "huge"), "there is no preset 'huge'"),
         (
             ("train", "TABLE", "--out", "m", "--holdout", "1"),
-            "holdout is 1.0; it must be at least 0 and below 1",
+            "holdout is 1.0; it must be a number of at least 0 and below 1",
         ),
         (("train", "TABLE", "--out", "m", "--vectors", "no.txt"), "no.txt"),
         (

@@ -6,8 +6,10 @@ import re
 import shutil
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
@@ -16,7 +18,7 @@ from explain.parse import Parsed
 from explain.test_browser import CHROMIUM, browse
 from explain.test_trust import random_model
 from limelight.errors import LimelightError
-from limelight.explain import save_report, to_report
+from limelight.explain import attribute, measure_trust, save_report, to_report
 from limelight.explain.calibration import calibration, mcnemar, wilson
 from limelight.explain.overview import overview
 from limelight.explain.plots import confusion_plot, curves_plot
@@ -251,3 +253,22 @@ def test_the_max_pooled_row_is_called_so():
     told = visible(to_report(with_max, texts, labels))
     assert f"{with_max.recipe.model.rows + 1}, max" in told
     assert "The row “max” holds the largest value of every unit" in told
+
+
+def test_columns_of_a_table_and_trained_classifiers_are_taken(tmp_path: Path):
+    texts, labels = some_texts(30)
+    model = random_model()
+    plain = to_report(model, texts, labels)
+    assert to_report(model, pd.Series(texts), pd.Series(labels)) == plain
+    assert to_report(SimpleNamespace(model_=model), np.array(texts), np.array(labels)) == plain
+    trust = measure_trust(model, texts, labels=labels)
+    again = measure_trust(SimpleNamespace(model_=model), pd.Series(texts), labels=pd.Series(labels))
+    assert again.rows == trust.rows
+    assert again["Leave one out"].comprehensiveness == trust["Leave one out"].comprehensiveness
+    found, expected = attribute(SimpleNamespace(model_=model), texts[:1]), attribute(model, texts[:1])
+    np.testing.assert_array_equal(found[0], expected[0])
+    with pytest.raises(LimelightError, match="expected a model or a trained classifier, not str"):
+        to_report("model", texts, labels)
+    with pytest.raises(LimelightError, match=r"a report is a page: r.png should end in .html"):
+        save_report(tmp_path / "r.png", model, texts, labels)
+    assert not any(tmp_path.iterdir())

@@ -7,7 +7,7 @@ import pytest
 
 from explain.readings import SOUP, focused, make_reading
 from limelight.errors import LimelightError
-from limelight.explain import png, save_picture, to_json, to_png, to_svg, to_terminal
+from limelight.explain import png, save_picture, to_json, to_page, to_png, to_svg, to_terminal
 from limelight.reading import PairReading
 
 
@@ -67,3 +67,15 @@ def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest
     png._resvg.cache_clear()
     with pytest.raises(LimelightError, match=r"pip install 'limelight\[pictures\]'"):
         to_png(make_reading("Soup"))
+
+
+def test_what_is_no_reading_is_one_line(tmp_path: Path):
+    reading = make_reading(SOUP, focused(SOUP, "cold", "rude"))
+    for wrong, kind in (([reading, reading], "list"), ("soup", "str"), (None, "NoneType")):
+        with pytest.raises(LimelightError, match=f"expected a reading, as model.read gives it, not {kind}"):
+            save_picture(wrong, tmp_path / "a.svg")
+    with pytest.raises(LimelightError, match="weights must be arrays by name"):
+        save_picture(reading, tmp_path / "a.svg", weights=np.array([0.1, 0.2]))
+    with pytest.raises(LimelightError, match="a page takes a list of readings; got one"):
+        to_page(reading)
+    assert not any(tmp_path.iterdir())

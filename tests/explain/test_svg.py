@@ -1,7 +1,9 @@
+import dataclasses
 import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,3 +116,20 @@ def test_lines_fit_and_keep_every_word(text: str, width: int):
 @given(text=st.text(max_size=30))
 def test_any_text_gives_well_formed_xml(text: str):
     ET.fromstring(to_svg(make_reading(text)))
+
+
+def test_long_labels_leave_room_for_their_numbers():
+    P = np.array([0.3, 0.5, 0.2])
+    labels = tuple(
+        f"a very long label with number {k} that goes on and on and never ends at all" for k in range(3)
+    )
+    svg = to_svg(dataclasses.replace(make_reading("Good soup", [[0.9, 0.1]]), labels=labels, probabilities=P))
+    words = re.findall(r'<text class="(\S+)[^"]*" x="([\d.]+)"[^>]*>([^<]*)</text>', svg)
+    places = {
+        text: float(x) for kind, x, text in words if kind == "percent" or re.fullmatch(r"0\.[235]00", text)
+    }
+    assert places.keys() == {"50.0%", "0.300", "0.500", "0.200"}
+    assert max(places.values()) < 700, "of 760"
+    told = [text for kind, _, text in words if kind == "note" and text.startswith("a very")]
+    assert len(set(told)) == 3
+    assert all(text.endswith("…") for text in told)

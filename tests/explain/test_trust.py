@@ -368,3 +368,5 @@ def test_agreement_needs_the_same_words():
     assert found.divergence == pytest.approx(jensenshannon([0.9, 0.1], [0.1, 0.9], base=2) ** 2 / 2, abs=1e-6)
     with pytest.raises(LimelightError, match="split a text differently"):
         agreement([one], [make_reading("Good soup", pattern=r"\w")])
+    with pytest.raises(LimelightError, match="got 2 and 1 readings; compare those of the same texts"):
+        agreement([one, one], [one])

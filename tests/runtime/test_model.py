@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given, settings
@@ -241,11 +242,20 @@ class Liar:
         return iter(["w1"])
 
 
+def test_columns_of_arrow_are_taken() -> None:
+    model, texts = model_of({"hidden": 2, "word_size": 2}), ["w1 w2", "w3"]
+    for column in (pa.array(texts), pa.chunked_array([texts[:1], texts[1:]])):
+        np.testing.assert_array_equal(model.predict_proba(column), model.predict_proba(texts))
+        assert [reading.text for reading in model.read_many(column)] == texts
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda m: m.predict("one text"), "expected a list of texts; got one text"),
         (lambda m: m.predict(["good", None]), "text 1 is None, of type NoneType"),
+        (lambda m: m.predict(None), "expected a list or a column of texts, not NoneType"),
+        (lambda m: m.predict(3), "expected a list or a column of texts, not int"),
         (lambda m: m.embed([b"bytes"]), "of type bytes; every text must be a string"),
         (lambda m: m.predict(pd.DataFrame({"text": ["a"] * 9})), "a column of texts, not DataFrame"),
         (lambda m: m.predict({"a": "b"}), "a column of texts, not dict"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..runtime.model import Model
-from .variants import Drawn, Words, answers, sides_of, words_of
+from .variants import Drawn, Words, answers, model_of, sides_of, words_of
 
 NAMES = {  # `by` -> what a picture calls it
     "attention": "Overall attention",
@@ -42,6 +42,7 @@ def attribute(
     >>> attribute(model, ["Good soup"], by="leave-one-out")  # doctest: +SKIP
     [array([0.61, 0.02])]
     """
+    model = model_of(model)
     readings: list[Drawn] = [*model.read_many(texts, texts2)]
     words = words_of(model, readings)
     found = attributions(model, readings, words, by)

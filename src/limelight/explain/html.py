@@ -72,6 +72,8 @@ def to_page(
     >>> to_page([reading, (reading, reading)], names=["Monday", "Tuesday"]).startswith("<!doctype html>")
     True
     """
+    if isinstance(readings, Drawn):
+        raise LimelightError("a page takes a list of readings; got one: put it in a list")
     cards = [
         card(picture_of(each)) if isinstance(each, Drawn) else _side_by_side(each, names) for each in readings
     ]

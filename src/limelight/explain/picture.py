@@ -97,6 +97,10 @@ def picture_of(reading: Reading | PairReading, weights: Weights | None = None) -
     >>> [(group.rows, group.weights[0].round(2).tolist()) for group in picture.groups]
     [((0, 1), [0.85, 0.15])]
     """
+    if not isinstance(reading, (Reading, PairReading)):
+        raise LimelightError(f"expected a reading, as model.read gives it, not {type(reading).__name__}")
+    if weights is not None and not isinstance(weights, Mapping):
+        raise LimelightError('weights must be arrays by name, such as {"Leave one out": found[0]}')
     readings = (reading.first, reading.second) if isinstance(reading, PairReading) else (reading,)
     texts = tuple(cut(each) for each in readings)
     attentions = tuple(each.attention for each in readings)

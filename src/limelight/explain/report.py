@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from ..columns import as_list, as_texts
 from ..errors import LimelightError
 from ..files import atomic_file, check_writable
 from ..reading import Label
@@ -29,7 +30,7 @@ from .pieces import printable
 from .plots import MOST_CONFUSED, confusion_plot, curves_plot, overlap_plot, reliability_plot
 from .trust import LONGEST as TRUST_LONGEST
 from .trust import Agreement, RowEffect, Trust, agreement, remove_rows, trust_of
-from .variants import Drawn, length_of, read_texts, words_of
+from .variants import Drawn, length_of, model_of, read_texts, words_of
 
 SURE = 0.8  # the paper shows examples that the model is at least this sure of
 PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6
@@ -90,7 +91,9 @@ def to_report(
 
     >>> page = to_report(model, texts, labels, names=["reviews"], data="test.csv")  # doctest: +SKIP
     """
-    chosen = [models] if isinstance(models, Model) else list(models)
+    chosen = [model_of(each) for each in (models if isinstance(models, (list, tuple)) else [models])]
+    texts, labels = as_texts(texts), as_list(labels, "labels")
+    texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     if not 1 <= len(chosen) == len(names) <= 2:
         raise LimelightError(f"a report is on one model or two, each with a name; got {len(chosen)} models")
     if not texts or len(texts) != len(labels):
@@ -116,6 +119,8 @@ def save_report(
     texts2: Sequence[str] | None = None, **options: Any,
 ) -> None:  # fmt: skip
     """Write the report into a file, whole or not at all; options as for `to_report`."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise LimelightError(f"a report is a page: {Path(path).name} should end in .html")
     check_writable(Path(path).parent)  # before the long work
     content = to_report(models, texts, labels, texts2, **options)
     with atomic_file(path) as file:

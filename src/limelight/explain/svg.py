@@ -74,16 +74,18 @@ class _Sheet:
         self.y += 16
         label = self.picture.labels[self.picture.answer]
         percent = f"{100 * self.picture.probabilities[self.picture.answer]:.1f}%"
+        inside = self.width - 2 * _MARGIN
+        label = _shortened(label, (inside - 100) / (22 * 1.08))  # leaves room for the percentage
         self.text(_MARGIN, label, "answer")
         self.text(_MARGIN + 22 * 1.08 * ems(label) + 10, percent, "percent")
         self.y += 8
         classes = self.picture.classes
         shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
-        column = min(180.0, max(_NOTE * 1.1 * ems(label) for label, _, _ in shown)) + 12
+        column = min(inside - 280, max(_NOTE * 1.1 * ems(label) for label, _, _ in shown)) + 12
         for label, probability, is_answer in shown:
             self.y += 18
             kind = "note ink" if is_answer else "note"
-            self.text(_MARGIN, label if ems(label) < 13 else label[:20] + "…", kind)
+            self.text(_MARGIN, _shortened(label, (column - 12) / (_NOTE * 1.1)), kind)
             self.box(_MARGIN + column, self.y - 7.5, 200, 6, "line")
             if probability * 200 >= 0.5:
                 self.box(
@@ -213,6 +215,20 @@ class _Sheet:
             *self.parts,
             "</svg>",
         ]) + "\n"  # fmt: skip
+
+
+def _shortened(text: str, width: float) -> str:
+    """As much of a text as fits into `width` ems.
+
+    >>> _shortened("good", 10), _shortened("a long label", 4)
+    ('good', 'a long…')
+    """
+    if ems(text) <= width * (1 + 1e-9):  # a width that was made from the text itself is enough
+        return text
+    end = len(text)
+    while end and ems(text[:end] + "…") > width:
+        end -= 1
+    return text[:end] + "…"
 
 
 def _most_read(sheet: _Sheet, heat: HeatMap) -> str:

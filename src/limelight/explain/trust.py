@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..columns import as_list, as_texts
 from ..errors import LimelightError, warn
 from ..reading import Label
 from ..runtime.model import Model
 from ..text.labels import LabelColumn
 from .attribution import NAMES, NEED_PYTORCH, attributions
 from .faithfulness import SHARES, Faithfulness, faithfulness
-from .variants import Drawn, Words, length_of, read_texts, sides_of, words_of
+from .variants import Drawn, Words, length_of, model_of, read_texts, sides_of, words_of
 
 DRAWS = 5  # of random weights, averaged
 LONGEST = 2000  # words; leaving out each one in turn reads the text that many times
@@ -84,6 +85,9 @@ def measure_trust(
     >>> measure_trust(model, texts)["Overall attention"].comprehensiveness  # doctest: +SKIP
     0.31
     """
+    model, texts = model_of(model), as_texts(texts)
+    texts2 = None if texts2 is None else as_texts(texts2, "second texts")
+    labels = None if labels is None else as_list(labels, "labels")
     if not texts:
         raise LimelightError("there are no texts to measure trust on; give at least one")
     if labels is not None and len(labels) != len(texts):
@@ -208,6 +212,8 @@ def agreement(first: Sequence[Drawn], second: Sequence[Drawn]) -> Agreement:
     >>> agreement([reading], [reading])
     Agreement(spearman=1.0, divergence=0.0)
     """
+    if len(first) != len(second):
+        raise LimelightError(f"got {len(first)} and {len(second)} readings; compare those of the same texts")
     pairs = [
         (a, b)
         for one, other in zip(first, second, strict=True)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
+from ..errors import LimelightError
 from ..reading import PairReading, Reading
 from ..runtime.batches import Sentences
 from ..runtime.export import rows_and_size
@@ -94,6 +95,14 @@ def _ticks(shown: tqdm[Any], before: int) -> Tick:
         shown.update(int(done) - shown.n)
 
     return tick
+
+
+def model_of(given: Any) -> Model:
+    """The model itself, or that of a trained classifier."""
+    model = getattr(given, "model_", given)
+    if not isinstance(model, Model):
+        raise LimelightError(f"expected a model or a trained classifier, not {type(given).__name__}")
+    return model
 
 
 def read_texts(

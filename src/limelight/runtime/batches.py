@@ -82,9 +82,10 @@ def checked(texts: Iterable[Any]) -> Iterator[str]:
         raise LimelightError(
             f"expected a list of texts; got one text: put it in a list, [{str(texts)[:30]!r}]"
         )
-    if isinstance(texts, Mapping | set | frozenset) or getattr(texts, "ndim", 1) != 1:
+    is_column = not isinstance(texts, Mapping | set | frozenset) and getattr(texts, "ndim", 1) == 1
+    if not is_column or not hasattr(texts, "__iter__"):
         raise LimelightError(f"expected a list or a column of texts, not {type(texts).__name__}")
-    for k, text in enumerate(texts):
+    for k, text in enumerate(texts.to_pylist() if hasattr(texts, "to_pylist") else texts):  # of Arrow
         if not isinstance(text, str):
             given = f"{str(text)[:40]}, of type {type(text).__name__}"
             raise LimelightError(f"text {k} is {given}; every text must be a string")

@@ -60,7 +60,7 @@ class Runner:
     ) -> None:
         if precision not in PRECISIONS:
             raise LimelightError(f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}")
-        if threads is not None and threads < 1:
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise LimelightError(f"threads is {threads}; it must be at least 1, or None for all cores")
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.classes, self.pair = classes, pair

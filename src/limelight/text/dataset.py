@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, warn
-from ..files import atomic_folder, check_replaceable
+from ..files import atomic_folder, check_replaceable, paths_of
 from ..reading import Label
 from ..recipe import TextRecipe
 from .arrays import ArraysInMemory, ArraysOnDisk
@@ -64,9 +64,10 @@ def encode_tables(
     ((1, 5), {'train': 3, 'dev': 1})
     """
     check_replaceable(out, KIND, overwrite)
-    files = {name: _paths(paths) for name, paths in (("train", train), ("dev", dev), ("test", test)) if paths}
-    if "train" not in files:
-        raise LimelightError("there is no training table; name at least one")
+    given = {"train": train, "dev": dev, "test": test}
+    files = {
+        name: paths_of(paths, name) for name, paths in given.items() if paths is not None or name == "train"
+    }
     columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
     parts = {name: Tables(paths, columns, on_bad) for name, paths in files.items()}
     with atomic_folder(out, KIND, overwrite) as folder:
@@ -225,7 +226,3 @@ def _vectors(
         known = f"{recipe.vectors} has {share:.0%} of the words in the training texts"
         warn(f"{known}; is it of their language, and written as they are (lower case)?")
     return vectors.matrix
-
-
-def _paths(paths: Paths) -> list[Path]:
-    return [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]

@@ -72,8 +72,8 @@ def hold_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
     >>> hold_out(np.arange(3000) // 2, 0.1, seed=0).nonzero()[0].size
     300
     """
-    if not 0 <= share < 1:
-        raise LimelightError(f"holdout is {share}; it must be at least 0 and below 1")
+    if not isinstance(share, (int, float)) or not 0 <= share < 1:
+        raise LimelightError(f"holdout is {share!r}; it must be a number of at least 0 and below 1")
     if share == 0:
         return np.zeros(len(labels), dtype=bool)
     counts = np.bincount(labels)
