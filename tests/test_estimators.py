@@ -313,6 +313,12 @@ def test_pairs_as_one_argument_with_y(fitted_pairs):
     np.testing.assert_array_equal(quick(PairClassifier, epochs=1).fit_transform(together, labels), flat)
 
 
+def test_a_model_that_has_learnt_nothing_is_warned_of():
+    texts, labels = ["The soup was odd."] * 60, ["good", "bad", "good"] * 20
+    with pytest.warns(UserWarning, match=r"answers 'good' to all 6 development rows: it has learnt nothing"):
+        quick(epochs=2).fit(texts, labels)
+
+
 def test_readings_of_many(fitted, fitted_pairs):
     assert [r.text for r in fitted.read_many(pd.Series(NEW[:2]))] == NEW[:2]
     first, second, _ = pairs(3)

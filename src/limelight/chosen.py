@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .errors import warn
+from .reading import Label
 from .results import Results
 from .text.encoded import Dataset
 
@@ -29,6 +31,19 @@ def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[
             probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
             results[name] = Results.of(probabilities, np.asarray(dataset.splits[name].labels))
     return results
+
+
+def warn_if_constant(results: Mapping[str, Results], labels: Sequence[Label]) -> None:
+    """Say so where a network has learnt nothing but which class is frequent."""
+    if "dev" not in results:
+        return
+    confusion = results["dev"].confusion
+    given, asked = np.flatnonzero(confusion.sum(axis=0)), np.flatnonzero(confusion.sum(axis=1))
+    if len(given) == 1 and len(asked) > 1 and results["dev"].rows >= 5:  # of fewer, by chance
+        warn(
+            f"the model answers {str(labels[given[0]])!r} to all {results['dev'].rows:,} development rows: "
+            "it has learnt nothing yet; it may take more rows, more epochs or another rate"
+        )
 
 
 def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Results]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         return self._train(dataset, recipe, classes)
 
     def _train(self, dataset: Dataset, recipe: Recipe, classes: np.ndarray) -> Self:
-        from .chosen import facts_of, results_of, weights_of
+        from .chosen import facts_of, results_of, warn_if_constant, weights_of
         from .training import fit
 
         fitted = fit(dataset, recipe, device=self.device, show=self.progress)
@@ -83,6 +83,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             raise KeyboardInterrupt
         dataset.facts.pop("classes", None)  # by number; `labels` of the model has their names
         results = results_of(fitted, dataset, ("dev",))
+        warn_if_constant(results, classes.tolist())
         self.model_ = Model.from_parts(
             weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
             labels=classes.tolist(), pair=dataset.pair,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import runfiles
-from .chosen import facts_of, results_of, save
+from .chosen import facts_of, results_of, save, warn_if_constant
 from .errors import LimelightError, tidy_os_errors
 from .files import atomic_file, check_replaceable, paths_of
 from .idle import warn_idle
@@ -341,5 +341,6 @@ def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool) -> Outcome:
     out = job.folder / "best" if fitted.interrupted else job.out
     save(out, dataset, fitted, facts, overwrite=fitted.interrupted or job.overwrite)
     if not fitted.interrupted:
+        warn_if_constant(results, dataset.labels)
         shutil.rmtree(job.folder, ignore_errors=True)
     return Outcome(out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, results, facts)
