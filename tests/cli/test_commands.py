@@ -270,6 +270,21 @@ def test_info_of_presets_for_pairs(argv, line, call):
     assert call("info", *argv)[1].startswith(line)
 
 
+def test_info_of_a_preset_beside_a_folder_of_its_name(call, refused, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    preset = call("info", "yelp")
+    (tmp_path / "yelp").mkdir()
+    (tmp_path / "yelp" / "train.jsonl").write_text("data")
+    assert call("info", "yelp") == preset
+    assert call("info", "yelp", "--rows", "8", "--pairs")[0] == 0
+    (tmp_path / "other").mkdir()
+    assert "so it is not a model that Limelight saved" in refused("info", "other", "--rows", "8")
+    shutil.rmtree(tmp_path / "yelp")
+    shutil.copytree(model, tmp_path / "yelp")
+    assert call("info", "yelp")[1].startswith("yelp: a text classifier of 16 words into 1, 5")
+    assert "yelp is trained already" in refused("info", "yelp", "--rows", "8")
+
+
 def test_info_of_the_papers_pruning_table(call):
     """Appendix A: 54,000,000 hidden weights, 2,700,000 + 180,000 ones after pruning (p = 150, q = 10)."""
     parts = json.loads(call("info", "yelp", "--json")[1])["parameters"]

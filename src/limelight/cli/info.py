@@ -37,8 +37,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Of a folder if there is one, otherwise of a preset."""
-    data = _of_folder(args) if Path(args.what).exists() or args.what not in PRESETS else _of_preset(args)
+    """Of a model if there is one, otherwise of a preset: data may lie in a folder of the same name."""
+    is_model = (Path(args.what) / "config.json").is_file()
+    data = _of_folder(args) if is_model or args.what not in PRESETS else _of_preset(args)
     show(args, data, _told(data))
     return 0
 
@@ -49,9 +50,9 @@ def _of_folder(args: argparse.Namespace) -> dict[str, Any]:
 
     if not Path(args.what).exists():
         raise LimelightError(f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}")
+    found = open_folder(args.what)  # first: what is no model is not trained either
     if given_options(args) or args.classes is not None or args.pairs:
         raise LimelightError(f"{args.what} is trained already; its options and classes cannot be changed")
-    found = open_folder(args.what)
     parts = count_parts(found.recipe, len(found.tokenizer), len(found.labels), found.pair)
     return {
         "model": args.what, "kind": "pair" if found.pair else "text", "labels": list(found.labels),
