@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -73,6 +74,74 @@ def test_bars_are_wide_enough_where_the_terminal_does_not_know_its_size(call, mo
         monkeypatch.delenv(name)
     call("--version")
     assert (os.environ["TQDM_NCOLS"], os.environ["TQDM_NROWS"]) == ("80", "24")
+
+
+# ---------------------------------------------------------------- streams that are closed or full
+
+
+class Full(io.StringIO):
+    """Standard error on a disk that is full."""
+
+    def write(self, text: str = "") -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    flush = write
+
+
+def redirected(how: str, *argv: object) -> subprocess.CompletedProcess[str]:
+    """A command as a shell starts it with its streams redirected."""
+    command = ["sh", "-c", f'exec "$@" {how}', "sh", sys.executable, "-m", "limelight", *map(str, argv)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("stream", [None, Full()], ids=["closed", "full"])
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("train", "TABLE", "--preset", "tiny", "--epochs", "1", "--out", "OUT"), "saved OUT"),
+        (("encode", "TABLE", "--preset", "tiny", "--out", "OUT"), "saved OUT"),
+        (("evaluate", "MODEL", "TABLE"), "100.00%"),
+        (("embed", "MODEL", "TABLE", "--out", "OUT.npy"), "saved OUT.npy: 30 x 4 x 64"),
+        (("trust", "MODEL", "TABLE", "--texts", "3"), "means over 3 texts"),
+        (("report", "MODEL", "TABLE", "--out", "OUT.html"), "saved OUT.html"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_progress_that_cannot_be_shown_does_not_stop_the_work(
+    argv, said, stream, call, model, table, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sys, "stderr", stream)
+    places = {"MODEL": str(model), "TABLE": str(table), "OUT": str(tmp_path / "out")}
+    for name, place in places.items():
+        argv, said = [each.replace(name, place) for each in argv], said.replace(name, place)
+    code, out, err = call(*argv)
+    assert (code, err) == (0, "")
+    assert said in out
+    assert sys.stderr is stream
+
+
+@pytest.mark.parametrize("how", ["2>&-", "2>/dev/full"])
+def test_what_cannot_be_said_changes_no_exit_code(how, model, table):
+    if how.endswith("full") and not os.path.exists("/dev/full"):
+        pytest.skip("no such device here")
+    done = redirected(how, "evaluate", model, "no.csv")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+    done = redirected(how, "predict", model, table)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 31)
+
+
+def test_no_file_is_opened_under_the_number_of_a_closed_stream():
+    code = """
+import os
+os.close(0), os.close(2)
+import sys
+sys.stderr = None
+from limelight.cli import main
+main(["--version"])
+print([os.path.samestat(os.fstat(k), os.stat(os.devnull)) for k in (0, 2)], os.open(os.devnull, 0) > 2)
+"""
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.splitlines()[1:] == ["[True, True] True"]
 
 
 # ---------------------------------------------------------------- evaluate

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ..errors import LimelightError
+from ._streams import forget_unshown, prepared
 
 NO_MEMORY = (
     "there is not enough memory for this; try a smaller network, a smaller batch or a shorter max_length"
@@ -41,7 +42,9 @@ def start() -> NoReturn:
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, once)
-    sys.exit(main())
+    code = main()
+    forget_unshown()
+    sys.exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,9 +54,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     usage: limelight completion ...
     0
     """
-    argv = sys.argv[1:] if argv is None else list(argv)
-    _prepare_streams()
-    _prepare_bars()
+    with prepared():
+        _prepare_bars()
+        return _run_guarded(sys.argv[1:] if argv is None else list(argv))
+
+
+def _run_guarded(argv: list[str]) -> int:
     try:
         return _run(argv)
     except SystemExit as leaving:  # argparse has said what it wanted to say
@@ -111,13 +117,6 @@ def _with_flags(line: str) -> str:
     long = "|".join(name for name in options() if "_" in name)
     found = rf"^(?:{'|'.join(options())})(?= is | has no effect)|(?<![\w'\"/.-])(?:{long})(?![\w'\"/.=-])"
     return re.sub(found, lambda name: f"--{name[0].replace('_', '-')}", line)
-
-
-def _prepare_streams() -> None:
-    """What is printed may be any text, whatever the locale says."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="replace")
 
 
 def _prepare_bars() -> None:
