@@ -195,6 +195,38 @@ def test_no_lines(call, refused, model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_standard_input_that_is_closed(refused, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    for argv in (("predict", model), ("predict", model, "-"), ("embed", model, "--out", tmp_path / "m.npy")):
+        said = "limelight: standard input is closed, so there are no lines to read; name a table\n"
+        assert refused(*argv) == said
+    assert not list(tmp_path.iterdir())
+
+
+def test_standard_output_that_is_closed(call, refused, model, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    for argv in (
+        ("predict", model, table),
+        ("evaluate", model, table),
+        ("info", model),
+        ("explain", model, "good soup"),
+        ("trust", model, table),
+        ("compare", table),
+        ("completion", "bash"),
+    ):
+        said = "limelight: standard output is closed, so the answer has nowhere to go; open it: > FILE\n"
+        assert refused(*argv) == said
+    for argv in (  # the answer goes elsewhere
+        ("predict", model, table, "--out", tmp_path / "a.csv"),
+        ("explain", model, "good soup", "--out", tmp_path / "a.html"),
+        ("train", table, "--out", tmp_path / "m", *FLAGS),
+        ("evaluate", model, table, "--at-least", "0"),
+    ):
+        assert call(*argv) == (0, "", "")
+    assert {"a.csv", "a.html", "m"} <= {path.name for path in tmp_path.iterdir()}
+    assert sys.stdout is None
+
+
 def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model, table):
     assert "line 1 has no tab" in call("predict", pair_model, stdin=b"only one\n")[2]
     assert "line 2 has 2 tabs or more" in call("predict", pair_model, stdin=b"a\tb\na\tb\tc\n")[2]
@@ -382,10 +414,11 @@ def test_a_closed_pipe_is_no_drama(model, tmp_path):
     assert done.stderr == ""
 
 
-def test_closed_standard_output_is_no_drama():
+def test_closed_standard_output_is_one_line():
     command = f"{sys.executable} -m limelight info tiny >&-"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("limelight: standard output is closed")
 
 
 def test_exit_code_and_one_line_of_a_process(tmp_path):

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ..errors import LimelightError
-from ._streams import forget_unshown, prepared
+from ._streams import forget_unshown, output_of, prepared
 
 NO_MEMORY = (
     "there is not enough memory for this; try a smaller network, a smaller batch or a shorter max_length"
@@ -87,7 +87,7 @@ def _run(argv: list[str]) -> int:
     from ._parser import parser_for
 
     args = parser_for(argv).parse_args(argv)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), output_of(args):
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         code: int = args.run(args)
     print(end="", flush=True)  # standard output may be closed

@@ -105,6 +105,8 @@ def rows_from(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
     if args.data in (None, "-"):
         if args.text or args.text2:
             raise LimelightError("--text names a column of a table; lines on standard input have none")
+        if sys.stdin is None:
+            raise LimelightError("standard input is closed, so there are no lines to read; name a table")
         return _lines(pair, skip_bad=on_bad(args) == "skip")
     from ..text.tables import choose_columns, rows
 

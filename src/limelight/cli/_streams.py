@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO, cast
+
+from ..errors import LimelightError
 
 
 @contextlib.contextmanager
@@ -17,6 +20,19 @@ def prepared() -> Iterator[None]:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
     with contextlib.redirect_stderr(cast("TextIO", Unhindered(sys.stderr))):
+        yield
+
+
+@contextlib.contextmanager
+def output_of(args: argparse.Namespace) -> Iterator[None]:
+    """Where standard output is closed, a command must have another way to give its result."""
+    if sys.stdout is not None:
+        yield
+        return
+    elsewhere = ("out", "resume", "at_least")  # a file, a folder, the exit code
+    if all(getattr(args, name, None) is None for name in elsewhere):
+        raise LimelightError("standard output is closed, so the answer has nowhere to go; open it: > FILE")
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
         yield
 
 
