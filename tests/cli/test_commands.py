@@ -477,6 +477,12 @@ def test_demo_writes_over_nothing_of_one_s_own(refused, model, tmp_path, mine: s
     assert [path.name for path in tmp_path.iterdir()] == [mine]
 
 
+def test_demo_leaves_a_model_folder_alone(refused, model):
+    before = sorted(path.name for path in model.iterdir())
+    assert refused("demo", "--out", model) == f"limelight: {model} is a model folder; name another --out\n"
+    assert sorted(path.name for path in model.iterdir()) == before
+
+
 @pytest.mark.parametrize("by", ["attention", "effect", "gradients", "leave-one-out"])
 def test_explain_weighs_the_words_as_asked(by, call, model, pair_model):
     name = {"attention": "Overall attention", "effect": "Effect through attention"}

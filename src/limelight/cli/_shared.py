@@ -97,6 +97,12 @@ def check_new(path: str | Path, overwrite: bool) -> None:
         raise LimelightError(f"{path} already exists; choose another name or allow it with --overwrite")
 
 
+def check_no_model(out: Path) -> None:
+    """A model folder that also holds something else could not be overwritten any more."""
+    if (out / "config.json").is_file():
+        raise LimelightError(f"{out} is a model folder; name another --out")
+
+
 # ---------------------------------------------------------------- texts in
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_json, table
+from ._shared import add_json, check_no_model, table
 
 if TYPE_CHECKING:
     from ..compare import Contestant
@@ -39,7 +39,10 @@ SHOWN = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Its flags."""
-    parser.add_argument("--out", default="demo", metavar="DIR", help="where to write (default: demo)")
+    parser.add_argument(
+        "--out", default="demo", metavar="DIR",
+        help="where to write (default: demo); an earlier demo there is replaced",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all random choices (default: 0)")
     parser.add_argument("--preset", default="small", metavar="NAME", help="recipe to train (default: small)")
     parser.add_argument("--sentences", type=int, metavar="N", help="train on the first N sentences alone")
@@ -85,6 +88,7 @@ def _check_place(out: Path) -> None:
     from ..files import check_replaceable, check_writable
     from ..runtime.folder import KIND
 
+    check_no_model(out)
     check_writable(out)
     try:
         again = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_device, add_json, add_overwrite, show, table
+from ._shared import add_device, add_json, add_overwrite, check_no_model, show, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,8 +123,7 @@ def _check_out(out: Path) -> None:
     """Say before the work that its results could not, or should not, be written there."""
     from ..files import check_writable
 
-    if (out / "config.json").is_file():
-        raise LimelightError(f"{out} is a model folder; name another --out")
+    check_no_model(out)
     check_writable(out)
 
 
