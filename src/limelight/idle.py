@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 
 from .errors import warn
 from .recipe import Recipe, section_of
@@ -37,6 +38,18 @@ def warn_idle(recipe: Recipe, given: Iterable[str], dataset: Dataset | None = No
     if not recipe.text.vectors and not recipe.training.tune_words:
         why = "there are no pretrained ones, and tune_words is off"
         warn(f"every word keeps the random vector it begins with: {why}; switch it on to train them")
+
+
+def warn_settled(recipe: Recipe, encoded: Recipe) -> None:
+    """A warning if the text options of a preset that someone has named are not those of the encoded data.
+
+    Those of the data hold: its words are chosen and its texts cut already.
+    """
+    was = asdict(encoded.text)
+    other = [name for name, value in asdict(recipe.text).items() if value != was[name]]
+    if other:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in other)
+        warn(f"the text options are those that the data was encoded with; the preset has another {flags}")
 
 
 def _rules(recipe: Recipe) -> Iterator[tuple[bool, str, str]]:

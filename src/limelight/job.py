@@ -21,7 +21,7 @@ from . import runfiles
 from .chosen import facts_of, results_of, save, warn_if_constant
 from .errors import LimelightError, tidy_os_errors
 from .files import atomic_file, check_replaceable, paths_of
-from .idle import warn_idle
+from .idle import warn_idle, warn_settled
 from .locks import locked
 from .presets import preset as preset_of
 from .recipe import Recipe
@@ -132,11 +132,13 @@ def run(
     checkpoint_every: float = 600.0,
     tensorboard: bool = False,
     given: Iterable[str] = (),
+    preset_given: bool = False,
 ) -> Outcome:
     """Encode, train, choose, test and save; `resume` goes on with what an earlier run of the job has left.
 
-    Of the recipe's options that someone has `given`, those that have no effect are warned of. Under
-    `torchrun` the first process encodes and writes, and the others wait for it.
+    Of the recipe's options that someone has `given`, those that have no effect are warned of; and if they
+    have named a preset, that encoded data has other text options. Under `torchrun` the first process encodes
+    and writes, and the others wait for it.
     """
     need_torch()
     from .training import fit as train
@@ -151,6 +153,8 @@ def run(
         if first:
             dataset = _prepare(job, resume, show)
             warn_idle(recipe_for(job.recipe, dataset), given, dataset)
+            if preset_given:
+                warn_settled(job.recipe, recipe_for(job.recipe, dataset))
             _tell_others()
         else:
             _wait_for_first()

@@ -124,6 +124,21 @@ def test_an_encoded_data_set_says_which_options_have_an_effect(call, tmp_path):
     assert limelight.load(tmp_path / "m").recipe.model.word_size == 8
 
 
+def test_a_preset_with_other_text_options_than_the_encoded_data_is_warned_of(call, tmp_path):
+    table, data = review_table(tmp_path / "reviews.csv", 60), tmp_path / "data"
+    encode = ["encode", table, "--preset", "tiny", "--min-count", "2", "--no-lowercase", "--out", data]
+    assert call(*encode)[0] == 0
+    train = ["train", data, "--out", tmp_path / "m", "--overwrite", "--epochs", "1", "--quiet"]
+    said = "limelight: warning: the text options are those that the data was encoded with; "
+    same = "the preset has another --lowercase, --min-count\n"
+    assert call(*train, "--preset", "tiny")[::2] == (0, said + same)
+    assert limelight.load(tmp_path / "m").recipe.text.min_count == 2
+    assert call("compare", data, "--preset", "tiny", "--epochs", "1", "--seeds", "1")[2].startswith(said)
+    assert call(*train)[::2] == (0, "")  # nobody has asked for the default preset's
+    assert call(*encode[:4], "--out", data, "--overwrite")[0] == 0
+    assert call(*train, "--preset", "tiny")[::2] == (0, "")
+
+
 def test_fit_leaves_bad_rows_out_only_if_asked(tmp_path):
     table = write_csv(tmp_path / "gaps.csv", text=["good", "", "cold"] * 8, stars=[5, 1, 1] * 8)
     options = {"preset": "tiny", "epochs": 1, "progress": False}

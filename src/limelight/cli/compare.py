@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Encode once, train each model with each seed, print one table."""
     from ..compare import compare
     from ..errors import LimelightError
+    from ..idle import warn_settled
     from ..job import need_torch, recipe_for
 
     need_torch()
@@ -48,8 +49,10 @@ def run(args: argparse.Namespace) -> int:
     first = recipe.training.seed
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         dataset = _dataset(args, recipe, Path(folder) / "data")
-        recipe = recipe_for(recipe, dataset)
+        asked, recipe = recipe, recipe_for(recipe, dataset)
         _warn_idle(recipe, given_options(args), dataset)
+        if args.preset:
+            warn_settled(asked, recipe)
         contestants = compare(
             dataset, recipe, range(first, first + args.seeds), device=args.device, show=on_terminal(),
             tell=lambda line: print(line, file=sys.stderr),

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         outcome = jobs.run(
             job, device=args.device, show=not args.quiet, resume=bool(args.resume),
             checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
-            given=given_options(args),
+            given=given_options(args), preset_given=bool(args.preset),
         )  # fmt: skip
     except KeyboardInterrupt:  # at once: while a table is read or the model written, or a second Ctrl-C
         if not jobs.can_go_on(job):
