@@ -214,6 +214,23 @@ def test_predict_lines_to_jsonl_with_probabilities(call, model):
     np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
+def test_blank_lines_are_answered_counted_and_left_out_if_asked(call, model, pair_model, tmp_path):
+    lines = b"good\n\n \t\nbad\n"
+    said = "limelight: warning: standard input: took {} lines, which are blank, as texts "
+    said += "without words; leave them out with --skip-bad\n"
+    code, out, err = call("predict", model, "--json", stdin=lines)
+    assert (code, err) == (0, said.format("2 of its 4"))
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [row["text"] for row in found] == ["good", "", " \t", "bad"]
+    assert found[1]["label"] == limelight.load(model).predict([""])[0]
+    assert call("embed", model, "--out", tmp_path / "m.npy", stdin=lines)[::2] == (0, err)
+    assert call("predict", pair_model, stdin=b"good\tbad\n\tbad\n")[::2] == (0, said.format("1 of its 2"))
+    code, out, err = call("predict", model, "--json", "--skip-bad", stdin=lines)
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["good", "bad"]
+    assert err == "limelight: warning: standard input: left out 2 of its 4 lines, which cannot be used\n"
+    assert call("predict", model, stdin=b"good\nbad\n")[2] == ""
+
+
 def test_predict_into_a_file(call, model, table, tmp_path):
     out = tmp_path / "answers.jsonl"
     assert call("predict", model, table, "--out", out) == (0, "", "")

@@ -130,19 +130,23 @@ def check_text2(args: argparse.Namespace, pair: bool) -> None:
 
 
 def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
-    """One text per line; for pairs, both texts with a tab between them. An empty line is an empty text."""
+    """One text per line; for pairs, both texts with a tab between them.
+
+    A blank line is a text without words: whoever pipes lines through counts on as many answers.
+    """
     from ..text.tables import Row
 
     if sys.stdin.isatty():
         print("one text per line, Ctrl-D ends", file=sys.stderr)
-    number = skipped = 0
+    number = skipped = blank = 0
     for number, line in enumerate(sys.stdin.buffer, 1):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
             raise LimelightError(f"standard input, line {number} is not UTF-8; convert it first") from None
         parts = text.split("\t") if pair else [text]
-        if skip_bad and (len(parts) != 1 + pair or not all(part.strip() for part in parts)):
+        hollow = not all(part.strip() for part in parts)
+        if skip_bad and (len(parts) != 1 + pair or hollow):
             skipped += 1
             continue
         if len(parts) != 1 + pair:
@@ -150,7 +154,11 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
             raise LimelightError(
                 f"standard input, line {number} has {tabs}; this model reads pairs: put one between the texts"
             )
+        blank += hollow
         yield Row(parts[0], None, parts[1]) if pair else Row(text)
+    if blank:
+        taken = f"took {blank:,} of its {number:,} lines, which are blank, as texts without words"
+        warn(f"standard input: {taken}; leave them out with --skip-bad")
     if skipped:
         warn(f"standard input: left out {skipped:,} of its {number:,} lines, which cannot be used")
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 ORDER = 3
 HELP = "label the texts of a table, or lines of standard input"
 DESCRIPTION = """\
-Label texts with a saved model. The answers come in the order of the texts, as csv or as JSON lines.
+Label texts with a saved model. The answers come in the order of the texts, as csv or as JSON lines. In a
+table a row without text is an error; a blank line of standard input is answered as a text without words, so
+that every line has its answer. --skip-bad leaves out both.
 
   limelight predict model new.csv --text text --out answers.csv
   echo "The soup was cold." | limelight predict model --format jsonl"""
