@@ -412,6 +412,13 @@ def test_compare(call, table, tmp_path):
     assert "Structured self-attention" in out
 
 
+def test_help_says_what_json_is(call, model):
+    said = {name: " ".join(call(name, "--help")[1].split()) for name in ("compare", "explain")}
+    assert "print a JSON array with an object for each model, for scripts" in said["compare"]
+    assert "print one JSON object, for scripts" in said["explain"]
+    assert isinstance(json.loads(call("explain", model, "good soup", "--json")[1]), dict)
+
+
 def test_compare_warns_of_what_no_model_heeds(call, table):
     flags = ["--preset", "tiny", "--epochs", "1", "--seeds", "1", "--json"]
     plain = json.loads(call("compare", table, *flags)[1])

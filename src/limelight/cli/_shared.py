@@ -45,9 +45,9 @@ def add_columns(group: Any, label: bool = True, pair: bool = True) -> None:
     group.add_argument("--skip-bad", action="store_true", help="leave out rows without text or label")
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse.ArgumentParser, what: str = "one JSON object") -> None:
     """`--json`."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object, for scripts")
+    parser.add_argument("--json", action="store_true", help=f"print {what}, for scripts")
 
 
 def add_overwrite(parser: argparse.ArgumentParser) -> None:

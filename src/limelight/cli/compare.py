@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="+", metavar="DATA", help="training table, or an encoded data set")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="how many seeds each (default: 3)")
     add_device(parser)
-    add_json(parser)
+    add_json(parser, "a JSON array with an object for each model")
     add_data(parser)
     add_recipe(parser)
 
