@@ -491,6 +491,14 @@ def test_demo_with_few_sentences(call, refused, tmp_path):
     assert "also holds notes.txt" in refused("demo", "--out", out)  # at once
 
 
+def test_demo_with_the_least_sentences(call, tmp_path):
+    code, _, err = call("demo", "--preset", "tiny", "--sentences", "20", "--out", tmp_path / "demo")
+    assert code == 0
+    assert err.startswith("20 sentences to train on, ")
+    assert "warning" not in err
+    assert len(limelight.load(tmp_path / "demo" / "model").labels) == 5
+
+
 @pytest.mark.parametrize("mine", ["model", "index.html"])
 def test_demo_writes_over_nothing_of_one_s_own(refused, model, tmp_path, mine: str):
     if mine == "model":

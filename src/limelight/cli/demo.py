@@ -30,6 +30,7 @@ paper's Table 1 for them, and show heat maps of sentences that the model has not
 NAME = "Limelight's demo"
 EPOCHS = 3  # more gain a point at most, and a newcomer waits
 SPARE_WORDS = 10_000  # all these sentences bring most words themselves, and the folder stays under 10 MB
+LEAST = 20  # the first so many sentences have every class more than once
 # Held-out sentences of movie and product reviews, by source and id.
 SHOWN = (
     ("movie", "3032"), ("movie", "5464"), ("movie", "4976"), ("movie", "7999"), ("product", "204_11"),
@@ -45,7 +46,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all random choices (default: 0)")
     parser.add_argument("--preset", default="small", metavar="NAME", help="recipe to train (default: small)")
-    parser.add_argument("--sentences", type=int, metavar="N", help="train on the first N sentences alone")
+    parser.add_argument(
+        "--sentences", type=int, metavar="N",
+        help=f"train on the first N sentences alone (at least {LEAST})",
+    )  # fmt: skip
     add_json(parser)
 
 
@@ -55,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     from ..job import need_torch
     from ..presets import preset
 
+    if args.sentences is not None and args.sentences < LEAST:
+        raise LimelightError(f"--sentences is {args.sentences}; it must be at least {LEAST}")
     need_torch()
     _one_thread()
     started = time.monotonic()
