@@ -2,13 +2,14 @@
 
 While it runs, everything lies in `OUT.run`: `run.json` (what to do), `data` (the encoded tables) and the
 checkpoints. At the end the complete model folder `OUT` appears in one piece, and `OUT.run` goes; so it does
-where a run fails with nothing to go on from.
+where a run fails with nothing to go on from and no weights.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -205,13 +206,13 @@ def _alone(job: Job, resume: bool) -> Iterator[None]:
 
 @contextmanager
 def _begun(job: Job) -> Iterator[None]:
-    """A new run, with its `run.json`. If it fails, a folder stays only where there is something to resume."""
+    """A new run, with its `run.json`. If it fails, a folder stays only where it has something of worth."""
     check_out(job)
     try:
         _write(job)
         yield
     except BaseException:
-        if not can_go_on(job):
+        if not can_go_on(job) and not runfiles.has_weights(job.folder):
             shutil.rmtree(job.folder, ignore_errors=True)
         raise
 
@@ -343,8 +344,27 @@ def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool) -> Outcome:
     results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
     facts = facts_of(dataset, fitted, results)
     out = job.folder / "best" if fitted.interrupted else job.out
-    save(out, dataset, fitted, facts, overwrite=fitted.interrupted or job.overwrite)
+    with _naming_what_is_kept(job):
+        save(out, dataset, fitted, facts, overwrite=fitted.interrupted or job.overwrite)
     if not fitted.interrupted:
         warn_if_constant(results, dataset.labels)
         shutil.rmtree(job.folder, ignore_errors=True)
     return Outcome(out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, results, facts)
+
+
+def resume_command(job: Job) -> str:
+    """What one types to go on with it."""
+    return shlex.join(["limelight", "train", "--resume", str(job.out)])
+
+
+@contextmanager
+def _naming_what_is_kept(job: Job) -> Iterator[None]:
+    """A model that cannot be written, as on a full disk, is not lost: say where it is."""
+    try:
+        yield
+    except LimelightError as error:
+        if can_go_on(job):
+            raise LimelightError(f"{error}; put that right and go on with: {resume_command(job)}") from error
+        if there := runfiles.bests(job.folder):
+            raise LimelightError(f"{error}; weights of it are kept in {there[-1]}") from error
+        raise

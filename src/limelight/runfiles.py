@@ -57,6 +57,15 @@ def can_go_on(folder: Path) -> bool:
     return bool(checkpoints(folder)) or any(path.is_file() or checkpoints(path) for path in taught)
 
 
+def has_weights(folder: Path) -> bool:
+    """Whether there are best weights, of the network itself or of a teacher: perhaps without a checkpoint.
+
+    >>> has_weights(Path("no such folder"))
+    False
+    """
+    return any(bests(each) for each in (folder, *of_teachers(folder)))
+
+
 def clear(folder: Path) -> None:
     """Remove all of it: a run that has come to its end needs none, and it is large."""
     for path in (*checkpoints(folder), *bests(folder), *of_teachers(folder)):

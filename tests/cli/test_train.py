@@ -223,10 +223,31 @@ def test_a_failed_run_keeps_its_checkpoints(call, refused, tmp_path, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr("limelight.job.save", full)
-        assert "No space left" in refused("train", table, "--out", out, *FLAGS)
+        assert refused("train", table, "--out", out, *FLAGS) == (
+            "limelight: cannot write: No space left on device; "
+            f"put that right and go on with: limelight train --resume {out}\n"
+        )
     assert list((tmp_path / "m.run").glob("checkpoint-*"))
     assert call("train", "--resume", out, "--quiet")[0] == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]
+
+
+def test_a_failed_run_keeps_weights_whose_checkpoint_found_no_room(call, refused, tmp_path, monkeypatch):
+    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
+    assert call("train", table, "--out", tmp_path / "whole", *FLAGS)[0] == 0
+
+    def full(*given: object, **more: object) -> Path:
+        raise limelight.LimelightError("cannot write: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("limelight.job.save", full)
+        patch.setattr("limelight.runfiles.checkpoint", full)
+        said = refused("train", table, "--out", out, *FLAGS)
+    (kept,) = (tmp_path / "m.run").glob("best-*.safetensors")
+    assert said == f"limelight: cannot write: No space left on device; weights of it are kept in {kept}\n"
+    assert call("train", "--resume", out, "--quiet")[0] == 0  # from the beginning
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv", "whole"]
+    assert same(out, tmp_path / "whole")
 
 
 def test_ctrl_c_while_the_model_is_written_says_how_to_go_on(call, refused, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import re
@@ -256,8 +257,12 @@ def test_a_full_disk_does_not_end_the_run(
     fitted = run(tmp_path / "run", epochs=4)
     shown = capsys.readouterr().err
     assert fitted.history == expected.history
-    warning = r"^warning: cannot write .*: No space left on device; training goes on, the last good"
-    assert re.search(warning, shown, re.MULTILINE)
+    warning = r"^warning: cannot write .*: No space left on device; training goes on, (.*)$"
+    none, some = "with no checkpoint to resume from so far", "the last good checkpoint is kept"
+    said = re.findall(warning, shown, re.MULTILINE)
+    assert set(said) == {some if good >= 2 else none}  # the best weights are written first
+    assert list((tmp_path / "run").glob("checkpoint-*")) or good < 2
+    assert len(list((tmp_path / "run").glob("best-*"))) <= 3
     assert not list((tmp_path / "run").glob(".*"))
 
     monkeypatch.undo()  # somebody made room
@@ -266,6 +271,31 @@ def test_a_full_disk_does_not_end_the_run(
         assert torch.equal(resumed.network.state_dict()[name], x), name
     newest = "checkpoint-000000028.safetensors"
     assert (tmp_path / "run" / newest).read_bytes() == (tmp_path / "expected" / newest).read_bytes()
+
+
+@pytest.mark.parametrize("good", [0, 1, 2])
+def test_best_weights_do_not_fill_a_disk_that_has_no_room_for_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, good: int
+) -> None:
+    def small_alone(path: Path, *rest: Any) -> None:
+        if path.name.startswith("checkpoint-") and int(path.stem[-9:]) >= good:
+            raise LimelightError(f"cannot write {path}: No space left on device")
+        write(path, *rest)
+
+    monkeypatch.setattr(checkpoint, "write", small_alone)
+    checkpoints = Checkpoints(tmp_path, {})
+    for number in range(6):
+        state, weights = State(number=number, best_epoch=number), {"w": torch.tensor(float(number))}
+        with contextlib.suppress(LimelightError):
+            checkpoints.save(state, {"x": torch.tensor(1.0)}, weights)
+        named = {*range(min(number + 1, good)), number}  # by the checkpoints; and the newest
+        assert [int(path.stem[-4:]) for path in sorted(tmp_path.glob("best-*"))] == sorted(named)
+    assert read(tmp_path / "best-0005.safetensors")[0]["w"] == 5
+    monkeypatch.undo()  # somebody made room
+    checkpoints.save(state, {"x": torch.tensor(1.0)}, weights)
+    found = Checkpoints(tmp_path, {}).newest()
+    assert found is not None
+    assert (found.state, found.best) == (state, weights)
 
 
 def test_a_file_that_grows_too_large(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

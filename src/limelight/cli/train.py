@@ -127,6 +127,7 @@ def _interrupted(job: Job, outcome: Outcome) -> int:
 def _go_on(job: Job, kept: str = "") -> int:
     import sys
 
-    command = shlex.join(["limelight", "train", "--resume", str(job.out)])
-    print(f"limelight: interrupted{kept}; go on with: {command}", file=sys.stderr)
+    from ..job import resume_command
+
+    print(f"limelight: interrupted{kept}; go on with: {resume_command(job)}", file=sys.stderr)
     return 1

@@ -131,16 +131,19 @@ class Checkpoints:
     def save(self, state: State, tensors: dict[str, Tensor], best: dict[str, Tensor] | None) -> None:
         """Write the state after `state.number` steps, then let go of what is older.
 
-        The best weights go first, under their epoch: every checkpoint on disk finds its own.
+        The best weights go first, under their epoch: every checkpoint on disk finds its own. If the rest
+        cannot be written, what the best weights have superseded goes all the same: it may fill the disk.
         """
-        if best is not None and self.best_epoch != state.best_epoch:
-            write(runfiles.best(self.folder, state.best_epoch), best, {"identity": self.identity})
-            self.best_epoch = state.best_epoch
-        about = {"identity": self.identity, "state": asdict(state)}
-        write(runfiles.checkpoint(self.folder, state.number), tensors, about)
-        self._write_history(state.history)
-        with tidy_os_errors(f"cannot tidy {self.folder}"):
-            self._tidy()
+        try:
+            if best is not None and self.best_epoch != state.best_epoch:
+                write(runfiles.best(self.folder, state.best_epoch), best, {"identity": self.identity})
+                self.best_epoch = state.best_epoch
+            about = {"identity": self.identity, "state": asdict(state)}
+            write(runfiles.checkpoint(self.folder, state.number), tensors, about)
+            self._write_history(state.history)
+        finally:
+            with tidy_os_errors(f"cannot tidy {self.folder}"):
+                self._tidy()
 
     def newest(self) -> Found | None:
         """The newest checkpoint that can be read, and a line for each newer one that could not."""
@@ -162,19 +165,23 @@ class Checkpoints:
         return None
 
     def _tidy(self) -> None:
-        """Keep the newest two and their best weights; one that cannot be read does not count as one."""
-        kept: list[Path] = []
+        """Keep the newest two and their best weights; one that cannot be read does not count as one.
+
+        The newest best weights stay too: their checkpoint may not have found room.
+        """
+        kept, bests = 0, {runfiles.best(self.folder, self.best_epoch)}
         for path in runfiles.checkpoints(self.folder):
             try:
                 best_epoch = _state(path, _read_description(path)).best_epoch
             except LimelightError:
                 continue
-            if len(kept) == KEPT:
+            if kept == KEPT:
                 path.unlink(missing_ok=True)
             else:
-                kept.append(runfiles.best(self.folder, best_epoch))
+                kept += 1
+                bests.add(runfiles.best(self.folder, best_epoch))
         for path in runfiles.bests(self.folder):
-            if path not in kept:
+            if path not in bests:
                 path.unlink(missing_ok=True)
 
     def _write_history(self, history: Iterable[dict[str, Any]]) -> None:

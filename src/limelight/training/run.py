@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .. import runfiles
 from ..errors import LimelightError
 from ..model.network import Network
 from ..recipe import Recipe
@@ -239,7 +240,9 @@ class Run:
         try:
             checkpoints.save(self.state, tensors, self.best)
         except LimelightError as error:
-            self.progress.note(f"warning: {error}; training goes on, the last good checkpoint is kept")
+            there = runfiles.checkpoints(checkpoints.folder)
+            kept = "the last good checkpoint is kept" if there else "with no checkpoint to resume from so far"
+            self.progress.note(f"warning: {error}; training goes on, {kept}")
 
     def resume(self) -> None:
         """Go on from the newest readable checkpoint; without one, from the start."""
