@@ -245,7 +245,7 @@ def check_out(job: Job) -> None:
         if not job.overwrite:
             raise LimelightError(
                 f"{job.folder} holds an unfinished run: go on with 'limelight train --resume {job.out}', "
-                "or start again with --overwrite"
+                "or start again with --overwrite (in Python: overwrite=True)"
             )
         if any(job.folder.resolve() in Path(file).resolve().parents for file in _sources(job)):
             raise LimelightError(f"{job.folder} holds the data and would be removed; choose another --out")

@@ -131,12 +131,12 @@ def test_a_preset_with_other_text_options_than_the_encoded_data_is_warned_of(cal
     train = ["train", data, "--out", tmp_path / "m", "--overwrite", "--epochs", "1", "--quiet"]
     said = "limelight: warning: the text options are those that the data was encoded with; "
     same = "the preset has another --lowercase, --min-count\n"
-    assert call(*train, "--preset", "tiny")[::2] == (0, said + same)
+    assert call(*train, "--preset", "tiny")[2].startswith(said + same)
     assert limelight.load(tmp_path / "m").recipe.text.min_count == 2
     assert call("compare", data, "--preset", "tiny", "--epochs", "1", "--seeds", "1")[2].startswith(said)
-    assert call(*train)[::2] == (0, "")  # nobody has asked for the default preset's
+    assert said not in call(*train)[2]  # nobody has asked for the default preset's
     assert call(*encode[:4], "--out", data, "--overwrite")[0] == 0
-    assert call(*train, "--preset", "tiny")[::2] == (0, "")
+    assert said not in call(*train, "--preset", "tiny")[2]
 
 
 def test_fit_leaves_bad_rows_out_only_if_asked(tmp_path):
