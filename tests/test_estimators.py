@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,21 @@ def test_class_weights_count_on_a_given_dev_part():
     assert best["dev_weighted_accuracy"] == pytest.approx(expected, abs=1e-6)
 
 
+def test_weights_that_leave_nothing_to_learn_from():
+    weights = [1.0 if star == 5 else 0.0 for star in STARS]
+    with pytest.raises(LimelightError, match="every training row has a weight of 0"):
+        quick(class_weight={5: 0.0}).fit(TEXTS, STARS, sample_weight=weights)
+
+
+def test_numpys_numbers_are_numbers():
+    plain = quick(epochs=1, holdout=0.25).fit(TEXTS, STARS, sample_weight=[0.5, 2.0] * 60).predict_proba(NEW)
+    stars = np.array([np.int64(star) for star in STARS], dtype=object)
+    weights = pd.Series([np.float32(0.5), np.float64(2)] * 60, dtype=object)
+    found = quick(epochs=np.int64(1), holdout=np.float32(0.25)).fit(TEXTS, stars, sample_weight=weights)
+    np.testing.assert_array_equal(found.predict_proba(NEW), plain)
+    assert found.classes_.tolist() == [1, 5]
+
+
 def test_balanced_classes_help_the_rare_one():
     texts, labels = ["The soup was odd."] * 50, [0] * 45 + [1] * 5
     plain = quick(holdout=0, epochs=5).fit(texts, labels).predict_proba(texts[:1])[0, 1]
@@ -304,6 +320,14 @@ def test_who_is_loaded_and_fits_again_fits_alike(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(NEW), first.predict_proba(NEW))
 
 
+def test_who_is_loaded_is_not_warned_of_what_nobody_gave(tmp_path, recwarn):
+    quick(preset="small", holdout=0, epochs=2).fit(TEXTS, STARS).save(tmp_path / "m")
+    recwarn.clear()
+    again = TextClassifier.load(tmp_path / "m").set_params(progress=False, device="cpu")
+    assert again.fit(TEXTS, STARS).holdout == 0
+    assert not [str(each.message) for each in recwarn if "no effect" in str(each.message)]
+
+
 def test_pairs_as_one_argument_with_y(fitted_pairs):
     first, second, labels = pairs(30)
     together = list(zip(first, second, strict=True))
@@ -317,6 +341,12 @@ def test_a_model_that_has_learnt_nothing_is_warned_of():
     texts, labels = ["The soup was odd."] * 60, ["good", "bad", "good"] * 20
     with pytest.warns(UserWarning, match=r"answers 'good' to all 6 development rows: it has learnt nothing"):
         quick(epochs=2).fit(texts, labels)
+    classifier = quick(epochs=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="answers 'good'"):
+            classifier.fit(texts, labels)
+    assert classifier.predict(texts[:1]).tolist() == ["good"], "what was learnt is not lost by it"
 
 
 def test_readings_of_many(fitted, fitted_pairs):
@@ -369,8 +399,9 @@ def test_fit_from_a_table(tmp_path):
     [
         (pd.DataFrame({"text": TEXTS}), {}, "train must be a file or a list of files, not DataFrame"),
         ([3], {}, "train must be a file or a list of files, not int"),
-        (None, {}, "train must be a file or a list of files, not NoneType"),
-        ([], {}, "train names no table; name at least one"),
+        (None, {}, "there is no training table; name at least one"),
+        ([], {}, "there is no training table; name at least one"),
+        ("", {}, "train must be a file or a list of files, not ''"),
         ("a.csv", {"dev": 3}, "dev must be a file or a list of files, not int"),
         ("a.csv", {"rows": np.int64(0)}, "rows is 0; it must be at least 1"),
     ],
@@ -472,7 +503,22 @@ BAD_FITS = {
     "labels beyond 64 bits": (
         (["a", "b"], [2**63, 2**64]),
         {},
-        "some labels are integers beyond 64 bits; give them as text",
+        "some labels are integers too large for numbers here; give them as text",
+    ),
+    "large labels beside a float": (
+        (["a", "b", "c"], [2**53 + 1, 2**53, 1.0]),
+        {},
+        "some labels are integers too large for numbers here; give them as text",
+    ),
+    "weights too large": (
+        (["a", "b"], [0, 1], [1, 10**400]),
+        {},
+        f"sample weights[1] is {repr(10**400)[:37]}...; it must be a number of at least 0",
+    ),
+    "dev labels of lists": (
+        (TEXTS, STARS),
+        {"dev": (["a"], [[1]])},
+        "dev labels[0] is [1]; the classes are: 1, 5",
     ),
     "dev label": ((TEXTS, STARS), {"dev": (["a"], [3])}, "dev labels[0] is 3; the classes are: 1, 5"),
     "dev form": ((TEXTS, STARS), {"dev": TEXTS}, "dev must be (texts, labels); got a list"),
@@ -540,10 +586,10 @@ def test_bad_scores(fitted):
         fitted.score(NEW, [1])
     with pytest.raises(LimelightError, match="there are no texts to score"):
         fitted.score([], [])
-    with pytest.raises(LimelightError, match=r"labels\[0\] is '1'; the classes are: 1, 5"):
-        fitted.score(NEW, [*NEW_STARS[:19], "1"])
-    with pytest.raises(LimelightError, match=r"labels\[0\] is nan"):
-        fitted.score(NEW, [*NEW_STARS[:19], float("nan")])
+    for wrong in ("1", float("nan"), None, [1], pd.NA):
+        with pytest.raises(LimelightError) as error:
+            fitted.score(NEW, [*NEW_STARS[:19], wrong])
+        assert str(error.value) == f"labels[19] is {wrong!r}; the classes are: 1, 5"
     with pytest.raises(LimelightError, match="there are 20 texts but 3 sample weights"):
         fitted.score(NEW, NEW_STARS, sample_weight=[1, 2, 3])
     with pytest.raises(LimelightError, match="all sample weights are 0"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,14 @@ def as_list(values: Any, what: str) -> list[Any]:
         raise LimelightError(f"{what} must be one column; got {_kind(values)} of shape {values.shape}")
     for method in ("to_pylist", "tolist"):  # of Arrow; of numpy and pandas
         if hasattr(values, method):
-            return list(getattr(values, method)())
+            plain = list(getattr(values, method)())
+            kind = getattr(getattr(values, "dtype", None), "kind", "")
+            return _own(plain) if kind == "O" else plain
+    return _own(values)
+
+
+def _own(values: Iterable[Any]) -> list[Any]:
+    """Python's own values in place of numpy's."""
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
@@ -79,7 +86,7 @@ def as_weights(values: Any, what: str) -> list[float]:
     """
     plain = as_list(values, what)
     for number, weight in enumerate(plain):
-        if not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
+        if not isinstance(weight, (int, float)) or not 0 <= weight <= sys.float_info.max:
             raise LimelightError(f"{what}[{number}] is {_short(weight)}; it must be a number of at least 0")
     if plain and not any(plain):
         raise LimelightError(f"all {what} are 0; at least one must be more")
@@ -96,7 +103,7 @@ def as_classes(labels: Any) -> tuple[np.ndarray, np.ndarray]:
     plain = as_list(labels, "labels")
     kinds = {type(label) for label in plain}
     for number, label in enumerate(plain):
-        if not isinstance(label, (str, int, float)) or label != label:
+        if not is_label(label):
             raise LimelightError(
                 f"labels[{number}] is {_short(label)}; it must be text, a number or a boolean"
             )
@@ -104,8 +111,8 @@ def as_classes(labels: Any) -> tuple[np.ndarray, np.ndarray]:
         names = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise LimelightError(f"the labels are of different types ({names}); make them all of one")
     array = labels if isinstance(labels, np.ndarray) and labels.dtype != object else np.array(plain)
-    if kinds == {int} and array.dtype.kind not in "iu":  # numpy would make floats of them, and two into one
-        raise LimelightError("some labels are integers beyond 64 bits; give them as text")
+    if array.dtype.kind in "fO" and any(type(x) is int and abs(x) > 2**53 for x in plain):
+        raise LimelightError("some labels are integers too large for numbers here; give them as text")
     classes, numbers = np.unique(array, return_inverse=True)
     if len(plain) and len(classes) < 2:
         raise LimelightError(f"every label is {plain[0]!r}; it takes at least two classes to learn from")
@@ -121,10 +128,19 @@ def numbers_of(labels: Any, classes: Sequence[Label], what: str = "labels") -> l
     places = {label: number for number, label in enumerate(classes)}
     plain = as_list(labels, what)
     for number, label in enumerate(plain):
-        if label not in places:
-            known = ", ".join(map(str, classes[:20]))
-            raise LimelightError(f"{what}[{number}] is {_short(label)}; the classes are: {known}")
+        if not is_label(label) or label not in places:
+            raise no_class(f"{what}[{number}]", label, classes)
     return [places[label] for label in plain]
+
+
+def is_label(value: Any) -> bool:
+    """Text, a number or a boolean; NaN says that there is none."""
+    return isinstance(value, (str, int, float)) and value == value
+
+
+def no_class(what: str, label: Any, classes: Sequence[Label]) -> LimelightError:
+    """What is said of a label that is none of the classes."""
+    return LimelightError(f"{what} is {_short(label)}; the classes are: {', '.join(map(str, classes[:20]))}")
 
 
 def _kind(values: Any) -> str:

@@ -5,16 +5,26 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
-from .columns import as_classes, as_list, as_pairs, as_texts, as_weights, numbers_of, same_length
+from .columns import (
+    as_classes,
+    as_list,
+    as_pairs,
+    as_texts,
+    as_weights,
+    is_label,
+    no_class,
+    numbers_of,
+    same_length,
+)
 from .errors import LimelightError
 from .idle import idle, warn_idle
 from .presets import preset as preset_of
 from .reading import PairReading, Reading
-from .recipe import Recipe, options, section_of
+from .recipe import Recipe, options, plain, section_of
 from .runtime.model import Model
 from .text.dataset import Dataset, Texts, encode_texts
 
@@ -83,7 +93,6 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             raise KeyboardInterrupt
         dataset.facts.pop("classes", None)  # by number; `labels` of the model has their names
         results = results_of(fitted, dataset, ("dev",))
-        warn_if_constant(results, classes.tolist())
         self.model_ = Model.from_parts(
             weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
             labels=classes.tolist(), pair=dataset.pair,
@@ -92,6 +101,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         self.classes_, self.recipe_, self.history_ = classes, fitted.recipe, fitted.history
         if fitted.interrupted:  # what was learnt so far is kept
             raise KeyboardInterrupt
+        warn_if_constant(results, classes.tolist())
         return self
 
     def _recipe(self) -> Recipe:
@@ -119,7 +129,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         """What the recipe does not say of how it was trained, for a saved folder."""
         by_class: Any = getattr(self, "class_weight", None)
         own = [[*pair] for pair in by_class.items()] if isinstance(by_class, Mapping) else None
-        return {"holdout": self.holdout, "class_weight": own}
+        return {"holdout": plain(self.holdout), "class_weight": own}
 
     # ------------------------------------------------------------ what was learnt
 
@@ -155,11 +165,9 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def _check_kinds(self, truth: list[Any]) -> None:
         """A class that was not trained counts as an error; "1" where the classes are 1 and 2 is a mistake."""
         text = self.classes_.dtype.kind in "US"
-        strange = [
-            label for label in truth if isinstance(label, str) != text or label is None or label != label
-        ]
-        if strange:
-            numbers_of(strange[:1], self.classes_.tolist())  # which says what is wrong
+        for number, label in enumerate(truth):
+            if not is_label(label) or isinstance(label, str) != text:
+                raise no_class(f"labels[{number}]", label, self.classes_.tolist())
 
     def embed(self, texts: Any, *, flat: bool = False) -> np.ndarray:
         """M of each text, (texts, r, 2u); flat, as one long vector each, (texts, r * 2u)."""
@@ -170,10 +178,6 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         """How many numbers `transform` gives for a row: scikit-learn names its columns by this."""
         model = self._model
         return int(model.embed([""], flat=True).shape[1]) * (2 if model.pair else 1)
-
-    def read_many(self, *texts: Any) -> list[Reading] | list[PairReading]:
-        """A reading of each text, or of each pair."""
-        return self._model.read_many(*_sides(texts, self._model.pair))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the trained model as a folder that `limelight.load` opens, without PyTorch."""
@@ -188,11 +192,14 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             raise LimelightError(f"{folder} holds a {right}; open it with {right}.load or limelight.load")
         own = {k: v for section in model.recipe.to_dict().values() for k, v in section.items()}
         unused = {*idle(model.recipe, own), *([] if model.pair else ["pair"])}  # nobody has given them
+        facts = model.facts.get("estimator")
+        if isinstance(facts, dict) and facts.get("holdout") == 0:
+            unused |= {"patience", "halve", "judge_after"}
         self = cls(**{name: value for name, value in own.items() if name not in unused})
         self.model_, self.recipe_, self.classes_ = model, model.recipe, np.array(model.labels)
         training = model.facts.get("training")  # a folder from elsewhere may say anything
         self.history_ = training.get("history", []) if isinstance(training, dict) else []
-        self._recall(model.facts.get("estimator"))
+        self._recall(facts)
         return self
 
     def _recall(self, facts: Any) -> None:
@@ -268,6 +275,10 @@ class TextClassifier(_Classifier):
         """(texts, r * 2u): flat embeddings, for another classifier to learn from."""
         return self.embed(X, flat=True)
 
+    def read_many(self, X: Any) -> list[Reading]:
+        """A reading of each text."""
+        return cast("list[Reading]", self._model.read_many(as_texts(X)))
+
     def read(self, text: str) -> Reading:
         """One text with everything the model saw in it."""
         reading = self._model.read(text)
@@ -323,10 +334,16 @@ class PairClassifier(_Classifier):
         first, second = _columns(X, X2)
         return np.concatenate([self.embed(first, flat=True), self.embed(second, flat=True)], axis=1)
 
-    def fit_transform(self, X: Any, X2: Any = None, y: Any = None, **how: Any) -> np.ndarray:
+    def fit_transform(
+        self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None, **how: Any
+    ) -> np.ndarray:
         """`fit`, then `transform` of the same pairs."""
-        self.fit(X, X2, y, **how)
+        self.fit(X, X2, y, sample_weight, **how)
         return self.transform(X, None if y is None else X2)
+
+    def read_many(self, X: Any, X2: Any = None) -> list[PairReading]:
+        """A reading of each pair."""
+        return cast("list[PairReading]", self._model.read_many(*_columns(X, X2)))
 
     def read(self, text: str, text2: str) -> PairReading:
         """One pair with everything the model saw in it."""
@@ -350,10 +367,6 @@ def _columns_and_labels(X: Any, X2: Any, y: Any) -> tuple[tuple[list[str], list[
             "there are no labels; give first texts, second texts and labels, or pairs and labels"
         )
     return (_columns(X), X2) if y is None else (_columns(X, X2), y)
-
-
-def _sides(texts: tuple[Any, ...], pair: bool) -> tuple[list[str], ...]:
-    return _columns(*texts) if pair else tuple(as_texts(each) for each in texts)
 
 
 def _parts(dev: Any, count: int, form: str) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -195,19 +195,26 @@ def _fsync(path: Path) -> None:
         os.close(handle)
 
 
-def paths_of(given: Any, what: str) -> list[Path]:
-    """One file or several, as people name them.
+def tables_of(given: Mapping[str, Any]) -> dict[str, list[Path]]:
+    """The files of each part, of which people name one or several; `train` must have at least one.
 
-    >>> paths_of("train.csv", "train") == [Path("train.csv")]
+    >>> tables_of({"train": "train.csv", "dev": None}) == {"train": [Path("train.csv")]}
     True
-    >>> paths_of(3, "train")
+    >>> tables_of({"train": 3})
     Traceback (most recent call last):
     limelight.errors.LimelightError: train must be a file or a list of files, not int
     """
-    several = list(given) if isinstance(given, (list, tuple)) else [given]
+    found = {name: [] if each is None else _paths(name, each) for name, each in given.items()}
+    if not found["train"]:
+        raise LimelightError("there is no training table; name at least one")
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def _paths(name: str, given: Any) -> list[Path]:
+    one = isinstance(given, str | os.PathLike | Mapping) or hasattr(given, "ndim")
+    several = list(given) if isinstance(given, Iterable) and not one else [given]
     for path in several:
-        if not isinstance(path, (str, Path)):
-            raise LimelightError(f"{what} must be a file or a list of files, not {type(path).__name__}")
-    if not several:
-        raise LimelightError(f"{what} names no table; name at least one")
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            shown = "''" if isinstance(path, str) else type(path).__name__
+            raise LimelightError(f"{name} must be a file or a list of files, not {shown}")
     return [Path(path) for path in several]

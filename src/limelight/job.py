@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 from . import runfiles
 from .chosen import facts_of, results_of, save, warn_if_constant
 from .errors import LimelightError, tidy_os_errors
-from .files import atomic_file, check_replaceable, paths_of
+from .files import atomic_file, check_replaceable, tables_of
 from .idle import warn_idle, warn_settled
 from .locks import locked
 from .presets import preset as preset_of
-from .recipe import Recipe
+from .recipe import Recipe, plain
 from .results import Results
 from .text.encoded import Dataset
 
@@ -108,13 +108,9 @@ def fit(
     given = {"train": train, "dev": dev, "test": test}
     job = Job(
         out=Path(out), recipe=preset_of(preset).override(**options),
-        tables={
-            name: [str(path) for path in paths_of(paths, name)]
-            for name, paths in given.items()
-            if paths is not None or name == "train"
-        },
+        tables={name: [str(path) for path in paths] for name, paths in tables_of(given).items()},
         columns={"text": text, "label": label, "text2": text2},
-        holdout=holdout, on_bad=on_bad, overwrite=overwrite,
+        holdout=plain(holdout), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
     outcome = run(job, device=device, show=progress, given=options)
     if outcome.interrupted:
@@ -347,8 +343,8 @@ def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool) -> Outcome:
     with _naming_what_is_kept(job):
         save(out, dataset, fitted, facts, overwrite=fitted.interrupted or job.overwrite)
     if not fitted.interrupted:
-        warn_if_constant(results, dataset.labels)
         shutil.rmtree(job.folder, ignore_errors=True)
+        warn_if_constant(results, dataset.labels)
     return Outcome(out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, results, facts)
 
 

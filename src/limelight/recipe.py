@@ -255,8 +255,8 @@ class Recipe:
     def override(self, **options: Any) -> Recipe:
         """The same recipe with some fields changed, whichever section they are in."""
         sections: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
-        for name, value in options.items():  # searches hand over numpy's numbers
-            sections[section_of(name)][name] = value.item() if hasattr(value, "dtype") else value
+        for name, value in options.items():
+            sections[section_of(name)][name] = plain(value)
         return Recipe(**{s: dataclasses.replace(getattr(self, s), **o) for s, o in sections.items()})
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -280,6 +280,16 @@ ELSEWHERE = {  # what other libraries call an option
     "n_epochs": "epochs", "heads": "rows", "lower": "lowercase", "min_df": "min_count",
 }  # fmt: skip
 SECTIONS: dict[str, type] = {"text": TextRecipe, "model": ModelRecipe, "training": TrainingRecipe}
+
+
+def plain(value: Any) -> Any:
+    """Python's own number in place of one of numpy's, which searches hand over.
+
+    >>> import numpy
+    >>> plain(numpy.float64(0.5)), plain("adam")
+    (0.5, 'adam')
+    """
+    return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
 
 
 def options() -> dict[str, dataclasses.Field]:

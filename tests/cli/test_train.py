@@ -18,6 +18,7 @@ import pytest
 import limelight
 from limelight.cli.train import _told
 from limelight.job import Outcome
+from limelight.recipe import TrainingRecipe
 from limelight.training.interruptions import interruptions
 from reviews import FLAGS, pairs, review_table, write_csv
 
@@ -440,10 +441,20 @@ def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_p
 def test_who_stops_while_accuracy_rises_is_told(accuracies, epochs, said, tmp_path):
     outcome = Outcome(
         out=tmp_path, pair=False, interrupted=False, best_epoch=len(accuracies) - 1,
-        history=[{"dev_accuracy": accuracy} for accuracy in accuracies], results={"dev": None},
+        history=[{"dev_accuracy": accuracy, "steps": 9} for accuracy in accuracies], results={"dev": None},
         facts={"results": {"dev": {"rows": 9, "accuracy": accuracies[-1], "macro_f1": 0.5, "loss": 1.0}}},
     )  # fmt: skip
-    assert _told(outcome, epochs).startswith(said)
+    assert _told(outcome, TrainingRecipe(epochs=epochs)).startswith(said)
+
+
+def test_what_the_development_set_had_no_say_in_is_told(tmp_path):
+    history = [{"dev_accuracy": 0.5, "dev_weighted_accuracy": w, "steps": 9} for w in (0.8, 0.6)]
+    facts = {"results": {"dev": {"rows": 9, "accuracy": 0.5, "macro_f1": 0.5, "loss": 1.0}}}
+    outcome = Outcome(tmp_path, False, False, 1, history, {"dev": None}, facts)
+    said = "epoch 2 of 2 kept, the last: 9 steps go before the first choice (--judge-after)\n"
+    assert _told(outcome, TrainingRecipe(epochs=2, judge_after=9)).startswith(said)
+    history[0]["dev_accuracy"] = 0.4  # rises, but not by what is chosen by
+    assert _told(outcome, TrainingRecipe(epochs=2)).startswith("epoch 2 of 2 chosen\n")
 
 
 # ---------------------------------------------------------------- Ctrl-C again and again

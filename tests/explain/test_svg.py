@@ -12,6 +12,7 @@ from explain.readings import SOUP, focused, make_reading
 from limelight.explain import to_svg
 from limelight.explain.bidi import is_right_to_left, visual_order
 from limelight.explain.pieces import cut
+from limelight.explain.svg import _shortened
 from limelight.explain.wrap import cells, ems, wrap
 from limelight.reading import PairReading
 
@@ -133,3 +134,12 @@ def test_long_labels_leave_room_for_their_numbers():
     told = [text for kind, _, text in words if kind == "note" and text.startswith("a very")]
     assert len(set(told)) == 3
     assert all(text.endswith("…") for text in told)
+
+
+@given(st.text(max_size=60), st.floats(0.5, 20))
+def test_shortened_texts_fit_and_no_more_than_needed_goes(text: str, width: float):
+    found = _shortened(text, width)
+    if found != text:
+        assert text.startswith(found[:-1])
+        assert len(found) == 1 or ems(found) <= width
+        assert ems(text[: len(found)] + "…") > width

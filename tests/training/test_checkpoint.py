@@ -114,6 +114,13 @@ def test_the_newest_two_are_kept_with_their_best_weights(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
+def test_weights_whose_checkpoint_found_no_room_stay(tmp_path: Path) -> None:
+    kept = tmp_path / "best-0001.safetensors"
+    write(kept, {"w": torch.ones(2)}, {"identity": {}})
+    Checkpoints(tmp_path).prepare([])
+    assert kept.is_file()
+
+
 @pytest.mark.parametrize("damage", ["truncated", "empty", "foreign", "no metadata", "half a description"])
 def test_a_damaged_checkpoint_falls_back_to_the_one_before(
     trained: Path, expected: Fitted, damage: str, capsys: pytest.CaptureFixture[str]

@@ -196,6 +196,21 @@ def test_weighted_rows_are_judged_by_their_weights(monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(given[0], np.arange(len(dev)) / np.arange(len(dev)).mean(), rtol=1e-6)
 
 
+def test_what_was_judged_without_weights_does_not_defend_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted: Any
+) -> None:
+    """A checkpoint from before the rows were weighted: 0.9 of all rows is not 0.9 of the weighted ones."""
+    scripted(0.9)
+    run(folder=tmp_path / "run", epochs=1)
+    data = toys.dataset()
+    dev = data.splits["dev"]
+    data.splits["dev"] = dataclasses.replace(dev, weights=np.ones(len(dev), dtype=np.float32))
+    found = iter([Scores(0.5, 1.0, 4, (0.6, 1.0)), Scores(0.5, 1.0, 4, (0.5, 1.0))])
+    monkeypatch.setattr(module, "evaluate", lambda *_: next(found))
+    fitted = run(data, tmp_path / "run", epochs=3, resume=True)
+    assert (fitted.state.best_epoch, fitted.state.best_accuracy) == (1, 0.6)
+
+
 def test_halving_returns_to_the_best_weights(scripted: Any, tmp_path: Path) -> None:
     seen = scripted(0.5, 0.7, 0.6, 0.6)
     fitted = run(folder=tmp_path / "run", epochs=4, halve=True, optimiser="sgd", rate=0.4)

@@ -11,6 +11,8 @@ from typing import Any, TextIO, cast
 
 from ..errors import LimelightError
 
+GONE = (OSError, ValueError)  # full or a broken pipe; closed
+
 
 @contextlib.contextmanager
 def prepared() -> Iterator[None]:
@@ -41,6 +43,8 @@ def forget_unshown() -> None:
     try:
         if sys.stderr is not None:
             sys.stderr.flush()
+    except ValueError:  # closed: there is nothing in it
+        return
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
@@ -54,19 +58,19 @@ class Unhindered:
     def write(self, text: str) -> int:
         """As much of it as can be shown."""
         if self.stream is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(*GONE):
                 self.stream.write(text)
         return len(text)
 
     def flush(self) -> None:
         """The same."""
         if self.stream is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(*GONE):
                 self.stream.flush()
 
     def isatty(self) -> bool:
         """Whether somebody is looking."""
-        return self.stream is not None and self.stream.isatty()
+        return self.stream is not None and not self.stream.closed and self.stream.isatty()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

@@ -23,6 +23,7 @@ from ._shared import (
 
 if TYPE_CHECKING:
     from ..job import Job, Outcome
+    from ..recipe import TrainingRecipe
 
 ORDER = 1
 HELP = "train a model on a table of labelled text"
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if outcome.facts:
         figures = outcome.facts["results"]
         data = {"out": str(outcome.out), "best_epoch": outcome.best_epoch + 1, "results": figures}
-        show(args, data, _told(outcome, job.recipe.training.epochs))
+        show(args, data, _told(outcome, job.recipe.training))
     return 0
 
 
@@ -101,9 +102,12 @@ def _job(args: argparse.Namespace) -> Job:
     return job
 
 
-def _told(outcome: Outcome, epochs: int) -> str:
+def _told(outcome: Outcome, recipe: TrainingRecipe) -> str:
+    epochs, steps = recipe.epochs, outcome.history[outcome.best_epoch]["steps"]
     how = "chosen" if "dev" in outcome.results else "kept, the last: there is no development set to choose by"
-    if _rising(outcome, epochs):
+    if "dev" in outcome.results and steps <= recipe.judge_after:
+        how = f"kept, the last: {recipe.judge_after} steps go before the first choice (--judge-after)"
+    elif _rising(outcome, epochs):
         how = f"{how}, when accuracy was still rising: more than --epochs {epochs} may do better"
     lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} {how}"]
     if outcome.results:
@@ -115,7 +119,8 @@ def _told(outcome: Outcome, epochs: int) -> str:
 
 def _rising(outcome: Outcome, epochs: int) -> bool:
     """Whether the last epoch that was allowed is better than all before it."""
-    accuracies = [record["dev_accuracy"] for record in outcome.history if "dev_accuracy" in record]
+    records = [record for record in outcome.history if "dev_accuracy" in record]
+    accuracies = [record.get("dev_weighted_accuracy", record["dev_accuracy"]) for record in records]
     return len(accuracies) == epochs > 1 and max(accuracies[:-1]) < accuracies[-1] < 1
 
 

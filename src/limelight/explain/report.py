@@ -5,10 +5,10 @@ Two models are set side by side, with what tells them apart. No network, no scri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from markupsafe import Markup
@@ -91,7 +91,8 @@ def to_report(
 
     >>> page = to_report(model, texts, labels, names=["reviews"], data="test.csv")  # doctest: +SKIP
     """
-    chosen = [model_of(each) for each in (models if isinstance(models, (list, tuple)) else [models])]
+    several = isinstance(models, Iterable) and not isinstance(models, str) and not hasattr(models, "model_")
+    chosen = [model_of(each) for each in (cast("Sequence[Model]", models) if several else [models])]
     texts, labels = as_texts(texts), as_list(labels, "labels")
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     if not 1 <= len(chosen) == len(names) <= 2:
@@ -211,8 +212,8 @@ def _curves(facts: dict[str, Any]) -> list[tuple[str, Markup]]:
 
 
 CURVES = {
-    "Accuracy": {"training": "accuracy", "dev": "dev_accuracy"},
-    "Loss": {"training": "loss", "dev": "dev_loss"},
+    "Accuracy": {"training": "accuracy", "dev": "dev_accuracy", "weighted dev": "dev_weighted_accuracy"},
+    "Loss": {"training": "loss", "dev": "dev_loss", "weighted dev": "dev_weighted_loss"},
     "Penalty": {"training": "penalty"},
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cache
 from html import escape
 
@@ -225,10 +226,8 @@ def _shortened(text: str, width: float) -> str:
     """
     if ems(text) <= width * (1 + 1e-9):  # a width that was made from the text itself is enough
         return text
-    end = len(text)
-    while end and ems(text[:end] + "…") > width:
-        end -= 1
-    return text[:end] + "…"
+    end = bisect_right(range(len(text)), width, key=lambda end: ems(text[:end] + "…"))
+    return text[: max(end - 1, 0)] + "…"
 
 
 def _most_read(sheet: _Sheet, heat: HeatMap) -> str:

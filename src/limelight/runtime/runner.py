@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,11 +61,11 @@ class Runner:
     ) -> None:
         if precision not in PRECISIONS:
             raise LimelightError(f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}")
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
+        if threads is not None and (not isinstance(threads, Integral) or threads < 1):
             raise LimelightError(f"threads is {threads}; it must be at least 1, or None for all cores")
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.classes, self.pair = classes, pair
-        self.int8, self.threads = precision == "int8", threads or _cores()
+        self.int8, self.threads = precision == "int8", int(threads or _cores())
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     @cached_property

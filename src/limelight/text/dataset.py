@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, warn
-from ..files import atomic_folder, check_replaceable, paths_of
+from ..files import atomic_folder, check_replaceable, tables_of
 from ..reading import Label
 from ..recipe import TextRecipe
 from .arrays import ArraysInMemory, ArraysOnDisk
@@ -64,10 +64,7 @@ def encode_tables(
     ((1, 5), {'train': 3, 'dev': 1})
     """
     check_replaceable(out, KIND, overwrite)
-    given = {"train": train, "dev": dev, "test": test}
-    files = {
-        name: paths_of(paths, name) for name, paths in given.items() if paths is not None or name == "train"
-    }
+    files = tables_of({"train": train, "dev": dev, "test": test})
     columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
     parts = {name: Tables(paths, columns, on_bad) for name, paths in files.items()}
     with atomic_folder(out, KIND, overwrite) as folder:

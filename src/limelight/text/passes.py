@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 
 import numpy as np
 from tqdm import tqdm
@@ -72,7 +73,7 @@ def hold_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
     >>> hold_out(np.arange(3000) // 2, 0.1, seed=0).nonzero()[0].size
     300
     """
-    if not isinstance(share, (int, float)) or not 0 <= share < 1:
+    if not isinstance(share, Real) or not 0 <= share < 1:
         raise LimelightError(f"holdout is {share!r}; it must be a number of at least 0 and below 1")
     if share == 0:
         return np.zeros(len(labels), dtype=bool)

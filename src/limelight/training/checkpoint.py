@@ -167,7 +167,8 @@ class Checkpoints:
     def _tidy(self) -> None:
         """Keep the newest two and their best weights; one that cannot be read does not count as one.
 
-        The newest best weights stay too: their checkpoint may not have found room.
+        The newest best weights stay too: their checkpoint may not have found room. Where there is neither,
+        as after a full disk, all of them stay.
         """
         kept, bests = 0, {runfiles.best(self.folder, self.best_epoch)}
         for path in runfiles.checkpoints(self.folder):
@@ -180,7 +181,7 @@ class Checkpoints:
             else:
                 kept += 1
                 bests.add(runfiles.best(self.folder, best_epoch))
-        for path in runfiles.bests(self.folder):
+        for path in runfiles.bests(self.folder) if kept or self.best_epoch >= 0 else ():
             if path not in bests:
                 path.unlink(missing_ok=True)
 

@@ -215,9 +215,7 @@ class Run:
         split, and as long as it has no say, the newest."""
         state = self.state
         if scores is not None:
-            steps = state.history[state.best_epoch]["steps"] if state.best_epoch >= 0 else 0
-            judged = steps > self.recipe.training.judge_after  # the best so far
-            if judged and scores.merit <= (state.best_accuracy, -state.best_loss):
+            if self._is_judged(state.best_epoch) and scores.merit <= (state.best_accuracy, -state.best_loss):
                 state.waited += 1
                 return False
             state.best_accuracy, loss = scores.merit
@@ -225,6 +223,14 @@ class Run:
         state.waited, state.best_epoch = 0, state.epoch
         self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
         return True
+
+    def _is_judged(self, epoch: int) -> bool:
+        """Whether the development split had its say on that epoch, in the way that it has now."""
+        if epoch < 0:
+            return False
+        record = self.state.history[epoch]
+        by_weights = self.dev_weights is None or "dev_weighted_accuracy" in record
+        return bool(by_weights and record["steps"] > self.recipe.training.judge_after)
 
     def checkpoint(self) -> None:
         """Write where the run stands. A disk that is full does not end it: the last good one stays."""

@@ -30,7 +30,11 @@ def build(dataset: Dataset, recipe: Recipe) -> Network:
 def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.ndarray | None:
     """How much each row of a split counts, 1 on average; None if all count the same."""
     split = dataset.splits.get(name)
-    if split is None or (split.weights is not None and not np.any(split.weights)):
+    if split is None:
+        return None
+    if split.weights is not None and not np.any(split.weights):
+        if name == "train":
+            raise LimelightError("every training row has a weight of 0; at least one must have more")
         return None  # of rows held out, all may be without weight: better judged by them than by none
     weights = None if split.weights is None else np.array(split.weights, dtype=np.float64)
     if recipe.training.class_weight == "balanced":
