@@ -316,6 +316,9 @@ def test_who_is_loaded_and_fits_again_fits_alike(tmp_path):
     first.save(tmp_path / "m")
     again = TextClassifier.load(tmp_path / "m")
     assert (again.class_weight, again.holdout) == ({5: 9.0}, 0.3)
+    numpys = quick(class_weight={np.int64(5): np.float32(9)}, holdout=np.float64(0.3), epochs=2)
+    numpys.fit(TEXTS, STARS).save(tmp_path / "n")
+    assert TextClassifier.load(tmp_path / "n").class_weight == {5: 9.0}
     again.set_params(progress=False, device="cpu").fit(TEXTS, STARS)
     np.testing.assert_array_equal(again.predict_proba(NEW), first.predict_proba(NEW))
 

@@ -70,9 +70,9 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         texts, texts2 = columns
         if not texts:
             raise LimelightError("there are no texts; give at least one of every class")
-        plain = as_list(labels, "labels")
-        same_length(texts, plain, "labels")
-        classes, numbers = as_classes(labels if hasattr(labels, "__len__") else plain)  # or it is used up
+        listed = as_list(labels, "labels")
+        same_length(texts, listed, "labels")
+        classes, numbers = as_classes(labels if hasattr(labels, "__len__") else listed)  # or it is used up
         weights = self._weights(classes, numbers, sample_weight)
         if dev is not None:
             known = numbers_of(dev.labels, classes.tolist(), "dev labels")
@@ -128,7 +128,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def _facts(self) -> dict[str, Any]:
         """What the recipe does not say of how it was trained, for a saved folder."""
         by_class: Any = getattr(self, "class_weight", None)
-        own = [[*pair] for pair in by_class.items()] if isinstance(by_class, Mapping) else None
+        own = [[*map(plain, pair)] for pair in by_class.items()] if isinstance(by_class, Mapping) else None
         return {"holdout": plain(self.holdout), "class_weight": own}
 
     # ------------------------------------------------------------ what was learnt
