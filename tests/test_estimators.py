@@ -491,7 +491,7 @@ BAD_FITS = {
     "weights zero": (
         (TEXTS, STARS, [0.0] * 120),
         {},
-        "all sample weights are 0; at least one must be more",
+        "every training row has a weight of 0; at least one must have more",
     ),
     "weights below": (
         (TEXTS, STARS, [-1.0, 5.0] * 60),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,8 @@ import numpy as np
 
 from .errors import LimelightError
 from .reading import Label
+
+LARGEST = float(np.finfo(np.float32).max)
 
 
 def as_list(values: Any, what: str) -> list[Any]:
@@ -78,7 +79,7 @@ def same_length(texts: list[Any], other: list[Any], what: str) -> None:
 
 
 def as_weights(values: Any, what: str) -> list[float]:
-    """A list of finite numbers of at least 0, not all of them 0.
+    """A list of numbers of at least 0, none too large for the float32 that they are kept in.
 
     >>> as_weights([1, -1], "sample weights")
     Traceback (most recent call last):
@@ -86,10 +87,8 @@ def as_weights(values: Any, what: str) -> list[float]:
     """
     plain = as_list(values, what)
     for number, weight in enumerate(plain):
-        if not isinstance(weight, (int, float)) or not 0 <= weight <= sys.float_info.max:
+        if not isinstance(weight, (int, float)) or not 0 <= weight <= LARGEST:
             raise LimelightError(f"{what}[{number}] is {_short(weight)}; it must be a number of at least 0")
-    if plain and not any(plain):
-        raise LimelightError(f"all {what} are 0; at least one must be more")
     return [float(weight) for weight in plain]
 
 

@@ -159,6 +159,8 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         weights = None if sample_weight is None else as_weights(sample_weight, "sample weights")
         if weights is not None:
             same_length(columns[0], weights, "sample weights")
+            if not any(weights):
+                raise LimelightError("all sample weights are 0; at least one must be more")
         right = [a == b for a, b in zip(self._predict(columns).tolist(), truth, strict=True)]
         return float(np.average(right, weights=weights))
 
@@ -209,9 +211,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         self.holdout = facts.get("holdout", self.holdout)
         own = facts.get("class_weight")
         if isinstance(own, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in own):
-            self.class_weight = {
-                label: weight for label, weight in own if isinstance(label, (str, int, float))
-            }
+            self.class_weight = {label: weight for label, weight in own if is_label(label)}
 
 
 def _with_options(init: Any) -> None:

@@ -12,8 +12,7 @@ from explain.readings import SOUP, focused, make_reading
 from limelight.explain import to_svg
 from limelight.explain.bidi import is_right_to_left, visual_order
 from limelight.explain.pieces import cut
-from limelight.explain.svg import _shortened
-from limelight.explain.wrap import cells, ems, wrap
+from limelight.explain.wrap import cells, ems, shortened, wrap
 from limelight.reading import PairReading
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -138,7 +137,7 @@ def test_long_labels_leave_room_for_their_numbers():
 
 @given(st.text(max_size=60), st.floats(0.5, 20))
 def test_shortened_texts_fit_and_no_more_than_needed_goes(text: str, width: float):
-    found = _shortened(text, width)
+    found = shortened(text, width, ems)
     if found != text:
         assert text.startswith(found[:-1])
         assert len(found) == 1 or ems(found) <= width

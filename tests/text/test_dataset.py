@@ -333,9 +333,16 @@ def test_texts_without_labels() -> None:
         ({"texts": ["a", "b"], "labels": [1, 1]}, "train: every row has the label 1; it takes at least two"),
         (
             {"texts": ["a", "b"], "labels": [0, 1], "weights": [1, -1]},
-            "weights must be numbers of at",
+            "train: weights[1] is -1; it must be a number of at least 0",
         ),
-        ({"texts": ["a", "b"], "labels": [0, 1], "weights": ["x", 1]}, "weights must be numbers"),
+        (
+            {"texts": ["a", "b"], "labels": [0, 1], "weights": ["x", 1]},
+            "train: weights[0] is 'x'; it must be",
+        ),
+        (
+            {"texts": ["a", "b"], "labels": [0, 1], "weights": [1, 1e39]},
+            "train: weights[1] is 1e+39; it must be",
+        ),
         (
             {"texts": TEXTS, "labels": LABELS, "dev": (["a"], ["great"])},
             "dev, row 1: the label 'great'",

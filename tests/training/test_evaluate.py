@@ -31,7 +31,6 @@ def test_scores_are_those_of_a_plain_loop(pair: bool, words: int, monkeypatch: p
     assert scores.accuracy == (expected.argmax(1) == split.labels).mean()
     assert scores.loss == pytest.approx(entropy, abs=1e-6)
     assert scores.weighted is None
-    assert scores.merit == (scores.accuracy, -scores.loss)
 
     w = np.random.default_rng(0).random(61)
     weighted = evaluate.evaluate(network, split, w)
@@ -40,7 +39,6 @@ def test_scores_are_those_of_a_plain_loop(pair: bool, words: int, monkeypatch: p
     assert weighted.weighted == pytest.approx(
         ((expected.argmax(1) == split.labels) @ w / w.sum(), entropies @ w / w.sum()), abs=1e-6
     )
-    assert weighted.merit == (weighted.weighted[0], -weighted.weighted[1])
 
 
 @torch.no_grad()

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from .calibration import BINS, Calibration
 from .colours import LEVELS
 from .pieces import printable
+from .wrap import shortened
 
 MOST_CONFUSED = 60  # classes in a plot: cells grow with their square
 _LONGEST = 14  # characters of a class's name
@@ -30,14 +31,14 @@ def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> Markup:
     confusion = confusion[np.ix_(often, often)]
     k = len(labels)
     side = min(56.0, max(9.0, 330 / k))
-    names = [_shortened(label, _LONGEST) for label in labels]
+    names = [shortened(label, _LONGEST, len) for label in labels]
     left = 26 + (6.6 * max(map(len, names)) if k <= 20 else 0)
     shares = confusion / np.maximum(totals[:, None], 1)
     parts = [_words(left + k * side / 2, 12, "predicted", "mid"), _upwards(12, 28 + k * side / 2, "true")]
     for i in range(k):
         if k <= 20:
             x, y = left + (i + 0.5) * side, 28 + (i + 0.5) * side
-            below = names[i] if 7 * len(names[i]) < side else _shortened(labels[i], int(side // 8))
+            below = names[i] if 7 * len(names[i]) < side else shortened(labels[i], side // 8, len)
             parts += [_words(left - 6, y + 4, names[i], "end", labels[i])]
             parts += [_words(x, 28 + k * side + 15, below, "mid", labels[i])]
         for j in range(k):
@@ -188,7 +189,3 @@ def _upwards(x: float, y: float, text: str) -> str:
 
 def _text(text: str) -> str:
     return escape(printable(text))
-
-
-def _shortened(label: str, longest: int) -> str:
-    return label if len(label) <= longest else f"{label[: longest - 1]}…"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import cache
 from html import escape
 
@@ -11,7 +10,7 @@ from .bidi import is_right_to_left, visual_order
 from .colours import DARK, LEVELS, LIGHT, Theme
 from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, picture_of, row_ranges
 from .pieces import passages
-from .wrap import Atom, ems, wrap
+from .wrap import Atom, ems, shortened, wrap
 
 _MARGIN, _LABELS, _BETWEEN = (
     28.0,
@@ -76,7 +75,7 @@ class _Sheet:
         label = self.picture.labels[self.picture.answer]
         percent = f"{100 * self.picture.probabilities[self.picture.answer]:.1f}%"
         inside = self.width - 2 * _MARGIN
-        label = _shortened(label, (inside - 100) / (22 * 1.08))  # leaves room for the percentage
+        label = shortened(label, (inside - 100) / (22 * 1.08), ems)  # leaves room for the percentage
         self.text(_MARGIN, label, "answer")
         self.text(_MARGIN + 22 * 1.08 * ems(label) + 10, percent, "percent")
         self.y += 8
@@ -86,7 +85,7 @@ class _Sheet:
         for label, probability, is_answer in shown:
             self.y += 18
             kind = "note ink" if is_answer else "note"
-            self.text(_MARGIN, _shortened(label, (column - 12) / (_NOTE * 1.1)), kind)
+            self.text(_MARGIN, shortened(label, (column - 12) / (_NOTE * 1.1), ems), kind)
             self.box(_MARGIN + column, self.y - 7.5, 200, 6, "line")
             if probability * 200 >= 0.5:
                 self.box(
@@ -216,18 +215,6 @@ class _Sheet:
             *self.parts,
             "</svg>",
         ]) + "\n"  # fmt: skip
-
-
-def _shortened(text: str, width: float) -> str:
-    """As much of a text as fits into `width` ems.
-
-    >>> _shortened("good", 10), _shortened("a long label", 4)
-    ('good', 'a long…')
-    """
-    if ems(text) <= width * (1 + 1e-9):  # a width that was made from the text itself is enough
-        return text
-    end = bisect_right(range(len(text)), width, key=lambda end: ems(text[:end] + "…"))
-    return text[: max(end - 1, 0)] + "…"
 
 
 def _most_read(sheet: _Sheet, heat: HeatMap) -> str:

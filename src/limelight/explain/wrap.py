@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -41,6 +42,18 @@ def wrap(pieces: Pieces, first: int, end: int, width: float, measure: Measure) -
                 lines[-1] += part
                 used += size
     return [_without_trailing_space(line) for line in lines]
+
+
+def shortened(text: str, width: float, measure: Measure) -> str:
+    """As much of a text as fits into the width.
+
+    >>> shortened("good", 10, len), shortened("a long label", 6, len)
+    ('good', 'a lon…')
+    """
+    if measure(text) <= width * (1 + 1e-9):  # a width that was made from the text itself is enough
+        return text
+    end = bisect_right(range(len(text)), width, key=lambda end: measure(f"{text[:end]}…"))
+    return f"{text[: max(end - 1, 0)]}…"
 
 
 @lru_cache(maxsize=20_000)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..columns import as_list
+from ..columns import as_list, as_weights
 from ..errors import LimelightError
 from ..reading import Label
 from .formats import BadRowError
@@ -88,13 +88,8 @@ class InMemory:
         return plain
 
     def _as_weights(self, values: Any) -> np.ndarray:
-        try:
-            weights = np.array(self._as_list(values, "weights"), dtype=np.float32)
-        except (TypeError, ValueError):
-            weights = np.array([np.nan])
-        if not (np.isfinite(weights).all() and (weights >= 0).all()):
-            raise LimelightError(f"{self.where}: the weights must be numbers of at least 0")
-        return weights
+        plain = as_weights(self._as_list(values, "weights"), f"{self.where}: weights")
+        return np.array(plain, dtype=np.float32)
 
     def rows(self) -> Iterator[Row]:
         """Every row, checked."""

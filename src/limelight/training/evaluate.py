@@ -24,12 +24,6 @@ class Scores(NamedTuple):
     rows: int
     weighted: tuple[float, float] | None = None  # accuracy and loss, where rows count differently
 
-    @property
-    def merit(self) -> tuple[float, float]:
-        """What networks are chosen by: accuracy, then loss."""
-        accuracy, loss = self.weighted or self[:2]
-        return accuracy, -loss
-
 
 def logits(network: Network, split: Split) -> np.ndarray:
     """(rows, classes): the network's logits for every row."""

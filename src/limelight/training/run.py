@@ -163,9 +163,8 @@ class Run:
         if scores:
             record |= {"dev_accuracy": scores.accuracy, "dev_loss": scores.loss}
             if scores.weighted:
-                record |= dict(
-                    zip(("dev_weighted_accuracy", "dev_weighted_loss"), scores.weighted, strict=True)
-                )
+                accuracy, loss = scores.weighted
+                record |= {"dev_weighted_accuracy": accuracy, "dev_weighted_loss": loss}
         with self.stepper.averaged():
             if self.after_epoch and self.processes.first:
                 record |= self.after_epoch(self.network)
@@ -215,11 +214,12 @@ class Run:
         split, and as long as it has no say, the newest."""
         state = self.state
         if scores is not None:
-            if self._is_judged(state.best_epoch) and scores.merit <= (state.best_accuracy, -state.best_loss):
+            accuracy, loss = scores.weighted or scores[:2]
+            no_better = (accuracy, -loss) <= (state.best_accuracy, -state.best_loss)
+            if no_better and self._is_judged(state.best_epoch):
                 state.waited += 1
                 return False
-            state.best_accuracy, loss = scores.merit
-            state.best_loss = -loss
+            state.best_accuracy, state.best_loss = accuracy, loss
         state.waited, state.best_epoch = 0, state.epoch
         self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
         return True
