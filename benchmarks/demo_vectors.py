@@ -13,11 +13,11 @@ import time
 
 import numpy as np
 
-from limelight.chosen import results_of
 from limelight.cli.demo import bundled
-from limelight.compare import spread
-from limelight.presets import preset
+from limelight.config.presets import preset
 from limelight.training import fit
+from limelight.training.compare import spread
+from limelight.training.outcome import results_of
 
 # With the vectors and the words they know; with the vectors of the training words alone; without any.
 STARTS = {

@@ -21,8 +21,8 @@ from pathlib import Path
 
 def measure(path: str, times: int, text: str | None, label: str | None) -> dict[str, float]:
     """Encode `times` copies of the table as one data set, in this process."""
-    from limelight.recipe import TextRecipe
-    from limelight.text.dataset import encode_tables
+    from limelight.config.recipe import TextRecipe
+    from limelight.text.encode import encode_tables
     from limelight.text.tables import choose_columns, rows
 
     columns = choose_columns(path, text, label)

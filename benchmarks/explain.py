@@ -14,8 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from limelight.explain import to_html, to_json, to_png, to_svg, to_terminal
-from limelight.reading import Reading
+from limelight.reading import to_html, to_json, to_png, to_svg, to_terminal
+from limelight.reading.reading import Reading
 
 TEXT = "the soup was cold and a waiter came twice to say it would be warm again soon but nobody believed him"
 

@@ -17,8 +17,8 @@ import warnings
 import numpy as np
 
 from limelight import TextClassifier
-from limelight.compare import spread
-from limelight.data import LABELS, sentences
+from limelight.bundled import LABELS, sentences
+from limelight.training.compare import spread
 
 
 def two_classes(split: str) -> tuple[np.ndarray, np.ndarray]:

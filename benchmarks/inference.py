@@ -27,16 +27,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from minilm import MiniLM, weights_folder
+from recipes import recipes
 from torch import nn
 
-from limelight.presets import preset
-from limelight.recipe import ModelRecipe, Recipe
+from limelight.config.presets import preset
+from limelight.config.recipe import ModelRecipe, Recipe
 from limelight.runtime.model import Model
 from limelight.runtime.shapes import shapes
 from limelight.text.tables import choose_columns, rows
 from limelight.text.tokenizer import Tokenizer
-from minilm import MiniLM, weights_folder
-from recipes import recipes
 
 LABELS = tuple("12345")
 Contestants = dict[str, Callable[[list[str]], object]]

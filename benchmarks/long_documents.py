@@ -23,9 +23,9 @@ def measure(n: int) -> dict[str, float]:
     """Seconds forward and backward, and the memory above what the idle network holds, in MB."""
     import torch  # here and not above: the process that starts the others must stay small
 
+    from limelight.config.presets import preset
     from limelight.model.attention import penalty
     from limelight.model.network import Network
-    from limelight.presets import preset
 
     torch.set_num_threads(1)  # one document is too small to share, and cores that wait spoil the figure
     torch.manual_seed(0)

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from limelight.recipe import Recipe
+from limelight.config.recipe import Recipe
 from limelight.text.arrays import ArraysOnDisk
 from limelight.text.batches import training_plan
-from limelight.text.encoded import Dataset, write_description
+from limelight.text.dataset import Dataset, write_description
 from limelight.text.tokenizer import Tokenizer
 from limelight.training.distributed import Group
-from limelight.training.start import build, identity
+from limelight.training.setup import build, identity
 from limelight.training.step import Stepper
 
 WORDS = 30_000
@@ -45,7 +45,7 @@ def make(folder: Path, rows: int, length: int) -> None:
         ids = rng.integers(2, WORDS + 2, lengths.sum())
         labels = rng.integers(0, 5, len(lengths))
         arrays.append("train", {"ids": ids, "lengths": lengths, "labels": labels}, len(tokenizer))
-    from limelight.text.encoded import Split
+    from limelight.text.dataset import Split
 
     splits = {name: Split(**found) for name, found in arrays.finish().items()}
     write_description(Dataset(tokenizer, (1, 2, 3, 4, 5), splits, None, {}), folder)

@@ -6,16 +6,20 @@ python benchmarks/planted.py
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from limelight import planted
+from limelight.config.recipe import Recipe
 from limelight.explain.overview import overview
-from limelight.recipe import Recipe
 from limelight.runtime.model import Model
-from limelight.text.dataset import encode_texts
+from limelight.text.encode import encode_texts
 from limelight.training import fit
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+import planted_texts as planted
 
 RECIPE = Recipe().override(
     word_size=16, hidden=4, attention_hidden=16, head="pruned", row_units=8, column_units=0,

@@ -24,9 +24,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from limelight.presets import preset
-from limelight.recipe import Recipe
-from limelight.text.encoded import Dataset
+from limelight.config.presets import preset
+from limelight.config.recipe import Recipe
+from limelight.text.dataset import Dataset
 
 MAX = {"embedding": "max", "head": "full", "head_hidden": 512, "mix_units": 0}
 CNN = {"embedding": "cnn", "head": "full", "head_hidden": 512, "mix_units": 0}

@@ -24,11 +24,11 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from limelight.config.presets import preset
+from limelight.config.recipe import Recipe
 from limelight.model.network import Network
-from limelight.presets import preset
-from limelight.recipe import Recipe
 from limelight.text.batches import gather, training_plan
-from limelight.text.encoded import Dataset, Split
+from limelight.text.dataset import Dataset, Split
 from limelight.training.distributed import Group
 from limelight.training.step import Stepper
 

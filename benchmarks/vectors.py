@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-
 from encoding import peak_memory
+
 from limelight.text.vectors import read_vectors
 
 

@@ -1,4 +1,4 @@
-"""Build the demo sentences in src/limelight/data from the ratings that come with vaderSentiment.
+"""Build the demo sentences in src/limelight/bundled from the ratings that come with vaderSentiment.
 
 pip download --no-binary :all: --no-deps vaderSentiment==3.3.2
 python scripts/build_sentences.py vaderSentiment-3.3.2.tar.gz
@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-DATA = Path(__file__).parents[1] / "src" / "limelight" / "data"
+DATA = Path(__file__).parents[1] / "src" / "limelight" / "bundled"
 SHA256 = "5d7c06e027fc8b99238edb0d53d970cf97066ef97654009890b83703849632f9"
 INNER = "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz"
 FILES = {

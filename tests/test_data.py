@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import limelight.data
-from limelight.data import LABELS, default_vectors, sentences, sentences_path
+import limelight.bundled
+from limelight.bundled import LABELS, default_vectors, sentences, sentences_path
 from limelight.errors import LimelightError
 
-FOLDER = Path(limelight.data.__file__).parent
+FOLDER = Path(limelight.bundled.__file__).parent
 SPLITS = ("train", "dev", "test")
 COUNTS = {
     "train": (1954, 5170, 3619, 5265, 2724),
@@ -194,7 +194,7 @@ def test_readme_tells_the_counts():
 
 def test_loads_without_torch():
     code = (
-        "import sys, limelight.data as d; d.default_vectors(); d.sentences('dev'); "
+        "import sys, limelight.bundled as d; d.default_vectors(); d.sentences('dev'); "
         "print([m for m in ('torch', 'pandas', 'sklearn', 'pyarrow') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

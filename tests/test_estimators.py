@@ -25,7 +25,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import limelight
 from limelight import LimelightError, PairClassifier, TextClassifier
-from limelight.explain import to_terminal
+from limelight.reading import to_terminal
 from reviews import QUICK, pairs, reviews
 
 TEXTS, STARS = reviews(120)
@@ -623,7 +623,7 @@ def test_a_folder_that_is_no_model(tmp_path: Path):
 
 def test_threads_that_wait_leave_the_cores_to_others() -> None:
     code = (
-        "import os, sys; import limelight; from limelight.job import need_torch\n"
+        "import os, sys; import limelight; from limelight.training.job import need_torch\n"
         "assert 'torch' not in sys.modules; need_torch(); print(os.environ['OMP_WAIT_POLICY'])"
     )
     for given, found in ({}, "passive"), ({"OMP_WAIT_POLICY": "active"}, "active"):

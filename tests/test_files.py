@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from limelight import files
 from limelight.errors import LimelightError
-from limelight.files import Kind, atomic_file, atomic_folder, check_writable
-from limelight.locks import lock
+from limelight.storage import files
+from limelight.storage.files import Kind, atomic_file, atomic_folder, check_writable
+from limelight.storage.locks import lock
 
 KILLED = """
 import os, signal, sys
-from limelight.files import Kind, atomic_file, atomic_folder
+from limelight.storage.files import Kind, atomic_file, atomic_folder
 
 kind = Kind("anything", (), ("part",))
 with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] + "/data", kind) as folder:
@@ -195,7 +195,7 @@ def test_the_old_folder_comes_back_after_a_kill_between_the_two_renames(tmp_path
     killed = """
 import os, signal, sys
 from pathlib import Path
-from limelight.files import Kind, atomic_folder
+from limelight.storage.files import Kind, atomic_folder
 
 replace, calls = os.replace, []
 

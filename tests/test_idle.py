@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from limelight.idle import idle, warn_idle
-from limelight.presets import PRESETS
-from limelight.recipe import Recipe, TextRecipe
-from limelight.text.dataset import encode_texts
+from limelight.config.effects import idle, warn_idle
+from limelight.config.presets import PRESETS
+from limelight.config.recipe import Recipe, TextRecipe
+from limelight.text.encode import encode_texts
 from limelight.training import fit
 from training import toys
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from limelight import locks
 from limelight.errors import LimelightError
-from limelight.locks import locked
+from limelight.storage import locks
+from limelight.storage.locks import locked
 
 pytest.importorskip("fcntl")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "src")}
@@ -29,7 +29,7 @@ def start(program: str, *arguments: object) -> subprocess.Popen[str]:
 HOLDER = """
 import sys
 from pathlib import Path
-from limelight.locks import locked
+from limelight.storage.locks import locked
 with locked(Path(sys.argv[1]), "taken"):
     print("held", flush=True)
     sys.stdin.read()
@@ -55,7 +55,7 @@ COUNTER = """
 import sys
 from pathlib import Path
 from limelight.errors import LimelightError
-from limelight.locks import locked
+from limelight.storage.locks import locked
 folder, left = Path(sys.argv[1]), 200
 while left:
     try:
@@ -99,8 +99,8 @@ def test_where_there_are_no_locks_nothing_is_locked(tmp_path: Path, monkeypatch:
 WITHOUT = """
 import sys
 sys.modules["fcntl"] = None
-from limelight import locks
-from limelight.files import atomic_file
+from limelight.storage import locks
+from limelight.storage.files import atomic_file
 for content in (b"old", b"new"):
     with atomic_file(sys.argv[1]) as file:
         file.write(content)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limelight import planted
+import planted_texts as planted
 from limelight.errors import LimelightError
 from limelight.explain.overview import overview
 from planting import readings, trained

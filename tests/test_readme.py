@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from limelight import presets
 from limelight.cli import main
+from limelight.config import presets
 from reviews import pairs, review_table, write_csv
 
 HERE = Path(__file__).parent.parent

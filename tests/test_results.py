@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, log_loss, precision_recall_fscore_support
 
-from limelight.results import Results
+from limelight.runtime.metrics import Results
 
 
 @pytest.mark.parametrize("true", [[0, 1, 2, 3], [1, 2], [2]])  # the classes that occur; others are predicted

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from limelight.config.recipe import Recipe
 from limelight.model.network import Network
-from limelight.recipe import Recipe
 from limelight.runtime.folder import save_folder
 from limelight.text.tokenizer import Tokenizer
 

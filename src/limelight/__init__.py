@@ -10,20 +10,19 @@ PyTorch is needed for training alone.
 
 from __future__ import annotations
 
-from importlib import import_module
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .errors import LimelightError
+from ._lazy import lazy
 
 if TYPE_CHECKING:
+    from .config.presets import preset
+    from .config.recipe import Recipe
+    from .errors import LimelightError
     from .estimators import PairClassifier, TextClassifier
-    from .job import fit
-    from .presets import preset
-    from .reading import PairReading, Reading
-    from .recipe import Recipe
+    from .reading.reading import PairReading, Reading
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
+    from .training.job import fit
 
     load = Model.load
 
@@ -43,29 +42,20 @@ __all__ = [
     "push_to_hub",
 ]
 
-_HOMES = {
-    "Model": "runtime.model:Model",
-    "PairClassifier": "estimators:PairClassifier",
-    "PairReading": "reading:PairReading",
-    "Reading": "reading:Reading",
-    "Recipe": "recipe:Recipe",
-    "TextClassifier": "estimators:TextClassifier",
-    "fit": "job:fit",
-    "from_pretrained": "runtime.hub:from_pretrained",
-    "load": "runtime.model:Model.load",
-    "preset": "presets:preset",
-    "push_to_hub": "runtime.hub:push_to_hub",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'limelight' has no attribute {name!r}")
-    module, _, attribute = _HOMES[name].partition(":")
-    value = attrgetter(attribute)(import_module(f".{module}", __name__))
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "LimelightError": "errors:LimelightError",
+        "Model": "runtime.model:Model",
+        "PairClassifier": "estimators:PairClassifier",
+        "PairReading": "reading.reading:PairReading",
+        "Reading": "reading.reading:Reading",
+        "Recipe": "config.recipe:Recipe",
+        "TextClassifier": "estimators:TextClassifier",
+        "fit": "training.job:fit",
+        "from_pretrained": "runtime.hub:from_pretrained",
+        "load": "runtime.model:Model.load",
+        "preset": "config.presets:preset",
+        "push_to_hub": "runtime.hub:push_to_hub",
+    },
+)

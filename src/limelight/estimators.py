@@ -9,7 +9,14 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from .columns import (
+from .config.effects import idle, warn_idle
+from .config.presets import preset as preset_of
+from .config.recipe import Recipe, options, plain, section_of
+from .errors import LimelightError
+from .reading.reading import PairReading, Reading
+from .runtime.model import Model
+from .text.encode import Dataset, Texts, encode_texts
+from .text.inputs import (
     as_classes,
     as_list,
     as_pairs,
@@ -20,13 +27,6 @@ from .columns import (
     numbers_of,
     same_length,
 )
-from .errors import LimelightError
-from .idle import idle, warn_idle
-from .presets import preset as preset_of
-from .reading import PairReading, Reading
-from .recipe import Recipe, options, plain, section_of
-from .runtime.model import Model
-from .text.dataset import Dataset, Texts, encode_texts
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -63,7 +63,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     # ------------------------------------------------------------ training
 
     def _fit(self, columns: Columns, labels: Any, sample_weight: Any, dev: Texts | None) -> Self:
-        from .job import need_torch
+        from .training.job import need_torch
 
         need_torch()
         recipe = self._recipe()
@@ -85,8 +85,8 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         return self._train(dataset, recipe, classes)
 
     def _train(self, dataset: Dataset, recipe: Recipe, classes: np.ndarray) -> Self:
-        from .chosen import facts_of, results_of, warn_if_constant, weights_of
         from .training import fit
+        from .training.outcome import facts_of, results_of, warn_if_constant, weights_of
 
         fitted = fit(dataset, recipe, device=self.device, show=self.progress)
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt

@@ -20,8 +20,8 @@ from safetensors.numpy import load_file
 import limelight
 from limelight.cli._parser import commands, parser_for
 from limelight.cli.info import count_parts
-from limelight.presets import PRESETS
-from limelight.recipe import options
+from limelight.config.presets import PRESETS
+from limelight.config.recipe import options
 from reviews import pairs, reviews, write_csv
 from trained import ARCHITECTURES, network_of, recipe_of
 

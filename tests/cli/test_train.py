@@ -17,9 +17,9 @@ import pytest
 
 import limelight
 from limelight.cli.train import _told
-from limelight.job import Outcome
-from limelight.recipe import TrainingRecipe
-from limelight.training.interruptions import interruptions
+from limelight.config.recipe import TrainingRecipe
+from limelight.training.job import Outcome
+from limelight.training.signals import interruptions
 from reviews import FLAGS, pairs, review_table, write_csv
 
 LIMELIGHT = [sys.executable, "-m", "limelight"]
@@ -206,7 +206,7 @@ def test_what_is_missing_is_said_before_the_tables_are_read(refused, tmp_path, m
 
 def test_a_failed_run_keeps_what_took_long_to_encode(refused, tmp_path, monkeypatch):
     table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
-    monkeypatch.setattr("limelight.job.LONG", -1.0)
+    monkeypatch.setattr("limelight.training.job.LONG", -1.0)
     refused("train", table, "--out", out, *FLAGS, *NOT_A_NUMBER)
     assert (tmp_path / "m.run" / "data" / "dataset.json").is_file()
     refused("train", tmp_path / "m.run" / "data", "--out", tmp_path / "other", *FLAGS, *NOT_A_NUMBER)
@@ -223,7 +223,7 @@ def test_a_failed_run_keeps_its_checkpoints(call, refused, tmp_path, monkeypatch
         raise limelight.LimelightError("cannot write: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.job.save", full)
+        patch.setattr("limelight.training.job.save", full)
         assert refused("train", table, "--out", out, *FLAGS) == (
             "limelight: cannot write: No space left on device; "
             f"put that right and go on with: limelight train --resume {out}\n"
@@ -241,8 +241,8 @@ def test_a_failed_run_keeps_weights_whose_checkpoint_found_no_room(call, refused
         raise limelight.LimelightError("cannot write: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.job.save", full)
-        patch.setattr("limelight.runfiles.checkpoint", full)
+        patch.setattr("limelight.training.job.save", full)
+        patch.setattr("limelight.training.run_folder.checkpoint", full)
         said = refused("train", table, "--out", out, *FLAGS)
     (kept,) = (tmp_path / "m.run").glob("best-*.safetensors")
     assert said == f"limelight: cannot write: No space left on device; weights of it are kept in {kept}\n"
@@ -258,7 +258,7 @@ def test_ctrl_c_while_the_model_is_written_says_how_to_go_on(call, refused, tmp_
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.job.save", pressed)
+        patch.setattr("limelight.training.job.save", pressed)
         code, _, err = call("train", table, "--out", out, *FLAGS)
     assert code == 1
     assert err.endswith(f"limelight: interrupted; go on with: limelight train --resume {out}\n")
@@ -292,7 +292,7 @@ def test_a_failed_run_keeps_its_teachers(name, call, refused, tmp_path, monkeypa
 def test_a_resumed_run_that_fails_can_be_resumed_again(refused, tmp_path, monkeypatch):
     table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.job.LONG", -1.0)
+        patch.setattr("limelight.training.job.LONG", -1.0)
         refused("train", table, "--out", out, *FLAGS, *NOT_A_NUMBER)
     shutil.rmtree(tmp_path / "m.run" / "data")  # as after a kill in the midst of encoding
     table.rename(tmp_path / "away.csv")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limelight.reading import Label, Reading
+from limelight.reading.reading import Reading
+from limelight.text.labels import Label
 
 SOUP = "The soup was cold, the waiter rude\nand the bill a joke. We left hungry and will not come back."
 

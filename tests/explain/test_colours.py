@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from limelight.explain.colours import DARK, LEVELS, LIGHT, Theme, contrast, levels, luminance
+from limelight.reading.colours import DARK, LEVELS, LIGHT, Theme, contrast, levels, luminance
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limelight.explain.groups import SAME, Group, focus, group_rows
+from limelight.reading.row_groups import SAME, Group, focus, group_rows
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> float:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from explain.parse import Parsed
 from explain.readings import SOUP, focused, make_reading
 from limelight.errors import LimelightError
-from limelight.explain import compare_html, to_html, to_page
-from limelight.reading import PairReading
+from limelight.reading import compare_html, to_html, to_page
+from limelight.reading.reading import PairReading
 
 
 def test_every_word_has_its_weight_and_its_colour():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explain.readings import make_reading
-from limelight.explain.pieces import cut, passages, printable
+from limelight.reading.pieces import cut, passages, printable
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from limelight.explain import attribute, measure_trust, save_report, to_report
 from limelight.explain.calibration import calibration, mcnemar, wilson
 from limelight.explain.overview import overview
 from limelight.explain.plots import confusion_plot, curves_plot
-from limelight.reading import Label
 from limelight.runtime.model import Model
+from limelight.text.labels import Label
 from trained import LABELS, network_of, recipe_of, texts_of, tokenizer, weights_of
 
 HISTORY = [

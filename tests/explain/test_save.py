@@ -7,8 +7,8 @@ import pytest
 
 from explain.readings import SOUP, focused, make_reading
 from limelight.errors import LimelightError
-from limelight.explain import png, save_picture, to_json, to_page, to_png, to_svg, to_terminal
-from limelight.reading import PairReading
+from limelight.reading import png, save_picture, to_json, to_page, to_png, to_svg, to_terminal
+from limelight.reading.reading import PairReading
 
 
 def test_json_has_every_number_and_the_groups():

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explain.readings import SOUP, focused, make_reading
-from limelight.explain import to_svg
-from limelight.explain.bidi import is_right_to_left, visual_order
-from limelight.explain.pieces import cut
-from limelight.explain.wrap import cells, ems, shortened, wrap
-from limelight.reading import PairReading
+from limelight.reading import to_svg
+from limelight.reading.bidi import is_right_to_left, visual_order
+from limelight.reading.pieces import cut
+from limelight.reading.reading import PairReading
+from limelight.reading.wrap import cells, ems, shortened, wrap
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from explain.readings import SOUP, focused, make_reading
-from limelight.explain import to_terminal
-from limelight.explain.terminal import _nearest
-from limelight.reading import PairReading
+from limelight.reading import to_terminal
+from limelight.reading.reading import PairReading
+from limelight.reading.terminal import _nearest
 
 
 @pytest.fixture(autouse=True)

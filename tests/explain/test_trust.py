@@ -13,14 +13,15 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import spearmanr
 
 from explain.readings import make_reading
+from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
-from limelight.explain import agreement, attribute, measure_trust, to_html, variants
+from limelight.explain import agreement, attribute, measure_trust, variants
 from limelight.explain.attribution import BY
 from limelight.explain.faithfulness import SHARES, faithfulness
 from limelight.explain.gradients import effect, gradient_times_input, integrated_gradients, logits
 from limelight.explain.trust import jensen_shannon, remove_rows, spearman
 from limelight.explain.variants import answers, words_of
-from limelight.recipe import Recipe
+from limelight.reading import to_html
 from limelight.runtime.model import Model
 from limelight.text.tokenizer import Tokenizer
 from limelight.training.restore import network_of

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
+from limelight.config.presets import preset
+from limelight.config.recipe import ModelRecipe
 from limelight.model.network import Network, parameters_by_part
-from limelight.presets import preset
-from limelight.recipe import ModelRecipe
 
 U2, R = 600, 30  # 2u and r
 PRUNED_YELP = {"head": "pruned", "row_units": 150, "column_units": 10}

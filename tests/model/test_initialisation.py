@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
+from limelight.config.recipe import ModelRecipe
 from limelight.model.network import Network
-from limelight.recipe import ModelRecipe
 
 SIZES = {"word_size": 40, "hidden": 30, "attention_hidden": 50, "rows": 6, "head_hidden": 80}
 

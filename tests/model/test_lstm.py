@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from limelight.model import lstm
+from limelight.model.lstm import bilstm as lstm
 
 
 def weights(d: int, u: int, seed: int) -> list[Tensor]:

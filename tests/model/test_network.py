@@ -14,9 +14,9 @@ from torch.func import functional_call
 
 import reference
 from agreement import assert_agree, pad, randomise, values_of
+from limelight.config.recipe import ModelRecipe
 from limelight.model.attention import penalty
 from limelight.model.network import Network
-from limelight.recipe import ModelRecipe
 
 EMBEDDINGS = ("self-attention", "max", "mean", "last", "inner", "cnn")
 VOCABULARY, CLASSES = 7, 3

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from limelight.config.recipe import ModelRecipe
 from limelight.model.network import Network, Output
-from limelight.recipe import ModelRecipe
 
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
 EMBEDDINGS = ("self-attention", "max", "mean", "last", "inner", "cnn")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from limelight.config.recipe import TextRecipe
 from limelight.paper.plan import Data, Plan
-from limelight.recipe import TextRecipe
-from limelight.text.dataset import Texts, encode_texts
+from limelight.text.encode import Texts, encode_texts
 from reviews import pairs, reviews
 
 TINY = {

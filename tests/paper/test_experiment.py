@@ -11,10 +11,10 @@ import pytest
 
 from limelight.cli import main
 from limelight.errors import LimelightError
-from limelight.locks import locked
 from limelight.paper import cost, experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
 from limelight.paper.experiment import carry_out
 from limelight.paper.plan import Data, Plan
+from limelight.storage.locks import locked
 from limelight.training.step import Stepper
 from paper.small import plan, save_reviews
 

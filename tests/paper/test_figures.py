@@ -16,9 +16,9 @@ from limelight.cli import main
 from limelight.model.attention import penalty
 from limelight.paper import cost, figure_heatmaps, figure_rows
 from limelight.paper.chart import line_chart
-from limelight.paper.pictured import OWN, surest
+from limelight.paper.heatmap_data import OWN, surest
 from limelight.paper.plan import Data, Plan
-from limelight.text.encoded import Split
+from limelight.text.dataset import Split
 from paper.small import TINY, plan, result, results, save_pairs, save_reviews
 
 FLAGS = [each for name, value in TINY.items() for each in ("--set", f"{name}={value}")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from limelight.recipe import Recipe
+from limelight.config.recipe import Recipe
 from limelight.runtime.card import model_card
 
 yaml = pytest.importorskip("yaml")  # comes with huggingface_hub

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import trained
 from limelight.errors import LimelightError
-from limelight.reading import PairReading, Reading
+from limelight.reading.reading import PairReading, Reading
 from limelight.runtime import runner
 from limelight.runtime.model import Model
 from limelight.runtime.session import Session

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
-from limelight.recipe import TextRecipe
 from limelight.text.arrays import ArrayWriter
-from limelight.text.dataset import Dataset, Split, Texts, encode_tables, encode_texts
+from limelight.text.encode import Dataset, Split, Texts, encode_tables, encode_texts
 from limelight.text.labels import LabelColumn
 from limelight.text.passes import cut, hold_out
 from limelight.text.tokenizer import UNKNOWN, Tokenizer
@@ -417,7 +417,7 @@ def test_a_table_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Monk
         write(table, TEXTS * 2, LABELS * 2)
         return hold_out(*arguments)
 
-    monkeypatch.setattr("limelight.text.dataset.hold_out", meddle)
+    monkeypatch.setattr("limelight.text.encode.hold_out", meddle)
     with pytest.raises(LimelightError, match="changed while it was being read"):
         encode(tmp_path, table)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limelight.text.encoded import Split
+from limelight.text.dataset import Split
 from limelight.text.noise import ALIKE, LEFT_OUT, NEAREST, OFTEN, REPLACED, copies
 from limelight.text.tokenizer import SPECIAL, UNKNOWN
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limelight.errors import LimelightError
-from limelight.text.encoded import Split
+from limelight.text.dataset import Split
 from limelight.text.vectors import Vectors, check_vectors, first_words, read_vectors
 
 D = 5
@@ -191,9 +191,9 @@ def test_default_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
     import types
 
-    data = types.ModuleType("limelight.data")
+    data = types.ModuleType("limelight.bundled")
     data.default_vectors = lambda: (WORDS, MATRIX)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "limelight.data", data)
+    monkeypatch.setitem(sys.modules, "limelight.bundled", data)
     check_vectors("default")
     vectors = read_vectors("default", VOCABULARY, seed=0)
     assert vectors.found.tolist() == FOUND

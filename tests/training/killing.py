@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from limelight import files
+from limelight.storage import files
 from limelight.training import Fitted, checkpoint, fit
 from training import toys
 

@@ -15,7 +15,7 @@ from limelight.training import Fitted, fit
 from limelight.training.checkpoint import weights_of
 from limelight.training.distributed import Group
 from limelight.training.evaluate import Scores
-from limelight.training.start import build
+from limelight.training.setup import build
 from limelight.training.step import Stepper
 from training import toys
 

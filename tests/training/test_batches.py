@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limelight.text.batches import POOL, gather, reading_plan, row_lengths, training_plan
-from limelight.text.encoded import Dataset, Split
+from limelight.text.dataset import Dataset, Split
 from training import toys
 
 some_lengths = st.lists(st.integers(1, 200), min_size=1, max_size=400).map(np.array)

@@ -349,7 +349,7 @@ def test_a_folder_that_is_read_only_is_said_at_the_start(
     def refused(*arguments: Any, **more: Any) -> Any:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr("limelight.files._new_part", refused)
+    monkeypatch.setattr("limelight.storage.files._new_part", refused)
     monkeypatch.setattr("limelight.training.step.Stepper.step", lambda *_: pytest.fail("it had begun"))
     with pytest.raises(LimelightError, match=r"^cannot write .*: Read-only file system$"):
         run(tmp_path / "run")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from limelight.training import evaluate
-from limelight.training.start import build
+from limelight.training.setup import build
 from training import toys
 
 

@@ -15,14 +15,14 @@ import torch
 from safetensors.torch import load_file
 
 import limelight
-from limelight import chosen
 from limelight.errors import LimelightError
-from limelight.text.encoded import Dataset
+from limelight.text.dataset import Dataset
 from limelight.training import Fitted, fit
+from limelight.training import outcome as chosen
 from limelight.training.checkpoint import weights_of
 from limelight.training.evaluate import Scores, evaluate, logits
 from limelight.training.restore import network_of
-from limelight.training.start import build
+from limelight.training.setup import build
 from training import toys
 
 module = importlib.import_module("limelight.training.run")

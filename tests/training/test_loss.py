@@ -10,12 +10,12 @@ import pytest
 import torch
 
 import reference
-from limelight.recipe import ModelRecipe
-from limelight.text.encoded import Dataset
+from limelight.config.recipe import ModelRecipe
+from limelight.text.dataset import Dataset
 from limelight.training.distributed import Group
 from limelight.training.feed import HostFeed
 from limelight.training.loss import Loss, Tensors, loss, twice
-from limelight.training.start import build, row_weights
+from limelight.training.setup import build, row_weights
 from limelight.training.step import Stepper
 from training import toys
 

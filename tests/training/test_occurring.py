@@ -8,7 +8,7 @@ import torch
 
 from limelight.training.distributed import Group
 from limelight.training.loss import loss
-from limelight.training.start import build
+from limelight.training.setup import build
 from limelight.training.step import Stepper
 from training import toys
 

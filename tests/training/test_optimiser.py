@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from limelight.recipe import TrainingRecipe
+from limelight.config.recipe import TrainingRecipe
 from limelight.training import kernels
 from limelight.training.distributed import Group
 from limelight.training.optimiser import Optimiser
-from limelight.training.start import build
+from limelight.training.setup import build
 from limelight.training.step import Stepper
 from training import toys
 

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 import torch
 
+from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
-from limelight.recipe import Recipe
-from limelight.text.encoded import Dataset, Split
+from limelight.text.dataset import Dataset, Split
 from limelight.text.noise import copies
 from limelight.training import Fitted, fit
 from limelight.training.checkpoint import Checkpoints
 from limelight.training.distributed import Group
 from limelight.training.evaluate import logits
 from limelight.training.run import Run
-from limelight.training.start import build
+from limelight.training.setup import build
 from limelight.training.step import Stepper
 from limelight.training.teaching import Lessons
 from training import toys

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from limelight.recipe import Recipe
-from limelight.text.encoded import Dataset, Split
+from limelight.config.recipe import Recipe
+from limelight.text.dataset import Dataset, Split
 from limelight.text.tokenizer import Tokenizer
 
 WORDS = 40

@@ -112,7 +112,7 @@ def _with_flags(line: str) -> str:
     >>> _with_flags("x.csv has no column 'max_length'; the rows are 3")
     "x.csv has no column 'max_length'; the rows are 3"
     """
-    from ..recipe import options
+    from ..config.recipe import options
 
     long = "|".join(name for name in options() if "_" in name)
     found = rf"^(?:{'|'.join(options())})(?= is | has no effect)|(?<![\w'\"/.-])(?:{long})(?![\w'\"/.=-])"

@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from .. import __version__
+from ..config.presets import PRESETS, preset
+from ..config.recipe import SECTIONS, Recipe, options, section_of
 from ..errors import LimelightError
-from ..presets import PRESETS, preset
-from ..recipe import SECTIONS, Recipe, options, section_of
 
 DEFAULT_PRESET = "small"
 

@@ -12,9 +12,9 @@ from ._parser import add_recipe, check_encoded, given_options, recipe_from
 from ._shared import add_data, add_device, add_json, holdout, on_bad, on_terminal, show, table, tables_from
 
 if TYPE_CHECKING:
-    from ..compare import Contestant
-    from ..recipe import Recipe
-    from ..text.dataset import Dataset
+    from ..config.recipe import Recipe
+    from ..text.encode import Dataset
+    from ..training.compare import Contestant
 
 ORDER = 5
 HELP = "self-attention against max-pooled biLSTM and CNN on your own data"
@@ -37,10 +37,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Encode once, train each model with each seed, print one table."""
-    from ..compare import compare
+    from ..config.effects import warn_settled
     from ..errors import LimelightError
-    from ..idle import warn_settled
-    from ..job import need_torch, recipe_for
+    from ..training.compare import compare
+    from ..training.job import need_torch, recipe_for
 
     need_torch()
     if args.seeds < 1:
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
-    from ..text.dataset import Dataset, encode_tables
+    from ..text.encode import Dataset, encode_tables
 
     if (Path(args.data[0]) / "dataset.json").is_file():
         check_encoded(args)
@@ -77,9 +77,9 @@ def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
 
 def _warn_idle(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> None:
     """Warn of options that have an effect on none of the models."""
-    from ..compare import MODELS, as_model
+    from ..config.effects import idle
     from ..errors import warn
-    from ..idle import idle
+    from ..training.compare import MODELS, as_model
 
     if "embedding" in given:
         warn(f"embedding has no effect: compare trains {', '.join(MODELS)}")
@@ -91,7 +91,7 @@ def _warn_idle(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> None:
 
 def told(contestants: list[Contestant]) -> str:
     """The table: accuracies in per cent, mean and standard deviation over the seeds."""
-    from ..compare import spread
+    from ..training.compare import spread
 
     rows = [
         [one.name, spread(one.dev), spread(one.test), f"{one.parameters:,}", f"{sum(one.seconds):.0f} s"]

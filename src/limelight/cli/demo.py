@@ -16,10 +16,10 @@ from ..errors import LimelightError
 from ._shared import add_json, check_no_model, table
 
 if TYPE_CHECKING:
-    from ..compare import Contestant
     from ..runtime.model import Model
-    from ..text.dataset import Dataset
+    from ..text.encode import Dataset
     from ..training import Fitted
+    from ..training.compare import Contestant
 
 ORDER = 0
 HELP = "train on the bundled sentences and see what the model reads (a few minutes)"
@@ -55,9 +55,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train three models, print the table, draw the pictures."""
-    from ..compare import compare
-    from ..job import need_torch
-    from ..presets import preset
+    from ..config.presets import preset
+    from ..training.compare import compare
+    from ..training.job import need_torch
 
     if args.sentences is not None and args.sentences < LEAST:
         raise LimelightError(f"--sentences is {args.sentences}; it must be at least {LEAST}")
@@ -91,8 +91,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_place(out: Path) -> None:
     """The demo may be run again; but it writes over nothing that is somebody's own."""
-    from ..files import check_replaceable, check_writable
     from ..runtime.folder import KIND
+    from ..storage.files import check_replaceable, check_writable
 
     check_no_model(out)
     check_writable(out)
@@ -115,9 +115,9 @@ def _one_thread() -> None:
 
 def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
     """The bundled sentences, encoded, with the classes from the worst to the best."""
-    from ..data import LABELS
-    from ..data import sentences as texts_of
-    from ..text.dataset import Texts, encode_texts
+    from ..bundled import LABELS
+    from ..bundled import sentences as texts_of
+    from ..text.encode import Texts, encode_texts
 
     parts = {}
     for split in ("train", "dev", "test"):
@@ -130,8 +130,8 @@ def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
 
 
 def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
-    from ..chosen import facts_of, results_of, save
     from ..runtime.model import Model
+    from ..training.outcome import facts_of, results_of, save
 
     facts = facts_of(dataset, fitted, results_of(fitted, dataset, ("dev", "test")))
     save(out, dataset, fitted, {"name": NAME, "license": "mit", **facts}, overwrite=True)
@@ -155,7 +155,7 @@ def _table_1(contestants: list[Contestant]) -> str:
 
 def shown_sentences() -> list[tuple[str, str]]:
     """Text and label of the held-out sentences that are drawn."""
-    from ..data import sentences_path
+    from ..bundled import sentences_path
 
     with lzma.open(sentences_path("test"), "rt", encoding="utf-8", newline="") as file:
         found = {(row["source"], row["id"]): (row["text"], row["label"]) for row in csv.DictReader(file)}
@@ -164,8 +164,8 @@ def shown_sentences() -> list[tuple[str, str]]:
 
 def _draw(model: Model, page: Path) -> list[str]:
     """The pictures for the terminal; the page is written on the way."""
-    from ..explain import to_page, to_terminal
-    from ..files import atomic_file
+    from ..reading import to_page, to_terminal
+    from ..storage.files import atomic_file
 
     chosen = shown_sentences()
     readings = [model.read(text) for text, _ in chosen]

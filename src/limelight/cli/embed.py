@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, embed and write some texts at a time."""
-    from ..embeddings import check_format, write_embeddings
+    from ..runtime.embedding_file import check_format, write_embeddings
     from ..runtime.model import Model
 
     check_format(args.out)

@@ -30,8 +30,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Encode, and say what was found."""
-    from ..idle import warn_idle
-    from ..text.dataset import encode_tables
+    from ..config.effects import warn_idle
+    from ..text.encode import encode_tables
     from ..text.tokenizer import SPECIAL
 
     recipe, tables = recipe_from(args), tables_from(args)

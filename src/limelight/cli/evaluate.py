@@ -20,7 +20,7 @@ from ._shared import (
 )
 
 if TYPE_CHECKING:
-    from ..results import Results
+    from ..runtime.metrics import Results
 
 ORDER = 2
 HELP = "measure a model on a table of labelled text"
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _measure(args: argparse.Namespace) -> tuple[Results, tuple[Any, ...]]:
     import numpy as np
 
-    from ..results import Results
+    from ..runtime.metrics import Results
     from ..runtime.model import Model
     from ..text.labels import LabelColumn
     from ..text.tables import choose_columns, rows, usable

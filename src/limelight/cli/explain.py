@@ -10,7 +10,7 @@ from ..errors import LimelightError
 from ._shared import add_json, add_overwrite, check_new
 
 if TYPE_CHECKING:
-    from ..reading import PairReading, Reading
+    from ..reading.reading import PairReading, Reading
     from ..runtime.model import Model
 
 LONG = 500  # words; leaving out each one in turn reads the text that many times
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the text and draw it."""
-    from ..explain import save_picture, to_json, to_terminal
+    from ..reading import save_picture, to_json, to_terminal
     from ..runtime.model import Model
 
     if args.out:

@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..config.presets import PRESETS
 from ..errors import LimelightError
-from ..presets import PRESETS
 from ._parser import add_options, given_options, word
 from ._shared import add_json, figures_table, show, table
 
 if TYPE_CHECKING:
-    from ..recipe import Recipe
+    from ..config.recipe import Recipe
 
 ORDER = 6
 HELP = "a model folder, or a preset before training: parameters, recipe, results"
@@ -62,7 +62,7 @@ def _of_folder(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_preset(args: argparse.Namespace) -> dict[str, Any]:
-    from ..presets import FOR_PAIRS, preset
+    from ..config.presets import FOR_PAIRS, preset
 
     recipe = preset(args.what).override(**given_options(args))
     pair = args.pairs or args.what in FOR_PAIRS
@@ -81,7 +81,7 @@ def _of_preset(args: argparse.Namespace) -> dict[str, Any]:
 def count_parts(recipe: Recipe, vocabulary: int, classes: int, pair: bool) -> dict[str, int]:
     """How many numbers each part of the network learns, without PyTorch.
 
-    >>> from limelight.recipe import Recipe
+    >>> from limelight.config.recipe import Recipe
     >>> count_parts(Recipe(), vocabulary=2, classes=5, pair=False)["hidden"]
     54000000
     """

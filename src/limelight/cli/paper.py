@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     """Prepare the data, or carry out an experiment."""
     if args.step == "prepare":
         return _prepare(args)
-    from ..job import need_torch
+    from ..training.job import need_torch
 
     need_torch()
     plan = _plan(args)
@@ -121,7 +121,7 @@ def _prepare(args: argparse.Namespace) -> int:
 
 def _check_out(out: Path) -> None:
     """Say before the work that its results could not, or should not, be written there."""
-    from ..files import check_writable
+    from ..storage.files import check_writable
 
     check_no_model(out)
     check_writable(out)
@@ -176,7 +176,7 @@ def _option(given: str) -> tuple[str, Any]:
     >>> _option("rate=0.1"), _option("tune_words=no")
     (('rate', 0.1), ('tune_words', False))
     """
-    from ..recipe import Recipe, options, section_of
+    from ..config.recipe import Recipe, options, section_of
 
     name, equals, value = given.partition("=")
     section = section_of(name)  # an unknown name says which is meant

@@ -83,7 +83,7 @@ def _output(path: str | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    from ..files import atomic_file
+    from ..storage.files import atomic_file
 
     with atomic_file(path) as file:
         stream = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")

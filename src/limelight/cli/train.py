@@ -22,8 +22,8 @@ from ._shared import (
 )
 
 if TYPE_CHECKING:
-    from ..job import Job, Outcome
-    from ..recipe import TrainingRecipe
+    from ..config.recipe import TrainingRecipe
+    from ..training.job import Job, Outcome
 
 ORDER = 1
 HELP = "train a model on a table of labelled text"
@@ -58,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, or go on training."""
-    from .. import job as jobs
+    from ..training import job as jobs
 
     if not 0 <= args.checkpoint_minutes < float("inf"):  # nan neither
         raise LimelightError(f"--checkpoint-minutes is {args.checkpoint_minutes}; it must be at least 0")
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _job(args: argparse.Namespace) -> Job:
-    from .. import job as jobs
+    from ..training import job as jobs
 
     if args.resume:
         other = args.data or args.out or args.overwrite or args.preset
@@ -132,7 +132,7 @@ def _interrupted(job: Job, outcome: Outcome) -> int:
 def _go_on(job: Job, kept: str = "") -> int:
     import sys
 
-    from ..job import resume_command
+    from ..training.job import resume_command
 
     print(f"limelight: interrupted{kept}; go on with: {resume_command(job)}", file=sys.stderr)
     return 1

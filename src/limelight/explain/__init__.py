@@ -1,36 +1,25 @@
-"""Pictures of what a model reads, reports on data sets, and how far both can be trusted."""
+"""Why a model answers as it does: which words count, how far a picture can be trusted, reports on data."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .data import to_json
-from .html import compare_html, to_html, to_page
-from .png import to_png
-from .save import save_picture
-from .svg import to_svg
-from .terminal import to_terminal
+from .._lazy import lazy
 
 if TYPE_CHECKING:
     from .attribution import attribute
     from .report import save_report, to_report
     from .trust import agreement, measure_trust
 
-__all__ = [
-    "agreement", "attribute", "compare_html", "measure_trust", "save_picture", "save_report", "to_html",
-    "to_json", "to_page", "to_png", "to_report", "to_svg", "to_terminal",
-]  # fmt: skip
+__all__ = ["agreement", "attribute", "measure_trust", "save_report", "to_report"]
 
-# What needs a model is imported when it is first asked for: drawing a Reading needs none.
-_LATER = {
-    "agreement": "trust", "attribute": "attribution", "measure_trust": "trust", "save_report": "report",
-    "to_report": "report",
-}  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f".{_LATER[name]}", __name__), name)
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "agreement": "trust:agreement",
+        "attribute": "attribution:attribute",
+        "measure_trust": "trust:measure_trust",
+        "save_report": "report:save_report",
+        "to_report": "report:to_report",
+    },
+)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
+from ..reading.reading import AnyReading
 from ..runtime.model import Model
-from .variants import Drawn, Words, answers, model_of, sides_of, words_of
+from .variants import Words, answers, model_of, words_of
 
 NAMES = {  # `by` -> what a picture calls it
     "attention": "Overall attention",
@@ -43,7 +44,7 @@ def attribute(
     [array([0.61, 0.02])]
     """
     model = model_of(model)
-    readings: list[Drawn] = [*model.read_many(texts, texts2)]
+    readings: list[AnyReading] = [*model.read_many(texts, texts2)]
     words = words_of(model, readings)
     found = attributions(model, readings, words, by)
     split = [text.split(weights) for text, weights in zip(words, found, strict=True)]
@@ -51,11 +52,11 @@ def attribute(
 
 
 def attributions(
-    model: Model, readings: Sequence[Drawn], words: Sequence[Words], by: str, progress: bool = False
+    model: Model, readings: Sequence[AnyReading], words: Sequence[Words], by: str, progress: bool = False
 ) -> list[np.ndarray]:
     """(n + m,) for each text that was read, as `attribute` defines them."""
     if by == "attention":
-        return [np.concatenate([side.overall for side in sides_of(each)]) for each in readings]
+        return [np.concatenate([side.overall for side in each.sides]) for each in readings]
     if by == "leave-one-out":
         return leave_one_out(model, readings, words, progress)
     if by in NEED_PYTORCH:
@@ -64,7 +65,7 @@ def attributions(
 
 
 def leave_one_out(
-    model: Model, readings: Sequence[Drawn], words: Sequence[Words], progress: bool = False
+    model: Model, readings: Sequence[AnyReading], words: Sequence[Words], progress: bool = False
 ) -> list[np.ndarray]:
     """(n + m,) for each text: how much the probability of the answer drops without the word."""
     kept = (~np.eye(len(text), dtype=bool) for text in words)

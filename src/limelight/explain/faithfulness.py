@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ..reading.reading import AnyReading
 from ..runtime.model import Model
-from .variants import Drawn, Words, answers
+from .variants import Words, answers
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
@@ -85,7 +86,7 @@ def most_weighted(weights: np.ndarray) -> np.ndarray:
 
 def faithfulness(
     model: Model,
-    readings: Sequence[Drawn],
+    readings: Sequence[AnyReading],
     words: Sequence[Words],
     weights: dict[str, list[np.ndarray]],
     progress: bool = False,

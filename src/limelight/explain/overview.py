@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .groups import focus
-from .variants import Drawn, sides_of
+from ..reading.reading import AnyReading
+from ..reading.row_groups import focus
 
 MOST_WORDS = 10
 
@@ -39,10 +39,10 @@ class Overview:
         return float((self.overlap.sum() - np.trace(self.overlap)) / (r * (r - 1))) if r > 1 else 0.0
 
 
-def overview(readings: Sequence[Drawn]) -> Overview:
+def overview(readings: Sequence[AnyReading]) -> Overview:
     """Look at every row over all texts.
 
-    >>> from limelight.reading import Reading
+    >>> from limelight.reading.reading import Reading
     >>> reading = Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[1.0, 0.0], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
@@ -51,7 +51,7 @@ def overview(readings: Sequence[Drawn]) -> Overview:
     >>> found.rows[0].words[0], found.rows[0].focus, found.overlap.tolist(), found.redundancy
     (('good', 0.5), 1.0, [[1.0, 0.5], [0.5, 0.5]], 0.5)
     """
-    sides = [side for each in readings for side in sides_of(each)]
+    sides = [side for each in readings for side in each.sides]
     overlap = np.mean([side.attention.astype(float) @ side.attention.T for side in sides], axis=0)
     focuses = np.mean([[focus(row) for row in side.attention] for side in sides], axis=0)
     others = overlap - np.diag(np.full(len(overlap), np.inf))

@@ -8,10 +8,10 @@ from html import escape
 import numpy as np
 from markupsafe import Markup
 
+from ..reading.colours import LEVELS
+from ..reading.pieces import printable
+from ..reading.wrap import shortened
 from .calibration import BINS, Calibration
-from .colours import LEVELS
-from .pieces import printable
-from .wrap import shortened
 
 MOST_CONFUSED = 60  # classes in a plot: cells grow with their square
 _LONGEST = 14  # characters of a class's name

@@ -13,24 +13,24 @@ from typing import Any, cast
 import numpy as np
 from markupsafe import Markup
 
-from ..columns import as_list, as_texts
 from ..errors import LimelightError
-from ..files import atomic_file, check_writable
-from ..reading import Label
-from ..results import Results
+from ..reading.colours import DARK, LIGHT
+from ..reading.html import card, style, templates, theme_vars
+from ..reading.picture import picture_of
+from ..reading.pieces import printable
+from ..reading.reading import AnyReading
+from ..runtime.metrics import Results
 from ..runtime.model import Model
-from ..text.labels import LabelColumn
+from ..storage.files import atomic_file, check_writable
+from ..text.inputs import as_list, as_texts
+from ..text.labels import Label, LabelColumn
 from .attribution import NAMES, leave_one_out
 from .calibration import Calibration, calibration, mcnemar, wilson
-from .colours import DARK, LIGHT
-from .html import card, style, templates, theme_vars
 from .overview import Overview, overview
-from .picture import picture_of
-from .pieces import printable
 from .plots import MOST_CONFUSED, confusion_plot, curves_plot, overlap_plot, reliability_plot
 from .trust import LONGEST as TRUST_LONGEST
 from .trust import Agreement, RowEffect, Trust, agreement, remove_rows, trust_of
-from .variants import Drawn, length_of, model_of, read_texts, words_of
+from .variants import length_of, model_of, read_texts, words_of
 
 SURE = 0.8  # the paper shows examples that the model is at least this sure of
 PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6
@@ -47,7 +47,7 @@ class Part:
 
     name: str
     model: Model
-    readings: list[Drawn]
+    readings: list[AnyReading]
     truth: np.ndarray  # (texts,): numbers of the true classes
     results: Results
     calibration: Calibration
@@ -153,7 +153,7 @@ def _part(
     )
 
 
-def _affordable(model: Model, readings: Sequence[Drawn], sample: np.ndarray) -> np.ndarray:
+def _affordable(model: Model, readings: Sequence[AnyReading], sample: np.ndarray) -> np.ndarray:
     """As many texts as the trust table can be measured on in good time; at least twenty if there are."""
     u, d = model.recipe.model.hidden, model.recipe.model.word_size
     words = np.array([length_of(readings[k]) for k in sample])
@@ -184,7 +184,7 @@ def _render(parts: list[Part], data: str, rng: np.random.Generator) -> str:
         "differences": _differences(parts) if len(parts) == 2 else [],
         "comparison": _comparison(parts) if len(parts) == 2 else None,
     }
-    return templates().get_template("report.html.jinja").render(
+    return templates(__package__).get_template("report.html.jinja").render(
         parts=parts, data=data, sure=SURE, longest=LONGEST, trust_longest=TRUST_LONGEST,
         style=style(), report_style=_style(),
         title=f"{' and '.join(part.name for part in parts)}{f' on {data}' if data else ''}", **sections,
@@ -192,7 +192,11 @@ def _render(parts: list[Part], data: str, rng: np.random.Generator) -> str:
 
 
 def _style() -> Markup:
-    sheet = templates().get_template("report.css.jinja").render(light=LIGHT, dark=DARK, vars=theme_vars)
+    sheet = (
+        templates(__package__)
+        .get_template("report.css.jinja")
+        .render(light=LIGHT, dark=DARK, vars=theme_vars)
+    )
     return Markup("".join(line.strip() for line in sheet.splitlines()))
 
 

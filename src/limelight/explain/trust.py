@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..columns import as_list, as_texts
 from ..errors import LimelightError, warn
-from ..reading import Label
+from ..reading.reading import AnyReading
 from ..runtime.model import Model
-from ..text.labels import LabelColumn
+from ..text.inputs import as_list, as_texts
+from ..text.labels import Label, LabelColumn
 from .attribution import NAMES, NEED_PYTORCH, attributions
 from .faithfulness import SHARES, Faithfulness, faithfulness
-from .variants import Drawn, Words, length_of, model_of, read_texts, sides_of, words_of
+from .variants import Words, length_of, model_of, read_texts, words_of
 
 DRAWS = 5  # of random weights, averaged
 LONGEST = 2000  # words; leaving out each one in turn reads the text that many times
@@ -107,7 +107,7 @@ def measure_trust(
 
 def trust_of(
     model: Model,
-    readings: Sequence[Drawn],
+    readings: Sequence[AnyReading],
     *,
     labels: Sequence[Label] | None = None,
     seed: int = 0,
@@ -120,7 +120,7 @@ def trust_of(
     words = words_of(model, readings)
     weights = {NAMES[by]: attributions(model, readings, words, by, progress) for by in _measurable()}
     weights |= _controls(words, seed)
-    r = len(sides_of(readings[0])[0].attention)
+    r = len(readings[0].sides[0].attention)
     singles = [f"Row {row + 1}" for row in range(r if rows and r > 1 else 0)]
     weights |= {name: _row_weights(readings, row) for row, name in enumerate(singles)}
     measured = {each.name: each for each in faithfulness(model, readings, words, weights, progress)}
@@ -141,8 +141,8 @@ def _controls(words: Sequence[Words], seed: int) -> dict[str, list[np.ndarray]]:
     return {UNIFORM: [np.ones(len(text)) for text in words], **draws}
 
 
-def _row_weights(readings: Sequence[Drawn], row: int) -> list[np.ndarray]:
-    return [np.concatenate([side.attention[row] for side in sides_of(each)]) for each in readings]
+def _row_weights(readings: Sequence[AnyReading], row: int) -> list[np.ndarray]:
+    return [np.concatenate([side.attention[row] for side in each.sides]) for each in readings]
 
 
 def _mean(name: str, measured: Sequence[Faithfulness]) -> Faithfulness:
@@ -163,14 +163,14 @@ def _best(singles: Sequence[Faithfulness]) -> Faithfulness | None:
 
 
 def remove_rows(
-    model: Model, readings: Sequence[Drawn], labels: Sequence[Label] | None = None
+    model: Model, readings: Sequence[AnyReading], labels: Sequence[Label] | None = None
 ) -> tuple[RowEffect, ...]:
     """What each row of M does for the answers: its values are replaced by their means over the texts.
 
     The mean, because it takes away what the row says about this text and leaves what the classifier is
     used to; zeros would be values it has never met. In a pair the row goes from both texts.
     """
-    sides = zip(*map(sides_of, readings), strict=True)
+    sides = zip(*(each.sides for each in readings), strict=True)
     M = [np.stack([reading.embedding for reading in side]) for side in sides]
     before = np.stack([each.probabilities for each in readings])
     return tuple(_without(model, M, before, labels, row) for row in range(M[0].shape[1]))
@@ -201,10 +201,10 @@ def _accuracy_drop(
 # ---------------------------------------------------------------- seeds compared
 
 
-def agreement(first: Sequence[Drawn], second: Sequence[Drawn]) -> Agreement:
+def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agreement:
     """How alike two models read the same texts: the overall attention of each, compared word by word.
 
-    >>> from limelight.reading import Reading
+    >>> from limelight.reading.reading import Reading
     >>> reading = Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[0.9, 0.1]]), embedding=np.zeros((1, 4)),
@@ -217,7 +217,7 @@ def agreement(first: Sequence[Drawn], second: Sequence[Drawn]) -> Agreement:
     pairs = [
         (a, b)
         for one, other in zip(first, second, strict=True)
-        for a, b in zip(sides_of(one), sides_of(other), strict=True)
+        for a, b in zip(one.sides, other.sides, strict=True)
     ]
     for a, b in pairs:
         if a.text != b.text or a.offsets.shape != b.offsets.shape:

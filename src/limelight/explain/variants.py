@@ -15,14 +15,13 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ..errors import LimelightError
-from ..reading import PairReading, Reading
+from ..reading.reading import AnyReading, Reading
 from ..runtime.batches import Sentences
 from ..runtime.export import rows_and_size
 from ..runtime.model import Model
 from ..runtime.runner import BATCH_WORDS, BLOCK
 from ..text.tokenizer import UNKNOWN
 
-Drawn = Reading | PairReading
 Tick = Callable[[float], None]  # told how many more are done
 _NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as the tokenizer has it
 _BYTES = 2**27  # of M, held in memory together
@@ -49,9 +48,9 @@ class Words:
         return tuple(np.split(weights, np.cumsum([len(side) for side in self.sides])[:-1]))
 
 
-def words_of(model: Model, readings: Iterable[Drawn]) -> list[Words]:
+def words_of(model: Model, readings: Iterable[AnyReading]) -> list[Words]:
     """The word ids of texts that the model has read."""
-    return [Words(tuple(_ids(model, side) for side in sides_of(reading))) for reading in readings]
+    return [Words(tuple(_ids(model, side) for side in reading.sides)) for reading in readings]
 
 
 def _ids(model: Model, reading: Reading) -> np.ndarray:
@@ -59,14 +58,9 @@ def _ids(model: Model, reading: Reading) -> np.ndarray:
     return model.tokenizer.locate(reading.text)[0][: len(reading.offsets)]
 
 
-def sides_of(reading: Drawn) -> tuple[Reading, ...]:
-    """One reading, or the two of a pair."""
-    return (reading.first, reading.second) if isinstance(reading, PairReading) else (reading,)
-
-
-def length_of(reading: Drawn) -> int:
+def length_of(reading: AnyReading) -> int:
     """How many words a text has, or both texts of a pair."""
-    return sum(len(side.offsets) for side in sides_of(reading))
+    return sum(len(side.offsets) for side in reading.sides)
 
 
 def answers(
@@ -107,11 +101,11 @@ def model_of(given: Any) -> Model:
 
 def read_texts(
     model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
-) -> list[Drawn]:
+) -> list[AnyReading]:
     """A reading of each text or pair, with a bar."""
     if texts2 is not None and len(texts2) != len(texts):
         return [*model.read_many(texts, texts2)]  # which says what is wrong
-    found: list[Drawn] = []
+    found: list[AnyReading] = []
     with texts_bar("Reading" if progress else "", len(texts)) as shown:
         for k in range(0, len(texts), BLOCK):
             some = slice(k, k + BLOCK)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from .encoder import uniform
-from .lstm import mask
+from .lstm.bilstm import mask
 
 
 class StructuredSelfAttention(nn.Module):

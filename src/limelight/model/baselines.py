@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from .attention import masked_softmax
 from .encoder import uniform
-from .lstm import mask
+from .lstm.bilstm import mask
 
 
 class MaxPooling(nn.Module):

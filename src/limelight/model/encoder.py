@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ..text.tokenizer import PAD
-from .lstm import bilstm
+from .lstm.bilstm import bilstm
 
 
 class Words(nn.Module):

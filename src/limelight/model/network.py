@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ..recipe import ModelRecipe
+from ..config.recipe import ModelRecipe
 from .attention import GeneralisedAttention, StructuredSelfAttention
 from .baselines import Convolution, InnerAttention, LastState, MaxPooling, MeanPooling
 from .dropout import Dropout

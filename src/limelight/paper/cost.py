@@ -15,11 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..config.recipe import Recipe
 from ..model.attention import penalty
 from ..model.network import Network
-from ..recipe import Recipe
 from ..training.loss import Tensors, loss
-from ..training.start import choose_device
+from ..training.setup import choose_device
 from .chart import line_chart
 from .experiment import tell
 from .plan import Plan

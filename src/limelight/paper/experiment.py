@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from .. import runfiles
+from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..files import atomic_file
-from ..job import recipe_for
-from ..locks import BusyError, locked
-from ..recipe import Recipe
-from ..text.encoded import Dataset
+from ..storage.files import atomic_file
+from ..storage.locks import BusyError, locked
+from ..text.dataset import Dataset
+from ..training import run_folder as runfiles
+from ..training.job import recipe_for
 from .plan import Data, Plan, Run
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def _tester(dataset: Dataset) -> Callable[[Any], dict[str, float]]:
 
 
 def _result(run: Run, dataset: Dataset, fitted: Fitted) -> Result:
-    from ..chosen import results_of
     from ..model.network import parameters_by_part
+    from ..training.outcome import results_of
     from .lengths import by_length
 
     found = results_of(fitted, dataset, ("dev", "test"))
@@ -171,7 +171,7 @@ def _keep_readings(folder: Path, fitted: Fitted, dataset: Dataset, task: str) ->
     """What the heat maps show of this model; its weights themselves are not kept."""
     if dataset.pair or fitted.recipe.model.embedding != "self-attention":
         return
-    from .pictured import pictured
+    from .heatmap_data import pictured
 
     write_json(folder / "readings.json", pictured(fitted.network, dataset, task))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import atomic_file
+from ..storage.files import atomic_file
 from .experiment import Results, carry_out, tell
 from .plan import Data, Plan, Run
 from .report import about, figures, markdown, percent, write_picture, write_table
@@ -106,9 +106,9 @@ def overlap(A: np.ndarray) -> float:
 
 def draw(plan: Plan, data: Data, kept: Kept) -> None:
     """A page with everything, and the paper's figures as sheets."""
-    from ..explain import to_page
-    from .pictured import to_reading
-    from .sheet import sheet
+    from ..reading import to_page
+    from .heatmap_data import to_reading
+    from .heatmap_sheet import sheet
 
     compared = [[to_reading(kept[model]["compared"][k]) for model in MODELS] for k in _texts(kept)]
     surest = [to_reading(each) for found in kept["self-attention"]["surest"].values() for each in found]
@@ -134,7 +134,7 @@ def _texts(kept: Kept) -> range:
 
 def _six_rows(found: dict[str, Any]) -> list[Any]:
     """Six rows, evenly chosen, and the sum of all."""
-    from .sheet import Map
+    from .heatmap_sheet import Map
 
     A = np.array(found["attention"])
     rows = sorted({round(k) for k in np.linspace(0, len(A) - 1, SIX)})
@@ -142,7 +142,7 @@ def _six_rows(found: dict[str, Any]) -> list[Any]:
 
 
 def _overall(found: list[dict[str, Any]]) -> list[Any]:
-    from .sheet import Map
+    from .heatmap_sheet import Map
 
     maps = []
     for each in found:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..model.network import Network
 from ..text.batches import row_lengths
-from ..text.encoded import Split
+from ..text.dataset import Split
 from ..training.evaluate import logits
 
 PARTS = 4

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
+from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..recipe import Recipe
 from .settings import TASKS, setting
 
 

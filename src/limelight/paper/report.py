@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..files import atomic_file
+from ..storage.files import atomic_file
 from .experiment import Results, tell, write_json
 from .plan import Data, Plan
 from .settings import SPLITS
@@ -131,7 +131,7 @@ def write_picture(path: Path, svg: str) -> None:
     with atomic_file(path.with_name(f"{path.name}.svg")) as file:
         file.write(svg.encode())
     try:
-        from ..explain.png import svg_to_png
+        from ..reading.png import svg_to_png
 
         png = svg_to_png(svg)
     except (LimelightError, ImportError) as error:

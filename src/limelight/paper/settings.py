@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..config.presets import preset
+from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..presets import preset
-from ..recipe import Recipe
 
 TASKS = ("yelp", "age", "snli")
 CLASSES = {"yelp": 5, "age": 5, "snli": 3}

@@ -5,7 +5,7 @@ limelight paper table1 --data yelp=encoded/yelp --data age=encoded/age --out run
 
 from __future__ import annotations
 
-from ..compare import MODELS
+from ..training.compare import MODELS
 from .experiment import Results, carry_out
 from .lengths import merge
 from .plan import Data, Plan, Run

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..recipe import Recipe
 from .experiment import Results, carry_out
 from .plan import Data, Plan, Run
 from .report import about, figures, markdown, percent, write_table

@@ -17,8 +17,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..reading import Label
-from ..recipe import Recipe
+from ..config.recipe import Recipe
+from ..text.labels import Label
 
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USE = (

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from ..recipe import ModelRecipe
+from ..config.recipe import ModelRecipe
 from .arithmetic import quantise
 from .export import direction_graph, pooling_graph
 from .session import Session

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..recipe import ModelRecipe
+from ..config.recipe import ModelRecipe
 from .arithmetic import Float32, Int8
 from .layers import classify, encode, meet, pool
 from .onnx_file import Graph, Place

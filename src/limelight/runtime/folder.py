@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
-from ..files import Kind, atomic_folder
-from ..reading import Label
-from ..recipe import Recipe
+from ..storage.files import Kind, atomic_folder
+from ..storage.json_file import parse_object, plain
+from ..text.labels import Label
 from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card
 from .export import export_onnx
-from .jsons import parse_object, plain
 from .shapes import check_weights, shapes
 from .weights import read_weights, tensor_places, write_weights
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..recipe import ModelRecipe
+from ..config.recipe import ModelRecipe
 from .arithmetic import Float32
 from .onnx_file import Graph
 

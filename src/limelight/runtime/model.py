@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..reading import Label, PairReading, Reading
-from ..recipe import Recipe
+from ..reading.reading import PairReading, Reading
+from ..text.labels import Label
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import checked, paired
 from .export import rows_and_size

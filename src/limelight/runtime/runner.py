@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..recipe import Recipe
 from ..text.tokenizer import Tokenizer
 from .batches import Sentences, chunks
 from .directions import Directions

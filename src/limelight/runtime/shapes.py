@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
-from ..recipe import ModelRecipe
 from .export import rows_and_size
 
 MAX_LAYERS = 1000  # a recipe from outside must not keep us counting

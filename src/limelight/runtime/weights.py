@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from .jsons import parse_object
+from ..storage.json_file import parse_object
 from .onnx_file import Place
 from .shapes import Shapes, names_differ
 

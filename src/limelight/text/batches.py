@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from .encoded import Split
+    from .dataset import Split
 
 POOL = 100  # batches that are sorted by length together: enough for little padding, few enough to stay random
 

@@ -1,225 +1,236 @@
-"""From raw text to an encoded data set: tables of any size into a folder, or sequences in memory.
+"""An encoded data set: word ids back to back, lengths and labels as plain arrays in a folder.
 
-The tables are read three times: to check every row and collect the labels, to count the words of the
-training split, and to write the ids. What is held in memory is one chunk of rows, the vocabulary and
-four bytes per label, however large the tables are.
+`dataset.json` describes the folder and names the tokenizer by its hash; the arrays are memory-mapped, so
+that opening a data set of any size takes no memory. `dataset.py` makes one from raw text.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors
+import safetensors.numpy
 
-from ..errors import LimelightError, warn
-from ..files import atomic_folder, check_replaceable, tables_of
-from ..reading import Label
-from ..recipe import TextRecipe
-from .arrays import ArraysInMemory, ArraysOnDisk
-from .encoded import KIND, SPLITS, Dataset, Split, write_description
-from .passes import encoded_chunks, hold_out, read_labels, read_words, shared_out, warn_of_labels
-from .sources import InMemory, Part, Tables, Texts
-from .tables import choose_columns
-from .tokenizer import SPECIAL, Tokenizer
-from .vectors import check_vectors, first_words, read_vectors
+from ..errors import LimelightError, tidy_os_errors
+from ..storage.files import Kind, atomic_folder
+from .arrays import DTYPES, ArraysOnDisk, array_path, extremes, open_arrays
+from .labels import Label
+from .tokenizer import Tokenizer
 
-__all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
-
-Paths = str | Path | Sequence[str | Path]
-FEW = 0.5  # of the words in the texts: pretrained vectors that have fewer may be the wrong ones
+FORMAT, VERSION = "limelight-dataset", 1
+SPLITS = ("train", "dev", "test")
+_ARRAYS = tuple(array_path(Path(), split, array).name for split in SPLITS for array in DTYPES)
+KIND = Kind("an encoded data set", ("dataset.json",), ("tokenizer.json", "vectors.safetensors", *_ARRAYS))
 
 
-def encode_tables(
-    out: str | Path,
-    train: Paths,
-    dev: Paths | None = None,
-    test: Paths | None = None,
-    *,
-    text: str | None = None,
-    label: str | None = None,
-    text2: str | None = None,
-    recipe: TextRecipe,
-    pair: bool | None = None,
-    holdout: float = 0.1,
-    seed: int = 0,
-    on_bad: str = "error",
-    overwrite: bool = False,
-    progress: bool = True,
-) -> Dataset:
-    """Encode tables into the folder `out` and open it.
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Sentences as word ids back to back; for pairs also the second sentences.
 
-    Each of `train`, `dev` and `test` is a file or several parts; the columns are named or guessed (see
-    `choose_columns`) in the first training file and must be the same in all. Without `dev`, a stratified
-    part of the training rows (`holdout`) is held out. The words come from the training split alone.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "soup.csv").write_text("text,stars\\nGood!,5\\nBad.,1\\nGood.,5\\nBad!,1\\n")
-    >>> dataset = encode_tables(folder / "soup", folder / "soup.csv", recipe=TextRecipe(), progress=False)
-    >>> dataset.labels, dataset.facts["rows"]
-    ((1, 5), {'train': 3, 'dev': 1})
+    >>> split = Split(ids=np.array([7, 8, 9]), lengths=np.array([2, 1]), labels=np.array([0, 1]))
+    >>> len(split), split.pair, split.starts.tolist()
+    (2, False, [0, 2])
     """
-    check_replaceable(out, KIND, overwrite)
-    files = tables_of({"train": train, "dev": dev, "test": test})
-    columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
-    parts = {name: Tables(paths, columns, on_bad) for name, paths in files.items()}
-    with atomic_folder(out, KIND, overwrite) as folder:
-        dataset = _encode(parts, ArraysOnDisk(folder), recipe, holdout, seed, progress)
-        dataset.facts["columns"] = asdict(columns)
-        dataset.facts["skipped"] = {name: part.skipped for name, part in parts.items()}
-        if progress and dataset.facts["held_out"]:
-            print(dataset.facts["held_out"], file=sys.stderr)
-        write_description(dataset, folder)
-    return Dataset.open(out)
+
+    ids: np.ndarray  # (words,) of all sentences, back to back; may be a memory map
+    lengths: np.ndarray  # (rows,): words of each sentence, at least 1
+    labels: np.ndarray | None = None  # (rows,): index into Dataset.labels
+    weights: np.ndarray | None = None  # (rows,): how much each row counts
+    ids2: np.ndarray | None = None  # (words2,): the second sentences of pairs
+    lengths2: np.ndarray | None = None  # (rows,)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def pair(self) -> bool:
+        """Whether each row is a pair of sentences."""
+        return self.ids2 is not None
+
+    @property
+    def words(self) -> int:
+        """The number of words of all sentences together."""
+        return len(self.ids) + (0 if self.ids2 is None else len(self.ids2))
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """(rows,) int64: where each sentence begins in `ids`."""
+        return _starts(self.lengths)
+
+    @cached_property
+    def starts2(self) -> np.ndarray | None:
+        """(rows,) int64: where each second sentence begins in `ids2`."""
+        return None if self.lengths2 is None else _starts(self.lengths2)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays that are there, by name."""
+        return {f.name: values for f in fields(self) if (values := getattr(self, f.name)) is not None}
 
 
-def encode_texts(
-    texts: Sequence[str],
-    labels: Sequence[Label] | None = None,
-    texts2: Sequence[str] | None = None,
-    weights: Sequence[float] | None = None,
-    *,
-    recipe: TextRecipe,
-    dev: Texts | tuple[Any, ...] | None = None,
-    test: Texts | tuple[Any, ...] | None = None,
-    holdout: float = 0.1,
-    seed: int = 0,
-    progress: bool = False,
-    names: Sequence[Label] | None = None,
-) -> Dataset:
-    """Encode sequences in memory: texts, their labels, for pairs the second texts, and sample weights.
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """An encoded data set: its splits, the tokenizer and the classes that the numbers in them mean.
 
-    `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, a stratified part of the rows
-    (`holdout`) is held out; `holdout=0` holds nothing out. Where the labels are numbers from 0 that stand
-    for others, `names` has those, for what is said of them.
-
-    >>> texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
-    >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0)
-    >>> train = dataset.splits["train"]
-    >>> [dataset.tokenizer.vocabulary[i] for i in train.ids[:6]], train.lengths.tolist()
-    (['good', 'soup', '!', 'bad', 'soup', '.'], [3, 3, 3, 3])
-    >>> train.labels.tolist(), dataset.labels
-    ([1, 0, 1, 0], (0, 1))
+    >>> from limelight.config.recipe import TextRecipe
+    >>> from limelight.text.encode import encode_texts
+    >>> texts, labels = ["Good soup.", "Bad soup.", "Good!", "Bad!"], ["good", "bad", "good", "bad"]
+    >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0.5)
+    >>> dataset.labels, {name: len(split) for name, split in dataset.splits.items()}
+    (('bad', 'good'), {'train': 2, 'dev': 2})
     """
-    given = {"train": Texts(texts, labels, texts2, weights), "dev": dev, "test": test}
-    parts = {name: InMemory(Texts(*part), name) for name, part in given.items() if part is not None}
-    kinds = {(part.pair, part.labelled) for part in parts.values()}
-    if len(kinds) > 1:
-        raise LimelightError("train, dev and test must all have labels or none, and all second texts or none")
-    return _encode(parts, ArraysInMemory(), recipe, holdout, seed, progress, names)
 
+    tokenizer: Tokenizer
+    labels: tuple[Label, ...]
+    splits: Mapping[str, Split]
+    vectors: np.ndarray | None  # (vocabulary, d) float32: pretrained word vectors
+    facts: dict[str, Any]  # where it came from, what was counted, skipped and held out
 
-def _encode(
-    parts: Mapping[str, Part],
-    arrays: ArraysOnDisk | ArraysInMemory,
-    recipe: TextRecipe,
-    holdout: float,
-    seed: int,
-    progress: bool,
-    names: Sequence[Label] | None = None,
-) -> Dataset:
-    if recipe.vectors:
-        check_vectors(recipe.vectors)  # before the long work, not after it
-    classes, labels = read_labels(parts, progress)
-    warn_of_labels(labels["train"], classes, names or classes)
-    held = np.zeros(len(labels["train"]), dtype=bool)
-    if "dev" not in parts:
-        held = hold_out(labels["train"], holdout, seed)
-        _warn_if_none(held, holdout)
-    tokenizer = read_words(parts["train"], held, recipe, progress)
-    if recipe.vectors and recipe.spare_words:
-        tokenizer = _with_spare_words(tokenizer, recipe)
-    for name, part in parts.items():
-        encoded = encoded_chunks(part, labels[name], tokenizer, recipe.max_length, progress)
-        for split, chunk in shared_out(encoded, held) if name == "train" else ((name, c) for c in encoded):
-            arrays.append(split, chunk, len(tokenizer))
-    finished = arrays.finish()
-    splits = {name: Split(**finished[name]) for name in SPLITS if name in finished}
-    facts = _facts(parts, splits, classes, recipe, seed)
-    facts["held_out"] = _held_out_note(held, labels["train"], holdout, parts["train"].where)
-    vectors = _vectors(tokenizer, splits["train"], recipe, seed, facts, progress) if recipe.vectors else None
-    return Dataset(tokenizer, classes, splits, vectors, facts)
+    @property
+    def pair(self) -> bool:
+        """Whether each row is a pair of sentences."""
+        return self.splits["train"].pair
 
+    def save(self, folder: str | Path, overwrite: bool = False) -> None:
+        """Write everything into a folder, whole or not at all."""
+        with atomic_folder(folder, KIND, overwrite) as temporary:
+            arrays = ArraysOnDisk(temporary)
+            for name, split in self.splits.items():
+                arrays.append(name, split.arrays(), len(self.tokenizer))
+            arrays.finish()
+            write_description(self, temporary)
 
-def _with_spare_words(tokenizer: Tokenizer, recipe: TextRecipe) -> Tokenizer:
-    """What only the pretrained vectors know follows the words of the training data."""
-    own = dict.fromkeys(tokenizer.vocabulary[len(SPECIAL) :])
-    spare = first_words(recipe.vectors, recipe.spare_words)
-    if recipe.lowercase:
-        spare = [word for word in spare if word == word.lower()]
-    words = [word for word in {**own, **dict.fromkeys(spare)} if word not in SPECIAL]
-    return Tokenizer.from_words(words, lowercase=recipe.lowercase)
-
-
-def _warn_if_none(held: np.ndarray, share: float) -> None:
-    if share and not held.any():
-        why = "no class has a second row, so that none can be held out"
-        warn(f"{why}: without a development set, the last epoch is kept")
-
-
-def _held_out_note(held: np.ndarray, labels: np.ndarray, share: float, where: str) -> str | None:
-    """What was held out, with its true share."""
-    if not held.any():
-        return None
-    asked, true = f"{100 * share:.3g}%", f"{100 * held.mean():.3g}%"
-    classes, giving = labels.max() + 1, len(np.unique(labels[held]))
-    if giving < classes:
-        how = f"{true}; small classes that give none: {classes - giving:,} of {classes:,}"
-    elif true == asked:
-        how = f"{asked} of each class"
-    else:
-        how = f"{true}: {asked} of each class, rounded, and at least one row"
-    return f"held out {held.sum():,} of the {len(held):,} rows of {where} as the development set ({how})"
-
-
-def _facts(
-    parts: Mapping[str, Part],
-    splits: Mapping[str, Split],
-    classes: Sequence[Label],
-    recipe: TextRecipe,
-    seed: int,
-) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "sources": {name: part.where for name, part in parts.items()},
-        "rows": {name: len(split) for name, split in splits.items()},
-        "words": {name: split.words for name, split in splits.items()},
-        "recipe": asdict(recipe),
-        "seed": seed,
-    }
-    if classes:
-        facts["classes"] = {
-            name: dict(zip(map(str, classes), counts.tolist(), strict=True))
-            for name, split in splits.items()
-            if split.labels is not None
-            for counts in [np.bincount(split.labels, minlength=len(classes))]
+    @classmethod
+    def open(cls, folder: str | Path) -> Dataset:
+        """Open a folder that `save` or `encode_tables` wrote; the arrays stay on disk."""
+        folder = Path(folder)
+        description = _read_description(folder)
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        if tokenizer.hash != description["tokenizer"]:
+            raise LimelightError(f"{folder}: tokenizer.json is not the one it was encoded with; encode again")
+        labels = tuple(description["labels"])
+        splits = {
+            name: Split(**open_arrays(folder, name, description["splits"][name]))
+            for name in SPLITS
+            if name in description["splits"]
         }
-    return facts
+        for name, split in splits.items():
+            _check_split(split, f"{folder}: {name}", len(tokenizer), len(labels))
+        vectors = _read_vectors(folder, len(tokenizer)) if description["vectors"] else None
+        return cls(tokenizer, labels, splits, vectors, description["facts"])
 
 
-def _vectors(
-    tokenizer: Tokenizer, train: Split, recipe: TextRecipe, seed: int, facts: dict[str, Any], progress: bool
-) -> np.ndarray:
-    vectors = read_vectors(
-        recipe.vectors,
-        tokenizer.vocabulary,
-        seed=seed,
-        missing=recipe.missing,
-        corpus=train,
-        progress=progress,
-    )
-    share = vectors.share_of(train)
-    facts["vectors"] = {
-        "source": recipe.vectors,
-        "size": vectors.matrix.shape[1],
-        "words": len(tokenizer) - 2,
-        "found": int(vectors.found.sum()),
-        "found_of_training_words": round(share, 4),
+def _save_vectors(vectors: np.ndarray, path: Path) -> None:
+    try:
+        safetensors.numpy.save_file({"vectors": vectors}, path)
+    except safetensors.SafetensorError as error:  # of a full disk, for one
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
+
+
+def write_description(dataset: Dataset, folder: Path) -> None:
+    """Everything but the arrays: tokenizer.json, the vectors, and dataset.json last."""
+    dataset.tokenizer.save(folder / "tokenizer.json")
+    if dataset.vectors is not None:
+        path = folder / "vectors.safetensors"
+        _save_vectors(dataset.vectors, path)
+        path.chmod((folder / "tokenizer.json").stat().st_mode)  # safetensors makes it private
+    description = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tokenizer": dataset.tokenizer.hash,
+        "labels": list(dataset.labels),
+        "splits": {
+            name: {array: len(values) for array, values in split.arrays().items()}
+            for name, split in dataset.splits.items()
+        },
+        "vectors": dataset.vectors is not None,
+        "facts": dataset.facts,
     }
-    if share < FEW:
-        known = f"{recipe.vectors} has {share:.0%} of the words in the training texts"
-        warn(f"{known}; is it of their language, and written as they are (lower case)?")
-    return vectors.matrix
+    (folder / "dataset.json").write_text(json.dumps(description, indent=2) + "\n", encoding="ascii")
+
+
+def _starts(lengths: np.ndarray) -> np.ndarray:
+    return np.asarray(np.cumsum(lengths, dtype=np.int64) - lengths)
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    path = folder / "dataset.json"
+    if not path.is_file():
+        raise LimelightError(
+            f"{folder} is not an encoded data set (it has no dataset.json); encode one first"
+        )
+    with tidy_os_errors(f"cannot read {path}"):
+        content = path.read_bytes()
+    try:
+        description = json.loads(content)
+    except ValueError as error:
+        raise LimelightError(f"{path} is damaged ({error}); encode the data again") from None
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise LimelightError(f"{path} does not describe a data set of Limelight")
+    if description.get("version") != VERSION:
+        raise LimelightError(
+            f"{path} has version {description.get('version')!r}, this Limelight reads {VERSION}; "
+            "update Limelight or encode the data again"
+        )
+    _check_description(description, path)
+    return description
+
+
+def _check_description(description: dict[str, Any], path: Path) -> None:
+    kinds = {"tokenizer": str, "labels": list, "splits": dict, "vectors": bool, "facts": dict}
+    wrong = [name for name, kind in kinds.items() if not isinstance(description.get(name), kind)]
+    if "splits" not in wrong:
+        splits = description["splits"]
+        wrong += [f"splits.{name}" for name in {"train", *splits} if not _is_split(name, splits.get(name))]
+    if wrong:
+        raise LimelightError(f"{path} is damaged ({', '.join(sorted(wrong))}); encode the data again")
+
+
+def _is_split(name: str, sizes: Any) -> bool:
+    """Whether a split's entry has a known name and the sizes of known arrays, at least ids and lengths."""
+    if name not in SPLITS or not isinstance(sizes, dict):
+        return False
+    return {"ids", "lengths"} <= set(sizes) <= set(DTYPES) and all(
+        type(size) is int and size > 0 for size in sizes.values()
+    )
+
+
+def _check_split(split: Split, where: str, words: int, classes: int) -> None:
+    """Sizes that fit together, ids and labels that exist: nothing later has to look again."""
+    for ids, lengths in ((split.ids, split.lengths), (split.ids2, split.lengths2)):
+        if (ids is None) != (lengths is None) or (lengths is not None and len(lengths) != len(split)):
+            raise LimelightError(f"{where}: its arrays do not belong together; encode the data again")
+        if ids is not None and lengths is not None:
+            fits = int(lengths.sum(dtype=np.int64)) == len(ids) and lengths.min() >= 1
+            lowest, highest = extremes(ids)
+            if not fits or lowest < 0 or highest >= words:
+                raise LimelightError(f"{where}: its word ids are damaged; encode the data again")
+    for values in (split.labels, split.weights):
+        if values is not None and len(values) != len(split):
+            raise LimelightError(f"{where}: its arrays do not belong together; encode the data again")
+    if split.labels is not None and not 0 <= split.labels.min() <= split.labels.max() < classes:
+        raise LimelightError(f"{where}: it has labels that dataset.json does not name; encode the data again")
+
+
+def _read_vectors(folder: Path, words: int) -> np.ndarray:
+    path = folder / "vectors.safetensors"
+    with tidy_os_errors(f"cannot read {path}"):
+        try:
+            vectors = safetensors.numpy.load_file(path)["vectors"]
+        except (safetensors.SafetensorError, KeyError) as error:
+            raise LimelightError(f"{path} is damaged ({error}); encode the data again") from None
+    if vectors.ndim != 2 or len(vectors) != words or vectors.dtype != np.float32:
+        raise LimelightError(
+            f"{path} holds {vectors.dtype} of shape {vectors.shape} where float32 of ({words}, d) should be"
+        )
+    return np.asarray(vectors)

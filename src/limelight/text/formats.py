@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LimelightError
-from .opening import COMPRESSIONS, check_file, open_bytes, tidy_reading
+from ..storage.compression import COMPRESSIONS, check_file, open_bytes, tidy_reading
 
 KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..reading import Label
 from .formats import listed
+
+Label = str | int | bool | float
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .encoded import Split
+from .dataset import Split
 from .tokenizer import SPECIAL, UNKNOWN
 
 LEFT_OUT, REPLACED = 0.1, 0.15  # shares of the words

@@ -8,11 +8,10 @@ from numbers import Real
 import numpy as np
 from tqdm import tqdm
 
+from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
-from ..reading import Label
-from ..recipe import TextRecipe
 from .formats import listed
-from .labels import LabelColumn
+from .labels import Label, LabelColumn
 from .sources import Part
 from .tables import Row, chunks, usable
 from .tokenizer import Tokenizer, cut

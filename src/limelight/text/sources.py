@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..columns import as_list, as_weights
 from ..errors import LimelightError
-from ..reading import Label
 from .formats import BadRowError
+from .inputs import as_list, as_weights
+from .labels import Label
 from .tables import Columns, Row, check_label, check_text, choose_columns, rows
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
-from ..reading import Label
 from . import formats
 from .formats import BadRowError, listed, short
+from .labels import Label
 
 # Names that columns habitually have. One is taken unasked only where no other of its list is there.
 TEXTS = (

@@ -26,7 +26,7 @@ import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from ..errors import LimelightError, tidy_os_errors
-from ..files import atomic_file
+from ..storage.files import atomic_file
 from .rules import WORD, ascii_rules
 
 PAD = 0

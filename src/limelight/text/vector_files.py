@@ -14,8 +14,8 @@ import numpy as np
 from tqdm import tqdm
 
 from ..errors import LimelightError
+from ..storage.compression import check_file, open_bytes, tidy_reading
 from .formats import short
-from .opening import check_file, open_bytes, tidy_reading
 
 BLOCK = 1 << 18
 HEADER = re.compile(rb"(\d+)[ \t]+(\d+)[ \t\r]*\n")

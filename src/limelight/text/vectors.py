@@ -49,7 +49,7 @@ class Vectors:
     def share_of(self, corpus: Corpus) -> float:
         """How much of a corpus, word by word, has a pretrained vector.
 
-        >>> from limelight.text.encoded import Split
+        >>> from limelight.text.dataset import Split
         >>> vectors = Vectors(np.zeros((4, 2)), np.array([False, False, True, False]))
         >>> vectors.share_of(Split(ids=np.array([2, 3, 2, 2]), lengths=np.array([4])))
         0.75
@@ -115,7 +115,7 @@ def _read(
 ) -> Vectors:
     wanted = _Wanted(vocabulary)
     if path == "default":
-        from ..data import default_vectors
+        from ..bundled import default_vectors
 
         words, matrix = default_vectors()
         wanted.prepare(matrix.shape[1])
@@ -148,7 +148,7 @@ def first_words(path: str | Path, count: int) -> list[str]:
     """
     path = _files(path)[0]
     if path == "default":
-        from ..data import default_vectors
+        from ..bundled import default_vectors
 
         return default_vectors()[0][:count]
     first = _First(count)

@@ -15,10 +15,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from .. import runfiles
+from ..config.recipe import options
 from ..errors import LimelightError, tidy_os_errors
-from ..files import atomic_file
-from ..recipe import options
+from ..storage.files import atomic_file
+from . import run_folder as runfiles
 
 FORMAT = 1
 KEPT = 2

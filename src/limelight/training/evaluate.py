@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..model.network import Network
 from ..text.batches import gather, reading_plan, row_lengths
-from ..text.encoded import Split
+from ..text.dataset import Split
 
 WORDS = {"cpu": 8_192, "cuda": 32_768}  # in a batch, with padding: more saves no time and takes gigabytes
 

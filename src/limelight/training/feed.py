@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..text.batches import gather
-from ..text.encoded import Split
+from ..text.dataset import Split
 from .loss import Tensors
 
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import torch
 
-from .. import runfiles
+from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..locks import locked
-from ..recipe import Recipe
-from ..text.encoded import Dataset
+from ..storage.locks import locked
+from ..text.dataset import Dataset
+from . import run_folder as runfiles
 from .checkpoint import Checkpoints
 from .distributed import Group, group
-from .interruptions import interruptions
 from .progress import Progress
 from .run import AfterEpoch, Fitted, Run, Setting, need_tensorboard
-from .start import choose_device
+from .setup import choose_device
+from .signals import interruptions
 from .teaching import Answers, Lessons, Taught
 
 _TURN = threading.RLock()  # PyTorch has one source of random numbers for all threads

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ..config.recipe import TrainingRecipe
 from ..model.attention import penalty
 from ..model.network import Output
-from ..recipe import TrainingRecipe
 
 
 class Loss(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from ..recipe import TrainingRecipe
+from ..config.recipe import TrainingRecipe
 from ..text.tokenizer import PAD
 from . import kernels
 from .kernels import Part

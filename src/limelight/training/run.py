@@ -14,17 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .. import runfiles
+from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..model.network import Network
-from ..recipe import Recipe
 from ..text.batches import training_plan
-from ..text.encoded import Dataset
+from ..text.dataset import Dataset
+from . import run_folder as runfiles
 from .checkpoint import Checkpoints, State, weights_of
 from .distributed import Group
 from .evaluate import Scores, evaluate
 from .progress import Progress, memory_line
-from .start import build, identity, row_weights
+from .setup import build, identity, row_weights
 from .step import Stepper
 
 AfterEpoch = Callable[[Network], dict[str, float]]

@@ -13,17 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..config.recipe import Recipe
 from ..model.network import Network
-from ..recipe import Recipe
 from ..text.batches import row_lengths
-from ..text.encoded import Split
+from ..text.dataset import Split
 from .average import Average
 from .checkpoint import weights_of
 from .distributed import Group
 from .feed import DeviceFeed, HostFeed, bucket
 from .loss import Tensors, loss, twice
-from .occurring import Occurring
 from .optimiser import WORDS, Optimiser, moves_all
+from .seen_words import Occurring
 
 
 class Stepper:

@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from .. import runfiles
+from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..model.network import Network
-from ..recipe import Recipe
-from ..text.encoded import Dataset, Split
+from ..text.dataset import Dataset, Split
 from ..text.noise import copies
 from . import checkpoint
+from . import run_folder as runfiles
 from .distributed import Group
 from .evaluate import batches, plan_for
-from .start import identity
+from .setup import identity
 
 Answers = dict[str, np.ndarray]  # (rows, classes): probabilities for the train split, and for dev to judge by
 

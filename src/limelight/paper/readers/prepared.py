@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ...errors import LimelightError
-from ...files import Kind, atomic_folder
+from ...storage.files import Kind, atomic_folder
 from .splits import SPLITS, Sizes, by_group, by_row
 
 Item = TypeVar("Item")

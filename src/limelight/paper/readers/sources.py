@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from ...errors import LimelightError
+from ...storage.compression import COMPRESSIONS, check_file, open_bytes, tidy_reading
 from ...text.formats import listed
-from ...text.opening import COMPRESSIONS, check_file, open_bytes, tidy_reading
 
 TARS = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 BUFFER = 1 << 20  # zip and tar read line by line are slow without one

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..reading import PairReading, Reading
-from .groups import group_rows
 from .picture import Weights, picture_of
+from .row_groups import group_rows
+
+if TYPE_CHECKING:
+    from .reading import AnyReading
 
 
-def to_json(reading: Reading | PairReading, *, weights: Weights | None = None) -> str:
+def to_json(reading: AnyReading, *, weights: Weights | None = None) -> str:
     """The reading's numbers as JSON. Rows are counted from 0, as they stand in `attention`.
 
+    >>> from limelight.reading import Reading
     >>> reading = Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[0.9, 0.1], [0.8, 0.2]]), embedding=np.zeros((2, 4)),
@@ -24,8 +27,7 @@ def to_json(reading: Reading | PairReading, *, weights: Weights | None = None) -
     """
     if weights:
         picture_of(reading, weights)  # checks them
-    readings = (reading.first, reading.second) if isinstance(reading, PairReading) else (reading,)
-    groups = group_rows(tuple(each.attention for each in readings))
+    groups = group_rows(tuple(each.attention for each in reading.sides))
     found: dict[str, Any] = reading.to_dict()
     found["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
     if weights:

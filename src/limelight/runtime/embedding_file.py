@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 from numpy.lib import format as npy
 
-from .errors import LimelightError
-from .files import atomic_file
+from ..errors import LimelightError
+from ..storage.files import atomic_file
 
 FORMATS = (".npy", ".safetensors", ".parquet")
 _HEADER = 256  # bytes kept free for the header of a safetensors file: the number of rows comes last

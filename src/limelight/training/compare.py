@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .chosen import results_of
-from .errors import LimelightError
-from .recipe import Recipe
-from .runtime.export import rows_and_size
-from .runtime.shapes import shapes
-from .text.encoded import Dataset
+from ..config.recipe import Recipe
+from ..errors import LimelightError
+from ..runtime.export import rows_and_size
+from ..runtime.shapes import shapes
+from ..text.dataset import Dataset
+from .outcome import results_of
 
 # The rows of the paper's Table 1.
 MODELS = {
@@ -55,7 +55,7 @@ def compare(
 
     `tell` gets a line about each run that is done, and `keep` its trained network.
     """
-    from .training import fit
+    from . import fit
 
     if not {"dev", "test"} & set(dataset.splits):
         raise LimelightError(
@@ -87,7 +87,7 @@ def as_model(recipe: Recipe, embedding: str) -> Recipe:
     """The recipe with another way to embed. A baseline has one row, so that a pruned head would leave it a
     fraction of the hidden units: it gets as many, fully connected.
 
-    >>> from limelight.presets import preset
+    >>> from limelight.config.presets import preset
     >>> as_model(preset("small"), "max").model.head
     'full'
     """

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ..reading import PairReading, Reading
 from .picture import Weights
 from .svg import to_svg
+
+if TYPE_CHECKING:
+    from .reading import AnyReading
 
 _TALLEST = 16_000  # pixels; a long text is drawn at a smaller scale rather than as a picture nothing can open
 
 
-def to_png(reading: Reading | PairReading, *, weights: Weights | None = None) -> bytes:
+def to_png(reading: AnyReading, *, weights: Weights | None = None) -> bytes:
     """A reading as a PNG picture, at twice the size of its SVG for sharp screens.
 
     >>> to_png(reading)[1:4]  # doctest: +SKIP

@@ -8,21 +8,24 @@ import sys
 import textwrap
 from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..reading import PairReading, Reading
 from .colours import DARK, LIGHT, rgb
 from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, picture_of
 from .pieces import passages
 from .wrap import Atom, cells, wrap
+
+if TYPE_CHECKING:
+    from .reading import AnyReading
 
 _WIDEST = 100  # longer lines are hard to read
 _BAR = 20
 
 
 def to_terminal(
-    reading: Reading | PairReading,
+    reading: AnyReading,
     *,
     weights: Weights | None = None,
     colour: bool | None = None,
@@ -30,6 +33,7 @@ def to_terminal(
 ) -> str:
     """A reading for a terminal; `colour` and `width` are found out where they are not given.
 
+    >>> from limelight.reading import Reading
     >>> reading = Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[0.9, 0.1]]), embedding=np.zeros((1, 4)),

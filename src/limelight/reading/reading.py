@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-Label = str | int | bool | float
+from ..text.labels import Label
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,11 @@ class Reading:
     labels: tuple[Label, ...]  # the classes, in the order of `probabilities`
     probabilities: np.ndarray  # (classes,)
     max_row: bool = False  # whether the last row of A and M is the max-pooled one
+
+    @property
+    def sides(self) -> tuple[Reading, ...]:
+        """The texts that were read: this one; of a pair, both."""
+        return (self,)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -67,7 +72,7 @@ class Reading:
         }
 
     def _repr_html_(self) -> str:
-        from .explain import to_html
+        from .html import to_html
 
         return to_html(self)
 
@@ -78,6 +83,11 @@ class PairReading:
 
     first: Reading
     second: Reading
+
+    @property
+    def sides(self) -> tuple[Reading, ...]:
+        """Both texts."""
+        return self.first, self.second
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -104,6 +114,9 @@ class PairReading:
         return {"first": self.first.to_dict(), "second": self.second.to_dict()}
 
     def _repr_html_(self) -> str:
-        from .explain import to_html
+        from .html import to_html
 
         return to_html(self)
+
+
+AnyReading = Reading | PairReading

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from ..model.network import Network
-from ..reading import Reading
+from ..reading.reading import Reading
 from ..text.batches import gather
-from ..text.encoded import Dataset, Split
+from ..text.dataset import Dataset, Split
 from ..text.tokenizer import UNKNOWN
 from ..training.evaluate import logits
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, tidy_os_errors
 
 try:
     import fcntl
@@ -32,7 +32,7 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     >>> with locked(path, "it is taken"), locked(path, "it is taken"):
     ...     pass
     Traceback (most recent call last):
-    limelight.locks.BusyError: it is taken
+    limelight.storage.locks.BusyError: it is taken
     """
     with tidy_os_errors(f"cannot write {path.parent}"):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..model.encoder import Words
-from ..text.encoded import Split
+from ..text.dataset import Split
 from ..text.tokenizer import PAD
 
 CHUNK = 2**22

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import LimelightError
-from ..reading import PairReading, Reading
 from .colours import levels
-from .groups import group_rows, mean_row
 from .pieces import Pieces, cut, printable
+from .row_groups import group_rows, mean_row
+
+if TYPE_CHECKING:
+    from .reading import AnyReading, Reading
 
 Weights = Mapping[str, Any]  # name -> (n,), or for a pair name -> ((n,), (m,))
 MOST_GROUPS = 5  # shown at once; the others are a click away
@@ -87,9 +89,10 @@ class Picture:
         return max(len(text.spans) for text in self.texts) > LONG
 
 
-def picture_of(reading: Reading | PairReading, weights: Weights | None = None) -> Picture:
+def picture_of(reading: AnyReading, weights: Weights | None = None) -> Picture:
     """Prepare the picture of a reading; `weights` adds other attributions by name.
 
+    >>> from limelight.reading import Reading
     >>> picture = picture_of(Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[0.9, 0.1], [0.8, 0.2]]), embedding=np.zeros((2, 4)),
@@ -97,11 +100,11 @@ def picture_of(reading: Reading | PairReading, weights: Weights | None = None) -
     >>> [(group.rows, group.weights[0].round(2).tolist()) for group in picture.groups]
     [((0, 1), [0.85, 0.15])]
     """
-    if not isinstance(reading, (Reading, PairReading)):
+    if not hasattr(reading, "sides"):
         raise LimelightError(f"expected a reading, as model.read gives it, not {type(reading).__name__}")
     if weights is not None and not isinstance(weights, Mapping):
         raise LimelightError('weights must be arrays by name, such as {"Leave one out": found[0]}')
-    readings = (reading.first, reading.second) if isinstance(reading, PairReading) else (reading,)
+    readings = reading.sides
     texts = tuple(cut(each) for each in readings)
     attentions = tuple(each.attention for each in readings)
     overall = _heat_map("Overall attention", texts, tuple(each.overall for each in readings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .errors import LimelightError
+from ..errors import LimelightError
 from .recipe import Recipe
 
 # Section 4.1 and 4.2. Where the paper is silent (case, number of epochs, the CNN's width) the

@@ -6,10 +6,13 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..reading import Reading
+if TYPE_CHECKING:
+    from .reading import Reading
+
 
 _JOINER = "\u200d"
 # Control characters would vanish, break XML or steer a terminal; each has a visible stand-in.
@@ -50,6 +53,7 @@ class Pieces:
 def cut(reading: Reading) -> Pieces:
     """The pieces of a reading's text.
 
+    >>> from limelight.reading import Reading
     >>> pieces = cut(Reading(
     ...     text="Nice  soup 👩‍🍳!", offsets=np.array([[0, 4], [6, 10], [11, 12], [12, 14], [14, 15]]),
     ...     known=np.ones(5, bool), attention=np.full((1, 5), 0.2), embedding=np.zeros((1, 2)),

@@ -18,21 +18,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import runfiles
-from .chosen import facts_of, results_of, save, warn_if_constant
-from .errors import LimelightError, tidy_os_errors
-from .files import atomic_file, check_replaceable, tables_of
-from .idle import warn_idle, warn_settled
-from .locks import locked
-from .presets import preset as preset_of
-from .recipe import Recipe, plain
-from .results import Results
-from .text.encoded import Dataset
+from ..config.effects import warn_idle, warn_settled
+from ..config.presets import preset as preset_of
+from ..config.recipe import Recipe, plain
+from ..errors import LimelightError, tidy_os_errors
+from ..runtime.metrics import Results
+from ..storage.files import atomic_file, check_replaceable, tables_of
+from ..storage.locks import locked
+from ..text.dataset import Dataset
+from . import run_folder as runfiles
+from .outcome import facts_of, results_of, save, warn_if_constant
 
 if TYPE_CHECKING:
-    from .runtime.model import Model
-    from .text.dataset import Paths
-    from .training import Fitted
+    from ..runtime.model import Model
+    from ..text.encode import Paths
+    from . import Fitted
 
 FORMAT = 1
 LONG = 60.0  # seconds; what took longer to encode is not thrown away
@@ -115,7 +115,7 @@ def fit(
     outcome = run(job, device=device, show=progress, given=options)
     if outcome.interrupted:
         raise KeyboardInterrupt
-    from .runtime.model import Model
+    from ..runtime.model import Model
 
     return Model.load(outcome.out)
 
@@ -138,9 +138,9 @@ def run(
     and writes, and the others wait for it.
     """
     need_torch()
-    from .training import fit as train
-    from .training.run import need_tensorboard
-    from .training.start import choose_device
+    from . import fit as train
+    from .run import need_tensorboard
+    from .setup import choose_device
 
     first = int(os.environ.get("RANK", "0")) == 0
     choose_device(device)  # before the long work, not after it
@@ -232,7 +232,7 @@ def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
 
 def check_out(job: Job) -> None:
     """Say before the long work what would be in its way at the end."""
-    from .runtime.folder import KIND
+    from ..runtime.folder import KIND
 
     check_replaceable(job.out, KIND, job.overwrite)
     if job.folder.exists():
@@ -264,7 +264,7 @@ def _write(job: Job) -> None:
 
 
 def _encode(job: Job, show: bool) -> Dataset:
-    from .text.dataset import encode_tables  # a machine that only trains need not read tables
+    from ..text.encode import encode_tables  # a machine that only trains need not read tables
 
     text, label, text2 = (job.columns.get(name) for name in ("text", "label", "text2"))
     return encode_tables(

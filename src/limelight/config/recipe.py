@@ -11,7 +11,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import LimelightError
+from ..errors import LimelightError
 
 
 def option(

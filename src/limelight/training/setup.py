@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..model.network import Network
-from ..recipe import Recipe
-from ..text.encoded import Dataset, Split
+from ..text.dataset import Dataset, Split
 
 
 def build(dataset: Dataset, recipe: Recipe) -> Network:

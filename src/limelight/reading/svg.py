@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from html import escape
+from typing import TYPE_CHECKING
 
-from ..reading import PairReading, Reading
 from .bidi import is_right_to_left, visual_order
 from .colours import DARK, LEVELS, LIGHT, Theme
 from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, picture_of, row_ranges
 from .pieces import passages
 from .wrap import Atom, ems, shortened, wrap
+
+if TYPE_CHECKING:
+    from .reading import AnyReading
 
 _MARGIN, _LABELS, _BETWEEN = (
     28.0,
@@ -22,9 +25,10 @@ _LEADING = 1.72  # from line to line, as a multiple of the size
 _FONT = "Helvetica,Arial,'Liberation Sans',Arimo,sans-serif"
 
 
-def to_svg(reading: Reading | PairReading, *, weights: Weights | None = None) -> str:
+def to_svg(reading: AnyReading, *, weights: Weights | None = None) -> str:
     """A reading as an SVG picture: the answer, the overall map, and the rows in groups, most telling first.
 
+    >>> from limelight.reading import Reading
     >>> import numpy as np
     >>> reading = Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .errors import LimelightError
-from .reading import Reading
+from limelight.errors import LimelightError
+from limelight.reading import Reading
 
 # aspect -> its good words, its bad words
 ASPECTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

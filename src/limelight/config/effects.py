@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
-from .errors import warn
+from ..errors import warn
+from ..text.dataset import Dataset
 from .recipe import Recipe, section_of
-from .text.encoded import Dataset
 
 
 def idle(recipe: Recipe, given: Iterable[str], dataset: Dataset | None = None) -> dict[str, str]:

@@ -8,9 +8,9 @@ from html import escape
 
 import numpy as np
 
-from ..explain.colours import LIGHT, levels
-from ..explain.pieces import printable
-from ..explain.wrap import ems
+from ..reading.colours import LIGHT, levels
+from ..reading.pieces import printable
+from ..reading.wrap import ems
 
 _SIZE, _LEADING, _MARGIN = 14.0, 24.0, 24.0
 _CHARACTER = 1.06  # typefaces differ: a little more room than Helvetica needs

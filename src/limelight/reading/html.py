@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from ..errors import LimelightError
-from ..reading import PairReading, Reading
 from .colours import DARK, LEVELS, LIGHT, Theme
 from .picture import (
     MOST_CLASSES,
@@ -26,16 +25,19 @@ from .picture import (
 )
 from .pieces import passages, printable
 
-Drawn = Reading | PairReading
+if TYPE_CHECKING:
+    from .reading import AnyReading
+
 _MOST_CELLS = 3_000  # of the table of all weights; a longer text gets its most read words
 _TABLE_WORDS = 100
 
 
-def to_html(reading: Drawn, *, weights: Weights | None = None) -> str:
+def to_html(reading: AnyReading, *, weights: Weights | None = None) -> str:
     """A reading as a fragment of HTML that stands on its own, in a notebook or in any page.
 
     `weights` draws other attributions of the words above the attention, each under its name.
 
+    >>> from limelight.reading import Reading
     >>> reading = Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[0.9, 0.1], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
@@ -48,9 +50,10 @@ def to_html(reading: Drawn, *, weights: Weights | None = None) -> str:
     return _fragment(card(picture_of(reading, weights)))
 
 
-def compare_html(readings: Sequence[Drawn], names: Sequence[str]) -> str:
+def compare_html(readings: Sequence[AnyReading], names: Sequence[str]) -> str:
     """The same text as several models read it, side by side, on one scale of colour, as a fragment of HTML.
 
+    >>> from limelight.reading import Reading
     >>> reading = Reading(
     ...     text="Soup", offsets=np.array([[0, 4]]), known=np.ones(1, bool), attention=np.ones((1, 1)),
     ...     embedding=np.zeros((1, 4)), labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
@@ -62,20 +65,25 @@ def compare_html(readings: Sequence[Drawn], names: Sequence[str]) -> str:
 
 
 def to_page(
-    readings: Iterable[Drawn | Sequence[Drawn]], *, title: str = "Limelight", names: Sequence[str] = ()
+    readings: Iterable[AnyReading | Sequence[AnyReading]],
+    *,
+    title: str = "Limelight",
+    names: Sequence[str] = (),
 ) -> str:
     """A whole page of readings. A sequence among them is drawn side by side, a model each, under `names`.
 
+    >>> from limelight.reading import Reading
     >>> reading = Reading(
     ...     text="Soup", offsets=np.array([[0, 4]]), known=np.ones(1, bool), attention=np.ones((1, 1)),
     ...     embedding=np.zeros((1, 4)), labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
     >>> to_page([reading, (reading, reading)], names=["Monday", "Tuesday"]).startswith("<!doctype html>")
     True
     """
-    if isinstance(readings, Drawn):
+    if hasattr(readings, "sides"):
         raise LimelightError("a page takes a list of readings; got one: put it in a list")
     cards = [
-        card(picture_of(each)) if isinstance(each, Drawn) else _side_by_side(each, names) for each in readings
+        _side_by_side(each, names) if isinstance(each, Sequence) else card(picture_of(each))
+        for each in readings
     ]
     if not cards:
         raise LimelightError("there are no readings to draw; give at least one")
@@ -102,7 +110,7 @@ def _fragment(card: Markup) -> str:
     return f"<style>{style()}</style>\n{card}"
 
 
-def _side_by_side(readings: Sequence[Drawn], names: Sequence[str]) -> Markup:
+def _side_by_side(readings: Sequence[AnyReading], names: Sequence[str]) -> Markup:
     if len(readings) != len(names):
         raise LimelightError(
             f"{len(readings)} readings side by side have {len(names)} names; give each one a name"
@@ -236,11 +244,10 @@ def theme_vars(theme: Theme) -> str:
 
 
 @cache
-def templates() -> Environment:
-    """The templates of the pictures and of the report."""
-    folder = Path(__file__).parent / "templates"
+def templates(package: str = __package__) -> Environment:
+    """The templates of a package; those of the pictures are there for all."""
     environment = Environment(
-        loader=FileSystemLoader(folder),
+        loader=ChoiceLoader([PackageLoader(each) for each in dict.fromkeys((package, __package__))]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

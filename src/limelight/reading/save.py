@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
-from ..files import atomic_file
-from ..reading import PairReading, Reading
-from .data import to_json
+from ..storage.files import atomic_file
+from .as_json import to_json
 from .html import card, page
 from .picture import Weights, picture_of
 from .png import to_png
 from .svg import to_svg
 from .terminal import to_terminal
 
+if TYPE_CHECKING:
+    from .reading import AnyReading
+
 FORMATS = (".html", ".svg", ".png", ".json", ".txt")
 
 
-def save_picture(reading: Reading | PairReading, path: str | Path, *, weights: Weights | None = None) -> None:
+def save_picture(reading: AnyReading, path: str | Path, *, weights: Weights | None = None) -> None:
     """Draw a reading into a file: .html, .svg, .png, .json or .txt.
 
     >>> save_picture(reading, "soup.html")  # doctest: +SKIP
@@ -28,7 +31,7 @@ def save_picture(reading: Reading | PairReading, path: str | Path, *, weights: W
         file.write(content)
 
 
-def _content(reading: Reading | PairReading, path: Path, weights: Weights | None) -> bytes:
+def _content(reading: AnyReading, path: Path, weights: Weights | None) -> bytes:
     match path.suffix.lower():
         case ".html":
             return page(card(picture_of(reading, weights)), title="Limelight").encode()

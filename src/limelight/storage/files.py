@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from .errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, tidy_os_errors
 from .locks import is_at, lock
 
 WAS = "was"  # what an old folder is called while the new one takes its place

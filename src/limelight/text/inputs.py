@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import LimelightError
-from .reading import Label
+from ..errors import LimelightError
+from .labels import Label
 
 LARGEST = float(np.finfo(np.float32).max)
 

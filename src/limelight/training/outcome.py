@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import warn
-from .reading import Label
-from .results import Results
-from .text.encoded import Dataset
+from ..errors import warn
+from ..runtime.metrics import Results
+from ..text.dataset import Dataset
+from ..text.labels import Label
 
 if TYPE_CHECKING:
-    from .training import Fitted
+    from . import Fitted
 
 MOST_CONFUSED = 50  # classes; the table of more is too large for a card, and nobody would read it
 
 
 def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, Results]:
     """How the chosen network does on those of the splits that are there."""
-    from .training.evaluate import logits
+    from .evaluate import logits
 
     results = {}
     for name in splits:
@@ -71,7 +71,7 @@ def weights_of(fitted: Fitted) -> dict[str, np.ndarray]:
 
 def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], overwrite: bool) -> None:
     """Write the chosen model as a folder."""
-    from .runtime.folder import save_folder
+    from ..runtime.folder import save_folder
 
     save_folder(
         out, weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,

@@ -1,0 +1,1 @@
+"""The bidirectional LSTM's arithmetic, on a CPU and on a GPU."""

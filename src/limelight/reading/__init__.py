@@ -1,0 +1,37 @@
+"""A Reading, what a model gives for a text, and its pictures: HTML, SVG, PNG, terminal. Needs no model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from .as_json import to_json
+    from .html import compare_html, to_html, to_page
+    from .png import to_png
+    from .reading import PairReading, Reading
+    from .save import save_picture
+    from .svg import to_svg
+    from .terminal import to_terminal
+
+__all__ = [
+    "PairReading", "Reading", "compare_html", "save_picture", "to_html", "to_json", "to_page", "to_png",
+    "to_svg", "to_terminal",
+]  # fmt: skip
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "PairReading": "reading:PairReading",
+        "Reading": "reading:Reading",
+        "compare_html": "html:compare_html",
+        "save_picture": "save:save_picture",
+        "to_html": "html:to_html",
+        "to_json": "as_json:to_json",
+        "to_page": "html:to_page",
+        "to_png": "png:to_png",
+        "to_svg": "svg:to_svg",
+        "to_terminal": "terminal:to_terminal",
+    },
+)
