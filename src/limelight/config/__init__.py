@@ -1,1 +1,1 @@
-"""One configuration: every option once, with its sentence, its values and when it matters; and the presets."""
+"""One configuration: every option once (its sentence, its values, when it matters), and the presets."""
