@@ -23,8 +23,8 @@ from limelight.text.arrays import ArraysOnDisk
 from limelight.text.batches import training_plan
 from limelight.text.dataset import Dataset, write_description
 from limelight.text.tokenizer import Tokenizer
-from limelight.training.distributed import Group
-from limelight.training.setup import build, identity
+from limelight.training.distributed import Processes
+from limelight.training.setup import build_network, run_identity
 from limelight.training.step import Stepper
 
 WORDS = 30_000
@@ -66,9 +66,9 @@ def main() -> None:
         before = peak()
         dataset = Dataset.open(folder)
         opened = peak()
-        network = build(dataset, recipe)
-        stepper = Stepper(network, dataset.splits["train"], recipe, Group(), None)
-        identity(dataset, recipe)
+        network = build_network(dataset, recipe)
+        stepper = Stepper(network, dataset.splits["train"], recipe, Processes(), None)
+        run_identity(dataset, recipe)
         plan = training_plan(stepper.lengths, recipe.training.batch, seed=0, epoch=0)
         start = time.perf_counter()
         for number, rows in enumerate(plan[: given.steps]):

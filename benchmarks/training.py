@@ -29,7 +29,7 @@ from limelight.config.recipe import Recipe
 from limelight.model.network import Network
 from limelight.text.batches import gather, training_plan
 from limelight.text.dataset import Dataset, Split
-from limelight.training.distributed import Group
+from limelight.training.distributed import Processes
 from limelight.training.step import Stepper
 
 # rows, words that occur, mean and spread of log length: the real data sets' shapes
@@ -198,7 +198,7 @@ def agreement(recipe: Recipe, split: Split, vocabulary: int, classes: int, devic
     recipe = recipe.override(dropout=0.0, dropout_words=0.0, precision="float32")
     network = build(recipe, split, vocabulary, classes, device).double()
     plain = PlainTrainer(network, split, recipe, device)
-    ours = Stepper(network, split, recipe, Group(), None)
+    ours = Stepper(network, split, recipe, Processes(), None)
     worst, before = 0.0, 0.0
     for number, rows in enumerate(training_plan(ours.lengths, recipe.training.batch, 0, 0)[:steps]):
         ours.step(rows, number)
@@ -215,7 +215,7 @@ def speeds(
     """Rows per second of both, measured in turns on the same batches."""
     network = build(recipe, split, vocabulary, classes, device)
     plain = PlainTrainer(network, split, recipe, device)
-    ours = Stepper(network, split, recipe, Group(), None)
+    ours = Stepper(network, split, recipe, Processes(), None)
     plan = training_plan(ours.lengths, recipe.training.batch, 0, 0)
     if device == "cuda":  # every batch twice, so that nothing is compiled or captured while the clock runs
         for number, rows in enumerate(plan + plan):

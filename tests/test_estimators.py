@@ -417,13 +417,13 @@ def test_what_is_no_table_is_one_line(train, options, message, tmp_path):
 
 
 def test_interrupt_keeps_what_was_learnt(monkeypatch):
-    from limelight.training.fit import Run
+    from limelight.training.run import TrainingRun
 
     def stop(self: Any, *_: Any) -> bool:
-        return self.state.epoch == 1 or Run.original(self, *_)  # type: ignore[attr-defined]
+        return self.state.epoch == 1 or TrainingRun.original(self, *_)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(Run, "original", Run.epoch, raising=False)
-    monkeypatch.setattr(Run, "epoch", stop)
+    monkeypatch.setattr(TrainingRun, "original", TrainingRun.epoch, raising=False)
+    monkeypatch.setattr(TrainingRun, "epoch", stop)
     classifier = quick(epochs=50)
     with pytest.raises(KeyboardInterrupt):
         classifier.fit(TEXTS, STARS)
@@ -432,7 +432,7 @@ def test_interrupt_keeps_what_was_learnt(monkeypatch):
 
 
 def test_interrupted_before_the_first_epoch_it_is_not_trained(monkeypatch):
-    monkeypatch.setattr("limelight.training.run.Run.epoch", lambda self: True)
+    monkeypatch.setattr("limelight.training.run.TrainingRun.epoch", lambda self: True)
     classifier = quick()
     with pytest.raises(KeyboardInterrupt):
         classifier.fit(TEXTS, STARS)
@@ -623,7 +623,7 @@ def test_a_folder_that_is_no_model(tmp_path: Path):
 
 def test_threads_that_wait_leave_the_cores_to_others() -> None:
     code = (
-        "import os, sys; import limelight; from limelight.training.job import need_torch\n"
+        "import os, sys; import limelight; from limelight.training import need_torch\n"
         "assert 'torch' not in sys.modules; need_torch(); print(os.environ['OMP_WAIT_POLICY'])"
     )
     for given, found in ({}, "passive"), ({"OMP_WAIT_POLICY": "active"}, "active"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .reading.reading import PairReading, Reading
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
-    from .training.job import fit
+    from .training.run_job import fit
 
     load = Model.load
 
@@ -52,7 +52,7 @@ __getattr__, __dir__ = lazy(
         "Reading": "reading.reading:Reading",
         "Recipe": "config.recipe:Recipe",
         "TextClassifier": "estimators:TextClassifier",
-        "fit": "training.job:fit",
+        "fit": "training.run_job:fit",
         "from_pretrained": "runtime.hub:from_pretrained",
         "load": "runtime.model:Model.load",
         "preset": "config.presets:preset",

@@ -63,7 +63,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     # ------------------------------------------------------------ training
 
     def _fit(self, columns: Columns, labels: Any, sample_weight: Any, dev: Texts | None) -> Self:
-        from .training.job import need_torch
+        from .training import need_torch
 
         need_torch()
         recipe = self._recipe()

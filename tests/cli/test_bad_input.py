@@ -527,7 +527,7 @@ def test_what_is_in_the_way_of_a_run_is_said_to_be(refused, table, tmp_path):
     (tmp_path / "m.run").mkdir()
     for more in ([], ["--overwrite"]):
         said = refused("train", table, "--out", tmp_path / "m", *FLAGS, *more)
-        assert "m.run is in the way and not a run of Limelight; move it" in said
+        assert "m.run exists and is not a Limelight run" in said
 
 
 def test_numbers_that_cannot_be(refused, model, table, tmp_path):

@@ -11,7 +11,7 @@ from torch import nn
 
 import reference
 from agreement import assert_agree_on_sentences, assert_gradcheck, pad, randomise
-from limelight.model.encoder import BiLSTM, Words
+from limelight.model.encoder import BiLSTM, WordEmbedding
 
 
 def expected_states(S: np.ndarray, **parameters: np.ndarray) -> np.ndarray:
@@ -99,13 +99,13 @@ def test_each_direction_sees_its_own_side():
 
 
 def test_words_are_looked_up():
-    words = Words(7, 3)
+    words = WordEmbedding(7, 3)
     ids = torch.tensor([[4, 2, 4], [6, 1, 0]])
     torch.testing.assert_close(words(ids), words.weight[ids], rtol=0, atol=0)
 
 
 def test_the_padding_vector_is_zero_and_stays_zero():
-    words = Words(7, 3)
+    words = WordEmbedding(7, 3)
     optimiser = torch.optim.Adam(words.parameters(), weight_decay=0.1)
     before = words.weight.detach().clone()
     (words(torch.tensor([[0, 0, 1, 3]])) - 1).square().sum().backward()
@@ -115,7 +115,7 @@ def test_the_padding_vector_is_zero_and_stays_zero():
 
 
 def test_the_unknown_word_is_not_padding():
-    words = Words(7, 3)
+    words = WordEmbedding(7, 3)
     words(torch.tensor([[1]])).sum().backward()
     assert words.weight[1].abs().min() > 0
     assert words.weight.grad is not None

@@ -1,4 +1,4 @@
-"""The LSTM's two ways to the same numbers, and the gradients clipped at its gates."""
+"""The LSTM's ways to the same numbers, and the gradients clipped at its gates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from limelight.model.lstm import bilstm as lstm
+from limelight.model.lstm.bilstm import bilstm
+from limelight.model.lstm.cudnn import by_cudnn
+from limelight.model.lstm.recurrence import by_static_recurrence
 
 
 def weights(d: int, u: int, seed: int) -> list[Tensor]:
@@ -17,12 +19,12 @@ def weights(d: int, u: int, seed: int) -> list[Tensor]:
     return [(torch.randn(*shape).double() / 2).requires_grad_() for shape in shapes]
 
 
-def by_static_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> Tensor:
-    """What a GPU does when the gates are clipped: padding kept in the layout, but never read."""
-    return lstm._by_static_recurrence(S, lengths, W_ih, W_hh, b, 0.0)
+def by_static(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> Tensor:
+    """A GPU's way to clip the gates without Triton: padding kept in the layout, but never read."""
+    return by_static_recurrence(S, lengths, W_ih, W_hh, b, 0.0)
 
 
-@pytest.mark.parametrize("way", [lstm._by_cudnn, by_static_recurrence])
+@pytest.mark.parametrize("way", [by_cudnn, by_static])
 @settings(derandomize=True, deadline=None, max_examples=15)
 @given(
     d=st.integers(1, 4),
@@ -36,7 +38,7 @@ def test_the_gpu_s_arithmetic_equals_the_cpu_s(way, d, u, lengths, extra, seed):
     parameters, lengths = weights(d, u, seed), torch.tensor(lengths)
     S = torch.randn(len(lengths), int(lengths.max()) + extra, d).double().requires_grad_()
     mix = torch.randn(*S.shape[:2], 2 * u).double()
-    expected, found = (f(S, lengths, *parameters) for f in (lstm.bilstm, way))
+    expected, found = (f(S, lengths, *parameters) for f in (bilstm, way))
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
     slopes = [torch.autograd.grad((mix * H).sum(), [S, *parameters]) for H in (expected, found)]
     for one, other in zip(*slopes, strict=True):
@@ -49,7 +51,7 @@ def test_the_gradient_is_clipped_at_the_gates():
     S, lengths = torch.randn(1, 1, 3).double(), torch.tensor([1])
 
     def bias_gradient(clip: float) -> Tensor:
-        H = lstm.bilstm(S, lengths, W_ih, W_hh, b, clip)
+        H = bilstm(S, lengths, W_ih, W_hh, b, clip)
         return torch.autograd.grad(H.sum(), b)[0]
 
     free = bias_gradient(0.0)
@@ -62,7 +64,7 @@ def test_a_clipped_gradient_is_what_flows_back():
     """Each word's gate gradients are clipped before they reach the words: n words, n times the bound."""
     W_ih, W_hh, b = weights(3, 4, 0)
     S = torch.randn(1, 7, 3).double()
-    H = lstm.bilstm(S, torch.tensor([7]), W_ih, W_hh, b, 1e-3)
+    H = bilstm(S, torch.tensor([7]), W_ih, W_hh, b, 1e-3)
     slope = torch.autograd.grad(1e6 * H.sum(), b)[0].abs()
     assert slope.max() <= 7e-3 + 1e-12
     assert slope.max() > 6e-3

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(
 
 LSTM = """
 import torch
-from limelight.model import lstm, lstm_triton
+from limelight.model.lstm.recurrence import by_recurrence
+from limelight.model.lstm.triton_kernels import by_triton
 
 torch.manual_seed(0)
 torch.backends.cudnn.allow_tf32 = False
@@ -27,8 +28,8 @@ for batch, n, d, u, clip in [(3, 5, 7, 4, 0.0), (5, 6, 3, 20, 0.0), (4, 4, 3, 5,
     lengths = torch.randint(1, n + 1, (batch,))
     S = torch.randn(batch, n, d, requires_grad=True)
     W = [(torch.randn(*shape) / 2).requires_grad_() for shape in [(2, 4 * u, d), (2, 4 * u, u), (2, 4 * u)]]
-    H = lstm_triton.by_steps(S, lengths, *W, clip)
-    twin = lstm._by_recurrence(S, lengths, *W, clip)
+    H = by_triton(S, lengths, *W, clip)
+    twin = by_recurrence(S, lengths, *W, clip)
     torch.testing.assert_close(H, twin, rtol=1e-5, atol=1e-6)
     upstream = torch.randn_like(H)
     for mine, theirs in zip(*(torch.autograd.grad((x * upstream).sum(), [S, *W]) for x in (H, twin))):

@@ -12,10 +12,10 @@ import torch
 from safetensors.torch import load_file
 
 from limelight.training import Fitted, fit
-from limelight.training.checkpoint import weights_of
-from limelight.training.distributed import Group
+from limelight.training.checkpoint import select_prefix
+from limelight.training.distributed import Processes
 from limelight.training.evaluate import Scores
-from limelight.training.setup import build
+from limelight.training.setup import build_network
 from limelight.training.step import Stepper
 from training import toys
 
@@ -39,8 +39,8 @@ def same(a: Weights, b: Weights) -> bool:
 @pytest.mark.parametrize("optimiser", ["adam", "sgd"])  # one with dense and one with sparse word gradients
 def test_the_average_by_hand(optimiser: str) -> None:
     data, recipe = toys.dataset(), toys.recipe(average=0.4, optimiser=optimiser)
-    network = build(data, recipe).double()
-    stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
+    network = build_network(data, recipe).double()
+    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
     expected = {name: w.numpy() for name, w in copied(network).items()}
     for t in range(12):
         stepper.step(np.arange(t, t + 8), t)
@@ -60,7 +60,7 @@ def test_training_does_not_feel_the_average(tmp_path: Path) -> None:
     """The raw weights after the run are those of a run without one; the chosen ones are not."""
     plain, averaged = (run(tmp_path / str(a), average=a, dropout=0.5) for a in (0.0, 0.9))
     last = "checkpoint-000000021.safetensors"
-    raw = [weights_of(load_file(tmp_path / a / last), "weights.") for a in ("0.0", "0.9")]
+    raw = [select_prefix(load_file(tmp_path / a / last), "weights.") for a in ("0.0", "0.9")]
     assert same(*raw)
     assert [r["loss"] for r in plain.history] == [r["loss"] for r in averaged.history]
     assert not same(copied(plain.network), copied(averaged.network))
@@ -69,7 +69,7 @@ def test_training_does_not_feel_the_average(tmp_path: Path) -> None:
 def test_frozen_words_are_not_averaged() -> None:
     recipe = toys.recipe(average=0.9, tune_words=False)
     data = toys.dataset()
-    stepper = Stepper(build(data, recipe), data.splits["train"], recipe, Group(), None)
+    stepper = Stepper(build_network(data, recipe), data.splits["train"], recipe, Processes(), None)
     assert "words.weight" not in stepper.average.values
     assert set(stepper.average.values) == set(stepper.optimiser.weights)
 
@@ -77,7 +77,7 @@ def test_frozen_words_are_not_averaged() -> None:
 def test_the_average_is_judged_kept_and_returned_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results, seen = (0.5, 0.7, 0.6), []
 
-    def pretend(network: torch.nn.Module, split: Any, weights: Any) -> Scores:
+    def pretend(network: torch.nn.Module, split: Any, weights: Any, processes: Any) -> Scores:
         seen.append(copied(network))
         return Scores(results[len(seen) - 1], 1.0, len(split))
 
@@ -85,17 +85,17 @@ def test_the_average_is_judged_kept_and_returned_to(tmp_path: Path, monkeypatch:
     fitted = run(tmp_path / "run", average=0.9, halve=True)
     assert same(copied(fitted.network), seen[1])
     saved = load_file(tmp_path / "run" / "checkpoint-000000021.safetensors")
-    assert same(weights_of(saved, "weights."), seen[1])
-    assert same(weights_of(saved, "average."), seen[1])
+    assert same(select_prefix(saved, "weights."), seen[1])
+    assert same(select_prefix(saved, "average."), seen[1])
     before = load_file(tmp_path / "run" / "checkpoint-000000014.safetensors")
-    assert same(weights_of(before, "average."), seen[1])
-    assert not same(weights_of(before, "weights."), seen[1]), "training goes on from the raw ones"
+    assert same(select_prefix(before, "average."), seen[1])
+    assert not same(select_prefix(before, "weights."), seen[1]), "training goes on from the raw ones"
 
 
 def test_without_a_development_split_the_last_average_is_taken(tmp_path: Path) -> None:
     fitted = run(tmp_path / "run", dev=0, average=0.9)
     saved = load_file(tmp_path / "run" / "checkpoint-000000021.safetensors")
-    assert same(copied(fitted.network), weights_of(saved, "average."))
+    assert same(copied(fitted.network), select_prefix(saved, "average."))
 
 
 def test_after_epoch_sees_the_average() -> None:
@@ -125,7 +125,7 @@ def test_stopped_before_an_evaluation_it_gives_the_average(
     monkeypatch.setattr(Stepper, "step", pressed)
     stopped = run(tmp_path / "run", average=0.9)
     saved = load_file(tmp_path / "run" / "checkpoint-000000004.safetensors")
-    assert same(copied(stopped.network), weights_of(saved, "average."))
+    assert same(copied(stopped.network), select_prefix(saved, "average."))
     monkeypatch.undo()
     ended = run(tmp_path / "run", average=0.9, resume=True)
     whole = run(tmp_path / "whole", average=0.9)
@@ -137,8 +137,10 @@ def test_stopped_before_an_evaluation_it_gives_the_average(
 def test_words_that_do_not_occur_keep_their_vectors_in_the_average() -> None:
     data = toys.dataset(rows=12)
     unused = int(np.flatnonzero(~np.isin(np.arange(len(data.tokenizer)), data.splits["train"].ids))[-1])
-    started = build(data, toys.recipe()).words.weight[unused]
+    started = build_network(data, toys.recipe()).words.weight[unused]
     fitted = fit(data, toys.recipe(average=0.9), show=False, device="cpu")
     assert torch.equal(fitted.network.words.weight[unused], started)
     used = int(data.splits["train"].ids[0])
-    assert not torch.equal(fitted.network.words.weight[used], build(data, toys.recipe()).words.weight[used])
+    assert not torch.equal(
+        fitted.network.words.weight[used], build_network(data, toys.recipe()).words.weight[used]
+    )

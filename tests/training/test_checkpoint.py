@@ -139,7 +139,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(
         change(path, state={"epoch": 1, "surprise": 2})
     fitted = run(trained, resume=True, epochs=4)
     shown = capsys.readouterr().err
-    assert re.search(rf"^warning: .*{NEWEST} is (damaged|no checkpoint).*; going on from the one before it$",
+    assert re.search(rf"^warning: .*{NEWEST} is (damaged|not a Limelight checkpoint).*; resuming from the one before it$",
                      shown, re.MULTILINE)  # fmt: skip
     assert "resuming in epoch 3 at step 14" in shown
     assert fitted.history == expected.history
@@ -164,7 +164,7 @@ def test_without_its_best_weights_a_checkpoint_is_of_no_use(
     assert newest != before, "this test wants a run whose last epoch was better"
     (trained / f"best-{newest:04d}.safetensors").unlink()
     assert len(run(trained, resume=True, epochs=4).history) == 4
-    assert "going on from the one before it" in capsys.readouterr().err
+    assert "resuming from the one before it" in capsys.readouterr().err
 
 
 def test_if_none_can_be_read_the_first_problem_is_named(trained: Path) -> None:
@@ -179,7 +179,7 @@ def test_if_none_can_be_read_the_first_problem_is_named(trained: Path) -> None:
 def test_a_newer_format_is_refused(trained: Path) -> None:
     for name in (NEWEST, BEFORE):
         change(trained / name, format=2)
-    with pytest.raises(LimelightError, match="is of format 2, this version reads 1: update Limelight"):
+    with pytest.raises(LimelightError, match="has format 2, this version reads 1"):
         run(trained, resume=True)
 
 
@@ -264,8 +264,8 @@ def test_a_full_disk_does_not_end_the_run(
     fitted = run(tmp_path / "run", epochs=4)
     shown = capsys.readouterr().err
     assert fitted.history == expected.history
-    warning = r"^warning: cannot write .*: No space left on device; training goes on, (.*)$"
-    none, some = "with no checkpoint to resume from so far", "the last good checkpoint is kept"
+    warning = r"^warning: cannot write .*: No space left on device; training continues, (.*)$"
+    none, some = "with no checkpoint to resume from yet", "the last good checkpoint is kept"
     said = re.findall(warning, shown, re.MULTILINE)
     assert set(said) == {some if good >= 2 else none}  # the best weights are written first
     assert list((tmp_path / "run").glob("checkpoint-*")) or good < 2
@@ -314,7 +314,7 @@ def test_a_file_that_grows_too_large(tmp_path: Path, capsys: pytest.CaptureFixtu
         fitted = run(tmp_path / "run", epochs=1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-    assert "File too large; training goes on" in capsys.readouterr().err
+    assert "File too large; training continues" in capsys.readouterr().err
     assert len(fitted.history) == 1
     assert names(tmp_path / "run") == ["history.jsonl"]
 

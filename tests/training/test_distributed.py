@@ -1,4 +1,4 @@
-"""Several processes are one process; one that dies ends the run with a clear line, and it goes on later."""
+"""Several processes equal one; if one dies, the run ends with a clear message and can be resumed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import torch
 from torch import nn
 
 from limelight.errors import LimelightError
-from limelight.training.distributed import Group, group
-from limelight.training.fit import _find_answers
+from limelight.training.distillation import Distillation
+from limelight.training.distributed import Processes, join_processes
 from limelight.training.progress import Progress
-from limelight.training.run import Run, Setting
-from limelight.training.teaching import Lessons
+from limelight.training.run import RunContext, TrainingRun
+from limelight.training.teachers import load_predictions
 from training import toys
 from training.together import RUNS, train
 
@@ -95,7 +95,7 @@ def test_gradients_of_different_types_are_added_up() -> None:
     low, high = nn.Parameter(torch.ones(2, dtype=torch.bfloat16)), nn.Parameter(torch.ones(3))
     unused, frozen = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1), requires_grad=False)
     low.grad, high.grad = torch.full_like(low, 0.5), torch.full_like(high, 1 / 3)
-    Group().sum_gradients([low, high, unused, frozen])
+    Processes().sum_gradients([low, high, unused, frozen])
     assert low.grad.dtype == torch.bfloat16
     assert low.grad.tolist() == [0.5, 0.5]
     assert torch.equal(high.grad, torch.full((3,), 1 / 3))
@@ -109,12 +109,12 @@ def test_processes_that_were_not_started_together(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("RANK", raising=False)
     with (
         pytest.raises(LimelightError, match=r"WORLD_SIZE is 2, .* start them with torchrun$"),
-        group(torch.device("cpu")),
+        join_processes(torch.device("cpu")),
     ):
         pass
 
 
-class Elsewhere(Group):
+class Elsewhere(Processes):
     """A process whose first one has found a checkpoint of step 5."""
 
     def broadcast(self, tensors: Iterable[torch.Tensor]) -> None:
@@ -123,22 +123,22 @@ class Elsewhere(Group):
 
 
 def test_a_folder_that_is_not_shared_is_noticed(tmp_path: Path) -> None:
-    setting = Setting(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
-    run = Run(toys.dataset(), toys.recipe(), tmp_path, setting)
+    context = RunContext(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
+    run = TrainingRun(toys.dataset(), toys.recipe(), tmp_path, context)
     with pytest.raises(LimelightError, match="process 1 found a checkpoint of step 0, the first process"):
         run.resume()
 
 
 def test_answers_that_are_not_shared_are_noticed() -> None:
-    setting = Setting(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
-    lessons = Lessons(toys.dataset(), toys.recipe(teachers=2))
-    with pytest.raises(LimelightError, match="the processes found answers of different teachers"):
-        _find_answers(lessons, setting)
+    context = RunContext(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
+    distillation = Distillation(toys.dataset(), toys.recipe(teachers=2))
+    with pytest.raises(LimelightError, match="predictions of different teachers"):
+        load_predictions(distillation, context)
 
 
 def test_one_process_exchanges_nothing() -> None:
-    with group(torch.device("cpu")) as processes:
-        assert processes == Group(0, 1)
+    with join_processes(torch.device("cpu")) as processes:
+        assert processes == Processes(0, 1)
         assert processes.first
         x = torch.ones(2)
         processes.sum(x)

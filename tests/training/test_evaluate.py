@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from limelight.training import evaluate
-from limelight.training.setup import build
+from limelight.training.setup import build_network
 from training import toys
 
 
@@ -16,7 +16,7 @@ from training import toys
 def test_scores_are_those_of_a_plain_loop(pair: bool, words: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(evaluate.WORDS, "cpu", words)
     data = toys.dataset(rows=61, pair=pair)
-    network = build(data, toys.recipe(dropout=0.5, dropout_words=0.5, seed=3)).train()
+    network = build_network(data, toys.recipe(dropout=0.5, dropout_words=0.5, seed=3)).train()
     split = data.splits["train"]
     expected = plain_logits(network, split)
     network.train()
@@ -65,5 +65,5 @@ def test_every_row_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     gather = evaluate.gather
     monkeypatch.setitem(evaluate.WORDS, "cpu", 40)
     monkeypatch.setattr(evaluate, "gather", lambda split, rows: seen.extend(rows) or gather(split, rows))
-    evaluate.evaluate(build(data, toys.recipe()), data.splits["train"])
+    evaluate.evaluate(build_network(data, toys.recipe()), data.splits["train"])
     assert sorted(seen) == list(range(50))

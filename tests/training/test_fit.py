@@ -1,4 +1,4 @@
-"""A run as a whole: repeatable, choosing by the development split, stopping, halving, going on."""
+"""A run as a whole: repeatable, choosing by the development split, stopping, halving, resuming."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from limelight.errors import LimelightError
 from limelight.text.dataset import Dataset
 from limelight.training import Fitted, fit
 from limelight.training import outcome as chosen
-from limelight.training.checkpoint import weights_of
+from limelight.training.checkpoint import select_prefix
 from limelight.training.evaluate import Scores, evaluate, logits
 from limelight.training.restore import network_of
-from limelight.training.setup import build
+from limelight.training.setup import build_network
 from training import toys
 
 module = importlib.import_module("limelight.training.run")
@@ -48,7 +48,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, to
     def script(*results: float | tuple[float, float]) -> list[dict[str, torch.Tensor]]:
         seen: list[dict[str, torch.Tensor]] = []
 
-        def pretend(network: torch.nn.Module, split: Any, weights: Any) -> Scores:
+        def pretend(network: torch.nn.Module, split: Any, weights: Any, processes: Any) -> Scores:
             result = results[len(seen)]
             seen.append({name: w.clone() for name, w in network.state_dict().items()})
             accuracy, loss = result if isinstance(result, tuple) else (result, 1.0)
@@ -106,7 +106,7 @@ def test_the_figures_of_an_epoch_are_means_over_its_rows() -> None:
     """With a rate of 0 the network stays as it is, so the mean over the batches is the mean over the rows."""
     data = toys.dataset(rows=29)
     fitted = run(data, epochs=1, rate=0.0)
-    scores = evaluate(build(data, toys.recipe()), data.splits["train"])
+    scores = evaluate(build_network(data, toys.recipe()), data.splits["train"])
     assert fitted.history[0]["loss"] == pytest.approx(scores.loss, abs=1e-6)
     assert fitted.history[0]["accuracy"] == scores.accuracy
 
@@ -134,7 +134,7 @@ def test_without_a_development_split_the_last_epoch_is_taken(tmp_path: Path) -> 
     assert fitted.state.best_epoch == 1
     assert "dev_accuracy" not in fitted.history[0]
     saved = load_file(tmp_path / "run" / "checkpoint-000000014.safetensors")
-    assert same(weights(fitted), weights_of(saved, "weights."))
+    assert same(weights(fitted), select_prefix(saved, "weights."))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_weighted_rows_are_judged_by_their_weights(monkeypatch: pytest.MonkeyPat
     data.splits["dev"] = dataclasses.replace(dev, weights=np.arange(len(dev), dtype=np.float32))
     given = []
 
-    def pretend(network: torch.nn.Module, split: Any, row_weights: Any) -> Scores:
+    def pretend(network: torch.nn.Module, split: Any, row_weights: Any, processes: Any) -> Scores:
         given.append(row_weights)
         return next(found)
 
@@ -217,7 +217,7 @@ def test_halving_returns_to_the_best_weights(scripted: Any, tmp_path: Path) -> N
     assert [record["rate"] for record in fitted.history] == [0.4, 0.4, 0.4, 0.2]
     saved = load_file(tmp_path / "run" / "checkpoint-000000028.safetensors")
     assert saved["optimiser.rate"].item() == 0.1
-    assert same(weights_of(saved, "weights."), seen[1])
+    assert same(select_prefix(saved, "weights."), seen[1])
     assert same(weights(fitted), seen[1])
     assert not same(seen[2], seen[3])
 
@@ -225,7 +225,7 @@ def test_halving_returns_to_the_best_weights(scripted: Any, tmp_path: Path) -> N
 def test_clipping_at_the_gates_reaches_the_lstm() -> None:
     free, wide, tight = (run(epochs=1, clip_gates=c, optimiser="sgd") for c in (0.0, 1e6, 1e-5))
     assert same(weights(free), weights(wide))
-    start = build(toys.dataset(), toys.recipe()).encoder.W_hh_0
+    start = build_network(toys.dataset(), toys.recipe()).encoder.W_hh_0
     moved = [(weights(f)["encoder.W_hh_0"] - start).abs().max().item() for f in (free, tight)]
     assert moved[1] < 0.1 * moved[0]
     run(epochs=1, clip_gates=0.5, embedding="cnn")  # a CNN has none: nothing to clip
@@ -321,7 +321,7 @@ def test_a_projection_is_trained_before_words_that_stay(pair: bool, tmp_path: Pa
     best = load_file(tmp_path / "run" / f"best-{fitted.state.best_epoch:04d}.safetensors")
     np.testing.assert_array_equal(best["words.weight"].numpy(), vectors)
     W = best["projection.W"].numpy()
-    assert (build(data, toys.recipe(word_size=5, project=4)).projection.W.detach().numpy() != W).any()
+    assert (build_network(data, toys.recipe(word_size=5, project=4)).projection.W.detach().numpy() != W).any()
     again = run(data, tmp_path / "run", resume=True, **options)
     assert same(weights(again), weights(fitted))
 
@@ -358,7 +358,7 @@ def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path, capsys: pytest.Capt
     assert half.history[-1]["rate"] == pytest.approx(0.01 * (1 - 7 / 8))
     longer = fit(data, toys.recipe(**options, epochs=4), tmp_path, resume=True)
     assert capsys.readouterr().err.splitlines()[0] == (
-        "resuming in epoch 3 at step 8; the rate, 0.0056 here, falls to nothing by the end of epoch 4"
+        "resuming in epoch 3 at step 8; the rate, 0.0056 here, falls to zero by the end of epoch 4"
     )
     assert longer.history[2:] != whole.history[2:]  # the steps of the first half were shorter
     for ours, theirs in zip(longer.history[2:], whole.history[2:], strict=True):

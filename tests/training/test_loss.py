@@ -12,10 +12,10 @@ import torch
 import reference
 from limelight.config.recipe import ModelRecipe
 from limelight.text.dataset import Dataset
-from limelight.training.distributed import Group
+from limelight.training.distributed import Processes
 from limelight.training.feed import HostFeed
 from limelight.training.loss import Loss, Tensors, loss, twice
-from limelight.training.setup import build, row_weights
+from limelight.training.setup import build_network, row_weights
 from limelight.training.step import Stepper
 from training import toys
 
@@ -24,7 +24,7 @@ SCALES = ("paper", "author", "kl")
 
 def loss_of(data: Dataset, rows: list[int], weights: np.ndarray | None = None, **options: Any) -> Loss:
     recipe = toys.recipe(**options)
-    network = build(data, recipe).double()
+    network = build_network(data, recipe).double()
     feed = HostFeed(data.splits["train"], torch.device("cpu"), weights)
     batch = feed.batch(feed.rows(np.array(rows)))
     output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
@@ -38,7 +38,7 @@ def test_the_penalty_is_that_of_every_sentence_by_itself(scale: str, pair: bool)
     data = toys.dataset(pair=pair)
     recipe = toys.recipe(penalty=0.7, penalty_scale=scale)
     found = loss_of(data, list(range(6)), penalty=0.7, penalty_scale=scale)
-    parameters = {k: w.double().numpy() for k, w in build(data, recipe).state_dict().items()}
+    parameters = {k: w.double().numpy() for k, w in build_network(data, recipe).state_dict().items()}
     entropies, penalties = [], []
     for row in range(6):
         sentences = [words(data, row, side) for side in range(1 + pair)]
@@ -73,9 +73,9 @@ def test_training_follows_the_penalty_and_its_coefficient(scale: str) -> None:
 
 def move(data: Dataset, **options: Any) -> torch.Tensor:
     recipe = toys.recipe(optimiser="sgd", rate=1.0, **options)
-    network = build(data, recipe).double()
+    network = build_network(data, recipe).double()
     before = network.pooling.W_s2.detach().clone()
-    Stepper(network, data.splits["train"], recipe, Group(), None).step(np.arange(8), 0)
+    Stepper(network, data.splits["train"], recipe, Processes(), None).step(np.arange(8), 0)
     return network.pooling.W_s2.detach() - before
 
 
@@ -92,7 +92,7 @@ def test_baselines_are_not_penalised(embedding: str) -> None:
     assert found.penalty.item() == 0
     assert found.total.item() == found.cross_entropy.item()
     recipe = toys.recipe(embedding=embedding, penalty=5.0)
-    assert not Stepper(build(data, recipe), data.splits["train"], recipe, Group(), None).penalised
+    assert not Stepper(build_network(data, recipe), data.splits["train"], recipe, Processes(), None).penalised
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -151,7 +151,7 @@ KINDS = [f.name for f in dataclasses.fields(ModelRecipe) if f.name.startswith("d
 @pytest.mark.parametrize("kind", KINDS)
 def test_dropout_acts_in_training_alone(kind: str) -> None:
     data = toys.dataset()
-    network = build(data, toys.recipe(layers=2, **{kind: 0.5}))
+    network = build_network(data, toys.recipe(layers=2, **{kind: 0.5}))
     ids, lengths = torch.tensor([[5, 9, 7]]), torch.tensor([3])
 
     def logits() -> torch.Tensor:
@@ -160,12 +160,12 @@ def test_dropout_acts_in_training_alone(kind: str) -> None:
     assert not torch.equal(network.train()(ids, lengths).logits, logits())
     network.eval()
     assert torch.equal(logits(), logits())
-    assert torch.equal(logits(), build(data, toys.recipe(layers=2)).eval()(ids, lengths).logits)
+    assert torch.equal(logits(), build_network(data, toys.recipe(layers=2)).eval()(ids, lengths).logits)
 
 
 def test_low_precision_is_summed_in_float32() -> None:
     data = toys.dataset()
-    network = build(data, toys.recipe())
+    network = build_network(data, toys.recipe())
     output = network(torch.tensor([[5, 9, 7]]), torch.tensor([3]))
     low = output._replace(logits=output.logits.bfloat16())
     batch = Tensors(torch.tensor([[5, 9, 7]]), torch.tensor([3]), torch.tensor([1]))
@@ -174,7 +174,7 @@ def test_low_precision_is_summed_in_float32() -> None:
 
 def entropies(data: Dataset, rows: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """By hand, of each row: the cross-entropy of its label, and the mean over all labels."""
-    parameters = {k: w.double().numpy() for k, w in build(data, toys.recipe()).state_dict().items()}
+    parameters = {k: w.double().numpy() for k, w in build_network(data, toys.recipe()).state_dict().items()}
     logits = [reference.network("self-attention", parameters, words(data, row, 0))[0] for row in rows]
     all_labels = np.array([[reference.cross_entropy(x, label) for label in range(3)] for x in logits])
     return all_labels[np.arange(len(rows)), data.splits["train"].labels[rows]], all_labels.mean(axis=1)
@@ -204,7 +204,11 @@ def test_probabilities_are_learnt_from_in_place_of_labels(smoothing: float) -> N
     feed = HostFeed(data.splits["train"], torch.device("cpu"), weights, targets)
     batch = feed.batch(feed.rows(np.array(rows)))
     logits = np.random.default_rng(1).normal(size=(3, 3))
-    output = build(data, recipe).double()(batch.ids, batch.lengths)._replace(logits=torch.from_numpy(logits))
+    output = (
+        build_network(data, recipe)
+        .double()(batch.ids, batch.lengths)
+        ._replace(logits=torch.from_numpy(logits))
+    )
     found = loss(output, batch, recipe.training, 0)
     wanted = (1 - smoothing) * targets[rows] + smoothing / 3
     entropies = [
@@ -220,7 +224,7 @@ def test_probabilities_are_learnt_from_in_place_of_labels(smoothing: float) -> N
 def test_without_weights_smoothing_is_pytorch_s() -> None:
     data = toys.dataset()
     found = loss_of(data, list(range(6)), label_smoothing=0.1, embedding="max")
-    network = build(data, toys.recipe(embedding="max")).double()
+    network = build_network(data, toys.recipe(embedding="max")).double()
     feed = HostFeed(data.splits["train"], torch.device("cpu"), None)
     batch = feed.batch(feed.rows(np.arange(6)))
     logits = network(batch.ids, batch.lengths).logits
@@ -241,7 +245,7 @@ def test_two_answers_are_drawn_together() -> None:
         assert x is not None
         assert torch.equal(x[:3], x[3:])
     logits = torch.randn(6, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    output = build(data, recipe).double()(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
+    output = build_network(data, recipe).double()(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
     once = loss(output._replace(logits=logits), batch, dataclasses.replace(recipe.training, consistency=0), 0)
     found = loss(output._replace(logits=logits), batch, recipe.training, 0)
     p, q = (np.exp(x) / np.exp(x).sum(1, keepdims=True) for x in np.split(logits.numpy(), 2))
@@ -254,7 +258,7 @@ def test_without_dropout_the_two_answers_are_one() -> None:
     data, steppers = toys.dataset(), []
     for consistency in (0.0, 5.0):
         recipe = toys.recipe(consistency=consistency)
-        stepper = Stepper(build(data, recipe), data.splits["train"], recipe, Group(), None)
+        stepper = Stepper(build_network(data, recipe), data.splits["train"], recipe, Processes(), None)
         stepper.step(np.arange(8), 0)
         stepper.finish()
         steppers.append(stepper)

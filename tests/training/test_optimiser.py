@@ -11,9 +11,9 @@ from torch import nn
 
 from limelight.config.recipe import TrainingRecipe
 from limelight.training import kernels
-from limelight.training.distributed import Group
+from limelight.training.distributed import Processes
 from limelight.training.optimiser import Optimiser
-from limelight.training.setup import build
+from limelight.training.setup import build_network
 from limelight.training.step import Stepper
 from training import toys
 
@@ -138,8 +138,8 @@ def test_training_on_sparse_gradients_is_training_on_dense_ones(rule: str, optio
 
 def words_after_training(rule: str, sparse: bool, **options: Any) -> dict[str, torch.Tensor]:
     data, recipe = toys.dataset(), toys.recipe(optimiser=rule, rate=0.05, l2=0.01, dropout=0.5, **options)
-    network = build(data, recipe)
-    stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
+    network = build_network(data, recipe)
+    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
     network.words.sparse = sparse
     for number in range(6):
         stepper.step(np.arange(5 * number, 5 * number + 5), number)
@@ -152,9 +152,9 @@ def words_after_training(rule: str, sparse: bool, **options: Any) -> dict[str, t
 @pytest.mark.parametrize("rule", RULES)
 def test_the_padding_stays_zero_and_unread_words_are_not_decayed(rule: str) -> None:
     data, recipe = toys.dataset(rows=8), toys.recipe(optimiser=rule, l2=0.5)
-    network = build(data, recipe)
+    network = build_network(data, recipe)
     before = network.words.weight.detach().clone()
-    stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
+    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
     for number in range(3):
         stepper.step(np.arange(8), number)
     stepper.finish()
@@ -199,9 +199,9 @@ def test_its_state_can_be_taken_out_and_put_back(rule: str) -> None:
 
 def test_frozen_words_are_not_touched() -> None:
     data, recipe = toys.dataset(), toys.recipe(tune_words=False)
-    network = build(data, recipe)
+    network = build_network(data, recipe)
     before = network.words.weight.clone()
-    stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
+    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
     stepper.step(np.arange(8), 0)
     assert torch.equal(network.words.weight, before)
     assert not [name for name in stepper.optimiser.state if name.startswith("words")]

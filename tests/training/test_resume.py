@@ -1,4 +1,4 @@
-"""A run that is killed, politely or not, and goes on: the same bits as one that nobody disturbed."""
+"""A run that is killed or interrupted and resumed ends with the same bits as an undisturbed one."""
 
 from __future__ import annotations
 

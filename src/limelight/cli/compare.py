@@ -39,8 +39,9 @@ def run(args: argparse.Namespace) -> int:
     """Encode once, train each model with each seed, print one table."""
     from ..config.effects import warn_settled
     from ..errors import LimelightError
+    from ..training import need_torch
     from ..training.compare import compare
-    from ..training.job import need_torch, recipe_for
+    from ..training.job_data import recipe_for
 
     need_torch()
     if args.seeds < 1:

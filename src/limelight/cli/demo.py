@@ -56,8 +56,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Train three models, print the table, draw the pictures."""
     from ..config.presets import preset
+    from ..training import need_torch
     from ..training.compare import compare
-    from ..training.job import need_torch
 
     if args.sentences is not None and args.sentences < LEAST:
         raise LimelightError(f"--sentences is {args.sentences}; it must be at least {LEAST}")

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     """Prepare the data, or carry out an experiment."""
     if args.step == "prepare":
         return _prepare(args)
-    from ..training.job import need_torch
+    from ..training import need_torch
 
     need_torch()
     plan = _plan(args)

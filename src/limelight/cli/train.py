@@ -23,7 +23,8 @@ from ._shared import (
 
 if TYPE_CHECKING:
     from ..config.recipe import TrainingRecipe
-    from ..training.job import Job, Outcome
+    from ..training.job import Job
+    from ..training.run_job import Outcome
 
 ORDER = 1
 HELP = "train a model on a table of labelled text"
@@ -58,19 +59,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, or go on training."""
-    from ..training import job as jobs
+    from ..training.job_folder import is_resumable
+    from ..training.run_job import run_job
 
     if not 0 <= args.checkpoint_minutes < float("inf"):  # nan neither
         raise LimelightError(f"--checkpoint-minutes is {args.checkpoint_minutes}; it must be at least 0")
     job = _job(args)
     try:
-        outcome = jobs.run(
+        outcome = run_job(
             job, device=args.device, show=not args.quiet, resume=bool(args.resume),
             checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
             given=given_options(args), preset_given=bool(args.preset),
         )  # fmt: skip
     except KeyboardInterrupt:  # at once: while a table is read or the model written, or a second Ctrl-C
-        if not jobs.can_go_on(job):
+        if not is_resumable(job):
             raise
         raise SystemExit(_go_on(job)) from None
     if outcome.interrupted:
@@ -83,16 +85,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _job(args: argparse.Namespace) -> Job:
-    from ..training import job as jobs
+    from ..training.job import Job, load_job
 
     if args.resume:
         other = args.data or args.out or args.overwrite or args.preset
         if other or given_options(args) or given_data(args):
             raise LimelightError("--resume remembers data and recipe: limelight train --resume DIR is enough")
-        return jobs.resumed(args.resume)
+        return load_job(args.resume)
     if not args.data or not args.out:
         raise LimelightError("give the training data and --out DIR: limelight train reviews.csv --out model")
-    job = jobs.Job(
+    job = Job(
         out=Path(args.out), recipe=recipe_from(args), tables=tables_from(args),
         columns={"text": args.text, "label": args.label, "text2": args.text2},
         holdout=holdout(args), on_bad=on_bad(args), overwrite=args.overwrite,

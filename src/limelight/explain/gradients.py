@@ -110,7 +110,7 @@ def _chosen(network: Network, M: list[Tensor], target: Tensor) -> Tensor:
 
 
 def _head(network: Network, M: list[Tensor]) -> Tensor:
-    features: Tensor = network.meet(*M) if network.pair else M[0]
+    features: Tensor = network.relate(*M) if network.pair else M[0]
     return torch.as_tensor(network.head(features))
 
 

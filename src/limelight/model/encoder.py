@@ -9,24 +9,24 @@ from ..text.tokenizer import PAD
 from .lstm.bilstm import bilstm
 
 
-class Words(nn.Module):
+class WordEmbedding(nn.Module):
     """Equation 1: S = (w_1, ..., w_n), one d-dimensional vector per word.
 
-    >>> Words(vocabulary=10, d=4)(torch.tensor([[5, 2, 0]])).shape
+    >>> WordEmbedding(vocabulary=10, d=4)(torch.tensor([[5, 2, 0]])).shape
     torch.Size([1, 3, 4])
     """
 
     def __init__(self, vocabulary: int, d: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(vocabulary, d) * 0.1)
-        self.sparse = False  # True: the gradient holds only the rows of words that occurred, and of padding
-        self.part: tuple[Tensor, Tensor] | None = None  # to be read instead: some rows, and each word's place
+        self.sparse = False  # True: the gradient holds only the rows of the words read
+        self.part: tuple[Tensor, Tensor] | None = None  # read instead: some rows, each word's index
         with torch.no_grad():
             self.weight[PAD] = 0
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (batch, n) -> S (batch, n, d)."""
-        if ids.is_cuda:  # its gradient is one addition per word: no sorting, and it can be captured
+        if ids.is_cuda:  # its gradient needs no sorting and can be captured
             return self.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
         weight: Tensor = self.weight
         if self.part is not None:
@@ -38,7 +38,7 @@ class Words(nn.Module):
 
 
 class Projection(nn.Module):
-    """relu(W w + b): what the layers above read in place of a word vector w, which may then stay frozen.
+    """relu(W w + b), read in place of a word vector w, which may then stay frozen.
 
     >>> Projection(d=4, size=2)(torch.randn(1, 3, 4)).shape
     torch.Size([1, 3, 2])
@@ -93,5 +93,5 @@ class BiLSTM(nn.Module):
 
 
 def uniform(bound: float, *shape: int) -> nn.Parameter:
-    """A parameter drawn evenly from [-bound, bound]."""
+    """A parameter drawn uniformly from [-bound, bound]."""
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))

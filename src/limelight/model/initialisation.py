@@ -1,4 +1,4 @@
-"""The starting weights of the author's code: by the notes on his release, where the paper is silent."""
+"""The starting weights of the author's code, on which the paper is silent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from .baselines import Convolution
-from .encoder import BiLSTM, Words
+from .encoder import BiLSTM, WordEmbedding
 from .pairs import GatedEncoder
 
 
@@ -16,11 +16,11 @@ from .pairs import GatedEncoder
 def initialise(network: nn.Module) -> None:
     """LSTM weights N(0, 0.1), gated tensors within 0.00398, the rest Glorot-uniform; all biases 0.
 
-    The word vectors are left alone: they come from a file, or are drawn where they are read.
+    The word vectors are not touched: they come from a file, or from `WordEmbedding`.
     """
     for module in network.modules():
         for name, weight in module.named_parameters(recurse=False):
-            if isinstance(module, Words):
+            if isinstance(module, WordEmbedding):
                 continue
             if name.startswith("b"):
                 weight.zero_()
@@ -33,7 +33,7 @@ def initialise(network: nn.Module) -> None:
 
 
 def _glorot(weight: nn.Parameter, groups: bool) -> None:
-    """Uniform within sqrt(6 / (fan_in + fan_out)); a pruned head's groups each for themselves."""
+    """Uniform within sqrt(6 / (fan_in + fan_out)); each group of a pruned head by itself."""
     if groups:
         fan_in, fan_out = weight.shape[1:]
     elif weight.dim() == 1:

@@ -11,14 +11,14 @@ from ..config.recipe import ModelRecipe
 from .attention import GeneralisedAttention, StructuredSelfAttention
 from .baselines import Convolution, InnerAttention, LastState, MaxPooling, MeanPooling
 from .dropout import Dropout
-from .encoder import BiLSTM, Projection, Words
+from .encoder import BiLSTM, Projection, WordEmbedding
 from .heads import FullHead, PrunedHead
 from .initialisation import initialise
 from .pairs import GatedEncoder, concat_features
 
 
 class Output(NamedTuple):
-    """What the network gives for a batch; the last two only for pairs."""
+    """The network's output for a batch; the last two only for pairs."""
 
     logits: Tensor  # (batch, classes)
     M: Tensor  # (batch, r, 2u)
@@ -40,7 +40,7 @@ class Network(nn.Module):
     def __init__(self, recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool = False) -> None:
         super().__init__()
         self.recipe, self.pair = recipe, pair
-        self.words = Words(vocabulary, recipe.word_size)
+        self.words = WordEmbedding(vocabulary, recipe.word_size)
         self.projection = Projection(recipe.word_size, recipe.project) if recipe.project else None
         self.encoder = _encoder(recipe)
         self.pooling = _pooling(recipe, self.encoder.size)
@@ -65,7 +65,7 @@ class Network(nn.Module):
         if ids2 is None or lengths2 is None:
             raise ValueError("this network reads pairs: give ids2 and lengths2")
         M, M2, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
-        return Output(self._classify(self.meet(M, M2)), M, A, M2, A2)
+        return Output(self._classify(self.relate(M, M2)), M, A, M2, A2)
 
     def embed(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
@@ -81,15 +81,15 @@ class Network(nn.Module):
         return S if self.projection is None else self.projection(S)
 
     def pool(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """H (batch, n, 2u) to M and A; with `values`, M is of these, weighed as H says."""
+        """H (batch, n, 2u) to M and A; with `values`, M is the sum of these by the weights from H."""
         M, A = self.pooling(H, lengths, values)
         if self.max_pooling is None:
             return M, A
         M_max, A_max = self.max_pooling(H, lengths, values)
         return torch.cat([M, M_max], dim=1), torch.cat([A, A_max.to(A.dtype)], dim=1)
 
-    def meet(self, M: Tensor, M2: Tensor) -> Tensor:
-        """Two embeddings to the factor of their relation, F_r."""
+    def relate(self, M: Tensor, M2: Tensor) -> Tensor:
+        """Two embeddings to F_r, the features of their relation."""
         return concat_features(M, M2) if self.gate is None else self.gate(M, M2)
 
     def _classify(self, features: Tensor) -> Tensor:
@@ -138,7 +138,7 @@ def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> FullHead |
 
 
 def parameters_by_part(network: Network) -> dict[str, int]:
-    """How many numbers each part learns, as in the paper's pruning table.
+    """The number of parameters of each part, as in the paper's pruning table.
 
     >>> with torch.device("meta"):
     ...     yelp = Network(ModelRecipe(), vocabulary=2, classes=5)

@@ -18,8 +18,8 @@ from ..errors import LimelightError
 from ..storage.files import atomic_file
 from ..storage.locks import BusyError, locked
 from ..text.dataset import Dataset
-from ..training import run_folder as runfiles
-from ..training.job import recipe_for
+from ..training import run_folder
+from ..training.job_data import recipe_for
 from .plan import Data, Plan, Run
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _keep_readings(folder: Path, fitted: Fitted, dataset: Dataset, task: str) ->
 
 def _tidy(folder: Path) -> None:
     """A finished run needs nothing to go on from."""
-    runfiles.clear(folder)
+    run_folder.clear(folder)
     (folder / "seconds.json").unlink(missing_ok=True)
 
 

@@ -1,6 +1,30 @@
-"""Fit, choose by the development set, stop, resume."""
+"""Training: a job -> its run -> epochs -> steps. PyTorch is loaded when `fit` or `Fitted` is first used."""
 
-from .fit import fit
-from .run import Fitted
+from __future__ import annotations
 
-__all__ = ["Fitted", "fit"]
+import os
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+from ..errors import LimelightError
+
+if TYPE_CHECKING:
+    from .run import Fitted
+    from .train import fit
+
+__all__ = ["Fitted", "fit", "need_torch"]
+
+__getattr__, __dir__ = lazy(__name__, {"Fitted": "run:Fitted", "fit": "train:fit"})
+
+
+def need_torch() -> None:
+    """Load PyTorch, or say how to install it.
+
+    Its threads wait for each other in a busy loop unless told otherwise before it is loaded: on a machine
+    that has other work too, training then takes several times as long.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise LimelightError("training needs PyTorch: pip install 'limelight[train]'") from None

@@ -12,8 +12,8 @@ from torch import Tensor
 class Average:
     """Follows `weights`: after step t, average += (1 - d) * (weights - average), d = min(decay, t / (9 + t)).
 
-    While t is small, d is: the starting weights, which nobody has trained, are soon forgotten. Frozen weights
-    need no average, and with a decay of 0 none is kept.
+    d is small while t is, so the untrained starting weights are soon forgotten. Frozen weights have no
+    average, and with a decay of 0 there is none at all.
 
     >>> w = torch.nn.Parameter(torch.tensor([0.0]))
     >>> average = Average({"w": w}, decay=0.9)
@@ -34,7 +34,7 @@ class Average:
 
     @torch.no_grad()
     def update(self, steps: Tensor) -> None:
-        """Move towards the weights as they are after this many steps, a tensor of the device."""
+        """Move towards the weights after this many steps, a tensor on the device."""
         if not self.values:
             return
         share = 1 - (steps / (9 + steps.double())).clamp(max=self.decay)
@@ -43,7 +43,7 @@ class Average:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """The average in place of the weights: no copy is made, and a captured graph still finds both."""
+        """Swap the average in for the weights; no copy, and captured graphs still find both."""
         raw = {name: w.data for name, w in self.weights.items()}
         try:
             for name, w in self.weights.items():
@@ -55,6 +55,6 @@ class Average:
 
     @torch.no_grad()
     def load(self, values: dict[str, Tensor]) -> None:
-        """Replace the average in place."""
+        """Load an average in place."""
         for name, value in self.values.items():
             value.copy_(values[name])

@@ -1,4 +1,4 @@
-"""The state of a run on disk: whole or not there at all, the newest two kept, safetensors and JSON only."""
+"""Checkpoints: written atomically as safetensors and JSON, the newest two kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from torch import Tensor
 from ..config.recipe import options
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
-from . import run_folder as runfiles
+from . import run_folder
 
 FORMAT = 1
 KEPT = 2
@@ -27,10 +27,10 @@ DTYPES = {torch.float64: "F64", torch.int64: "I64", torch.float32: "F32"}
 
 @dataclass
 class State:
-    """Where a run stands, apart from its tensors."""
+    """How far a run has come, without its tensors."""
 
-    epoch: int = 0  # the one under way, from 0
-    batch: int = 0  # batches of it that are done
+    epoch: int = 0  # in progress, counted from 0
+    batch: int = 0  # batches of it done
     number: int = 0  # steps since the start
     waited: int = 0  # evaluations since the best one
     best_epoch: int = -1
@@ -41,12 +41,12 @@ class State:
 
 
 class Found(NamedTuple):
-    """A checkpoint that can be gone on from."""
+    """A checkpoint to resume from."""
 
     state: State
     tensors: dict[str, Tensor]
     best: dict[str, Tensor] | None
-    problems: list[str]  # a line for each newer one that could not be read
+    problems: list[str]  # a line for each newer checkpoint that could not be read
 
 
 def write(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
@@ -57,10 +57,10 @@ def write(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None
 
 
 def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Iterator[bytes | memoryview]:
-    """The file piece by piece, so that the host holds one tensor of a GPU at a time.
+    """The file piece by piece: only one tensor at a time is copied from the GPU.
 
-    The library's own `save_file` goes through a file of its own, which a kill leaves behind and which
-    nothing syncs to the disk.
+    safetensors' own `save_file` writes a temporary file that it does not sync to disk, and that a killed
+    process leaves behind.
     """
     widest_first = sorted(tensors.items(), key=lambda item: -item[1].itemsize)  # keeps all of them aligned
     header: dict[str, Any] = {"__metadata__": metadata}
@@ -76,7 +76,7 @@ def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Iterator[by
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The inverse of `write`; a truncated or foreign file is one clear line."""
+    """The inverse of `write`; a truncated or foreign file is a LimelightError."""
     about = _read_description(path)
     with tidy_os_errors(f"cannot read {path}"):
         return load_file(path), about
@@ -90,29 +90,29 @@ def _read_description(path: Path) -> dict[str, Any]:
     except safetensors.SafetensorError as error:
         raise LimelightError(f"{path} is damaged ({error})") from error
     except (KeyError, TypeError, json.JSONDecodeError):
-        raise LimelightError(f"{path} is no checkpoint of Limelight") from None
+        raise LimelightError(f"{path} is not a Limelight checkpoint") from None
     if version != FORMAT:
-        raise LimelightError(f"{path} is of format {version}, this version reads {FORMAT}: update Limelight")
+        raise LimelightError(f"{path} has format {version}, this version reads {FORMAT}; update Limelight")
     return dict(about)
 
 
 class Checkpoints:
-    """The checkpoints of one run in its folder: `checkpoint-N.safetensors` and `best-E.safetensors`."""
+    """The checkpoints of a run in its folder: `checkpoint-N.safetensors` and `best-E.safetensors`."""
 
     def __init__(self, folder: Path, identity: dict[str, Any] | None = None) -> None:
         self.folder, self.identity = folder, identity or {}
-        self.best_epoch = -1  # whose best weights are on disk
+        self.best_epoch = -1  # of the best weights on disk
 
     def check_unused(self) -> None:
-        """A new run must not mix with an older one: its checkpoints may be further on."""
-        if paths := [*runfiles.checkpoints(self.folder), *runfiles.of_teachers(self.folder)]:
+        """Raise if the folder holds another run: a new one must not mix with it."""
+        if paths := [*run_folder.checkpoints(self.folder), *run_folder.teacher_files(self.folder)]:
             raise LimelightError(
                 f"{self.folder} already holds a run ({paths[0].name}); resume it, or choose another folder"
             )
 
     def check(self) -> None:
-        """What is there must be of this run; a checkpoint that cannot be read says nothing."""
-        for path in runfiles.checkpoints(self.folder):
+        """Raise if a checkpoint is from another run; one that cannot be read is skipped."""
+        for path in run_folder.checkpoints(self.folder):
             try:
                 about = _read_description(path)
             except LimelightError:
@@ -120,39 +120,39 @@ class Checkpoints:
             check_identity(path, about.get("identity", {}), self.identity)
 
     def prepare(self, history: Iterable[dict[str, Any]]) -> None:
-        """Show that the folder can be written, and clear away what a killed process left half-written."""
+        """Write the history, to see that the folder is writable, and remove what a killed process left."""
         with tidy_os_errors(f"cannot write {self.folder}"):
             self.folder.mkdir(parents=True, exist_ok=True)
-            for path in runfiles.half_written(self.folder):
+            for path in run_folder.partial_files(self.folder):
                 path.unlink(missing_ok=True)
             self._tidy()
         self._write_history(history)
 
     def save(self, state: State, tensors: dict[str, Tensor], best: dict[str, Tensor] | None) -> None:
-        """Write the state after `state.number` steps, then let go of what is older.
+        """Write the state after `state.number` steps, then remove older files.
 
-        The best weights go first, under their epoch: every checkpoint on disk finds its own. If the rest
-        cannot be written, what the best weights have superseded goes all the same: it may fill the disk.
+        The best weights are written first, named by epoch, so every checkpoint on disk has its own. Older
+        files are removed even if the checkpoint cannot be written: they may be what fills the disk.
         """
         try:
             if best is not None and self.best_epoch != state.best_epoch:
-                write(runfiles.best(self.folder, state.best_epoch), best, {"identity": self.identity})
+                write(run_folder.best_path(self.folder, state.best_epoch), best, {"identity": self.identity})
                 self.best_epoch = state.best_epoch
             about = {"identity": self.identity, "state": asdict(state)}
-            write(runfiles.checkpoint(self.folder, state.number), tensors, about)
+            write(run_folder.checkpoint_path(self.folder, state.number), tensors, about)
             self._write_history(state.history)
         finally:
             with tidy_os_errors(f"cannot tidy {self.folder}"):
                 self._tidy()
 
     def newest(self) -> Found | None:
-        """The newest checkpoint that can be read, and a line for each newer one that could not."""
+        """The newest readable checkpoint, or None if there is none at all."""
         problems: list[str] = []
-        for path in runfiles.checkpoints(self.folder):
+        for path in run_folder.checkpoints(self.folder):
             try:
                 tensors, about = read(path)
                 state = _state(path, about)
-                best_path = runfiles.best(self.folder, state.best_epoch)
+                best_path = run_folder.best_path(self.folder, state.best_epoch)
                 best = read(best_path)[0] if state.best_epoch >= 0 else None
             except LimelightError as error:
                 problems.append(str(error))
@@ -165,13 +165,13 @@ class Checkpoints:
         return None
 
     def _tidy(self) -> None:
-        """Keep the newest two and their best weights; one that cannot be read does not count as one.
+        """Keep the newest two readable checkpoints and their best weights.
 
-        The newest best weights stay too: their checkpoint may not have found room. Where there is neither,
-        as after a full disk, all of them stay.
+        The newest best weights stay too: the disk may have been full when their checkpoint was written. If
+        there is neither, all best weights stay.
         """
-        kept, bests = 0, {runfiles.best(self.folder, self.best_epoch)}
-        for path in runfiles.checkpoints(self.folder):
+        kept, bests = 0, {run_folder.best_path(self.folder, self.best_epoch)}
+        for path in run_folder.checkpoints(self.folder):
             try:
                 best_epoch = _state(path, _read_description(path)).best_epoch
             except LimelightError:
@@ -180,8 +180,8 @@ class Checkpoints:
                 path.unlink(missing_ok=True)
             else:
                 kept += 1
-                bests.add(runfiles.best(self.folder, best_epoch))
-        for path in runfiles.bests(self.folder) if kept or self.best_epoch >= 0 else ():
+                bests.add(run_folder.best_path(self.folder, best_epoch))
+        for path in run_folder.best_weights(self.folder) if kept or self.best_epoch >= 0 else ():
             if path not in bests:
                 path.unlink(missing_ok=True)
 
@@ -192,10 +192,10 @@ class Checkpoints:
 
 
 def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """What a file was made with must be what this run has."""
-    usual = {name: field.default for name, field in options().items()}
+    """Raise if a file was made with other options or data than this run's."""
+    defaults = {name: field.default for name, field in options().items()}
     for key, mine in wanted.items():
-        was = found.get(key, usual.get(key))  # it may be older than an option
+        was = found.get(key, defaults.get(key))  # the file may be older than an option
         if was != mine:
             raise LimelightError(
                 f"{path.name} was made with {key} {was!r}, this run has {mine!r}; "
@@ -207,13 +207,13 @@ def _state(path: Path, about: dict[str, Any]) -> State:
     try:
         return State(**about["state"])
     except (KeyError, TypeError):
-        raise LimelightError(f"{path} is no checkpoint of Limelight") from None
+        raise LimelightError(f"{path} is not a Limelight checkpoint") from None
 
 
-def weights_of(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors under a prefix, without it.
+def select_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names start with a prefix, without it.
 
-    >>> weights_of({"weights.a": Tensor([1]), "optimiser.b": Tensor([2])}, "weights.")
+    >>> select_prefix({"weights.a": Tensor([1]), "optimiser.b": Tensor([2])}, "weights.")
     {'a': tensor([1.])}
     """
     return {name.removeprefix(prefix): x for name, x in tensors.items() if name.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""The paper's model beside its two baselines on the same data: several seeds, mean and spread."""
+"""Train the paper's model and its two baselines on the same data with several seeds."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MODELS = {
 
 @dataclass
 class Contestant:
-    """One model of a comparison, with a figure per seed."""
+    """One model of a comparison, with its figures per seed."""
 
     embedding: str
-    parameters: int  # without the words, which all of them share
+    parameters: int  # without the word vectors, which all share
     seeds: list[int] = field(default_factory=list)
     dev: list[float] = field(default_factory=list)  # accuracies
     test: list[float] = field(default_factory=list)
@@ -51,18 +51,18 @@ def compare(
     tell: Callable[[str], None] = lambda line: None,
     keep: Callable[[str, object], None] = lambda embedding, fitted: None,
 ) -> list[Contestant]:
-    """Train each model with each seed and measure it on the development and test splits that are there.
+    """Train each model with each seed and measure it on the development and test splits that exist.
 
-    `tell` gets a line about each run that is done, and `keep` its trained network.
+    `tell` is called with a line about each finished run, and `keep` with its trained network.
     """
-    from . import fit
+    from .train import fit
 
     if not {"dev", "test"} & set(dataset.splits):
         raise LimelightError(
-            "there is nothing to measure the models on: give test data, or hold some rows out"
+            "there is no data to measure the models on: give test data, or hold out some rows"
         )
     if not seeds:
-        raise LimelightError("there are no seeds; give at least one")
+        raise LimelightError("no seeds were given; give at least one")
     contestants = [Contestant(each, _parameters(dataset, as_model(recipe, each))) for each in models]
     for seed in seeds:
         for one in contestants:
@@ -84,8 +84,8 @@ def compare(
 
 
 def as_model(recipe: Recipe, embedding: str) -> Recipe:
-    """The recipe with another way to embed. A baseline has one row, so that a pruned head would leave it a
-    fraction of the hidden units: it gets as many, fully connected.
+    """The recipe with another embedding. A baseline has one row, so a pruned head would leave it a fraction
+    of the hidden units: it gets as many, fully connected.
 
     >>> from limelight.config.presets import preset
     >>> as_model(preset("small"), "max").model.head
@@ -100,7 +100,7 @@ def as_model(recipe: Recipe, embedding: str) -> Recipe:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Mean and standard deviation in per cent; one value alone has none.
+    """Mean and standard deviation in per cent; of a single value, the mean.
 
     >>> spread([0.50, 0.52]), spread([0.5]), spread([])
     ('51.0 ± 1.4', '50.0', '-')

@@ -1,4 +1,4 @@
-"""Several processes, each with a part of every batch, as `torchrun` starts them."""
+"""Several processes, each with its share of every batch, as `torchrun` starts them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -14,10 +15,14 @@ from torch import Tensor
 
 from ..errors import LimelightError
 
+# The others wait while the first process writes a checkpoint or runs `after_epoch`. NCCL's own limit of ten
+# minutes would end such a run; torchrun ends the others anyway when a process dies.
+TIMEOUT = timedelta(hours=2)
+
 
 @dataclass(frozen=True)
-class Group:
-    """The processes of a run; alone, there is one, and nothing is exchanged."""
+class Processes:
+    """The processes of a run; a single one exchanges nothing."""
 
     rank: int = 0
     size: int = 1
@@ -28,7 +33,7 @@ class Group:
         return self.rank == 0
 
     def sum_gradients(self, parameters: Iterable[Tensor]) -> None:
-        """Add up every gradient over the processes; one that had no rows gives zeros."""
+        """Add up every gradient over the processes; one that had no rows adds zeros."""
         parameters = [w for w in parameters if w.requires_grad]
         gradients = [torch.zeros_like(w) if w.grad is None else w.grad for w in parameters]
         whole = torch.cat([g.flatten() for g in gradients])  # in the widest of their types
@@ -49,46 +54,46 @@ class Group:
                 for tensor in tensors:
                     dist.broadcast(tensor, src=0)
 
-    def any(self, wishes: list[bool], device: torch.device) -> list[bool]:
-        """What one process wishes, all do."""
+    def any(self, flags: list[bool], device: torch.device) -> list[bool]:
+        """For each flag, whether any process has set it."""
         if self.size == 1:
-            return wishes
-        votes = torch.tensor(wishes, dtype=torch.float32, device=device)
-        self.sum(votes)
-        found: list[bool] = (votes > 0).tolist()
+            return flags
+        counts = torch.tensor(flags, dtype=torch.float32, device=device)
+        self.sum(counts)
+        found: list[bool] = (counts > 0).tolist()
         return found
 
-    def first_has(self, number: int, device: torch.device) -> int:
-        """The number that the first process gives here."""
+    def first_value(self, number: int, device: torch.device) -> int:
+        """The number that the first process passes here."""
         shared = torch.tensor(number, device=device)
         self.broadcast([shared])
         return int(shared)
 
     def barrier(self) -> None:
-        """Wait for each other."""
+        """Wait until all processes are here."""
         if self.size > 1:
             with _clear_errors():
                 dist.barrier()
 
 
 @contextmanager
-def group(device: torch.device) -> Iterator[Group]:
+def join_processes(device: torch.device) -> Iterator[Processes]:
     """The processes that `torchrun` started, or just this one."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield Group()
+        yield Processes()
         return
     if not dist.is_initialized():
-        _meet(device)
+        _connect(device)
     with _share_of_cores(device):
-        yield Group(dist.get_rank(), dist.get_world_size())
+        yield Processes(dist.get_rank(), dist.get_world_size())
 
 
-def _meet(device: torch.device) -> None:
-    """Find the other processes, once: those who part and meet again may find each other's old addresses."""
+def _connect(device: torch.device) -> None:
+    """Connect to the other processes, once: on a second time they might find each other's old addresses."""
     if device.type == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     try:
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
     except (ValueError, RuntimeError) as error:
         raise LimelightError(
             f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but the processes do not find each other "
@@ -99,9 +104,9 @@ def _meet(device: torch.device) -> None:
 
 @contextmanager
 def _share_of_cores(device: torch.device) -> Iterator[None]:
-    """On a CPU, each process of this machine takes its part of the cores: torchrun leaves it a single one.
+    """On a CPU, divide the machine's cores among its processes: torchrun gives each a single thread.
 
-    Whoever sets OMP_NUM_THREADS to something else knows better.
+    Another value of OMP_NUM_THREADS is the user's choice and stays.
     """
     before = torch.get_num_threads()
     if device.type == "cpu" and os.environ.get("OMP_NUM_THREADS", "1") == "1":

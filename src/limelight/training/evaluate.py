@@ -1,4 +1,4 @@
-"""Every row of a split through the network exactly once, in the order of the split."""
+"""Every row of a split through the network exactly once, the results in the order of the split."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from torch import Tensor
 from ..model.network import Network
 from ..text.batches import gather, reading_plan, row_lengths
 from ..text.dataset import Split
+from .distributed import Processes
 
 WORDS = {"cpu": 8_192, "cuda": 32_768}  # in a batch, with padding: more saves no time and takes gigabytes
+ALONE = Processes()
 
 
 class Scores(NamedTuple):
@@ -22,46 +24,70 @@ class Scores(NamedTuple):
     accuracy: float
     loss: float  # cross-entropy
     rows: int
-    weighted: tuple[float, float] | None = None  # accuracy and loss, where rows count differently
+    weighted: tuple[float, float] | None = None  # accuracy and loss, if rows have weights
 
 
 def logits(network: Network, split: Split) -> np.ndarray:
     """(rows, classes): the network's logits for every row."""
-    found = list(batches(network, split, plan_for(network, split)))
-    values = torch.cat([values for _, values in found]).cpu().numpy()
+    plan = plan_batches(network, split)
+    values = _logits(network, split, plan)
     in_order = np.empty_like(values)
-    in_order[np.concatenate([rows for rows, _ in found])] = values
+    in_order[np.concatenate(plan)] = values
     return in_order
 
 
-def plan_for(network: Network, split: Split) -> list[np.ndarray]:
-    """The rows of each batch, as large as the network's device does well with."""
-    return reading_plan(row_lengths(split), WORDS[next(network.parameters()).device.type])
+def _logits(network: Network, split: Split, plan: list[np.ndarray]) -> np.ndarray:
+    """The logits of a plan's rows, in its order; copied from the device once, at the end."""
+    return torch.cat([values for _, values in predict_batches(network, split, plan)]).cpu().numpy()
+
+
+def plan_batches(network: Network, split: Split) -> list[np.ndarray]:
+    """The rows of each batch, as large as suits the network's device."""
+    return reading_plan(row_lengths(split), WORDS[_device(network).type])
 
 
 @torch.no_grad()
-def batches(network: Network, split: Split, plan: list[np.ndarray]) -> Iterator[tuple[np.ndarray, Tensor]]:
+def predict_batches(
+    network: Network, split: Split, plan: list[np.ndarray]
+) -> Iterator[tuple[np.ndarray, Tensor]]:
     """The rows of each batch of a plan with their logits, (batch, classes), on the network's device."""
-    device = next(network.parameters()).device
     was_training = network.training
     network.eval()
     try:
         for rows in plan:
             found = gather(split, rows)
             inputs = (found.ids, found.lengths, found.ids2, found.lengths2)
-            tensors = [None if x is None else torch.from_numpy(x).to(device) for x in inputs]
+            tensors = [None if x is None else torch.from_numpy(x).to(_device(network)) for x in inputs]
             yield rows, network(*tensors).logits.float()
     finally:
         network.train(was_training)
 
 
-def evaluate(network: Network, split: Split, weights: np.ndarray | None = None) -> Scores:
-    """Accuracy and mean cross-entropy over all rows; with weights, also those of the weighted rows."""
-    values = torch.from_numpy(logits(network, split)).double()
-    labels = torch.from_numpy(np.asarray(split.labels, dtype=np.int64))
-    entropies = torch.nn.functional.cross_entropy(values, labels, reduction="none").numpy()
-    right = (values.argmax(dim=1) == labels).numpy()
+def evaluate(
+    network: Network, split: Split, weights: np.ndarray | None = None, processes: Processes = ALONE
+) -> Scores:
+    """Accuracy and mean cross-entropy over all rows; with weights, also those of the weighted rows.
+
+    Each process reads its share of the batches. Every row's figures are exchanged before they are averaged,
+    so any number of processes gives the same bits.
+    """
+    by_row = torch.zeros(2, len(split), dtype=torch.float64)  # cross-entropy, and 1 where the answer is right
+    mine = plan_batches(network, split)[processes.rank :: processes.size]
+    if mine:
+        rows = np.concatenate(mine)
+        values = torch.from_numpy(_logits(network, split, mine)).double()
+        labels = torch.from_numpy(np.asarray(split.labels, dtype=np.int64)[rows])
+        by_row[0, rows] = torch.nn.functional.cross_entropy(values, labels, reduction="none")
+        by_row[1, rows] = (values.argmax(dim=1) == labels).double()
+    if processes.size > 1:
+        by_row = by_row.to(_device(network))
+        processes.sum(by_row)
+    entropies, right = by_row.cpu().numpy()
     weighted = None
     if weights is not None:
         weighted = float(np.average(right, weights=weights)), float(np.average(entropies, weights=weights))
-    return Scores(int(right.sum()) / len(labels), float(entropies.mean()), len(labels), weighted)
+    return Scores(int(right.sum()) / len(right), float(entropies.mean()), len(right), weighted)
+
+
+def _device(network: Network) -> torch.device:
+    return next(network.parameters()).device

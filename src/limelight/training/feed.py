@@ -12,7 +12,7 @@ from .loss import Tensors
 
 
 class HostFeed:
-    """Reads from the split's arrays, memory-mapped or not: a data set larger than memory works."""
+    """Reads from the split's arrays, which may be memory-mapped and larger than memory."""
 
     def __init__(
         self,
@@ -24,11 +24,11 @@ class HostFeed:
         self.split, self.device, self.weights, self.targets = split, device, weights, targets
 
     def rows(self, rows: np.ndarray) -> Tensor:
-        """The rows of a batch, where `batch` wants them."""
+        """Row numbers for `batch`."""
         return torch.from_numpy(np.ascontiguousarray(rows))
 
     def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
-        """The rows, padded to the longest or to `width`."""
+        """The batch of these rows, padded to the longest or to `width`."""
         found = gather(self.split, rows.numpy(), width)
         labels = found.labels if found.labels is not None else np.zeros(len(rows), dtype=np.int64)
         weights = None if self.weights is None else self.weights[rows.numpy()]
@@ -64,11 +64,11 @@ class DeviceFeed:
         self.targets = resident(targets, torch.float32)
 
     def rows(self, rows: np.ndarray) -> Tensor:
-        """The rows of a batch, on the device."""
+        """Row numbers for `batch`, on the device."""
         return torch.from_numpy(np.ascontiguousarray(rows)).to(self.device, non_blocking=True)
 
     def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
-        """The rows, padded to `width`: shapes depend on nothing else, so it can be captured."""
+        """The batch of these rows, padded to `width`: no other shapes, so it can be captured."""
         if width is None or self.labels is None:
             raise ValueError("a batch on the device needs a width and labels")
         sides = [x for side in self.sides for x in _gather(*side, rows, width)]  # type: ignore[arg-type]

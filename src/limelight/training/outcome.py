@@ -1,4 +1,4 @@
-"""The chosen network of a run: how well it does, what is told about it, and its saved folder."""
+"""The result of a run: its scores, the facts saved with it, and the saved folder."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..text.dataset import Dataset
 from ..text.labels import Label
 
 if TYPE_CHECKING:
-    from . import Fitted
+    from .run import Fitted
 
-MOST_CONFUSED = 50  # classes; the table of more is too large for a card, and nobody would read it
+MOST_CONFUSED = 50  # classes; a larger table is unreadable on a card
 
 
 def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, Results]:
-    """How the chosen network does on those of the splits that are there."""
+    """Evaluate the network on those of the splits that exist."""
     from .evaluate import logits
 
     results = {}
@@ -34,20 +34,20 @@ def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[
 
 
 def warn_if_constant(results: Mapping[str, Results], labels: Sequence[Label]) -> None:
-    """Say so where a network has learnt nothing but which class is frequent."""
+    """Warn if the model predicts the same class for every development row."""
     if "dev" not in results:
         return
     confusion = results["dev"].confusion
-    given, asked = np.flatnonzero(confusion.sum(axis=0)), np.flatnonzero(confusion.sum(axis=1))
-    if len(given) == 1 and len(asked) > 1 and results["dev"].rows >= 5:  # of fewer, by chance
+    predicted, actual = np.flatnonzero(confusion.sum(axis=0)), np.flatnonzero(confusion.sum(axis=1))
+    if len(predicted) == 1 and len(actual) > 1 and results["dev"].rows >= 5:  # with fewer it may be chance
         warn(
-            f"the model answers {str(labels[given[0]])!r} to all {results['dev'].rows:,} development rows: "
-            "it has learnt nothing yet; it may take more rows, more epochs or another rate"
+            f"the model predicts {str(labels[predicted[0]])!r} for all {results['dev'].rows:,} dev rows: "
+            "it has learnt nothing yet; try more rows, more epochs or another learning rate"
         )
 
 
 def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Results]) -> dict[str, Any]:
-    """What the saved folder says about its data and its results."""
+    """What the saved folder records about its data, training and results."""
     sources = dataset.facts.get("sources", {})
     facts: dict[str, Any] = {
         "data": {"name": ", ".join(sources.values()), **dataset.facts.get("rows", {})},
@@ -65,12 +65,12 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Results]) -
 
 
 def weights_of(fitted: Fitted) -> dict[str, np.ndarray]:
-    """The chosen weights as plain arrays."""
+    """The network's weights as plain arrays."""
     return {name: tensor.cpu().numpy() for name, tensor in fitted.network.state_dict().items()}
 
 
 def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], overwrite: bool) -> None:
-    """Write the chosen model as a folder."""
+    """Write the model as a folder."""
     from ..runtime.folder import save_folder
 
     save_folder(

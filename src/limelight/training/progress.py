@@ -1,4 +1,4 @@
-"""What a person sees of a run: a live bar on a terminal, plain lines elsewhere."""
+"""The progress of a run: a live bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Progress:
         self.bar: Any = None
         self.live = show and self.stream.isatty()
         self.development = ""
-        self.title = ""  # whose epochs these are, if there are several networks
+        self.title = ""  # of the network in training, if there are several
 
-    def of(self, title: str) -> None:
-        """The next network begins."""
+    def start_network(self, title: str) -> None:
+        """The next of several networks starts."""
         self.title, self.development = title, ""
 
     def note(self, line: str) -> None:
-        """One line that matters."""
+        """Show one line."""
         if not self.show:
             return
         if self.bar is not None:
@@ -34,8 +34,11 @@ class Progress:
         else:
             print(line, file=self.stream, flush=True)
 
-    def begin_epoch(self, epoch: int, epochs: int, rows: int, done: int) -> None:
-        """An epoch starts, or goes on after `done` rows."""
+    def begin_epoch(
+        self, epoch: int, epochs: int, rows: int, done: int, may_stop_early: bool = False
+    ) -> None:
+        """An epoch starts, or resumes after `done` rows; it may be the last, by patience."""
+        self.at_most = "at most " if may_stop_early else ""
         self.epoch, self.epochs, self.rows, self.done, self.first = epoch, epochs, rows, done, done
         self.started = self.shown = time.monotonic()
         if self.live:
@@ -44,12 +47,12 @@ class Progress:
             self.bar = tqdm(
                 total=rows, initial=done, unit="rows", unit_scale=True, file=self.stream, leave=False,
                 desc=f"{self.title}epoch {epoch + 1}/{epochs}", smoothing=0.1,
-                dynamic_ncols="TQDM_NCOLS" not in os.environ,  # which somebody has set
+                dynamic_ncols="TQDM_NCOLS" not in os.environ,  # set by the user
                 mininterval=0, miniters=1,
             )  # fmt: skip
 
     def step(self, rows: int, figures: Callable[[], dict[str, float]]) -> None:
-        """A batch is done. `figures` may cost a look at the GPU, so it is called once a second."""
+        """A batch is done. `figures` may have to wait for the GPU, so it is called once a second at most."""
         self.done += rows
         now = time.monotonic()
         if not self.show or now - self.shown < (1 if self.live else 30):
@@ -58,12 +61,12 @@ class Progress:
         found = figures()
         if self.live:
             what = "this one" if self.title else "all"
-            line = f"{_words(found)}{self.development}, {what} done in {self._left()}"
+            line = f"{_format_figures(found)}{self.development}, {what} done in {self._time_left()}"
             self.bar.set_postfix_str(line, refresh=False)
             self.bar.update(self.done - self.bar.n)
         else:
-            speed = f"{self._speed():,.0f} rows/s"
-            self.note(f"  {self.done:,}/{self.rows:,} rows, {_words(found)}, {speed}, {self._left()} left")
+            speed, left = f"{self._speed():,.0f} rows/s", f"{self._time_left()} left"
+            self.note(f"  {self.done:,}/{self.rows:,} rows, {_format_figures(found)}, {speed}, {left}")
 
     def end_epoch(self, record: dict[str, Any], better: bool) -> None:
         """An epoch was evaluated."""
@@ -76,7 +79,7 @@ class Progress:
         self.development = development and f",{development[1:]}"
         losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
         accuracies = f"train {record['accuracy']:.2%}{development}{' *' if better and development else '  '}"
-        speed = f"  {self._speed():,.0f} rows/s" if self.done > self.first else ""  # all was read before
+        speed = f"  {self._speed():,.0f} rows/s" if self.done > self.first else ""  # no rows were left
         line = f"{self.title}epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}"
         self.note(line.rstrip())
 
@@ -89,16 +92,16 @@ class Progress:
     def _speed(self) -> float:
         return (self.done - self.first) / max(time.monotonic() - self.started, 1e-9)
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         rows = self.rows * (self.epochs - self.epoch) - self.done
-        return _clock(rows / max(self._speed(), 1e-9))
+        return f"{self.at_most}{_format_time(rows / max(self._speed(), 1e-9))}"
 
 
-def _words(figures: dict[str, float]) -> str:
+def _format_figures(figures: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
 
 
-def _clock(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

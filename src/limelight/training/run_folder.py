@@ -1,4 +1,4 @@
-"""What a run under way keeps in its folder: the names of its files, to write, find and clear them by."""
+"""The files a run keeps in its folder: their names, and how to find and remove them."""
 
 from __future__ import annotations
 
@@ -6,69 +6,69 @@ import shutil
 from pathlib import Path
 
 
-def checkpoint(folder: Path, number: int) -> Path:
-    """The state of a network after so many steps."""
+def checkpoint_path(folder: Path, number: int) -> Path:
+    """The checkpoint after `number` steps."""
     return folder / f"checkpoint-{number:09d}.safetensors"
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints there are, the newest first."""
+    """All checkpoints, the newest first."""
     return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
 
 
-def best(folder: Path, epoch: int) -> Path:
-    """The best weights so far, of that epoch."""
+def best_path(folder: Path, epoch: int) -> Path:
+    """The best weights so far, from that epoch."""
     return folder / f"best-{epoch:04d}.safetensors"
 
 
-def bests(folder: Path) -> list[Path]:
-    """The best weights there are, of all epochs."""
+def best_weights(folder: Path) -> list[Path]:
+    """All files of best weights, the earliest epoch first."""
     return sorted(folder.glob("best-*.safetensors"))
 
 
-def answers(folder: Path, teacher: int) -> Path:
-    """What a teacher has answered."""
+def answers_path(folder: Path, teacher: int) -> Path:
+    """A teacher's predictions."""
     return folder / f"answers-{teacher}.safetensors"
 
 
-def teacher(folder: Path, number: int) -> Path:
-    """The folder of a teacher that learns: a run of its own."""
-    return folder / f"teacher-{number}"
+def teacher_folder(folder: Path, teacher: int) -> Path:
+    """The folder of a teacher in training, a run of its own."""
+    return folder / f"teacher-{teacher}"
 
 
-def of_teachers(folder: Path) -> list[Path]:
-    """All that teachers have left: their answers, and the folders of those that have not answered yet."""
+def teacher_files(folder: Path) -> list[Path]:
+    """Predictions of the teachers that are done, and folders of those that are not."""
     return sorted([*folder.glob("answers-*.safetensors"), *folder.glob("teacher-*")])
 
 
-def half_written(folder: Path) -> list[Path]:
-    """What a killed process has left of any of them, and of the history beside them."""
+def partial_files(folder: Path) -> list[Path]:
+    """Files that a killed process left half-written."""
     names = ("checkpoint-*", "best-*", "answers-*", "history.jsonl")
     return [path for name in names for path in folder.glob(f".{name}.*.part")]
 
 
-def can_go_on(folder: Path) -> bool:
-    """Whether there is anything that has been learnt.
+def is_resumable(folder: Path) -> bool:
+    """Whether there is a checkpoint, or anything learnt by a teacher.
 
-    >>> can_go_on(Path("no such folder"))
+    >>> is_resumable(Path("no such folder"))
     False
     """
-    taught = of_teachers(folder)
+    taught = teacher_files(folder)
     return bool(checkpoints(folder)) or any(path.is_file() or checkpoints(path) for path in taught)
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether there are best weights, of the network itself or of a teacher: perhaps without a checkpoint.
+    """Whether there are best weights, of the network or of a teacher; perhaps without a checkpoint.
 
     >>> has_weights(Path("no such folder"))
     False
     """
-    return any(bests(each) for each in (folder, *of_teachers(folder)))
+    return any(best_weights(each) for each in (folder, *teacher_files(folder)))
 
 
 def clear(folder: Path) -> None:
-    """Remove all of it: a run that has come to its end needs none, and it is large."""
-    for path in (*checkpoints(folder), *bests(folder), *of_teachers(folder)):
+    """Remove all of these files: they are large, and a finished run does not need them."""
+    for path in (*checkpoints(folder), *best_weights(folder), *teacher_files(folder)):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:

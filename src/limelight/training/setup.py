@@ -1,4 +1,4 @@
-"""What a run starts from: the device, the network, the weights of the rows, and what makes it this run."""
+"""What a run starts from: the device, the network, the row weights, and the identity of the run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..model.network import Network
 from ..text.dataset import Dataset, Split
 
 
-def build(dataset: Dataset, recipe: Recipe) -> Network:
-    """The network for a data set, with its starting weights and word vectors."""
-    torch.manual_seed(recipe.training.seed)
+def build_network(dataset: Dataset, recipe: Recipe) -> Network:
+    """The network for a data set on the CPU, with its starting weights and word vectors."""
+    torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
     network = Network(recipe.model, len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair)
     if dataset.vectors is not None:
         with torch.no_grad():
@@ -28,14 +28,14 @@ def build(dataset: Dataset, recipe: Recipe) -> Network:
 
 
 def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.ndarray | None:
-    """How much each row of a split counts, 1 on average; None if all count the same."""
+    """How much each row of a split counts, 1 on average; None if all count equally."""
     split = dataset.splits.get(name)
     if split is None:
         return None
     if split.weights is not None and not np.any(split.weights):
         if name == "train":
             raise LimelightError("every training row has a weight of 0; at least one must have more")
-        return None  # of rows held out, all may be without weight: better judged by them than by none
+        return None  # held-out rows may all have weight 0: then they count equally
     weights = None if split.weights is None else np.array(split.weights, dtype=np.float64)
     if recipe.training.class_weight == "balanced":
         labels = np.asarray(split.labels)
@@ -46,7 +46,7 @@ def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.nda
 
 
 def choose_device(name: str) -> torch.device:
-    """'auto' is the GPU where there is one.
+    """The device of that name; 'auto' is the GPU if there is one.
 
     >>> choose_device("cpu")
     device(type='cpu')
@@ -60,17 +60,17 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def identity(dataset: Dataset, recipe: Recipe) -> dict[str, Any]:
-    """What a checkpoint must share with the run that resumes from it."""
+def run_identity(dataset: Dataset, recipe: Recipe) -> dict[str, Any]:
+    """What a checkpoint and the run that resumes from it must have in common."""
     options = {k: v for section in recipe.to_dict().values() for k, v in section.items()}
-    for name in ("epochs", "patience"):  # to train longer is no other run
+    for name in ("epochs", "patience"):  # a run may be resumed to train longer
         del options[name]
     data = {f"{name} rows": _fingerprint(dataset.splits.get(name)) for name in ("train", "dev")}
     return {**options, "tokenizer": dataset.tokenizer.hash, "labels": list(dataset.labels), **data}
 
 
 def _fingerprint(split: Split | None) -> str:
-    """Enough of a split to notice another one, without reading all of its words."""
+    """Enough of a split to tell it from another, without reading all of its words."""
     if split is None:
         return "none"
     check = 0

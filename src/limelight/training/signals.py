@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill: first a wish that the run follows between two steps, then the end at once."""
+"""Ctrl-C and SIGTERM: the first asks the run to stop after the current step, the second ends it at once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 @contextmanager
-def interruptions() -> Iterator[threading.Event]:
-    """An event that Ctrl-C (or SIGTERM) sets; a second one ends the program at once.
+def catch_interrupts() -> Iterator[threading.Event]:
+    """An event set by the first Ctrl-C or SIGTERM; a second one goes to the handler from before.
 
-    >>> with interruptions() as stop:
+    >>> with catch_interrupts() as stop:
     ...     signal.raise_signal(signal.SIGINT)
     ...     stop.is_set()
     True
@@ -26,8 +26,8 @@ def interruptions() -> Iterator[threading.Event]:
     def handle(number: int, frame: Any) -> None:
         if not stop.is_set():
             stop.set()
-        elif callable(usual := before[number]):
-            usual(number, frame)
+        elif callable(original := before[number]):
+            original(number, frame)
         else:
             raise KeyboardInterrupt
 

@@ -3,7 +3,7 @@
 cuDNN needs about 7 microseconds per step and direction at the paper's sizes, most of it waiting. Here a step
 is one kernel: the recurrent product, the gates and the new state of all sentences in both directions.
 Kernels follow each other without a gap once a training step is captured as a CUDA graph. Each kernel finds
-its words by the sentence's own length, so nothing is reversed or moved and padding is never read.
+its words by the sentence's length: nothing is reversed or moved, and padding is never read.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ try:
 except ImportError:  # a CPU build of PyTorch comes without it
     triton = None
 
-ALIGNMENT = 16  # units are filled up to a multiple: zero weights give zero states, so it changes nothing
+ALIGNMENT = 16  # units are padded to a multiple; zero weights give zero states and change nothing
 
 
-def by_steps(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float = 0.0) -> Tensor:
-    """H (batch, n, 2u) from S (batch, n, d), as `lstm.bilstm`."""
+def by_triton(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float = 0.0) -> Tensor:
+    """H (batch, n, 2u) from S (batch, n, d), as `bilstm`."""
     u = W_hh.shape[2]
     more = -u % ALIGNMENT
     pad = torch.nn.functional.pad
@@ -35,12 +35,12 @@ def by_steps(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, 
     return H[..., :u].flatten(2)
 
 
-def available(S: Tensor) -> bool:
-    """Whether the kernels can take it: on a GPU with Triton, in a precision that training uses."""
+def is_available(S: Tensor) -> bool:
+    """Whether the kernels can run: on a GPU with Triton, in a precision that training uses."""
     return triton is not None and S.is_cuda and S.dtype in (torch.float32, torch.bfloat16, torch.float16)
 
 
-def faster(S: Tensor) -> bool:
+def is_faster(S: Tensor) -> bool:
     """Whether they beat cuDNN, as measured on an H200: always in bf16, in float32 only for small batches."""
     return S.dtype != torch.float32 or len(S) <= 64
 
@@ -87,14 +87,14 @@ class _Steps(torch.autograd.Function):
 
 
 def _states_before(H: Tensor) -> Tensor:
-    """(batch, n, 2, u): the state each word's step started from; beyond the ends, and on padding, zero."""
+    """(batch, n, 2, u): the state before each word; zero at the ends and on padding."""
     pad = torch.nn.functional.pad
     forwards, backwards = H[:, :-1, 0], H[:, 1:, 1]
     return torch.stack([pad(forwards, (0, 0, 1, 0)), pad(backwards, (0, 0, 0, 1))], dim=2)
 
 
 def _launch(batch: int, u: int, inner: int) -> tuple[tuple[int, int, int], dict[str, Any]]:
-    """Small tiles for small batches, so that a step spreads over the whole GPU."""
+    """Small tiles for small batches, to spread a step over the whole GPU."""
     rows, units = (16, 16) if batch <= 32 else (16, 32) if batch <= 128 else (64, 32)
     warps, stages = (4, 4) if 32 < batch <= 128 else (4, 3)
     tf32 = torch.backends.cudnn.allow_tf32  # as cuDNN's own LSTM does
@@ -114,7 +114,7 @@ if triton is not None:
 
     @triton.jit  # type: ignore[untyped-decorator]
     def _place(lengths, s, n, batch, ROWS: tl.constexpr):  # type: ignore[no-untyped-def]
-        """Rows of this program, whether they still run at step s, and where their word of step s is."""
+        """This program's rows, whether they still run at step s, and where their word of step s is."""
         direction = tl.program_id(0)
         row = tl.program_id(2) * ROWS + tl.arange(0, ROWS)
         inside = row < batch
@@ -133,7 +133,7 @@ if triton is not None:
         unit = tl.program_id(1) * UNITS + tl.arange(0, UNITS)
         own = inside[:, None] & (unit < u)[None, :]
         at = gates + here[:, None] * 4 * u + unit[None, :]
-        # asked for before the product and used after it: the two waits overlap
+        # loaded before the product and used after it, so the two waits overlap
         from_i = tl.load(at, mask=own, other=0)
         from_f = tl.load(at + u, mask=own, other=0)
         from_g = tl.load(at + 2 * u, mask=own, other=0)
@@ -178,7 +178,7 @@ if triton is not None:
         state = here[:, None] * u + unit[None, :]
         cell = d_cell + (row * 2 + tl.program_id(0))[:, None] * u + unit[None, :]
         at = here[:, None] * 4 * u + unit[None, :]
-        # asked for before the product and used after it: the two waits overlap
+        # loaded before the product and used after it, so the two waits overlap
         i, f = tl.load(gates + at, mask=own, other=0), tl.load(gates + at + u, mask=own, other=0)
         g, o = tl.load(gates + at + 2 * u, mask=own, other=0), tl.load(gates + at + 3 * u, mask=own, other=0)
         from_above = tl.load(d_states + state, mask=live, other=0)
@@ -189,12 +189,12 @@ if triton is not None:
         dh = tl.zeros((ROWS, UNITS), tl.float32)
         dc = dh
         if not LAST:
-            goes_on = s + 1 < length
-            dc = tl.load(cell, mask=own & goes_on[:, None], other=0)
+            continues = s + 1 < length
+            dc = tl.load(cell, mask=own & continues[:, None], other=0)
             for start in range(0, 4 * u, INNER):
                 k = start + tl.arange(0, INNER)
                 next_gates = d_gates + (here + ahead)[:, None] * 4 * u + k[None, :]
-                dz = tl.load(next_gates, mask=goes_on[:, None] & (k < 4 * u)[None, :], other=0)
+                dz = tl.load(next_gates, mask=continues[:, None] & (k < 4 * u)[None, :], other=0)
                 w = W + (tl.program_id(0) * 4 * u + k[:, None]) * u + unit[None, :]
                 there = (k < 4 * u)[:, None] & (unit < u)[None, :]
                 dh = tl.dot(dz, tl.load(w, mask=there, other=0), dh, input_precision=PRECISION)

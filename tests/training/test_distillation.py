@@ -1,4 +1,4 @@
-"""Teachers: what is learnt from them, that they are what they would be alone, and that a run goes on."""
+"""Teachers: what is learnt from them, that they equal networks trained alone, and that a run resumes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from limelight.text.dataset import Dataset, Split
 from limelight.text.noise import copies
 from limelight.training import Fitted, fit
 from limelight.training.checkpoint import Checkpoints
-from limelight.training.distributed import Group
+from limelight.training.distillation import Distillation
+from limelight.training.distributed import Processes
 from limelight.training.evaluate import logits
-from limelight.training.run import Run
-from limelight.training.setup import build
+from limelight.training.run import TrainingRun
+from limelight.training.setup import build_network
 from limelight.training.step import Stepper
-from limelight.training.teaching import Lessons
 from training import toys
 
 
@@ -51,19 +51,21 @@ def test_labels_and_answers_are_mixed(pair: bool) -> None:
     data = toys.dataset(pair=pair, weighted=True)
     train = data.splits["train"]
     recipe = taught(teaching=0.7, noisy_copies=2, pair="concat", seed=5)
-    lessons = Lessons(data, recipe)
-    assert lessons.missing == [1, 2]
+    distillation = Distillation(data, recipe)
+    assert distillation.remaining == [1, 2]
     noisy = copies(train, 2, None, seed=5)
     answers, dev = [], []
     for teacher in (1, 2):
-        alone = fit(data, lessons.recipe_of(teacher), show=False, device="cpu").network
+        alone = fit(data, distillation.teacher_recipe(teacher), show=False, device="cpu").network
         parts = [softmax(logits(alone, split)) for split in (train, noisy)]
         answers.append(np.concatenate(parts))
         dev.append(softmax(logits(alone, data.splits["dev"])))
-        lessons.add(teacher, lessons.answered(alone, Group(), threading.Event()))
-    assert lessons.missing == []
-    assert lessons.accuracy() == np.mean(np.mean(dev, axis=0).argmax(axis=1) == data.splits["dev"].labels)
-    found = lessons.taught()
+        distillation.add(teacher, distillation.predict(alone, Processes(), threading.Event()))
+    assert distillation.remaining == []
+    assert distillation.accuracy() == np.mean(
+        np.mean(dev, axis=0).argmax(axis=1) == data.splits["dev"].labels
+    )
+    found = distillation.training_data()
     expected = np.mean(answers, axis=0)
     expected[: len(train)] = 0.7 * expected[: len(train)] + 0.3 * np.eye(3)[train.labels]
     np.testing.assert_allclose(found.targets, expected, rtol=0, atol=1e-6)
@@ -79,15 +81,15 @@ def test_labels_and_answers_are_mixed(pair: bool) -> None:
 
 def test_processes_share_the_answering() -> None:
     data = toys.dataset(rows=3000)
-    lessons = Lessons(data, taught(noisy_copies=1))
-    network = build(data, toys.recipe())
+    distillation = Distillation(data, taught(noisy_copies=1))
+    network = build_network(data, toys.recipe())
     one, *three = (
-        lessons.answered(network, Group(rank, size), threading.Event())
+        distillation.predict(network, Processes(rank, size), threading.Event())
         for rank, size in ((0, 1), (0, 3), (1, 3), (2, 3))
     )
     for name, whole in one.items():
         assert np.array_equal(sum(part[name] for part in three), whole)
-        expected = softmax(logits(network, lessons.whole.splits[name]))
+        expected = softmax(logits(network, distillation.whole.splits[name]))
         np.testing.assert_allclose(whole, expected, rtol=0, atol=1e-6)
     assert list(one) == ["train", "dev"]
     assert all((part["train"] == 0).all(axis=1).any() for part in three)
@@ -96,19 +98,19 @@ def test_processes_share_the_answering() -> None:
 def test_the_one_that_is_kept_learns_from_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     data, recipe = toys.dataset(), taught()
     seen: list[tuple[Dataset, np.ndarray | None, Recipe]] = []
-    start = Run.__init__
+    start = TrainingRun.__init__
 
     def watched(
-        self: Run, dataset: Dataset, own: Recipe, folder: Any, setting: Any, *more: Any, **rest: Any
+        self: TrainingRun, dataset: Dataset, own: Recipe, folder: Any, setting: Any, *more: Any, **rest: Any
     ) -> None:
         seen.append((dataset, more[0] if more else None, own))
         start(self, dataset, own, folder, setting, *more, **rest)
 
-    monkeypatch.setattr(Run, "__init__", watched)
+    monkeypatch.setattr(TrainingRun, "__init__", watched)
     fitted = fit(data, recipe, show=False, device="cpu")
-    lessons = Lessons(data, recipe)
+    distillation = Distillation(data, recipe)
     assert [own.training.seed for _, _, own in seen] == [
-        lessons.recipe_of(1).training.seed, lessons.recipe_of(2).training.seed, 0
+        distillation.teacher_recipe(1).training.seed, distillation.teacher_recipe(2).training.seed, 0
     ]  # fmt: skip
     assert [own.training.teachers for _, _, own in seen] == [0, 0, 2]
     assert [own.training.noisy_copies for _, _, own in seen] == [0, 0, 2]
@@ -120,7 +122,9 @@ def test_the_one_that_is_kept_learns_from_the_targets(monkeypatch: pytest.Monkey
 
 def test_every_seed_has_teachers_of_its_own() -> None:
     data = toys.dataset()
-    seeds = [Lessons(data, taught(seed=s)).recipe_of(k).training.seed for s in range(3) for k in (1, 2)]
+    seeds = [
+        Distillation(data, taught(seed=s)).teacher_recipe(k).training.seed for s in range(3) for k in (1, 2)
+    ]
     assert len({*seeds, 0, 1, 2}) == 9
 
 
@@ -178,7 +182,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
 
 # 50 rows in batches of 8: 14 steps of each teacher, then 38 with the copies
 @pytest.mark.parametrize(
-    ("step", "answered", "said"),
+    ("step", "predicted", "said"),
     [
         (3, 0, ["0 of 2 teachers are done", "teacher 1 of 2: resuming in epoch 1 at step 3"]),
         (20, 1, ["1 of 2 teachers are done", "teacher 2 of 2: resuming in epoch 1 at step 6"]),
@@ -186,7 +190,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
     ],
 )
 def test_ctrl_c_anywhere(
-    step: int, answered: int, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    step: int, predicted: int, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     data, recipe = toys.dataset(), taught()
@@ -195,7 +199,7 @@ def test_ctrl_c_anywhere(
         stop_at(patch, step)
         stopped = fit(data, recipe, tmp_path / "run", show=False, device="cpu")
     assert stopped.interrupted
-    assert len(list((tmp_path / "run").glob("answers-*.safetensors"))) == answered
+    assert len(list((tmp_path / "run").glob("answers-*.safetensors"))) == predicted
     with pytest.raises(LimelightError, match="already holds a run"):
         fit(data, recipe, tmp_path / "run", show=False, device="cpu")
     capsys.readouterr()
@@ -216,7 +220,7 @@ def test_an_interrupted_run_gives_the_best_there_is(
     step: int, epochs: tuple[int, ...], dev: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, recipe = toys.dataset(dev=dev), taught()
-    recipes = [Lessons(data, recipe).recipe_of(teacher) for teacher in (1, 2)]
+    recipes = [Distillation(data, recipe).teacher_recipe(teacher) for teacher in (1, 2)]
     found = [
         fit(data, each.override(epochs=count), show=False, device="cpu")
         for each, count in zip(recipes, epochs, strict=False)
@@ -237,7 +241,7 @@ def test_a_teacher_may_be_better_than_the_last_network_so_far(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, recipe = toys.dataset(), taught(teachers=1, noisy_copies=0, teaching=0.5, seed=seed)
-    teacher = fit(data, Lessons(data, recipe).recipe_of(1), show=False, device="cpu")
+    teacher = fit(data, Distillation(data, recipe).teacher_recipe(1), show=False, device="cpu")
     after_one = fit(data, recipe, show=False, device="cpu").history[0]  # 7 steps of the last network
     stop_at(monkeypatch, 14 + 10)
     stopped = fit(data, recipe, show=False, device="cpu")
@@ -265,7 +269,7 @@ def test_ctrl_c_between_two_networks(where: str, tmp_path: Path, monkeypatch: py
         if where == "evaluate":
             press(patch, importlib.import_module("limelight.training.run"), "evaluate", 2)
         else:
-            press(patch, Lessons, "answered", 1)
+            press(patch, Distillation, "predict", 1)
         stopped = fit(data, recipe, tmp_path / "run", show=False, device="cpu")
     assert stopped.interrupted
     assert len(steps) == 14
@@ -303,7 +307,7 @@ def test_damaged_answers_are_given_again(tmp_path: Path, capsys: pytest.CaptureF
     assert same(fit(data, recipe, folder, resume=True, device="cpu"), whole)
     told = capsys.readouterr().err
     assert "1 of 2 teachers are done" in told
-    assert "teacher 1 learns again" in told
+    assert "training teacher 1 again" in told
     assert toys.contents(folder) == before
 
 
@@ -311,7 +315,7 @@ def test_what_a_kill_left_of_a_teacher_goes(tmp_path: Path) -> None:
     data, recipe, folder = toys.dataset(), taught(), tmp_path / "run"
     fit(data, recipe, folder, show=False, device="cpu")
     before = toys.contents(folder)
-    fit(data, Lessons(data, recipe).recipe_of(2), folder / "teacher-2", show=False, device="cpu")
+    fit(data, Distillation(data, recipe).teacher_recipe(2), folder / "teacher-2", show=False, device="cpu")
     fit(data, recipe, folder, resume=True, show=False, device="cpu")
     assert toys.contents(folder) == before
 
@@ -325,10 +329,10 @@ def test_a_full_disk_does_not_end_the_run(
     def full(*given: object) -> None:
         raise LimelightError("cannot write answers: No space left on device")
 
-    monkeypatch.setattr("limelight.training.teaching.checkpoint.write", full)
+    monkeypatch.setattr("limelight.training.distillation.checkpoint.write", full)
     assert same(fit(data, recipe, tmp_path / "run", device="cpu"), whole)
     assert (
-        "warning: cannot write answers: No space left on device; training goes on" in capsys.readouterr().err
+        "warning: cannot write answers: No space left on device; training continues" in capsys.readouterr().err
     )
 
 
@@ -366,8 +370,8 @@ def test_progress_names_the_teachers(capsys: pytest.CaptureFixture[str]) -> None
     lines = capsys.readouterr().err.splitlines()
     assert [line.split("  ")[0] for line in lines if "together" not in line] == [
         "making 2 noisy copies of every text",
-        "teacher 1 of 2: epoch 1/1", "teacher 1 of 2: answering 150 texts",
-        "teacher 2 of 2: epoch 1/1", "teacher 2 of 2: answering 150 texts", "epoch 1/1", lines[-1],
+        "teacher 1 of 2: epoch 1/1", "teacher 1 of 2: predicting 150 texts",
+        "teacher 2 of 2: epoch 1/1", "teacher 2 of 2: predicting 150 texts", "epoch 1/1", lines[-1],
     ]  # fmt: skip
     assert lines[-1].startswith("peak memory")
     assert lines[-3].startswith("the teachers together: dev ")

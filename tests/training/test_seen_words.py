@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from limelight.training.distributed import Group
+from limelight.training.distributed import Processes
 from limelight.training.loss import loss
-from limelight.training.setup import build
+from limelight.training.setup import build_network
 from limelight.training.step import Stepper
 from training import toys
 
@@ -18,7 +18,7 @@ STEPS = 12
 def started(pair: bool = False) -> Stepper:
     """With 16 rows, not every word occurs."""
     data, recipe = toys.dataset(rows=16, pair=pair), toys.recipe(optimiser="adam", rate=0.05)
-    return Stepper(build(data, recipe).double(), data.splits["train"], recipe, Group(), None)
+    return Stepper(build_network(data, recipe).double(), data.splits["train"], recipe, Processes(), None)
 
 
 def rows(number: int) -> np.ndarray:
@@ -40,8 +40,8 @@ def test_it_is_adam_on_the_whole_table(pair: bool) -> None:
         loss(output, batch, recipe, other.penalised).total.backward()
         adam.step()
     stepper.finish()
-    assert stepper.occurring is not None
-    assert len(stepper.occurring.ids) < len(network.words.weight)
+    assert stepper.seen_words is not None
+    assert len(stepper.seen_words.ids) < len(network.words.weight)
     for name, w in stepper.network.state_dict().items():
         torch.testing.assert_close(w, network.state_dict()[name], rtol=0, atol=1e-9, msg=name)
     mean = adam.state[network.words.weight]["exp_avg"]

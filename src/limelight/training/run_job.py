@@ -1,0 +1,151 @@
+"""Run a job: encode the tables, train, test, and save the model folder. It can be interrupted and resumed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..config.effects import warn_idle, warn_settled
+from ..config.presets import preset as preset_of
+from ..config.recipe import Recipe, plain
+from ..runtime.metrics import Results
+from ..storage.files import tables_of
+from ..text.dataset import Dataset
+from . import need_torch
+from .job import Job
+from .job_data import announce_data, open_data, prepare_data, recipe_for, wait_for_data
+from .job_folder import naming_kept_files, own_folder
+from .outcome import facts_of, results_of, save, warn_if_constant
+
+if TYPE_CHECKING:
+    from ..runtime.model import Model
+    from ..text.encode import Paths
+    from .run import Fitted
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended."""
+
+    out: Path
+    pair: bool
+    interrupted: bool
+    best_epoch: int
+    history: list[dict[str, Any]]
+    results: dict[str, Results]
+    facts: dict[str, Any]
+
+
+def fit(
+    train: Paths,
+    *,
+    out: str | Path,
+    text: str | None = None,
+    label: str | None = None,
+    text2: str | None = None,
+    dev: Paths | None = None,
+    test: Paths | None = None,
+    preset: str = "small",
+    holdout: float = 0.1,
+    on_bad: str = "error",
+    overwrite: bool = False,
+    device: str = "auto",
+    progress: bool = True,
+    **options: Any,
+) -> Model:
+    """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and load it.
+
+    The columns are guessed where their names leave no doubt. Without `dev`, a stratified share of the rows
+    (`holdout`) is held out to choose the best epoch. A row without text or label is an error, unless
+    `on_bad` is "skip". `options` are those of the recipe: `rows=8`.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "reviews.csv").write_text("text,stars\\n" + "Good soup!,5\\nCold soup.,1\\n" * 20)
+    >>> model = fit(folder / "reviews.csv", text="text", label="stars", out=folder / "model",
+    ...             preset="tiny", progress=False)
+    >>> model.predict(["Good!", "Cold..."])
+    [5, 1]
+    """
+    given = {"train": train, "dev": dev, "test": test}
+    job = Job(
+        out=Path(out), recipe=preset_of(preset).override(**options),
+        tables={name: [str(path) for path in paths] for name, paths in tables_of(given).items()},
+        columns={"text": text, "label": label, "text2": text2},
+        holdout=plain(holdout), on_bad=on_bad, overwrite=overwrite,
+    )  # fmt: skip
+    outcome = run_job(job, device=device, show=progress, given=options)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    from ..runtime.model import Model
+
+    return Model.load(outcome.out)
+
+
+def run_job(
+    job: Job,
+    *,
+    device: str = "auto",
+    show: bool = True,
+    resume: bool = False,
+    checkpoint_every: float = 600.0,
+    tensorboard: bool = False,
+    given: Iterable[str] = (),
+    preset_given: bool = False,
+) -> Outcome:
+    """Encode, train, choose the best epoch, test and save; `resume` continues an interrupted run.
+
+    Options that the user has `given` and that have no effect are warned about, and with `preset_given` also
+    text options of the preset that differ from those of encoded data. Under `torchrun`, the first process
+    encodes and writes, and the others wait for it.
+    """
+    need_torch()
+    from .setup import choose_device
+    from .tensorboard import need_tensorboard
+    from .train import fit as train
+
+    first = int(os.environ.get("RANK", "0")) == 0
+    choose_device(device)  # before the long work, not after it
+    if tensorboard and first:
+        need_tensorboard()
+    with own_folder(job, resume) if first else nullcontext():
+        if first:
+            dataset = prepare_data(job, resume, show)
+            _warn(job.recipe, dataset, given, preset_given)
+            announce_data()
+        else:
+            wait_for_data()
+            dataset = open_data(job)
+        fitted = train(
+            dataset, recipe_for(job.recipe, dataset), job.folder, device=device, resume=resume, show=show,
+            checkpoint_every=checkpoint_every, tensorboard=tensorboard,
+        )  # fmt: skip
+        return _finish(job, dataset, fitted, first)
+
+
+def _warn(recipe: Recipe, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
+    encoded = recipe_for(recipe, dataset)
+    warn_idle(encoded, given, dataset)
+    if preset_given:
+        warn_settled(recipe, encoded)
+
+
+def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool) -> Outcome:
+    """Measure and save the model; an interrupted run saves the best so far beside its checkpoints."""
+    state = fitted.state
+    if not first or (fitted.interrupted and state.best_epoch < 0):
+        return Outcome(job.out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, {}, {})
+    results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
+    facts = facts_of(dataset, fitted, results)
+    out = job.folder / "best" if fitted.interrupted else job.out
+    with naming_kept_files(job):
+        save(out, dataset, fitted, facts, overwrite=fitted.interrupted or job.overwrite)
+    if not fitted.interrupted:
+        shutil.rmtree(job.folder, ignore_errors=True)
+        warn_if_constant(results, dataset.labels)
+    return Outcome(out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, results, facts)

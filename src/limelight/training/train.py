@@ -1,0 +1,105 @@
+"""Train a network on an encoded data set by a recipe; the run can be interrupted and resumed at any step."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+import torch
+
+from ..config.recipe import Recipe
+from ..errors import LimelightError
+from ..storage.locks import locked
+from ..text.dataset import Dataset
+from . import run_folder
+from .checkpoint import Checkpoints
+from .distributed import Processes, join_processes
+from .progress import Progress
+from .run import AfterEpoch, Fitted, RunContext, TrainingRun
+from .setup import choose_device
+from .signals import catch_interrupts
+from .teachers import better_of, has_extra_data, train_teachers
+from .tensorboard import need_tensorboard
+
+_TURN = threading.RLock()  # PyTorch has one random number generator for all threads
+
+
+def fit(
+    dataset: Dataset,
+    recipe: Recipe,
+    folder: str | Path | None = None,
+    *,
+    device: str = "auto",
+    resume: bool = False,
+    show: bool = True,
+    checkpoint_every: float = 600.0,
+    tensorboard: bool = False,
+    after_epoch: AfterEpoch | None = None,
+) -> Fitted:
+    """Train on the data set's training split and choose the best epoch by its development split.
+
+    With a `folder`, checkpoints and `history.jsonl` are written there: every `checkpoint_every` seconds,
+    after every epoch and on Ctrl-C. One process at a time may use it. `resume` continues from the newest
+    checkpoint and ends with the same bits; `epochs` and `patience` may change, and a schedule then ends with
+    the new `epochs`. What `after_epoch` returns for the network joins the epoch's record. An interrupted run
+    returns the best network so far, which may be one of its teachers. Threads that call this take turns.
+    """
+    where = choose_device(device)
+    if folder is None and (resume or tensorboard):
+        raise LimelightError(f"{'resume' if resume else 'tensorboard'} needs the run's folder: give one")
+    if dataset.splits["train"].labels is None:
+        raise LimelightError("the data set has no labels to learn from; encode it with a column of labels")
+    if dataset.vectors is not None:
+        recipe = recipe.override(word_size=dataset.vectors.shape[1])
+    folder = Path(folder) if folder else None
+    with (
+        _TURN,
+        join_processes(where) as processes,
+        _lock(folder, processes),
+        random_state_restored(where),
+        catch_interrupts() as stop,
+    ):
+        context = RunContext(where, processes, Progress(show and processes.first), checkpoint_every, stop)
+        _check_folder(folder, recipe, resume, tensorboard)
+        processes.barrier()  # no process writes files there before all have looked
+        if not has_extra_data(recipe):
+            run = TrainingRun(dataset, recipe, folder, context, after_epoch=after_epoch)
+            return run.fit(resume, tensorboard)
+        data, teacher = train_teachers(dataset, recipe, folder, context, resume)
+        if data is None:
+            assert teacher is not None
+            return teacher
+        run = TrainingRun(data.dataset, recipe, folder, context, data.targets, after_epoch)
+        fitted = run.fit(resume, tensorboard)
+        return better_of(fitted, teacher) if fitted.interrupted else fitted
+
+
+@contextmanager
+def random_state_restored(device: torch.device) -> Iterator[None]:
+    """Leave PyTorch's random state as it was: of the CPU, and of the GPU that is used."""
+    devices = [torch.cuda.current_device()] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        yield
+
+
+def _check_folder(folder: Path | None, recipe: Recipe, resume: bool, tensorboard: bool) -> None:
+    """Raise before the work if the folder holds another run."""
+    if folder is None:
+        return
+    if not resume:
+        Checkpoints(folder).check_unused()
+    elif not recipe.training.teachers and run_folder.teacher_files(folder):
+        raise LimelightError(
+            f"{folder} holds a run with teachers; resume with them, or choose another folder"
+        )
+    if tensorboard:
+        need_tensorboard()
+
+
+def _lock(folder: Path | None, processes: Processes) -> AbstractContextManager[None]:
+    """Keep other runs out of the folder; of several processes, only the first writes."""
+    if folder is None or not processes.first:
+        return nullcontext()
+    return locked(folder / ".lock", f"another process is training in {folder}; choose another folder")
