@@ -50,7 +50,7 @@ def softmax(x: np.ndarray) -> np.ndarray:
 def test_labels_and_answers_are_mixed(pair: bool) -> None:
     data = toys.dataset(pair=pair, weighted=True)
     train = data.splits["train"]
-    recipe = taught(teaching=0.7, noisy_copies=2, pair="concat", seed=5)
+    recipe = taught(teacher_weight=0.7, noisy_copies=2, pair="concat", seed=5)
     distillation = Distillation(data, recipe)
     assert distillation.remaining == [1, 2]
     noisy = copies(train, 2, None, seed=5)
@@ -131,7 +131,7 @@ def test_every_seed_has_teachers_of_its_own() -> None:
 def test_without_share_and_copies_the_labels_alone_are_learnt() -> None:
     data = toys.dataset()
     alone = fit(data, toys.recipe(epochs=2, dropout=0.3), show=False, device="cpu")
-    found = fit(data, taught(teaching=0.0, noisy_copies=0), show=False, device="cpu")
+    found = fit(data, taught(teacher_weight=0.0, noisy_copies=0), show=False, device="cpu")
     for name, x in weights(alone).items():
         torch.testing.assert_close(weights(found)[name], x, rtol=0, atol=1e-5)
 
@@ -240,7 +240,7 @@ def test_an_interrupted_run_gives_the_best_there_is(
 def test_a_teacher_may_be_better_than_the_last_network_so_far(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, recipe = toys.dataset(), taught(teachers=1, noisy_copies=0, teaching=0.5, seed=seed)
+    data, recipe = toys.dataset(), taught(teachers=1, noisy_copies=0, teacher_weight=0.5, seed=seed)
     teacher = fit(data, Distillation(data, recipe).teacher_recipe(1), show=False, device="cpu")
     after_one = fit(data, recipe, show=False, device="cpu").history[0]  # 7 steps of the last network
     stop_at(monkeypatch, 14 + 10)
@@ -253,7 +253,7 @@ def test_a_teacher_may_be_better_than_the_last_network_so_far(
 
 def test_teachers_whose_answers_nobody_wants_are_not_trained(capsys: pytest.CaptureFixture[str]) -> None:
     data = toys.dataset()
-    silent = fit(data, taught(teaching=0, noisy_copies=0), device="cpu")
+    silent = fit(data, taught(teacher_weight=0, noisy_copies=0), device="cpu")
     assert "teacher" not in capsys.readouterr().err
     assert same(silent, fit(data, taught(teachers=0, noisy_copies=0), show=False, device="cpu"))
 
@@ -332,7 +332,8 @@ def test_a_full_disk_does_not_end_the_run(
     monkeypatch.setattr("limelight.training.distillation.checkpoint.write", full)
     assert same(fit(data, recipe, tmp_path / "run", device="cpu"), whole)
     assert (
-        "warning: cannot write answers: No space left on device; training continues" in capsys.readouterr().err
+        "warning: cannot write answers: No space left on device; training continues"
+        in capsys.readouterr().err
     )
 
 
@@ -360,9 +361,9 @@ def test_answers_of_another_recipe_are_refused(tmp_path: Path) -> None:
     for path in folder.glob("checkpoint-*"):
         path.unlink()
     with pytest.raises(
-        LimelightError, match=r"answers-1\.safetensors was made with rate 0\.02, this run has 0\.5"
+        LimelightError, match=r"answers-1\.safetensors was made with learning_rate 0\.02, this run has 0\.5"
     ):
-        fit(data, taught(rate=0.5), folder, resume=True, show=False, device="cpu")
+        fit(data, taught(learning_rate=0.5), folder, resume=True, show=False, device="cpu")
 
 
 def test_progress_names_the_teachers(capsys: pytest.CaptureFixture[str]) -> None:

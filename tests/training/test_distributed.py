@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ import torch
 from torch import nn
 
 from limelight.errors import LimelightError
+from limelight.training import distributed, evaluate
 from limelight.training.distillation import Distillation
 from limelight.training.distributed import Processes, join_processes
 from limelight.training.progress import Progress
 from limelight.training.run import RunContext, TrainingRun
+from limelight.training.setup import build_network
 from limelight.training.teachers import load_predictions
 from training import toys
 from training.together import RUNS, train
@@ -67,6 +70,10 @@ def test_two_processes_are_one(name: str, alone: dict[str, Any], two: tuple[Path
     folder, result = two
     assert (folder / f"{name}-1-of-2.json").exists(), result.stderr
     assert_equal(told(folder, name, 0, 2), alone[name])
+    rows = 20 * len(alone[name].history)
+    read = [told(folder, name, rank, 2)["evaluated"] for rank in (0, 1)]
+    assert sum(read) >= rows
+    assert min(read) > 0, "both processes evaluate"
     assert told(folder, name, 1, 2)["weights"] == told(folder, name, 0, 2)["weights"]
 
 
@@ -112,6 +119,46 @@ def test_processes_that_were_not_started_together(monkeypatch: pytest.MonkeyPatc
         join_processes(torch.device("cpu")),
     ):
         pass
+
+
+def test_processes_wait_long_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NCCL gives up after ten minutes, and the first process may be busy with a large checkpoint."""
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(distributed.dist, "init_process_group", lambda backend, **more: given.update(more))
+    monkeypatch.setattr(distributed.atexit, "register", lambda _: None)
+    distributed._connect(torch.device("cpu"))
+    assert given["timeout"] >= timedelta(hours=1)
+
+
+class Share(Processes):
+    """One of several processes; what each would exchange is added up by the test."""
+
+    def sum(self, tensor: torch.Tensor) -> None:
+        exchanged.append(tensor.clone())
+        tensor.copy_(torch.stack(exchanged).sum(0))
+
+
+exchanged: list[torch.Tensor] = []
+
+
+@pytest.mark.parametrize("size", [2, 3, 50])
+def test_evaluation_is_shared_and_gives_the_same_bits(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(evaluate.WORDS, "cpu", 40)
+    data = toys.dataset(rows=61, weighted=True)
+    split, read = data.splits["train"], []
+    network = build_network(data, toys.recipe())
+    alone = evaluate.evaluate(network, split, split.weights)
+    gather = evaluate.gather
+    monkeypatch.setattr(evaluate, "gather", lambda split, rows: read.append(len(rows)) or gather(split, rows))
+    exchanged.clear()
+    shares = []
+    for rank in range(size):
+        read.clear()
+        shared = evaluate.evaluate(network, split, split.weights, Share(rank, size))
+        shares.append(sum(read))
+    assert shared == alone
+    assert sum(shares) == 61
+    assert max(shares) < 61
 
 
 class Elsewhere(Processes):

@@ -90,7 +90,7 @@ def test_a_terminal_gets_a_live_bar(clock: list[float], monkeypatch: pytest.Monk
     fit(toys.dataset(), toys.recipe(epochs=2))
     shown = terminal.shown()
     assert "\r" in shown
-    for part in ("epoch 1/2:", "epoch 2/2:", "loss ", "penalty ", "rows/s", "all done in at most "):
+    for part in ("epoch 1/2:", "epoch 2/2:", "loss ", "penalty ", "rows/s", "all done in "):
         assert part in shown
     second = shown[shown.index("epoch 2/2") :]
     assert re.search(r"accuracy \d\.\d{3}, dev \d+\.\d\d%", second), "the last evaluation stays in sight"
@@ -130,6 +130,24 @@ def test_time_left_counts_all_epochs_and_only_new_rows(clock: list[float]) -> No
     shown.done = 60
     assert shown._speed() == 1  # 20 rows in 20 s: those of before do not count
     assert shown._time_left() == "8 min 0 s"  # 40 + 2 * 100 rows at half a row per second
+
+
+def test_time_left_is_an_upper_bound_where_training_may_stop_early(clock: list[float]) -> None:
+    for patience, left in ((0, r"rows/s, \d"), (2, r"rows/s, at most \d")):
+        terminal = io.StringIO()
+        run = Progress(show=True, stream=terminal)
+        run.begin_epoch(0, 4, rows=100, done=0, may_stop_early=patience > 0)
+        run.step(50, lambda: {"loss": 1.0})
+        run.step(50, lambda: {"loss": 1.0})
+        assert re.search(left, terminal.getvalue())
+
+
+@pytest.mark.parametrize(("patience", "dev", "bound"), [(0, 20, False), (2, 20, True), (2, 0, False)])
+def test_only_patience_with_a_development_split_stops_early(
+    patience: int, dev: int, bound: bool, clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit(toys.dataset(dev=dev), toys.recipe(epochs=1, patience=patience))
+    assert ("at most" in capsys.readouterr().err) == bound
 
 
 @pytest.mark.parametrize(

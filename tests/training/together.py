@@ -16,28 +16,32 @@ from typing import Any
 import torch
 
 from limelight.errors import LimelightError
-from limelight.training import fit
+from limelight.training import evaluate, fit
 from limelight.training.progress import Progress
 from limelight.training.step import Stepper
 from training import toys
 
 # name -> precision, data, options: 41 rows in batches of 8 leave a last batch of one row
 RUNS: dict[str, tuple[torch.dtype, dict[str, Any], dict[str, Any]]] = {
-    "sgd": (torch.float32, {}, {"optimiser": "sgd", "rate": 0.3, "l2": 1e-3}),
+    "sgd": (torch.float32, {}, {"optimizer": "sgd", "learning_rate": 0.3, "weight_decay": 1e-3}),
     "adam": (
         torch.float64,
         {"pair": True},
-        {"optimiser": "adam", "clip_norm": 0.5, "penalty_scale": "author"},
+        {"optimizer": "adam", "clip_norm": 0.5, "penalty_scale": "author"},
     ),
-    "adagrad": (torch.float64, {"weighted": True}, {"optimiser": "adagrad", "clip_gates": 0.01}),
+    "adagrad": (torch.float64, {"weighted": True}, {"optimizer": "adagrad", "clip_gates": 0.01}),
     "average": (
         torch.float64,
         {},
-        {"optimiser": "adam", "average": 0.8, "label_smoothing": 0.1, "schedule": "linear"},
+        {"optimizer": "adam", "ema_decay": 0.8, "schedule": "linear"},
     ),
     "taught": (torch.float64, {"pair": True}, {"teachers": 2, "noisy_copies": 1, "pair": "concat"}),
-    "stopped": (torch.float64, {}, {"optimiser": "adam", "epochs": 3}),
-    "killed": (torch.float64, {}, {"optimiser": "adagrad", "rate": 0.05, "halve": True, "epochs": 4}),
+    "stopped": (torch.float64, {}, {"optimizer": "adam", "epochs": 3}),
+    "killed": (
+        torch.float64,
+        {},
+        {"optimizer": "adagrad", "learning_rate": 0.05, "halve_on_plateau": True, "epochs": 4},
+    ),
 }
 
 
@@ -70,14 +74,28 @@ def main() -> None:
         step(self, rows, number)
 
     Stepper.step = watched  # type: ignore[method-assign]
+    evaluate.WORDS["cpu"] = 60  # several batches, to share
+    evaluated, gather = [0], evaluate.gather
+
+    def counted(split: Any, rows: Any) -> Any:
+        evaluated[0] += len(rows)
+        return gather(split, rows)
+
+    evaluate.gather = counted
     try:
         for name in RUNS:
+            evaluated[0] = 0
             fitted = train(folder, name)
             if name == "stopped":
                 assert (fitted.interrupted, fitted.state.number) == (True, 10)
                 fitted = train(folder, name, resume=True)
             weights = {k: x.double().tolist() for k, x in fitted.network.state_dict().items()}
-            told = {"history": fitted.history, "weights": weights, "threads": threads[-1]}
+            told = {
+                "history": fitted.history,
+                "weights": weights,
+                "threads": threads[-1],
+                "evaluated": evaluated[0],
+            }
             (folder / f"{name}-{rank}-of-{size}.json").write_text(json.dumps(told))
     except LimelightError as error:
         print(f"limelight: {error}", file=sys.stderr)

@@ -135,7 +135,7 @@ class Distillation:
 
     def _targets(self) -> np.ndarray:
         """Rows: labels and mean predictions, by the recipe's share; copies: predictions only."""
-        share, labels = self.recipe.training.teaching, np.asarray(self.dataset.splits["train"].labels)
+        share, labels = self.recipe.training.teacher_weight, np.asarray(self.dataset.splits["train"].labels)
         targets = (self.sums["train"] / len(self.done)).astype(np.float32)
         labelled = targets[: len(labels)]
         labelled *= share

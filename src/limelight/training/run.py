@@ -126,7 +126,7 @@ class TrainingRun:
     def epoch(self) -> bool:
         """The rest of the current epoch and its evaluation; True if interrupted."""
         recipe, state = self.recipe.training, self.state
-        plan = training_plan(self.stepper.lengths, recipe.batch, recipe.seed, state.epoch)
+        plan = training_plan(self.stepper.lengths, recipe.batch_size, recipe.seed, state.epoch)
         done = sum(map(len, plan[: state.batch]))
         may_stop_early = self.dev_split is not None and recipe.patience > 0
         self.progress.begin_epoch(state.epoch, recipe.epochs, len(self.train_split), done, may_stop_early)
@@ -166,7 +166,7 @@ class TrainingRun:
             if better:
                 self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
         self._report(record, better)
-        if not better and recipe.halve and self.best is not None:
+        if not better and recipe.halve_on_plateau and self.best is not None:
             self.stepper.optimiser.rate.mul_(0.5)
             self.stepper.load(self.best)
         state.epoch, state.batch = state.epoch + 1, 0

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..config.effects import warn_idle, warn_settled
+from ..config.effects import warn_ignored, warn_unused
+from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
-from ..config.recipe import Recipe, plain
+from ..config.recipe import Recipe
 from ..runtime.metrics import Results
 from ..storage.files import tables_of
 from ..text.dataset import Dataset
@@ -73,11 +74,13 @@ def fit(
     [5, 1]
     """
     given = {"train": train, "dev": dev, "test": test}
+    if "random_state" in options:
+        options["seed"] = options.pop("random_state")
     job = Job(
         out=Path(out), recipe=preset_of(preset).override(**options),
         tables={name: [str(path) for path in paths] for name, paths in tables_of(given).items()},
         columns={"text": text, "label": label, "text2": text2},
-        holdout=plain(holdout), on_bad=on_bad, overwrite=overwrite,
+        holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
     outcome = run_job(job, device=device, show=progress, given=options)
     if outcome.interrupted:
@@ -129,10 +132,10 @@ def run_job(
 
 
 def _warn(recipe: Recipe, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
-    encoded = recipe_for(recipe, dataset)
-    warn_idle(encoded, given, dataset)
+    used = recipe_for(recipe, dataset)
+    warn_unused(used, given, has_dev="dev" in dataset.splits, pairs=dataset.pair)
     if preset_given:
-        warn_settled(recipe, encoded)
+        warn_ignored(recipe, used)
 
 
 def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool) -> Outcome:

@@ -29,7 +29,7 @@ def _best_counts(state: State, scores: Scores, recipe: TrainingRecipe) -> bool:
         return False
     record = state.history[state.best_epoch]
     same_measure = scores.weighted is None or "dev_weighted_accuracy" in record
-    return bool(same_measure and record["steps"] > recipe.judge_after)
+    return bool(same_measure and record["steps"] > recipe.min_steps)
 
 
 def is_finished(state: State, recipe: TrainingRecipe) -> bool:

@@ -21,7 +21,7 @@ from .average import Average
 from .checkpoint import select_prefix
 from .distributed import Processes
 from .feed import DeviceFeed, HostFeed, bucket
-from .loss import Tensors, loss, twice
+from .loss import Tensors, loss
 from .optimiser import WORDS, Optimiser, moves_all
 from .seen_words import SeenWords
 
@@ -52,9 +52,9 @@ class Stepper:
         if self.device.type == "cpu" and network.words.weight.requires_grad and moves_all(recipe.training):
             self.seen_words = SeenWords(network.words, split)
             weights[WORDS] = computing[WORDS] = self.seen_words.rows
-        total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch)
+        total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch_size)
         self.optimiser = Optimiser(weights, recipe.training, computing, total)
-        self.average = Average(self.optimiser.weights, recipe.training.average)
+        self.average = Average(self.optimiser.weights, recipe.training.ema_decay)
         self.penalised = recipe.model.attention_rows
         self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
         self.graphs: dict[tuple[int, int], CapturedStep | None] = {}
@@ -93,7 +93,6 @@ class Stepper:
         """Forward, backward, update; `share` is this process's share of the whole batch."""
         self.optimiser.clear()
         if batch is not None:
-            batch = twice(batch) if self.recipe.training.consistency else batch
             with self.seen_words.in_place() if self.seen_words else nullcontext():
                 output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
             parts = loss(output, batch, self.recipe.training, self.penalised)

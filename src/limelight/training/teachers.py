@@ -18,7 +18,7 @@ from .run import Fitted, RunContext, TrainingRun
 def has_extra_data(recipe: Recipe) -> bool:
     """Whether the network learns from more than the texts and their labels."""
     training = recipe.training
-    return training.noisy_copies > 0 or (training.teachers > 0 and training.teaching > 0)
+    return training.noisy_copies > 0 or (training.teachers > 0 and training.teacher_weight > 0)
 
 
 def train_teachers(
