@@ -45,7 +45,7 @@ for dtype, tolerance in ((torch.float32, 1e-6), (torch.float64, 1e-14)):
     for rule, states in (("sgd", 0), ("adagrad", 1), ("adam", 2), ("adamw", 2)):
         start = torch.randn(5000, dtype=dtype)
         ways = {}
-        for way in (kernels._plainly, lambda *x: kernels._on_gpu(*x, None)):
+        for way in (kernels._in_plain_operations, lambda *x: kernels._on_gpu(*x, None)):
             torch.manual_seed(1)
             w, state = start.clone(), [torch.zeros_like(start) for _ in range(states)]
             for t in range(1, 6):

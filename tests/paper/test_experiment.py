@@ -12,8 +12,18 @@ import pytest
 from limelight.cli import main
 from limelight.config.older import RENAMED
 from limelight.errors import LimelightError
-from limelight.paper import cost, experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
-from limelight.paper.experiment import carry_out
+from limelight.paper import (
+    cost,
+    experiment,
+    figure_heatmaps,
+    figure_rows,
+    results,
+    table1,
+    table2,
+    table3,
+    table4,
+)
+from limelight.paper.experiment import run_experiment
 from limelight.paper.plan import Data, Plan
 from limelight.storage.locks import locked
 from limelight.training.step import Stepper
@@ -134,10 +144,10 @@ def test_a_run_leaves_its_result_and_no_checkpoints(tmp_path, reviews):
 def test_a_finished_run_is_not_run_again(tmp_path, reviews, monkeypatch):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     runs, seen = table3.runs(asked), []
-    carry_out(asked, runs, seen.append)
+    run_experiment(asked, runs, seen.append)
     before = (tmp_path / "yelp-no-penalty-seed0" / "result.json").stat().st_mtime_ns
     monkeypatch.setattr(experiment, "train", lambda *args: pytest.fail("trained again"))
-    carry_out(asked, runs, seen.append)
+    run_experiment(asked, runs, seen.append)
     assert (tmp_path / "yelp-no-penalty-seed0" / "result.json").stat().st_mtime_ns == before
     assert [len(results) for results in seen] == [1, 2, 2, 2]
     assert seen[1] == seen[3]
@@ -160,7 +170,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, reviews, monkeypat
     for asked in (whole, broken):
         del asked.options["rows"]  # the figure has its own
     run = figure_rows.runs(whole)[1]
-    carry_out(whole, [run], lambda results: None)
+    run_experiment(whole, [run], lambda results: None)
     with monkeypatch.context() as patch:
         step = Stepper.step
 
@@ -171,12 +181,12 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, reviews, monkeypat
 
         patch.setattr(Stepper, "step", interrupting)
         with pytest.raises(KeyboardInterrupt):
-            carry_out(broken, [run], lambda results: None)
+            run_experiment(broken, [run], lambda results: None)
     folder = tmp_path / "broken" / run.name
     assert not (folder / "result.json").exists()
     numbers = []
     monkeypatch.setattr(Stepper, "step", lambda self, rows, n: numbers.append(n) or step(self, rows, n))
-    carry_out(broken, [run], lambda results: None)
+    run_experiment(broken, [run], lambda results: None)
     assert numbers == [5, 6, 7, 8]
     found, expected = (
         json.loads((tmp_path / name / run.name / "result.json").read_text()) for name in ("broken", "whole")
@@ -189,10 +199,10 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, reviews, monkeypat
 
 def test_another_recipe_is_not_taken_for_the_same_run(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
-    carry_out(asked, table3.runs(asked)[:1], lambda results: None)
+    run_experiment(asked, table3.runs(asked)[:1], lambda results: None)
     other = plan(tmp_path, ("yelp", "yelp", reviews), options={"learning_rate": 0.5})
     with pytest.raises(LimelightError, match="is of a run with another recipe"):
-        carry_out(other, table3.runs(other)[:1], lambda results: None)
+        run_experiment(other, table3.runs(other)[:1], lambda results: None)
 
 
 @pytest.mark.parametrize(
@@ -219,19 +229,19 @@ def test_seeds_may_be_added(tmp_path, reviews):
 def test_a_result_from_before_an_option_existed_still_counts(tmp_path, reviews, monkeypatch):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     run = table3.runs(asked)[0]
-    carry_out(asked, [run], lambda results: None)
+    run_experiment(asked, [run], lambda results: None)
     path = tmp_path / run.name / "result.json"
     older = json.loads(path.read_text())
     del older["recipe"]["model"]["max_row"]
     path.write_text(json.dumps(older))
     monkeypatch.setattr(experiment, "train", None)  # it would be called
-    carry_out(asked, [run], lambda results: None)
+    run_experiment(asked, [run], lambda results: None)
 
 
 def test_a_result_of_version_0_1_still_counts(tmp_path, reviews, monkeypatch):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     run = table3.runs(asked)[0]
-    carry_out(asked, [run], lambda results: None)
+    run_experiment(asked, [run], lambda results: None)
     path = tmp_path / run.name / "result.json"
     older = json.loads(path.read_text())
     old_names = {new: old for old, new in RENAMED.items()}
@@ -240,13 +250,13 @@ def test_a_result_of_version_0_1_still_counts(tmp_path, reviews, monkeypatch):
     older["recipe"]["training"]["label_smoothing"] = 0.0
     path.write_text(json.dumps(older))
     monkeypatch.setattr(experiment, "train", None)  # it would be called
-    carry_out(asked, [run], lambda results: None)
+    run_experiment(asked, [run], lambda results: None)
 
 
 def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     (tmp_path / "yelp-self-attention-seed0").write_text("in the way")
-    with pytest.raises(LimelightError, match="1 of 2 runs are not done: yelp-self-attention-seed0"):
+    with pytest.raises(LimelightError, match="1 of 2 runs failed: yelp-self-attention-seed0"):
         table3.run(asked)
     assert (tmp_path / "yelp-no-penalty-seed0" / "result.json").exists()
 
@@ -257,7 +267,7 @@ def test_a_run_of_another_process_is_passed_over(tmp_path, reviews, capsys):
     with locked(tmp_path / f".{name}.lock", "taken"):
         table3.run(asked)
     err = capsys.readouterr().err
-    assert f"[1/2] {name}\n  passed over: it is being trained by another process\n" in err
+    assert f"[1/2] {name}\n  skipped: it is being trained by another process\n" in err
     still = "1 of 2 runs are still being trained by another process; the same command later gives the whole"
     assert err.endswith(f"{still} table\n")
     assert "| with penalty (1.0) | - |" in (tmp_path / "table3.md").read_text()
@@ -297,13 +307,13 @@ def test_all_runs_are_another_processs(tmp_path, reviews, capfd):
         assert main([*argv, "--only", name]) == 0
     out, err = capfd.readouterr()
     assert "- yelp: no run is finished.\n" in out
-    assert err.splitlines()[-1].startswith("1 of 1 runs are still being trained by another process; the same")
+    assert err.splitlines()[-1].startswith("1 of 1 runs are still being trained by another process")
 
 
 def test_what_another_process_has_just_done_is_not_done_again(tmp_path, reviews, monkeypatch):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     run = table3.runs(asked)[0]
-    dataset = experiment.open_data(run.data)
+    dataset = results.open_data(run.data)
     done = experiment.train(asked, run, dataset)
     monkeypatch.setattr(experiment, "_train", lambda *args: pytest.fail("trained again"))
     assert experiment.train(asked, run, dataset) == json.loads(json.dumps(done))
@@ -340,7 +350,7 @@ def test_bad_data(given, complaint):
 def test_what_is_compared_is_not_changed(module, name, own, task, tmp_path):
     data = (Data(task, task, tmp_path),) if task else ()
     option = next(iter(own))
-    with pytest.raises(LimelightError, match=f"^{option} is for {name} to choose; leave it out of --set$"):
+    with pytest.raises(LimelightError, match=f"^{name} sets {option} itself"):
         module.run(Plan(tmp_path, data, options=own))
     assert list(tmp_path.iterdir()) == []
 
@@ -348,9 +358,9 @@ def test_what_is_compared_is_not_changed(module, name, own, task, tmp_path):
 def test_data_that_does_not_fit(tmp_path, reviews):
     with pytest.raises(LimelightError, match="does not hold pairs of texts"):
         table2.run(plan(tmp_path, ("snli", "snli", reviews)))
-    with pytest.raises(LimelightError, match="table1 is about yelp and age; snli is snli"):
+    with pytest.raises(LimelightError, match="table1 takes data for yelp and age; snli is for snli"):
         table1.run(plan(tmp_path, ("snli", "snli", reviews)))
     with pytest.raises(LimelightError, match="table1 needs data: --data yelp=DIR"):
         table1.run(plan(tmp_path))
-    with pytest.raises(LimelightError, match="--only nothing is the name of no run; there are: yelp-"):
+    with pytest.raises(LimelightError, match="--only nothing matches no run.*: yelp-"):
         table3.run(plan(tmp_path, ("yelp", "yelp", reviews), only=("nothing",)))

@@ -111,7 +111,7 @@ def test_texts_of_ours_are_drawn_where_they_were_read(tmp_path):
 
 
 def test_the_costs_are_measured(tmp_path, monkeypatch):
-    monkeypatch.setattr(cost, "tell", lambda line: None)
+    monkeypatch.setattr(cost, "log", lambda line: None)
     cost.run(plan(tmp_path), lengths=(4, 8))
     content = json.loads((tmp_path / "cost.json").read_text())
     assert set(content["penalty"]) == set(cost.FORMS)

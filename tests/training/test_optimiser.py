@@ -46,9 +46,9 @@ def numpy_step(
             w[k] = w[k] - recipe.learning_rate * m_hat / (np.sqrt(v_hat) + 1e-8)
 
 
-def one_by_one(rule: str, parts: list[kernels.Part], numbers: torch.Tensor) -> None:
+def one_by_one(rule: str, parts: list[kernels.WeightUpdate], numbers: torch.Tensor) -> None:
     for w, g, state, _ in parts:
-        kernels._plainly(rule, w, g, state, numbers)
+        kernels._in_plain_operations(rule, w, g, state, numbers)
 
 
 OPTIONS: list[dict[str, float]] = [

@@ -1,4 +1,4 @@
-"""A chart of a few lines as SVG that stands on its own; no package is needed to draw it."""
+"""A line chart as a self-contained SVG; needs no drawing package."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 Line = Sequence[tuple[float, float]]
 
 _WIDTH, _HEIGHT = 720, 440
-_LEFT, _TOP, _RIGHT, _BOTTOM = 64.0, 52.0, 96.0, 48.0  # margins; the names of the lines stand on the right
-# From dark blue through green to orange: in order, and told apart by the colour-blind.
+_LEFT, _TOP, _RIGHT, _BOTTOM = 64.0, 52.0, 96.0, 48.0  # margins; the lines' names are on the right
+# From dark blue through green to orange: ordered, and distinguishable by the colour-blind.
 _SCALE = ("#352a87", "#0c74dc", "#07a9c2", "#4dbd8b", "#a5be4a", "#e8b32d", "#f08a24", "#c8452c")
 
 
 def line_chart(title: str, x: str, y: str, lines: Mapping[str, Line], log: bool = False) -> str:
-    """One line per name, in the order given, over whole numbers; `log` has both axes logarithmic.
+    """One line per name, in the order given, over whole numbers; `log` makes both axes logarithmic.
 
     >>> svg = line_chart("Accuracy", "epoch", "per cent", {"r = 1": [(1, 50), (2, 60)], "r = 30": [(1, 55)]})
     >>> svg.count("<polyline"), "r = 30" in svg
@@ -41,7 +41,7 @@ def line_chart(title: str, x: str, y: str, lines: Mapping[str, Line], log: bool 
             parts += _tick(name, at, f"{tick:g}")
     ends = _apart([float(place(line)[-1, 1]) for line in lines.values()])
     for number, ((name, line), end) in enumerate(zip(lines.items(), ends, strict=True)):
-        parts += _drawn(name, place(line), _colour(number, len(lines)), end)
+        parts += _draw_line(name, place(line), _colour(number, len(lines)), end)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="Helvetica,Arial,sans-serif">'
@@ -57,7 +57,7 @@ def _axes(x: str, y: str) -> list[str]:
 
 
 def _ticks(low: float, high: float, log: bool, least: float) -> list[float]:
-    """Round numbers inside the range: about six, `least` apart; or the powers of two or ten."""
+    """Round numbers inside the range: about six, at least `least` apart; or powers of two or ten."""
     if log:
         base = 2.0 if high - low < 4 else 10.0
         first, last = np.ceil(low / np.log10(base) - 1e-9), np.floor(high / np.log10(base) + 1e-9)
@@ -74,7 +74,7 @@ def _tick(axis: str, at: np.ndarray, label: str) -> list[str]:
     return [rule, _text(_LEFT - 8, at[1] + 4, label, "end", 12)]
 
 
-def _drawn(name: str, points: np.ndarray, colour: str, end: float) -> list[str]:
+def _draw_line(name: str, points: np.ndarray, colour: str, end: float) -> list[str]:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     line = f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{path}"/>'
     dots = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}"/>' for x, y in points]
@@ -82,7 +82,7 @@ def _drawn(name: str, points: np.ndarray, colour: str, end: float) -> list[str]:
 
 
 def _apart(heights: list[float], least: float = 13.0) -> list[float]:
-    """The heights of the names, moved where they would cover each other, and kept on the sheet."""
+    """The heights of the names, moved apart where they would overlap, and kept on the sheet."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     placed, before = list(heights), -np.inf
     for k in order:
@@ -94,7 +94,7 @@ def _apart(heights: list[float], least: float = 13.0) -> list[float]:
 
 
 def _colour(number: int, count: int) -> str:
-    """Evenly along the scale."""
+    """The colour of a line, evenly spaced along the scale."""
     place = number * (len(_SCALE) - 1) / max(count - 1, 1)
     low = int(min(place, len(_SCALE) - 2))
     first, second = (np.array(list(bytes.fromhex(_SCALE[k][1:]))) for k in (low, low + 1))

@@ -1,4 +1,4 @@
-"""What it costs: the penalty against the KL form, and time and memory as sentences get longer.
+"""Cost: the penalty against its KL form, and time and memory by sentence length.
 
 limelight paper cost --out runs
 
@@ -21,7 +21,7 @@ from ..model.network import Network
 from ..training.loss import Tensors, loss
 from ..training.setup import choose_device
 from .chart import line_chart
-from .experiment import tell
+from .output import log
 from .plan import Plan
 from .report import markdown, write_picture, write_table
 from .settings import CLASSES, setting
@@ -92,7 +92,7 @@ def steps(
         for n in lengths:
             work = _step(network, recipe, n, device)
             found[name][n] = seconds({name: work}, device)[name], memory(work, network, device)
-            tell(f"  {name}, {n} words: {1000 * found[name][n][0]:.1f} ms")
+            log(f"  {name}, {n} words: {1000 * found[name][n][0]:.1f} ms")
     return found
 
 
@@ -112,7 +112,7 @@ def _step(network: Network, recipe: Recipe, n: int, device: torch.device) -> Wor
 def seconds(
     works: Mapping[str, Callable[[], Any]], device: torch.device, rounds: int = 7
 ) -> dict[str, float]:
-    """The fastest of some rounds for each; all take turns, so that a busy moment is nobody's alone."""
+    """The fastest of some rounds for each; they take turns, as the machine may be busy for a moment."""
     fastest = dict.fromkeys(works, float("inf"))
     for number in range(rounds + 1):
         for name, work in works.items():
@@ -126,7 +126,7 @@ def seconds(
 
 
 def memory(work: Work, network: Network, device: torch.device) -> int:
-    """On a GPU, the peak above the weights; on a CPU, what is kept from the forward pass for the backward."""
+    """On a GPU, the peak above the weights; on a CPU, what the forward pass keeps for the backward pass."""
     network.zero_grad(set_to_none=True)
     if device.type == "cuda":
         before = torch.cuda.memory_allocated()
@@ -153,7 +153,7 @@ def _wait(device: torch.device) -> None:
 
 
 def write(plan: Plan, device: str, batch: int, forms: Any, models: Any) -> None:
-    """cost.md and cost.json, and three charts."""
+    """Write cost.md and cost.json, and three charts."""
     lengths = list(next(iter(forms.values())))
     body = "\n\n".join([_forms_table(forms, lengths), _models_table(models, lengths)])
     on_gpu = "the peak above the weights, gradients included"
@@ -166,12 +166,14 @@ def write(plan: Plan, device: str, batch: int, forms: Any, models: Any) -> None:
     ]
     content = {"device": device, "batch": batch, "penalty": forms, "steps": models, "options": plan.options}
     write_table(plan, "cost", "Cost", body, lines, content)
-    told = {name: [(n, 1000 * s) for n, s in by.items()] for name, by in forms.items()}
-    chart = line_chart("The penalty and its KL form", "words", "milliseconds", told, log=True)
+    lines_by_form = {name: [(n, 1000 * s) for n, s in by.items()] for name, by in forms.items()}
+    chart = line_chart("The penalty and its KL form", "words", "milliseconds", lines_by_form, log=True)
     write_picture(plan.out / "cost-penalty", chart)
     for part, what, unit, scale in ((0, "time", "milliseconds", 1000), (1, "memory", "MiB", 2**-20)):
-        told = {MODELS[m]: [(n, scale * found[part]) for n, found in by.items()] for m, by in models.items()}
-        chart = line_chart(f"A step's {what} by length", "words", unit, told, log=True)
+        points = {
+            MODELS[m]: [(n, scale * found[part]) for n, found in by.items()] for m, by in models.items()
+        }
+        chart = line_chart(f"A step's {what} by length", "words", unit, points, log=True)
         write_picture(plan.out / f"cost-{what}", chart)
 
 
@@ -189,24 +191,24 @@ def _forms_table(forms: dict[str, dict[int, float]], lengths: list[int]) -> str:
 def _models_table(models: dict[str, dict[int, tuple[float, int]]], lengths: list[int]) -> str:
     head = ["words", *(f"{MODELS[m]}, {unit}" for m in models for unit in ("ms", "MiB"))]
     rows = [
-        [str(n), *(told for m in models for told in _told(*models[m][n]))]
+        [str(n), *(cell for m in models for cell in _cells(*models[m][n]))]
         for n in lengths
     ]  # fmt: skip
     return markdown(head, rows)
 
 
-def _told(spent: float, size: int) -> tuple[str, str]:
+def _cells(spent: float, size: int) -> tuple[str, str]:
     return f"{1000 * spent:.1f}", f"{size / 2**20:.1f}"
 
 
 def run(plan: Plan, lengths: Sequence[int] = LENGTHS) -> None:
-    """Measure and write; it takes a minute or two, and is measured again each time."""
-    plan.keep("cost", "embedding")
+    """Measure and write; it takes a minute or two, every time."""
+    plan.forbid_options("cost", "embedding")
     device = choose_device(plan.device)
     recipes = {model: setting("yelp", model).override(**plan.options) for model in MODELS}
-    tell("the penalty and its KL form")
+    log("the penalty and its KL form")
     forms = penalties(recipes["self-attention"], device, lengths)
-    tell("a step by length")
+    log("a step by length")
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     batch = recipes["self-attention"].training.batch_size
     write(plan, name, batch, forms, steps(recipes, device, lengths))

@@ -1,9 +1,9 @@
-"""The figures of heat maps: six rows and the overall map, with and without penalty; the surest reviews.
+"""The heat map figures: six rows and the overall map, with and without penalty; the most confident texts.
 
 limelight paper figure-heatmaps --data yelp=encoded/yelp --data age=encoded/age --seeds 0 --out runs
 
-The models are those of table 3. Drawing needs jinja2: where that is missing, the readings are kept, and
-the same command draws them elsewhere.
+The models are those of table 3. Drawing needs jinja2: without it, the readings are saved, and the same
+command draws them where it is installed.
 """
 
 from __future__ import annotations
@@ -15,49 +15,53 @@ from typing import Any
 import numpy as np
 
 from ..storage.files import atomic_file
-from .experiment import Results, carry_out, tell
-from .plan import Data, Plan, Run
-from .report import about, figures, markdown, percent, write_picture, write_table
+from .experiment import run_experiment
+from .output import log
+from .plan import Data, ExperimentRun, Plan
+from .report import data_notes, figures, markdown, percent, write_picture, write_table
+from .results import ResultsByRun
 
 MODELS = {"no-penalty": "without penalty", "self-attention": "with penalty"}
 SIX = 6  # rows, of 30
 
-Kept = dict[str, dict[str, Any]]  # what `pictured` found, by model
+Readings = dict[str, dict[str, Any]]  # from `collect_readings`, by model
 
 
-def runs(plan: Plan) -> list[Run]:
-    """With and without penalty on each data set; the first seed is drawn."""
-    plan.need("figure-heatmaps", ("yelp", "age"))
-    plan.keep("figure-heatmaps", "embedding", "penalty")
+def runs(plan: Plan) -> list[ExperimentRun]:
+    """With and without penalty on each data set, with the first seed."""
+    plan.require_tasks("figure-heatmaps", ("yelp", "age"))
+    plan.forbid_options("figure-heatmaps", "embedding", "penalty")
     return [run for run in plan.runs(tuple(MODELS)) if run.seed == plan.seeds[0]]
 
 
-def write(plan: Plan, results: Results) -> None:
-    """figure-heatmaps.md and .json: how much the rows repeat each other; and the pictures."""
+def write(plan: Plan, results: ResultsByRun) -> None:
+    """Write figure-heatmaps.md and .json (how much the rows overlap), and draw the pictures."""
     kept = {data.name: read(plan, data, results) for data in plan.data}
     rows = [
-        [title, *(told for data in plan.data for told in _figures(kept[data.name], results, data, model))]
+        [title, *(cell for data in plan.data for cell in _figures(kept[data.name], results, data, model))]
         for model, title in MODELS.items()
     ]
     head = ["", *(f"{data.name}: {what}" for data in plan.data for what in ("overlap", "focus", "accuracy"))]
     lines = [
         "Overlap: the mean of A A^T between two rows; 1 where all rows read the same word.",
         "Focus: the largest share of the overall attention on one word. Both are means over the texts drawn.",
-        *_drawn([each for models in kept.values() for found in models.values() for each in _all(found)]),
+        *_describe_texts(
+            [each for models in kept.values() for found in models.values() for each in _all(found)]
+        ),
     ]
-    content = {"readings": kept, "note": plan.note}
-    title = "Figures: heat maps"
-    write_table(plan, "figure-heatmaps", title, markdown(head, rows), lines + about(plan, results), content)
+    content, table = {"readings": kept, "note": plan.note}, markdown(head, rows)
+    notes = [*lines, *data_notes(plan, results)]
+    write_table(plan, "figure-heatmaps", "Figures: heat maps", table, notes, content)
     if not find_spec("jinja2"):
-        tell("  no heat maps here (they need jinja2); the same command draws them where it is installed")
+        log("  heat maps need jinja2; run the same command where it is installed")
         return
     for data in plan.data:
         if len(kept[data.name]) == len(MODELS):
             draw(plan, data, kept[data.name])
 
 
-def read(plan: Plan, data: Data, results: Results) -> Kept:
-    """The readings of the runs that are finished."""
+def read(plan: Plan, data: Data, results: ResultsByRun) -> Readings:
+    """The readings of the finished runs."""
     paths = {model: plan.out / f"{data.name}-{model}-seed{plan.seeds[0]}" for model in MODELS}
     return {
         model: json.loads((path / "readings.json").read_text())
@@ -66,7 +70,7 @@ def read(plan: Plan, data: Data, results: Results) -> Kept:
     }
 
 
-def _figures(kept: Kept, results: Results, data: Data, model: str) -> tuple[str, str, str]:
+def _figures(kept: Readings, results: ResultsByRun, data: Data, model: str) -> tuple[str, str, str]:
     if model not in kept:
         return "-", "-", "-"
     found = [np.array(each["attention"]) for each in _all(kept[model])]
@@ -76,8 +80,8 @@ def _figures(kept: Kept, results: Results, data: Data, model: str) -> tuple[str,
     return f"{np.mean(overlaps):.3f}", f"{np.mean(focus):.3f}", accuracy
 
 
-def _drawn(texts: list[dict[str, Any]]) -> list[str]:
-    """What was drawn: short texts without unknown words are wanted, but a test set may have none."""
+def _describe_texts(texts: list[dict[str, Any]]) -> list[str]:
+    """A line on the texts drawn: a test set may have no short texts without unknown words."""
     if not texts:
         return []
     lengths = [len(each["words"]) for each in texts]
@@ -104,8 +108,8 @@ def overlap(A: np.ndarray) -> float:
     return float((overlaps.sum() - np.trace(overlaps)) / max(r * (r - 1), 1))
 
 
-def draw(plan: Plan, data: Data, kept: Kept) -> None:
-    """A page with everything, and the paper's figures as sheets."""
+def draw(plan: Plan, data: Data, kept: Readings) -> None:
+    """Draw a page with everything, and the paper's figures as sheets."""
     from ..reading import to_page
     from .heatmap_data import to_reading
     from .heatmap_sheet import sheet
@@ -117,7 +121,7 @@ def draw(plan: Plan, data: Data, kept: Kept) -> None:
         file.write(to_page([*compared, *surest], title=title, names=list(MODELS.values())).encode())
     stem = f"figure-heatmaps-{data.name}"
     for part, ending in (("compared", ""), ("own", "-own")):
-        if not all(kept[model].get(part) for model in MODELS):  # older readings have no texts of ours
+        if not all(kept[model].get(part) for model in MODELS):  # older readings lack our texts
             continue
         columns = [(title, _six_rows(kept[model][part][0])) for model, title in MODELS.items()]
         write_picture(plan.out / f"{stem}-rows{ending}", sheet(columns))
@@ -125,15 +129,16 @@ def draw(plan: Plan, data: Data, kept: Kept) -> None:
         write_picture(plan.out / f"{stem}-overall{ending}", sheet(columns))
     for label, found in kept["self-attention"]["surest"].items():
         if found:
-            write_picture(plan.out / f"{stem}-surest-{_plain(label)}", sheet([(label, _overall(found))], 760))
+            picture = sheet([(label, _overall(found))], 760)
+            write_picture(plan.out / f"{stem}-surest-{_file_name(label)}", picture)
 
 
-def _texts(kept: Kept) -> range:
+def _texts(kept: Readings) -> range:
     return range(len(kept["self-attention"]["compared"]))
 
 
 def _six_rows(found: dict[str, Any]) -> list[Any]:
-    """Six rows, evenly chosen, and the sum of all."""
+    """Six evenly spaced rows, and the sum of all."""
     from .heatmap_sheet import Map
 
     A = np.array(found["attention"])
@@ -153,11 +158,11 @@ def _overall(found: list[dict[str, Any]]) -> list[Any]:
     return maps
 
 
-def _plain(label: str) -> str:
-    """A class as part of a file's name."""
+def _file_name(label: str) -> str:
+    """A label as part of a file name."""
     return "".join(character if character.isalnum() else "-" for character in label)
 
 
 def run(plan: Plan) -> None:
     """Train what table 3 has not trained yet, and draw."""
-    carry_out(plan, runs(plan), lambda results: write(plan, results))
+    run_experiment(plan, runs(plan), lambda results: write(plan, results))

@@ -8,22 +8,23 @@ from __future__ import annotations
 import numpy as np
 
 from .chart import line_chart
-from .experiment import Results, carry_out
-from .plan import Data, Plan, Run
-from .report import about, figures, markdown, percent, write_picture, write_table
+from .experiment import run_experiment
+from .plan import Data, ExperimentRun, Plan
+from .report import data_notes, figures, markdown, percent, write_picture, write_table
+from .results import ResultsByRun
 from .settings import TASKS
 
-ROWS = (1, 4, 7, 10, 13, 16, 20, 23, 26, 30)  # the paper has ten values from 1 to 30 and does not list them
+ROWS = (1, 4, 7, 10, 13, 16, 20, 23, 26, 30)  # the paper has ten values from 1 to 30 but does not list them
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: Plan) -> list[ExperimentRun]:
     """Ten models on each data set, with each seed, tested after every epoch."""
-    plan.need("figure-rows", TASKS)
-    plan.keep("figure-rows", "embedding", "rows")
+    plan.require_tasks("figure-rows", TASKS)
+    plan.forbid_options("figure-rows", "embedding", "rows")
     return plan.runs([f"r{r}" for r in ROWS], curve=True)
 
 
-def curve(results: Results, data: Data, r: int) -> list[float]:
+def curve(results: ResultsByRun, data: Data, r: int) -> list[float]:
     """Test accuracy in per cent after each epoch, the mean over the seeds."""
     found = [
         [record["test_accuracy"] for record in result["history"]]
@@ -36,8 +37,8 @@ def curve(results: Results, data: Data, r: int) -> list[float]:
     )
 
 
-def write(plan: Plan, results: Results) -> None:
-    """figure-rows.md and .json, and a chart for each data set."""
+def write(plan: Plan, results: ResultsByRun) -> None:
+    """Write figure-rows.md and .json, and draw a chart for each data set."""
     curves = {data.name: {r: c for r in ROWS if (c := curve(results, data, r))} for data in plan.data}
     cells = {data.name: {r: figures(results, data, f"r{r}") for r in ROWS} for data in plan.data}
     rows = [[str(r), *(percent(cells[data.name][r]) for data in plan.data)] for r in ROWS]
@@ -45,14 +46,14 @@ def write(plan: Plan, results: Results) -> None:
     lines = ["The paper shows curves without numbers: 1 row is worse, 10 to 30 rows are alike."]
     content = {"curves": curves, "accuracy": cells, "note": plan.note, "runs": results}
     title = "Figure: the number of rows"
-    write_table(plan, "figure-rows", title, body, lines + about(plan, results), content)
+    write_table(plan, "figure-rows", title, body, lines + data_notes(plan, results), content)
     for data in plan.data:
         if curves[data.name]:
             draw(plan, data, curves[data.name])
 
 
 def draw(plan: Plan, data: Data, curves: dict[int, list[float]]) -> None:
-    """One line per r."""
+    """Draw one line per r."""
     lines = {f"r = {r}": list(enumerate(curve, 1)) for r, curve in curves.items()}
     svg = line_chart(f"Rows of the embedding: {data.name}", "epoch", "test accuracy, per cent", lines)
     write_picture(plan.out / f"figure-rows-{data.name}", svg)
@@ -60,4 +61,4 @@ def draw(plan: Plan, data: Data, curves: dict[int, list[float]]) -> None:
 
 def run(plan: Plan) -> None:
     """Train and draw."""
-    carry_out(plan, runs(plan), lambda results: write(plan, results))
+    run_experiment(plan, runs(plan), lambda results: write(plan, results))

@@ -1,4 +1,4 @@
-"""Which test sentences the heat maps show, and how a network reads them; without the packages that draw."""
+"""Which test sentences the heat maps show, and the attention on them; drawing needs other packages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..text.dataset import Dataset, Split
 from ..text.tokenizer import UNKNOWN
 from ..training.evaluate import logits
 
-SUREST = 5  # of each end of the scale
-COMPARED = 3  # the same for every model of a data set
-SHORTEST, LONGEST = 8, 100  # words: enough to see something, few enough to see it at a glance
+SUREST = 5  # texts of the first and of the last class
+COMPARED = 3  # texts, the same for every model of a data set
+SHORTEST, LONGEST = 8, 100  # words: enough to show something, few enough to see at a glance
 
-# Written for these figures: they may be shown where the texts of a data set may not.
+# Written for these figures: they may be published where the texts of a data set may not.
 OWN = {
     "yelp": (
         "We had to wait an hour for a table, and the waiter was rude, but the pasta was the best I have ever "
@@ -37,8 +37,8 @@ OWN = {
 }
 
 
-def pictured(network: Network, dataset: Dataset, task: str) -> dict[str, Any]:
-    """Readings as plain JSON: of the surest texts of the first and last class, of some texts, and of ours."""
+def collect_readings(network: Network, dataset: Dataset, task: str) -> dict[str, Any]:
+    """Readings as plain JSON: the most confident texts of both end classes, random texts, and ours."""
     split = dataset.splits["test"]
     rows = candidates(split)
     values = torch.softmax(torch.from_numpy(logits(network, split)).double(), dim=1).numpy()
@@ -54,7 +54,7 @@ def pictured(network: Network, dataset: Dataset, task: str) -> dict[str, Any]:
 
 
 def candidates(split: Split) -> np.ndarray:
-    """Rows that can be seen at a glance and have no unknown word; if there are none, less is asked for.
+    """Short rows without unknown words; if there are none, short rows, and else all.
 
     >>> split = Split(ids=np.array([2, 1, *[5] * 8, *[5] * 8, 1]), lengths=np.array([2, 8, 9]))
     >>> candidates(split).tolist()
@@ -69,7 +69,7 @@ def candidates(split: Split) -> np.ndarray:
 
 
 def surest(probabilities: np.ndarray, split: Split, rows: np.ndarray, label: int) -> np.ndarray:
-    """Those of `rows` that are of the class and are taken for it, the surest first."""
+    """Those of `rows` correctly predicted as the class, the most confident first."""
     right = (np.asarray(split.labels)[rows] == label) & (probabilities[rows].argmax(axis=1) == label)
     found = rows[right]
     return np.asarray(found[np.argsort(-probabilities[found, label], kind="stable")][:SUREST])
@@ -96,14 +96,14 @@ def _read(network: Network, dataset: Dataset, ids: np.ndarray) -> dict[str, Any]
 
 
 def to_reading(found: dict[str, Any]) -> Reading:
-    """What `pictured` kept as a Reading that can be drawn; M is not kept.
+    """A reading from `collect_readings` as a Reading to draw; it has no M.
 
     >>> reading = to_reading({"words": ["Good", "soup"], "known": [True, True], "labels": [1, 5],
     ...     "probabilities": [0.1, 0.9], "attention": [[0.8, 0.2]]})
     >>> reading.text, reading.words, reading.label
     ('Good soup', ('Good', 'soup'), 5)
     """
-    text, offsets = _joined(found["words"])
+    text, offsets = _join(found["words"])
     A = np.array(found["attention"], dtype=float)
     return Reading(
         text=text, offsets=offsets, known=np.array(found["known"], dtype=bool), attention=A,
@@ -112,7 +112,7 @@ def to_reading(found: dict[str, Any]) -> Reading:
     )  # fmt: skip
 
 
-def _joined(words: Sequence[str]) -> tuple[str, np.ndarray]:
-    """The words with a space between them: an encoded data set has no other text."""
+def _join(words: Sequence[str]) -> tuple[str, np.ndarray]:
+    """The words joined by spaces, as an encoded data set has no other text; and their offsets."""
     ends = np.cumsum([len(word) + 1 for word in words]) - 1
     return " ".join(words), np.stack([ends - [len(word) for word in words], ends], axis=1)

@@ -1,4 +1,4 @@
-"""Several heat maps on one SVG sheet, in columns, as the paper's figures have them."""
+"""Several heat maps on one SVG sheet, in columns like the paper's figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Map:
 
 
 def sheet(columns: Sequence[tuple[str, Sequence[Map]]], width: float = 520.0) -> str:
-    """Columns with their titles; every map's own strongest word has the strongest colour.
+    """Columns with their titles; in every map, the strongest word has the strongest colour.
 
     >>> svg = sheet([("without penalty", [Map("Row 1", ["Good", "soup"], np.array([0.9, 0.1]))])])
     >>> svg.count("<rect"), "Good" in svg
@@ -58,7 +58,7 @@ def _column(title: str, maps: Sequence[Map], x: float, width: float) -> tuple[li
 def _map(each: Map, x: float, y: float, width: float) -> tuple[list[str], float]:
     parts, at = [], 0.0
     even = float(each.weights.sum()) / max(len(each.weights), 1)
-    # at least three even shares, so that even attention looks pale
+    # at least three even shares: even attention looks pale
     steps = levels(each.weights, max(float(each.weights.max(initial=0.0)), min(3, len(each.weights)) * even))
     for word, step in zip(map(printable, each.words), steps.tolist(), strict=True):
         wide = _SIZE * _CHARACTER * ems(word)

@@ -1,4 +1,4 @@
-"""Accuracy by length of the text: the shortest quarter of the test set, and so on to the longest."""
+"""Accuracy by text length: from the shortest quarter of the test set to the longest."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PARTS = 4
 
 
 def by_length(network: Network, split: Split) -> list[dict[str, Any]]:
-    """For each quarter of the rows, the shortest first: its words from and to, and the accuracy."""
+    """Range of words and accuracy of each quarter of the rows, the shortest first."""
     right = logits(network, split).argmax(axis=1) == np.asarray(split.labels)
     return quarters(row_lengths(split), right)
 
 
 def quarters(lengths: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
-    """The same from lengths and right answers.
+    """The same from lengths and correctness.
 
     >>> quarters(np.array([1, 9, 2, 3]), np.array([True, False, True, True]))[-1]
     {'words': [9, 9], 'rows': 1, 'accuracy': 0.0}
@@ -41,7 +41,7 @@ def quarters(lengths: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
 
 
 def merge(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Quarters of texts that are all of the same lengths as one.
+    """Join quarters with the same range of words.
 
     >>> merge([{"words": [9, 9], "rows": 5, "accuracy": 0.5}, {"words": [9, 9], "rows": 15, "accuracy": 0.7}])
     [{'words': [9, 9], 'rows': 20, 'accuracy': 0.65}]

@@ -1,6 +1,6 @@
-"""An experiment is a list of named runs: a model of the paper with its recipe and seed on a data set.
+"""What an experiment runs: models of the paper with their recipes and seeds on data sets.
 
-All experiments may share one folder: a run that two tables have in common is then trained once.
+Experiments may share one folder: a run that two tables have in common is trained once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .settings import TASKS, setting
 
 @dataclass(frozen=True)
 class Data:
-    """An encoded data set, and the task of the paper whose settings it is trained with.
+    """An encoded data set, and the paper's task whose settings it is trained with.
 
     >>> Data.parse("yelp=encoded/yelp").task, Data.parse("age:blogs=encoded/blogs").name
     ('yelp', 'blogs')
@@ -29,22 +29,22 @@ class Data:
 
     @classmethod
     def parse(cls, given: str) -> Data:
-        """`yelp=DIR`, or `yelp:hotels=DIR` for other data with the settings of a task."""
+        """Parse `yelp=DIR`, or `yelp:hotels=DIR` for other data with the settings of a task."""
         name, equals, folder = given.partition("=")
         task, _, own = name.rpartition(":")
         if not equals or not folder or not own or PurePath(own).name != own:
             raise LimelightError(f"--data is {given!r}; write it as yelp=DIR, or yelp:hotels=DIR")
         if (task or own) not in TASKS:
             raise LimelightError(
-                f"--data {given}: with the settings of which task ({', '.join(TASKS)})? "
-                f"For example {TASKS[0]}:{own}={folder}"
+                f"--data {given} does not say which task's settings to use ({', '.join(TASKS)}); "
+                f"for example {TASKS[0]}:{own}={folder}"
             )
         return cls(own, task or own, Path(folder))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a command was asked for."""
+    """What a command asks for."""
 
     out: Path
     data: tuple[Data, ...] = ()
@@ -55,33 +55,37 @@ class Plan:
     note: str = ""
     show: bool = True
 
-    def runs(self, models: Sequence[str], curve: bool = False) -> list[Run]:
-        """Every model on every data set with every seed; the seeds outermost, to have a whole table early."""
+    def runs(self, models: Sequence[str], curve: bool = False) -> list[ExperimentRun]:
+        """Every model on every data set with every seed; seeds outermost, to have a whole table early."""
         return [
-            Run(data, model, setting(data.task, model).override(**{"seed": seed, **self.options}), curve)
+            ExperimentRun(data, model, self._recipe(data.task, model, seed), curve)
             for seed in self.seeds
             for data in self.data
             for model in models
         ]
 
-    def need(self, what: str, tasks: Sequence[str]) -> None:
-        """Refuse data that an experiment is not about."""
+    def _recipe(self, task: str, model: str, seed: int) -> Recipe:
+        return setting(task, model).override(**{"seed": seed, **self.options})
+
+    def require_tasks(self, what: str, tasks: Sequence[str]) -> None:
+        """Raise unless all data is for tasks of an experiment."""
         if not self.data:
             raise LimelightError(f"{what} needs data: --data {tasks[0]}=DIR, a folder of 'limelight encode'")
         for data in self.data:
             if data.task not in tasks:
-                raise LimelightError(f"{what} is about {' and '.join(tasks)}; {data.name} is {data.task}")
+                names = " and ".join(tasks)
+                raise LimelightError(f"{what} takes data for {names}; {data.name} is for {data.task}")
 
-    def keep(self, what: str, *names: str) -> None:
-        """Refuse to change, for all runs alike, what an experiment compares: its table would tell lies."""
+    def forbid_options(self, what: str, *names: str) -> None:
+        """Raise if options are set that an experiment varies itself: its table would be wrong."""
         for name in names:
             if name in self.options:
-                raise LimelightError(f"{name} is for {what} to choose; leave it out of --set")
+                raise LimelightError(f"{what} sets {name} itself; leave it out of --set")
 
 
 @dataclass(frozen=True)
-class Run:
-    """One training: a model with its recipe and seed on a data set."""
+class ExperimentRun:
+    """A model with its recipe and seed on a data set."""
 
     data: Data
     model: str
@@ -90,10 +94,10 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """Every random choice follows from it."""
+        """The random seed."""
         return self.recipe.training.seed
 
     @property
     def name(self) -> str:
-        """Also the name of its folder."""
+        """Its name, and that of its folder."""
         return f"{self.data.name}-{self.model}-seed{self.seed}"

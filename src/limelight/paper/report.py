@@ -1,4 +1,4 @@
-"""Tables as Markdown and JSON, plots as SVG and PNG: what every experiment writes."""
+"""Write tables as Markdown and JSON, and plots as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..storage.files import atomic_file
-from .experiment import Results, tell, write_json
+from .output import log, write_json
 from .plan import Data, Plan
+from .results import ResultsByRun
 from .settings import SPLITS
 
 Cell = dict[str, Any]
@@ -27,12 +28,12 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     | CNN | 62.05 |
     """
     lines = [head, *rows]
-    told = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
-    return "\n".join([told[0], "|" + "---|" * len(head), *told[1:]])
+    rendered = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return "\n".join([rendered[0], "|" + "---|" * len(head), *rendered[1:]])
 
 
-def figures(results: Results, data: Data, model: str) -> Cell:
-    """Mean and spread of the test accuracy over the seeds that are there."""
+def figures(results: ResultsByRun, data: Data, model: str) -> Cell:
+    """Mean and spread of the test accuracy over the finished seeds."""
     found = [r for r in results.values() if r["data"]["name"] == data.name and r["model"] == model]
     test = [r["accuracy"]["test"] for r in found]
     if not test:
@@ -46,7 +47,7 @@ def figures(results: Results, data: Data, model: str) -> Cell:
 
 
 def standard_error(accuracy: float, rows: int) -> float:
-    """How far an accuracy on so many rows is off by chance.
+    """The standard error of an accuracy on so many rows.
 
     >>> round(100 * standard_error(0.6421, 2000), 2)
     1.07
@@ -66,10 +67,10 @@ def percent(cell: Cell) -> str:
     return mean if cell["spread"] is None else f"{mean} ± {100 * cell['spread']:.2f}"
 
 
-def accuracies(
-    plan: Plan, results: Results, models: Mapping[str, str], paper: Mapping[str, Mapping[str, float]]
+def accuracy_table(
+    plan: Plan, results: ResultsByRun, models: Mapping[str, str], paper: Mapping[str, Mapping[str, float]]
 ) -> tuple[str, dict[str, dict[str, Cell]]]:
-    """Models down, data sets across, the paper's own number beside each of ours; and the same as JSON."""
+    """Models down, data sets across, the paper's number beside each of ours; and the same for JSON."""
     cells = {
         data.name: {
             model: figures(results, data, model) | {"paper": paper.get(data.task, {}).get(model)}
@@ -79,32 +80,32 @@ def accuracies(
     }
     head = ["", *(name for data in plan.data for name in (data.name, f"the paper's {data.task}"))]
     rows = [
-        [title, *(told for data in plan.data for told in _beside(cells[data.name][model]))]
+        [title, *(cell for data in plan.data for cell in _with_paper(cells[data.name][model]))]
         for model, title in models.items()
     ]
     return markdown(head, rows), cells
 
 
-def _beside(cell: Cell) -> tuple[str, str]:
+def _with_paper(cell: Cell) -> tuple[str, str]:
     return percent(cell), "-" if cell["paper"] is None else f"{cell['paper']:.2f}"
 
 
-def about(plan: Plan, results: Results) -> list[str]:
-    """What the figures are of: data, seeds, and how much of them is chance."""
+def data_notes(plan: Plan, results: ResultsByRun) -> list[str]:
+    """Lines on the data, the seeds and the standard error."""
     lines = ["Test accuracy in per cent at the best development epoch: mean ± standard deviation over seeds."]
     for data in plan.data:
         found = [r for r in results.values() if r["data"]["name"] == data.name]
         if not found:
-            lines.append(f"{data.name}: no run is finished.")
+            lines.append(f"{data.name}: no finished runs.")
             continue
         ours, vectors = found[0]["data"]["rows"], found[0]["data"]["vectors"]
         error = standard_error(float(np.mean([r["accuracy"]["test"] for r in found])), ours["test"])
-        # all right or all wrong: the formula gives 0, which is no estimate of chance
+        # if all or none are right, the formula gives 0, which is no estimate
         chance = (
             f"; one standard error of an accuracy on this test set: {100 * error:.2f} points" if error else ""
         )
         lines.append(
-            f"{data.name}: {_rows(ours[k] for k in ('train', 'dev', 'test'))} rows to train, choose and test "
+            f"{data.name}: {_rows(ours[k] for k in ('train', 'dev', 'test'))} train / dev / test rows "
             f"(the paper's {data.task}: {_rows(SPLITS[data.task])}); vectors: {vectors or 'none'}; "
             f"seeds: {', '.join(map(str, sorted({r['seed'] for r in found})))}"
             f"{chance}."
@@ -119,7 +120,7 @@ def _rows(counts: Any) -> str:
 
 
 def write_table(plan: Plan, name: str, title: str, body: str, lines: Sequence[str], content: Any) -> None:
-    """NAME.md and NAME.json in the output folder."""
+    """Write NAME.md and NAME.json into the output folder."""
     text = "\n".join([f"## {title}", "", body, "", *(f"- {line}" for line in lines), ""])
     with atomic_file(plan.out / f"{name}.md") as file:
         file.write(text.encode())
@@ -127,7 +128,7 @@ def write_table(plan: Plan, name: str, title: str, body: str, lines: Sequence[st
 
 
 def write_picture(path: Path, svg: str) -> None:
-    """PATH.svg and the same as PATH.png, where this machine can draw one."""
+    """Write PATH.svg, and PATH.png if this machine can draw one."""
     with atomic_file(path.with_name(f"{path.name}.svg")) as file:
         file.write(svg.encode())
     try:
@@ -135,12 +136,12 @@ def write_picture(path: Path, svg: str) -> None:
 
         png = svg_to_png(svg)
     except (LimelightError, ImportError) as error:
-        _tell_once(f"  no PNG pictures here ({error}); the same command draws them where that is installed")
+        _log_once(f"  no PNG pictures ({error}); run the same command where that is installed")
         return
     with atomic_file(path.with_name(f"{path.name}.png")) as file:
         file.write(png)
 
 
 @cache
-def _tell_once(line: str) -> None:
-    tell(line)
+def _log_once(line: str) -> None:
+    log(line)

@@ -1,4 +1,4 @@
-"""The paper's settings, by task and model: what every table and figure trains."""
+"""The paper's settings by task and model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import LimelightError
 
 TASKS = ("yelp", "age", "snli")
 CLASSES = {"yelp": 5, "age": 5, "snli": 3}
-SPLITS = {  # rows to train on, to choose by, to test on
+SPLITS = {  # rows: train, dev, test
     "yelp": (500_000, 2_000, 2_000),
     "age": (68_485, 4_000, 4_000),
     "snli": (549_367, 9_842, 9_824),
@@ -47,8 +47,8 @@ def setting(task: str, model: str) -> Recipe:
     if model == "author":
         return preset(f"{task}-author")
     if model.startswith("r") and model[1:].isdigit():
-        # all curves of a figure are of one length
+        # all curves of a figure have the same length
         return recipe.override(rows=int(model[1:]), patience=0)
     if model not in CHANGES:
-        raise LimelightError(f"the paper has no model {model!r}; there are: {', '.join(CHANGES)}")
+        raise LimelightError(f"the paper has no model {model!r}; it has: {', '.join(CHANGES)}")
     return recipe.override(**CHANGES[model])

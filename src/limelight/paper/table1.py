@@ -6,10 +6,11 @@ limelight paper table1 --data yelp=encoded/yelp --data age=encoded/age --out run
 from __future__ import annotations
 
 from ..training.compare import MODELS
-from .experiment import Results, carry_out
+from .experiment import run_experiment
 from .lengths import merge
-from .plan import Data, Plan, Run
-from .report import about, accuracies, markdown, write_table
+from .plan import Data, ExperimentRun, Plan
+from .report import accuracy_table, data_notes, markdown, write_table
+from .results import ResultsByRun
 
 PAPER = {
     "yelp": {"max": 61.99, "cnn": 62.05, "self-attention": 64.21},
@@ -17,24 +18,24 @@ PAPER = {
 }
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: Plan) -> list[ExperimentRun]:
     """Three models on each data set, with each seed."""
-    plan.need("table1", tuple(PAPER))
-    plan.keep("table1", "embedding")
+    plan.require_tasks("table1", tuple(PAPER))
+    plan.forbid_options("table1", "embedding")
     return plan.runs(tuple(MODELS))
 
 
-def write(plan: Plan, results: Results) -> None:
-    """table1.md and table1.json."""
-    body, cells = accuracies(plan, results, MODELS, PAPER)
+def write(plan: Plan, results: ResultsByRun) -> None:
+    """Write table1.md and table1.json."""
+    body, cells = accuracy_table(plan, results, MODELS, PAPER)
     body = "\n\n".join([body, *(table for data in plan.data if (table := lengths(results, data)))])
     content = {"accuracy": cells, "note": plan.note, "runs": results}
     write_table(
-        plan, "table1", "Table 1: self-attention and the baselines", body, about(plan, results), content
+        plan, "table1", "Table 1: self-attention and the baselines", body, data_notes(plan, results), content
     )
 
 
-def lengths(results: Results, data: Data) -> str:
+def lengths(results: ResultsByRun, data: Data) -> str:
     """Accuracy by quarter of the test set, the shortest texts first: do long texts gain most?"""
     found = [
         [r["by_length"] for r in results.values() if (r["data"]["name"], r["model"]) == (data.name, model)]
@@ -54,4 +55,4 @@ def lengths(results: Results, data: Data) -> str:
 
 def run(plan: Plan) -> None:
     """Train and write the table."""
-    carry_out(plan, runs(plan), lambda results: write(plan, results))
+    run_experiment(plan, runs(plan), lambda results: write(plan, results))

@@ -5,9 +5,10 @@ limelight paper table2 --data snli=encoded/snli --note "22% of the training set"
 
 from __future__ import annotations
 
-from .experiment import Results, carry_out
-from .plan import Plan, Run
-from .report import about, figures, markdown, percent, write_table
+from .experiment import run_experiment
+from .plan import ExperimentRun, Plan
+from .report import data_notes, figures, markdown, percent, write_table
+from .results import ResultsByRun
 
 MODELS = {
     "self-attention": "Structured self-attention, the paper's settings",
@@ -25,23 +26,23 @@ PUBLISHED = {  # test accuracy, trained on the whole of SNLI
 }
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: Plan) -> list[ExperimentRun]:
     """The model with the paper's settings, and with those of its author's code, with each seed."""
-    plan.need("table2", ("snli",))
-    plan.keep("table2", "embedding")
+    plan.require_tasks("table2", ("snli",))
+    plan.forbid_options("table2", "embedding")
     return plan.runs(tuple(MODELS))
 
 
-def write(plan: Plan, results: Results) -> None:
-    """table2.md and table2.json."""
+def write(plan: Plan, results: ResultsByRun) -> None:
+    """Write table2.md and table2.json."""
     cells = {data.name: {m: figures(results, data, m) for m in MODELS} for data in plan.data}
     published = [[name, *("" for _ in plan.data), f"{value:.1f}"] for name, value in PUBLISHED.items()]
     ours = [[title, *(percent(cells[d.name][m]) for d in plan.data), ""] for m, title in MODELS.items()]
     body = markdown(["", *(data.name for data in plan.data), "published"], [*published, *ours])
     content = {"accuracy": cells, "published": PUBLISHED, "note": plan.note, "runs": results}
-    write_table(plan, "table2", "Table 2: SNLI", body, about(plan, results), content)
+    write_table(plan, "table2", "Table 2: SNLI", body, data_notes(plan, results), content)
 
 
 def run(plan: Plan) -> None:
     """Train and write the table."""
-    carry_out(plan, runs(plan), lambda results: write(plan, results))
+    run_experiment(plan, runs(plan), lambda results: write(plan, results))

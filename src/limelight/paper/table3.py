@@ -5,9 +5,10 @@ limelight paper table3 --data yelp=encoded/yelp --data age=encoded/age --out run
 
 from __future__ import annotations
 
-from .experiment import Results, carry_out
-from .plan import Plan, Run
-from .report import about, accuracies, write_table
+from .experiment import run_experiment
+from .plan import ExperimentRun, Plan
+from .report import accuracy_table, data_notes, write_table
+from .results import ResultsByRun
 from .settings import TASKS
 
 MODELS = {"self-attention": "with penalty", "no-penalty": "without penalty (0.0)"}
@@ -18,19 +19,19 @@ PAPER = {  # on SNLI the paper finds both alike and gives no second number
 }
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: Plan) -> list[ExperimentRun]:
     """The model with its task's coefficient (1.0; on SNLI 0.3) and with 0."""
-    plan.need("table3", TASKS)
-    plan.keep("table3", "embedding", "penalty")
+    plan.require_tasks("table3", TASKS)
+    plan.forbid_options("table3", "embedding", "penalty")
     return plan.runs(tuple(MODELS))
 
 
-def write(plan: Plan, results: Results) -> None:
-    """table3.md and table3.json."""
+def write(plan: Plan, results: ResultsByRun) -> None:
+    """Write table3.md and table3.json."""
     titles = {**MODELS, "self-attention": f"with penalty ({_coefficients(plan)})"}
-    body, cells = accuracies(plan, results, titles, PAPER)
+    body, cells = accuracy_table(plan, results, titles, PAPER)
     content = {"accuracy": cells, "note": plan.note, "runs": results}
-    write_table(plan, "table3", "Table 3: the penalty", body, about(plan, results), content)
+    write_table(plan, "table3", "Table 3: the penalty", body, data_notes(plan, results), content)
 
 
 def _coefficients(plan: Plan) -> str:
@@ -42,4 +43,4 @@ def _coefficients(plan: Plan) -> str:
 
 def run(plan: Plan) -> None:
     """Train and write the table."""
-    carry_out(plan, runs(plan), lambda results: write(plan, results))
+    run_experiment(plan, runs(plan), lambda results: write(plan, results))

@@ -1,6 +1,6 @@
 """The pruning table of appendix A: how large every part is, and what pruning costs.
 
-limelight paper table4 --out runs                     counts parameters; nothing is trained
+limelight paper table4 --out runs                     counts parameters, without training
 limelight paper table4 --data yelp=encoded/yelp --out runs
 """
 
@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from .experiment import Results, carry_out
-from .plan import Data, Plan, Run
-from .report import about, figures, markdown, percent, write_table
+from .experiment import run_experiment
+from .plan import Data, ExperimentRun, Plan
+from .report import data_notes, figures, markdown, percent, write_table
+from .results import ResultsByRun
 from .settings import CLASSES, ORIGINAL, TASKS, setting
 
 
@@ -44,7 +45,7 @@ COUNTING = (
 
 
 class Size(NamedTuple):
-    """How many numbers each part learns, as the paper's table counts them."""
+    """The number of parameters of each part, as the paper's table counts them."""
 
     hidden: int  # full: its weights; pruned: weights and biases
     softmax: int  # weights
@@ -52,14 +53,14 @@ class Size(NamedTuple):
     total: int  # everything but the word vectors
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: Plan) -> list[ExperimentRun]:
     """Original and pruned on each data set, with each seed."""
     found = plan.runs(["self-attention", "b4000", "pruned"])
     return [run for run in found if run.model in (ORIGINAL[run.data.task], "pruned")]
 
 
 def parameters(recipe: Recipe, task: str) -> dict[str, int]:
-    """By part, counted on a network that takes no memory."""
+    """Parameters by part, counted on a network without memory."""
     import torch
 
     from ..model.network import Network, parameters_by_part
@@ -69,7 +70,7 @@ def parameters(recipe: Recipe, task: str) -> dict[str, int]:
 
 
 def size(parts: dict[str, int], pruned: bool) -> Size:
-    """The parts as the paper puts them together.
+    """The parts as the paper groups them.
 
     >>> size(parameters(setting("yelp", "pruned"), "yelp"), pruned=True).hidden
     2890500
@@ -79,8 +80,8 @@ def size(parts: dict[str, int], pruned: bool) -> Size:
     return Size(hidden, parts["softmax"], other, sum(parts.values()) - parts["words"])
 
 
-def write(plan: Plan, results: Results) -> None:
-    """table4.md and table4.json."""
+def write(plan: Plan, results: ResultsByRun) -> None:
+    """Write table4.md and table4.json."""
     rows, content = [], {}
     for data in plan.data or [Data(task, task, plan.out) for task in TASKS]:
         for kind, model in (("original", ORIGINAL[data.task]), ("pruned", "pruned")):
@@ -88,21 +89,22 @@ def write(plan: Plan, results: Results) -> None:
             parts = _trained(results, data, model) or parameters(recipe, data.task)
             counted, cell = size(parts, kind == "pruned"), figures(results, data, model)
             printed = PAPER[data.task, kind]
-            told = [each for pair in zip(map(_thousands, counted), printed[:4], strict=True) for each in pair]
+            sizes = [f"{count:,}" for count in counted]
+            pairs = [each for pair in zip(sizes, printed[:4], strict=True) for each in pair]
             title = f"{data.name}, {kind}, {_units(recipe)}"
-            rows.append([title, *told, percent(cell), f"{printed.accuracy:.2f}"])
+            rows.append([title, *pairs, percent(cell), f"{printed.accuracy:.2f}"])
             content[f"{data.name}, {kind}"] = {
                 "parameters": counted._asdict(), "by_part": parts, "accuracy": cell,
                 "paper": printed._asdict(),
             }  # fmt: skip
     title = "Table 4: model size before and after pruning"
-    lines = [COUNTING, *(about(plan, results) if plan.data else [plan.note] if plan.note else [])]
+    lines = [COUNTING, *(data_notes(plan, results) if plan.data else [plan.note] if plan.note else [])]
     full: dict[str, Any] = {"sizes": content, "note": plan.note, "runs": results}
     write_table(plan, "table4", title, markdown(HEAD, rows), lines, full)
 
 
-def _trained(results: Results, data: Data, model: str) -> dict[str, int] | None:
-    """As it was trained, where it was: pretrained vectors and classes are the data's own."""
+def _trained(results: ResultsByRun, data: Data, model: str) -> dict[str, int] | None:
+    """The parameters as trained, if it was: the data decides on vector size and classes."""
     for result in results.values():
         if (result["data"]["name"], result["model"]) == (data.name, model):
             return dict(result["parameters"])
@@ -114,16 +116,12 @@ def _units(recipe: Recipe) -> str:
     return f"b={model.head_hidden}" if model.head == "full" else f"p={model.row_units} q={model.column_units}"
 
 
-def _thousands(count: int) -> str:
-    return f"{count:,}"
-
-
 def run(plan: Plan) -> None:
-    """Count; with data, also train."""
-    plan.keep("table4", "embedding", "head")
+    """Count parameters; with data, also train."""
+    plan.forbid_options("table4", "embedding", "head")
     if plan.only and not plan.data:
-        raise LimelightError("--only chooses among runs, and without --data there are none: give --data too")
+        raise LimelightError("--only selects runs, but without --data there are none; give --data too")
     if plan.data:
-        carry_out(plan, runs(plan), lambda results: write(plan, results))
+        run_experiment(plan, runs(plan), lambda results: write(plan, results))
     else:
         write(plan, {})

@@ -1,6 +1,6 @@
-"""The weights' update in one pass over memory: PyTorch's fused rules on a CPU, a Triton kernel on a GPU.
+"""Weight updates in one pass over memory: PyTorch's fused rules on a CPU, a Triton kernel on a GPU.
 
-`_plainly` says the same in plain operations, and is what runs on a GPU without Triton.
+`_in_plain_operations` does the same where a GPU has no Triton.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ RULES = {"sgd": 0, "adagrad": 1, "adam": 2, "adamw": 3}
 FUSED = {"fused": True, "maximize": False, "grad_scale": None, "found_inf": None}
 
 
-class Part(NamedTuple):
-    """A weight, or some of its rows, with gradient and state; `copy` (bf16) gets the new weights as well."""
+class WeightUpdate(NamedTuple):
+    """A weight (or some of its rows), its gradient and state; `copy` (bf16) gets the new weights too."""
 
     w: Tensor
     g: Tensor
@@ -32,49 +32,49 @@ class Part(NamedTuple):
     copy: Tensor | None = None
 
 
-def update(rule: str, parts: list[Part], numbers: Tensor) -> None:
+def update(rule: str, updates: list[WeightUpdate], numbers: Tensor) -> None:
     """Update all weights and states in place.
 
-    `numbers`: the rate, the gradient's factor, the step t, 1 - beta1^t, 1 - beta2^t, L2 and epsilon.
+    `numbers`: learning rate, the gradient's factor, step t, 1 - beta1^t, 1 - beta2^t, weight decay, epsilon.
     """
-    if parts and not parts[0].w.is_cuda:
-        _on_cpu(rule, parts, numbers)
+    if updates and not updates[0].w.is_cuda:
+        _on_cpu(rule, updates, numbers)
         return
-    for w, g, state, copy in parts:
+    for w, g, state, copy in updates:
         if triton is not None:
             _on_gpu(rule, w, g.contiguous(), state, numbers, copy)
         else:
-            _plainly(rule, w, g, state, numbers)
+            _in_plain_operations(rule, w, g, state, numbers)
             if copy is not None:
                 copy.copy_(w)
 
 
-def _on_cpu(rule: str, parts: list[Part], numbers: Tensor) -> None:
+def _on_cpu(rule: str, updates: list[WeightUpdate], numbers: Tensor) -> None:
     """All weights in one call."""
-    rate, _, t, _, _, l2, epsilon = numbers.tolist()
-    weights, gradients = [part.w for part in parts], [part.g for part in parts]
-    steps_before = list(torch.full((len(parts),), t - 1, dtype=torch.float32).unbind())
-    common = {**FUSED, "lr": rate, "weight_decay": l2}
+    rate, _, t, _, _, decay, epsilon = numbers.tolist()
+    weights, gradients = [each.w for each in updates], [each.g for each in updates]
+    steps_before = list(torch.full((len(updates),), t - 1, dtype=torch.float32).unbind())
+    common = {**FUSED, "lr": rate, "weight_decay": decay}
     if rule == "sgd":
-        sgd(weights, gradients, [None] * len(parts), momentum=0.0, dampening=0.0, nesterov=False, **common)
+        sgd(weights, gradients, [None] * len(updates), momentum=0.0, dampening=0.0, nesterov=False, **common)
     elif rule == "adagrad":
-        squares = [part.state[0] for part in parts]
+        squares = [each.state[0] for each in updates]
         adagrad(weights, gradients, squares, steps_before, lr_decay=0.0, eps=epsilon, **common)
     else:
-        means, squares = [part.state[0] for part in parts], [part.state[1] for part in parts]
+        means, squares = [each.state[0] for each in updates], [each.state[1] for each in updates]
         adam(
             weights, gradients, means, squares, [], steps_before, beta1=0.9, beta2=0.999, eps=epsilon,
             amsgrad=False, decoupled_weight_decay=rule == "adamw", **common,
         )  # fmt: skip
 
 
-def _plainly(rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor) -> None:
-    rate, factor, _, correct1, correct2, l2, epsilon = numbers.to(w.dtype)
+def _in_plain_operations(rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor) -> None:
+    rate, factor, _, correct1, correct2, decay, epsilon = numbers.to(w.dtype)
     g = g.to(w.dtype) * factor
     if rule == "adamw":
-        w.mul_(1 - rate * l2)
+        w.mul_(1 - rate * decay)
     else:
-        g = g + l2 * w
+        g = g + decay * w
     if rule == "sgd":
         w.sub_(rate * g)
     elif rule == "adagrad":
@@ -91,7 +91,7 @@ def _on_gpu(
     rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor, copy: Tensor | None
 ) -> None:
     n, block = w.numel(), 2048
-    first, second = [*state, w, w][:2]  # rules with fewer states never touch the rest
+    first, second = [*state, w, w][:2]  # a rule with fewer states does not touch the others
     _kernel[(triton.cdiv(n, block),)](
         w, g, first, second, copy if copy is not None else w, numbers, n,
         RULE=RULES[rule], COPY=copy is not None, BLOCK=block, num_warps=8,
@@ -108,13 +108,13 @@ if triton is not None:
         at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         inside = at < n
         w = tl.load(w_ptr + at, mask=inside)
-        rate, l2 = tl.load(numbers_ptr).to(w.dtype), tl.load(numbers_ptr + 5).to(w.dtype)
+        rate, decay = tl.load(numbers_ptr).to(w.dtype), tl.load(numbers_ptr + 5).to(w.dtype)
         epsilon = tl.load(numbers_ptr + 6).to(w.dtype)
         g = tl.load(g_ptr + at, mask=inside).to(w.dtype) * tl.load(numbers_ptr + 1).to(w.dtype)
         if RULE == 3:
-            w = w * (1 - rate * l2)
+            w = w * (1 - rate * decay)
         else:
-            g = g + l2 * w
+            g = g + decay * w
         if RULE == 0:
             w = w - rate * g
         elif RULE == 1:

@@ -1,8 +1,8 @@
 """SGD, AdaGrad, Adam and AdamW, with their state as plain tensors and no host synchronisation.
 
-Written out, rather than taken from torch.optim, for three things a run needs at once: a whole step that
-can be captured as a CUDA graph for every rule; float32 weights behind a bf16 copy that computes; and
-sparse gradients of the word vectors, with the same result as the dense update.
+torch.optim does not offer three things a run needs at once: steps of every rule that can be captured as a
+CUDA graph; float32 weights behind a bf16 copy that computes; and sparse gradients of the word vectors with
+the same result as a dense update.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from torch import Tensor
 from ..config.recipe import TrainingRecipe
 from ..text.tokenizer import PAD
 from . import kernels
-from .kernels import Part
+from .kernels import WeightUpdate
 
 EPSILON = {"adagrad": 1e-10, "adam": 1e-8, "adamw": 1e-8, "sgd": 0.0}
 WORDS = "words.weight"
-FADED, SWEEP = 1e-30, 100  # in 100 steps, a mean does not fade from the one bound to 1e-38, the other
+FADED, SWEEP = 1e-30, 100  # in 100 steps, no mean fades from 1e-30 to 1e-38, where denormals start
 STATES = {"sgd": (), "adagrad": ("square",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
 
 
@@ -49,15 +49,15 @@ class Optimiser:
         self.rate = torch.tensor(recipe.learning_rate, dtype=torch.float64, device=device)
         self.steps = torch.zeros((), dtype=torch.int64, device=device)
         self.fixed = {
-            l2: torch.tensor([l2, EPSILON[self.rule]], dtype=torch.float64, device=device)
-            for l2 in (0.0, recipe.weight_decay)
+            decay: torch.tensor([decay, EPSILON[self.rule]], dtype=torch.float64, device=device)
+            for decay in (0.0, recipe.weight_decay)
         }
         self.state = {
             f"{name}.{kind}": torch.zeros_like(w, memory_format=torch.contiguous_format).detach()
             for name, w in self.weights.items()
             for kind in STATES[self.rule]
         }
-        self.dense: Tensor | None = None  # zeros, where a sparse gradient is written for Adam
+        self.dense: Tensor | None = None  # zeros, into which a sparse gradient is written for Adam
 
     def clear(self) -> None:
         """Forget the gradients."""
@@ -70,15 +70,15 @@ class Optimiser:
         self.steps += 1
         gradients = {name: _summed(w.grad) for name, w in self.computing.items() if w.grad is not None}
         numbers = self._numbers(self._clip([_values(g) for g in gradients.values()]))
-        parts = {name: self._part(name, g) for name, g in gradients.items()}
-        for l2, fixed in self.fixed.items():
-            some = [part for name, part in parts.items() if self._l2(name) == l2]
+        updates = {name: self._prepare(name, g) for name, g in gradients.items()}
+        for decay, fixed in self.fixed.items():
+            some = [each for name, each in updates.items() if self._decay(name) == decay]
             kernels.update(self.rule, some, torch.cat([numbers, fixed]))
         for name, gradient in gradients.items():
             if gradient.is_sparse:
-                self._put_back(name, gradient._indices()[0], parts[name])
+                self._store_rows(name, gradient._indices()[0], updates[name])
         if not self.steps.is_cuda and int(self.steps) % SWEEP == 0:
-            self._sweep()
+            self._clear_faded_means()
 
     def _clip(self, gradients: list[Tensor]) -> Tensor | None:
         """Clip the norm in place; on a GPU, return the factor for the update to apply."""
@@ -97,53 +97,54 @@ class Optimiser:
         return None
 
     def _numbers(self, factor: Tensor | None) -> Tensor:
-        """(5,): rate, factor of the gradient, step and Adam's corrections, on the device and in float64."""
+        """(5,): learning rate, gradient factor, step and Adam's corrections, on the device in float64."""
         one, t = torch.ones_like(self.rate), self.steps.double()
         return torch.stack(
             [self.present_rate(), one if factor is None else factor, t, 1 - 0.9**t, 1 - 0.999**t]
         )
 
     def present_rate(self) -> Tensor:
-        """The rate of the latest step, by the schedule; found on the device, where steps are counted."""
+        """The learning rate of the latest step by the schedule, on the device, where steps are counted."""
         if self.recipe.schedule == "constant":
             return self.rate
         done = ((self.steps - 1).double() / self.total).clamp(0.0, 1.0)
         left = 1 - done if self.recipe.schedule == "linear" else (1 + torch.cos(torch.pi * done)) / 2
         return self.rate * left
 
-    def _l2(self, name: str) -> float:
-        """L2 is on weights alone: not on biases, and not on word vectors."""
+    def _decay(self, name: str) -> float:
+        """Weight decay applies to weights only, not to biases or word vectors."""
         return 0.0 if name == WORDS or name.rpartition(".")[2].startswith("b") else self.recipe.weight_decay
 
-    def _whole(self, name: str) -> list[Tensor]:
+    def _weight_and_state(self, name: str) -> list[Tensor]:
         return [self.weights[name], *(self.state[f"{name}.{kind}"] for kind in STATES[self.rule])]
 
-    def _part(self, name: str, gradient: Tensor) -> Part:
-        """What the update of a weight works on: all of it or, with a sparse gradient, some of its rows."""
-        w, *state = self._whole(name)
+    def _prepare(self, name: str, gradient: Tensor) -> WeightUpdate:
+        """The update of a weight: of all of it or, with a sparse gradient, of some rows."""
+        w, *state = self._weight_and_state(name)
         if not gradient.is_sparse:
-            return Part(w, gradient, state, self.computing[name] if self.computing[name] is not w else None)
+            copy = self.computing[name]
+            return WeightUpdate(w, gradient, state, None if copy is w else copy)
         rows, values = gradient._indices()[0], gradient._values()
         if not moves_all(self.recipe):
-            return Part(w[rows], values, [x[rows] for x in state])
+            return WeightUpdate(w[rows], values, [x[rows] for x in state])
         if self.dense is None:
             self.dense = torch.zeros_like(w)
-        self.dense[rows] = values  # Adam goes on moving a row that once had a gradient
-        return Part(w, self.dense, state)
+        self.dense[rows] = values  # Adam keeps moving rows that once had a gradient
+        return WeightUpdate(w, self.dense, state)
 
-    def _put_back(self, name: str, rows: Tensor, part: Part) -> None:
-        """After the update of some rows: zeros where their gradient was, or their copies into the whole."""
+    def _store_rows(self, name: str, rows: Tensor, update: WeightUpdate) -> None:
+        """After a sparse update, copy the rows back into the weight, or clear the dense gradient."""
         if self.dense is not None:
             self.dense[rows] = 0
             return
-        for whole, copy in zip(self._whole(name), [part.w, *part.state], strict=True):
+        for whole, copy in zip(self._weight_and_state(name), [update.w, *update.state], strict=True):
             whole[rows] = copy
 
-    def _sweep(self) -> None:
-        """Clear means that have faded away.
+    def _clear_faded_means(self) -> None:
+        """Set means to zero that are too small to move a weight.
 
-        Without a gradient, Adam's mean shrinks by a tenth a step until it is denormal, and stays so: a
-        processor then takes 25 times as long. Far earlier it has become too small to move a weight.
+        Without a gradient, Adam's mean shrinks by a tenth each step until it is denormal, which slows a CPU
+        down 25 times.
         """
         for name, x in self.state.items():
             if name.endswith(".mean"):
@@ -161,7 +162,7 @@ class Optimiser:
 
 
 def _summed(gradient: Tensor) -> Tensor:
-    """A sparse gradient has an entry for every occurrence of a word: one row per word, zeros for padding."""
+    """Sum a sparse gradient's entries of the same word, and clear those of padding."""
     if not gradient.is_sparse:
         return gradient
     summed = gradient.coalesce()
@@ -175,5 +176,5 @@ def _values(gradient: Tensor) -> Tensor:
 
 
 def moves_all(recipe: TrainingRecipe) -> bool:
-    """Whether a word without a gradient may move all the same."""
+    """Whether a weight without a gradient may move."""
     return recipe.optimizer in ("adam", "adamw")
