@@ -306,7 +306,7 @@ def test_all_runs_are_another_processs(tmp_path, reviews, capfd):
     with locked(tmp_path / f".{name}.lock", "taken"):
         assert main([*argv, "--only", name]) == 0
     out, err = capfd.readouterr()
-    assert "- yelp: no run is finished.\n" in out
+    assert "- yelp: no finished runs.\n" in out
     assert err.splitlines()[-1].startswith("1 of 1 runs are still being trained by another process")
 
 
@@ -324,8 +324,8 @@ def test_what_another_process_has_just_done_is_not_done_again(tmp_path, reviews,
     [
         ("yelp", "write it as yelp=DIR"),
         ("yelp=", "write it as yelp=DIR"),
-        ("hotels=DIR", "with the settings of which task"),
-        ("imdb:hotels=DIR", "with the settings of which task"),
+        ("hotels=DIR", "which task's settings"),
+        ("imdb:hotels=DIR", "which task's settings"),
         ("yelp:../x=DIR", "write it as yelp=DIR"),
     ],
 )

@@ -43,9 +43,9 @@ def test_table_1(tmp_path):
 | Structured self-attention | 61.00 ± 1.41 | 64.21 | - | 80.45 |
 
 - Test accuracy in per cent at the best development epoch: mean ± standard deviation over seeds.
-- yelp: 1,000 / 200 / 400 rows to train, choose and test (the paper's yelp: 500,000 / 2,000 / 2,000); \
+- yelp: 1,000 / 200 / 400 train / dev / test rows (the paper's yelp: 500,000 / 2,000 / 2,000); \
 vectors: none; seeds: 0, 1; one standard error of an accuracy on this test set: 2.45 points.
-- blogs: no run is finished.
+- blogs: no finished runs.
 - Changed from the paper's settings: epochs = 3.
 - A tenth of the reviews.
 """
