@@ -274,7 +274,7 @@ def test_a_failed_run_keeps_its_teachers(name, call, refused, tmp_path, monkeypa
         raise limelight.LimelightError("out of memory")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"limelight.training.teacher_weight.Lessons.{name}", failed)
+        patch.setattr(f"limelight.training.teaching.Lessons.{name}", failed)
         assert "out of memory" in refused("train", table, "--out", out, *flags)
     kept = "teacher-1/checkpoint-*.safetensors" if name == "answered" else "answers-1.safetensors"
     assert list((tmp_path / "m.run").glob(kept))
