@@ -60,7 +60,7 @@ def test_the_hint_at_the_end_is_a_command_that_runs(call, tmp_path):
     first, second, labels = pairs(40)
     table = write_csv(tmp_path / "p.csv", premise=first, hypothesis=second, label=labels)
     code, said, _ = call("train", table, "--out", tmp_path / "m", *FLAGS)
-    command = shlex.split(said.splitlines()[-1].partition("see what it reads: ")[2])
+    command = shlex.split(said.splitlines()[-1].partition("try: ")[2])
     assert code == 0
     assert command == ["limelight", "explain", str(tmp_path / "m"), "first sentence", "second sentence"]
     assert call(*command[1:])[0] == 0
