@@ -268,8 +268,7 @@ def test_a_run_of_another_process_is_passed_over(tmp_path, reviews, capsys):
         table3.run(asked)
     err = capsys.readouterr().err
     assert f"[1/2] {name}\n  skipped: it is being trained by another process\n" in err
-    still = "1 of 2 runs are still being trained by another process; the same command later gives the whole"
-    assert err.endswith(f"{still} table\n")
+    assert err.splitlines()[-1].startswith("1 of 2 runs are still being trained by another process")
     assert "| with penalty (1.0) | - |" in (tmp_path / "table3.md").read_text()
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [other]
     table3.run(asked)
@@ -362,5 +361,5 @@ def test_data_that_does_not_fit(tmp_path, reviews):
         table1.run(plan(tmp_path, ("snli", "snli", reviews)))
     with pytest.raises(LimelightError, match="table1 needs data: --data yelp=DIR"):
         table1.run(plan(tmp_path))
-    with pytest.raises(LimelightError, match="--only nothing matches no run.*: yelp-"):
+    with pytest.raises(LimelightError, match=r"--only nothing matches no run.*: yelp-"):
         table3.run(plan(tmp_path, ("yelp", "yelp", reviews), only=("nothing",)))

@@ -81,7 +81,7 @@ def test_the_heat_maps_show_the_words(tmp_path):
 
 def test_the_heat_maps_tell_what_they_are_of(tmp_path):
     def told(*texts):
-        return figure_heatmaps._drawn([{"words": text, "known": [w != "?" for w in text]} for text in texts])
+        return figure_heatmaps._describe_texts([{"words": text, "known": [w != "?" for w in text]} for text in texts])
 
     assert told() == []
     assert told("ab") == ["Drawn are test texts of 2 words, all of them in the vocabulary."]
@@ -135,17 +135,17 @@ def test_what_cannot_be_written_is_said_first(step, tmp_path, capfd):
 
 
 @pytest.mark.parametrize(
-    ("step", "first", "goes_on"),
+    ("step", "first", "resumes"),
     [
         ("figure-rows", "Test accuracy by epoch, for r from 1 to 30.", True),
-        ("cost", "The penalty against the KL form; time and memory by length.", False),
+        ("cost", "Cost of the penalty and of the KL form; time and memory by length.", False),
     ],
 )
-def test_the_help_of_an_experiment(step, first, goes_on, capfd):
+def test_the_help_of_an_experiment(step, first, resumes, capfd):
     assert main(["paper", step, "--help"]) == 0
     paragraphs = capfd.readouterr().out.split("\n\n")
     assert paragraphs[1] == first
-    assert ("the same command goes on" in paragraphs[3]) == goes_on
+    assert ("the same command resumes" in paragraphs[3]) == resumes
 
 
 KL = [cost.kl_by_pairs, cost.kl_by_sums]
@@ -216,7 +216,7 @@ def test_the_command_line(tmp_path, capfd):
     ("flags", "complaint"),
     [
         (["--set", "row=3"], "did you mean 'rows'"),
-        (["--set", "rows=many"], "write it as rows=VALUE, the value of type int"),
+        (["--set", "rows=many"], "rows=VALUE"),
         (["--set", "rows=0"], "must be at least 1"),
         (["--seeds", "1", "1"], "given twice"),
         (["--data", "yelp=nowhere"], "nowhere"),
@@ -248,6 +248,6 @@ def test_a_machine_with_little_installed_trains(tmp_path):
         [sys.executable, "-c", BARE, *argv, "--device", "cpu", *FLAGS], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "no heat maps here" in done.stderr
+    assert "heat maps need jinja2" in done.stderr
     assert main([*argv, "--device", "cpu", *FLAGS]) == 0
     assert "waiter" in (tmp_path / "figure-heatmaps-yelp.html").read_text()
