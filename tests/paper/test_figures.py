@@ -81,7 +81,9 @@ def test_the_heat_maps_show_the_words(tmp_path):
 
 def test_the_heat_maps_tell_what_they_are_of(tmp_path):
     def told(*texts):
-        return figure_heatmaps._describe_texts([{"words": text, "known": [w != "?" for w in text]} for text in texts])
+        return figure_heatmaps._describe_texts(
+            [{"words": text, "known": [w != "?" for w in text]} for text in texts]
+        )
 
     assert told() == []
     assert told("ab") == ["Drawn are test texts of 2 words, all of them in the vocabulary."]

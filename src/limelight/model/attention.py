@@ -10,7 +10,7 @@ from .lstm.bilstm import mask
 
 
 class StructuredSelfAttention(nn.Module):
-    """A = softmax(W_s2 tanh(W_s1 H^T)) and M = A H: each of r rows picks out other words.
+    """A = softmax(W_s2 tanh(W_s1 H^T)) and M = A H: each of the r rows attends to other words.
 
     >>> attend = StructuredSelfAttention(size=6, d_a=5, r=3)
     >>> M, A = attend(torch.randn(2, 4, 6), torch.tensor([4, 2]))
@@ -26,7 +26,7 @@ class StructuredSelfAttention(nn.Module):
         self.b_s2 = nn.Parameter(torch.zeros(r)) if bias else None
 
     def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n); with `values`, M is of these."""
+        """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n); with `values`, M = A values."""
         hidden = torch.tanh(nn.functional.linear(H, self.W_s1, self.b_s1))  # (batch, n, d_a)
         scores = nn.functional.linear(hidden, self.W_s2, self.b_s2)  # (batch, n, r)
         A = masked_softmax(scores.transpose(1, 2), lengths)

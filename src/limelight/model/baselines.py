@@ -32,7 +32,7 @@ class MaxPooling(nn.Module):
 
 
 class Convolution(nn.Module):
-    """The CNN's H: one 1-D convolution over the words, ReLU; beyond the sentence's ends stand zeros.
+    """The CNN's H: one 1-D convolution over the words, ReLU; zeros beyond the sentence's ends.
 
     >>> Convolution(d=4, filters=6)(torch.randn(2, 5, 4), torch.tensor([5, 1])).shape
     torch.Size([2, 5, 6])

@@ -1,4 +1,4 @@
-"""Dropout with a cheap mask on a CPU, where a draw for each entry takes longer than a matrix product."""
+"""Dropout with a cheap mask on a CPU, where drawing a number per entry is slower than a matrix product."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Dropout(nn.Dropout):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """Each entry zero with probability p, or scaled up so that its mean stays."""
+        """Zero each entry with probability p, and scale the others up to keep the mean."""
         if x.is_cuda or not self.training or self.p == 0:
             return super().forward(x)
         kept = max(1, round((1 - self.p) * LEVELS))

@@ -80,7 +80,7 @@ class Network(nn.Module):
         return S if self.projection is None else self.projection(S)
 
     def pool(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """H (batch, n, 2u) to M and A; with `values`, M is the sum of these by the weights from H."""
+        """H (batch, n, 2u) to M and A; with `values`, M = A values."""
         M, A = self.pooling(H, lengths, values)
         if self.max_pooling is None:
             return M, A

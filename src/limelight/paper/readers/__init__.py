@@ -1,4 +1,4 @@
-"""Readers for the official distributions: what a user has on disk becomes train, dev and test tables.
+"""Readers for the official distributions: they turn downloads into train, dev and test tables.
 
 Every reader writes the same folder: train.jsonl, dev.jsonl and test.jsonl with the columns text and label
 (or premise, hypothesis and label; author too for PAN), and about.json with the source, seed and counts.
@@ -40,7 +40,7 @@ SOURCES: dict[str, Callable[..., About]] = {
 
 
 def prepare(name: str, source: str | Path, out: str | Path, **options: Any) -> About:
-    """Run the reader `name` of `SOURCES` with those of its options that are given; what about.json says.
+    """Run the reader `name` of `SOURCES` with these of its options; return the content of about.json.
 
     >>> prepare("pan", "pan16-english", "data/age", by="author", seed=3)  # doctest: +SKIP
     >>> prepare("snli", "snli_1.0.zip", "data/snli", seed=3)

@@ -1,4 +1,4 @@
-"""The hub's copies of SNLI and of `yelp_review_full`, through the library `datasets`."""
+"""The Hugging Face hub's copies of SNLI and `yelp_review_full`, through the library `datasets`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ...text.formats import listed
 from .prepared import About, Parsed, prepared
 from .snli import LABELS, NO_GOLD, pair
 from .splits import SPLITS, Sizes
-from .yelp import deal_full, review, unescaped
+from .yelp import split_full, review, unescape
 
 # A `datasets.DatasetDict`, or anything like it: split -> rows.
 Copy = Mapping[str, Iterable[Mapping[str, Any]]]
-NAMES = {"dev": "validation"}  # where the hub's name for a split is not ours
+NAMES = {"dev": "validation"}  # the hub's name for a split, where it is not ours
 
 
 def prepare_snli_hub(source: str | Path | Copy, out: str | Path, *, overwrite: bool = False) -> About:
@@ -26,7 +26,7 @@ def prepare_snli_hub(source: str | Path | Copy, out: str | Path, *, overwrite: b
     """
     copy = _load(source)
     rows = {split: _split(copy, NAMES.get(split, split)) for split in SPLITS}
-    with prepared(out, "snli-hub", overwrite, usual=[NO_GOLD], files=_named(source)) as tables:
+    with prepared(out, "snli-hub", overwrite, expected=[NO_GOLD], files=_source_files(source)) as tables:
         for split in SPLITS:
             tables.copy(split, rows[split], _pair)
     return tables.about
@@ -40,15 +40,15 @@ def prepare_yelp_hub(
     seed: int = 1,
     overwrite: bool = False,
 ) -> About:
-    """`yelp_review_full` likewise; development rows are drawn from its training set.
+    """`yelp_review_full` in the same way; development rows are drawn from its training set.
 
     >>> prepare_yelp_hub("Yelp/yelp_review_full", "data/yelp-full")["rows"]  # doctest: +SKIP
     {'train': 648000, 'dev': 2000, 'test': 50000}
     """
     copy = _load(source)
     train, test = _split(copy, "train"), _split(copy, "test")
-    with prepared(out, "yelp-hub", overwrite, files=_named(source), seed=seed) as tables:
-        deal_full(tables, lambda: train, lambda: test, _review, sizes, seed)
+    with prepared(out, "yelp-hub", overwrite, files=_source_files(source), seed=seed) as tables:
+        split_full(tables, lambda: train, lambda: test, _review, sizes, seed)
     return tables.about
 
 
@@ -86,8 +86,8 @@ def _review(row: Mapping[str, Any]) -> Parsed:
     """The hub numbers the stars from 0."""
     label, text = row.get("label"), row.get("text")
     stars = label + 1 if isinstance(label, int) else None
-    return review(stars, unescaped(text) if isinstance(text, str) else None)
+    return review(stars, unescape(text) if isinstance(text, str) else None)
 
 
-def _named(source: str | Path | Copy) -> list[dict[str, str]]:
+def _source_files(source: str | Path | Copy) -> list[dict[str, str]]:
     return [] if isinstance(source, Mapping) else [{"name": str(source)}]

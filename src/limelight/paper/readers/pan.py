@@ -17,7 +17,7 @@ NO_AGE = "author without an age group"
 NOT_ENGLISH = "author does not write English"
 NO_TRUTH = "author not in truth.txt"
 NO_FILE = "author in truth.txt without an XML file"
-Tweet = tuple[str, str, str] | str  # author, age group, text; or why an author has none
+Tweet = tuple[str, str, str] | str  # author, age group, text; or why an author is dropped
 
 
 def prepare_pan(
@@ -42,10 +42,10 @@ def prepare_pan(
     with open_source(source, out) as files:
         truth = files.find("truth.txt")
         ages = _ages(files, truth)
-        usual = [NO_AGE, NOT_ENGLISH, NO_TRUTH, NO_FILE]
-        with prepared(out, "pan", overwrite, usual, seed=seed, by=by) as tables:
+        expected = [NO_AGE, NOT_ENGLISH, NO_TRUTH, NO_FILE]
+        with prepared(out, "pan", overwrite, expected, seed=seed, by=by) as tables:
             apart = "author" if by == "author" else None
-            tables.deal(lambda: _tweets(files, truth, ages), _parse, sizes, seed, apart)
+            tables.split(lambda: _tweets(files, truth, ages), _parse, sizes, seed, apart)
             tables.about["files"] = [files.fingerprint(truth)]
     return tables.about
 
@@ -53,7 +53,7 @@ def prepare_pan(
 def documents(xml: bytes, name: str) -> tuple[str, list[str]]:
     """The language of an author's file ('en' if it does not say) and the texts of its documents.
 
-    A DOCTYPE is refused: no file of PAN has one, and entities defined there can grow without bound.
+    A DOCTYPE is refused: PAN files have none, and entities defined there can grow without bound.
 
     >>> documents(b"<author lang='en'><document><![CDATA[Hi & bye]]></document></author>", "a.xml")
     ('en', ['Hi & bye'])
@@ -89,7 +89,7 @@ def _ages(files: Source, truth: str) -> dict[str, str]:
 
 
 def _tweets(files: Source, truth: str, ages: dict[str, str]) -> Iterator[Tweet]:
-    """All tweets, author by author in the order of their names, whatever order the disk has them in."""
+    """All tweets, author by author sorted by name, whatever the order on disk."""
     folder = PurePosixPath(truth).parent
     paths = [PurePosixPath(name) for name in files.names]
     found = {p.stem: str(p) for p in paths if p.parent == folder and p.suffix.lower() == ".xml"}
@@ -99,10 +99,10 @@ def _tweets(files: Source, truth: str, ages: dict[str, str]) -> Iterator[Tweet]:
         elif ages[author] == "XX-XX":
             yield NO_AGE
         else:
-            yield from _of_author(files, found[author], author, ages[author])
+            yield from _read_author(files, found[author], author, ages[author])
 
 
-def _of_author(files: Source, name: str, author: str, age: str) -> Iterator[Tweet]:
+def _read_author(files: Source, name: str, author: str, age: str) -> Iterator[Tweet]:
     with files.open(name) as file:
         language, texts = documents(file.read(), f"{files.path}: {name}")
     if language != "en":

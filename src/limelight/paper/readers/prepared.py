@@ -19,21 +19,21 @@ from .splits import SPLITS, Sizes, by_group, by_row
 
 Item = TypeVar("Item")
 Row = dict[str, str | int]
-Parsed = Row | str  # a row, or the reason why it is none
+Parsed = Row | str  # a row, or the reason to drop it
 About = dict[str, Any]
 _TABLES = tuple(f"{split}.jsonl" for split in SPLITS)
 KIND = Kind("a folder of prepared tables", ("about.json", *_TABLES), ())
-MOST_ODD = 0.05  # a distribution with more odd rows than this is another file, or damaged
+MOST_UNUSABLE = 0.05  # with more unusable rows than this, it is the wrong file or damaged
 
 BROKEN_JSON = "broken JSON"
 NO_TEXT = "no text"
 NOT_UNICODE = "not Unicode"
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: `dumps` makes one for every row
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make one for every row
 
 
 def json_object(line: bytes) -> dict[str, Any] | None:
-    """The JSON object on a line, or None if there is none. Bytes that are not UTF-8 are found in its texts.
+    """Parse a line as a JSON object, or None. Bytes that are not UTF-8 are found later, in its texts.
 
     >>> json_object(b'{"stars": 4}'), json_object(b'{"stars": 4'), json_object(b"[4]")
     ({'stars': 4}, None, None)
@@ -62,11 +62,11 @@ def text_problem(text: object) -> str | None:
 
 @contextlib.contextmanager
 def prepared(
-    out: str | Path, source: str, overwrite: bool, usual: Collection[str] = (), **about: Any
+    out: str | Path, source: str, overwrite: bool, expected: Collection[str] = (), **about: Any
 ) -> Iterator[Tables]:
-    """Write the three tables through `Tables`, then about.json; nothing stays if anything goes wrong.
+    """Write the three tables through `Tables`, then about.json; nothing is left if anything fails.
 
-    `usual` are the reasons for dropping a row that are part of the data, not a sign of damage.
+    `expected` are reasons to drop a row that belong to the data and are no sign of damage.
 
     >>> import tempfile
     >>> out = Path(tempfile.mkdtemp(), "data")
@@ -79,24 +79,24 @@ def prepared(
     with atomic_folder(out, KIND, overwrite) as folder:
         with contextlib.ExitStack() as stack:
             files = {s: stack.enter_context(_new(folder / f"{s}.jsonl")) for s in SPLITS}
-            tables = Tables(source, files, usual)
+            tables = Tables(source, files, expected)
             yield tables
         tables.about = {"source": source, **about, **tables.about, **tables.counts()}
         (folder / "about.json").write_text(json.dumps(tables.about, indent=2) + "\n", encoding="utf-8")
 
 
 class Tables:
-    """The three tables while they are written, and the count of what was dropped."""
+    """The three tables being written, and the counts of dropped rows."""
 
-    def __init__(self, source: str, files: dict[str, IO[str]], usual: Collection[str] = ()) -> None:
+    def __init__(self, source: str, files: dict[str, IO[str]], expected: Collection[str] = ()) -> None:
         self.about: About = {}
-        self._source, self._files, self._usual = source, files, usual
+        self._source, self._files, self._expected = source, files, expected
         self._read = 0
         self._rows = dict.fromkeys(files, 0)
         self._dropped: Counter[str] = Counter()
 
     def copy(self, split: str, items: Iterable[Item], parse: Callable[[Item], Parsed]) -> None:
-        """All items into a split that the distribution itself has."""
+        """Write all items into a split that the distribution itself has."""
         for item in _progress(items, split):
             row = parse(item)
             if self._is_row(row):
@@ -105,7 +105,7 @@ class Tables:
         if not self._rows[split]:
             raise LimelightError(f"{self._source}: no usable rows for {split}{self._reasons()}")
 
-    def deal(
+    def split(
         self,
         items: Callable[[], Iterable[Item]],
         parse: Callable[[Item], Parsed],
@@ -113,10 +113,10 @@ class Tables:
         seed: int,
         apart: str | None = None,
     ) -> None:
-        """Items into random splits; `apart` names a column no value of which may be in two of them.
+        """Write items into random splits; `apart` names a column whose values must not be shared by splits.
 
-        Two passes, so that memory holds a few bytes per row and no text: the first finds the usable rows,
-        the second writes those that were drawn, in the order of the source.
+        In two passes, to hold a few bytes per row in memory and no text: the first finds the usable rows, the
+        second writes those drawn, in the order of the source.
         """
         usable, groups = self._survey(items(), parse, apart)
         self._check()
@@ -129,7 +129,7 @@ class Tables:
                 self._write(SPLITS[split - 1], parse(item))
 
     def counts(self) -> About:
-        """What about.json says of the rows; those not drawn are usable, but beyond the sizes asked for."""
+        """The row counts for about.json; `not_drawn` rows are usable, but beyond the sizes asked for."""
         not_drawn = self._read - sum(self._rows.values()) - self._dropped.total()
         return {"rows": self._rows, "not_drawn": not_drawn, "dropped": dict(sorted(self._dropped.items()))}
 
@@ -159,12 +159,12 @@ class Tables:
         self._rows[split] += 1
 
     def _check(self) -> None:
-        """An error if so many rows are odd that this must be the wrong file."""
-        odd = sum(count for reason, count in self._dropped.items() if reason not in self._usual)
-        if odd > MOST_ODD * self._read:
+        """Raise if so many rows are unusable that this must be the wrong file."""
+        unusable = sum(count for reason, count in self._dropped.items() if reason not in self._expected)
+        if unusable > MOST_UNUSABLE * self._read:
             raise LimelightError(
-                f"{self._source}: {odd:,} of {self._read:,} rows cannot be used{self._reasons()}; "
-                "is this the right file, and all of it?"
+                f"{self._source}: {unusable:,} of {self._read:,} rows cannot be used{self._reasons()}; "
+                "check that this is the right file, and complete"
             )
 
     def _reasons(self) -> str:

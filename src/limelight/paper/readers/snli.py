@@ -13,21 +13,21 @@ from .splits import SPLITS
 
 LABELS = ("entailment", "neutral", "contradiction")
 COLUMNS = ("gold_label", "sentence1", "sentence2")
-NO_GOLD = "no gold label"  # '-': the annotators did not agree; the paper, like all others, drops these
+NO_GOLD = "no gold label"  # '-': the annotators did not agree; the paper drops these, as is usual
 STRANGE_LABEL = "label not entailment, neutral or contradiction"
 
 
 def prepare_snli(source: str | Path, out: str | Path, *, overwrite: bool = False) -> About:
     """Turn the folder or the zip of SNLI into tables with the columns premise, hypothesis and label.
 
-    Of the `.jsonl` and `.txt` files, which say the same, the first are read if both are there.
+    The `.jsonl` and `.txt` files have the same content; the first are read if both exist.
 
     >>> prepare_snli("snli_1.0.zip", "data/snli")["rows"]  # doctest: +SKIP
     {'train': 549367, 'dev': 9842, 'test': 9824}
     """
     with open_source(source, out) as files:
         names = {s: files.find(f"snli_1.0_{s}.jsonl", f"snli_1.0_{s}.txt") for s in SPLITS}
-        with prepared(out, "snli", overwrite, usual=[NO_GOLD]) as tables:
+        with prepared(out, "snli", overwrite, expected=[NO_GOLD]) as tables:
             for split, name in names.items():
                 lines = files.lines(name)
                 parse = _from_txt(next(lines, b""), name) if ".txt" in Path(name).name else _from_json
@@ -37,7 +37,7 @@ def prepare_snli(source: str | Path, out: str | Path, *, overwrite: bool = False
 
 
 def pair(label: object, premise: object, hypothesis: object) -> Parsed:
-    """A row of three checked columns, or the reason why it is none.
+    """A row with three checked columns, or the reason to drop it.
 
     >>> pair("neutral", "A dog runs.", "It rains.")
     {'premise': 'A dog runs.', 'hypothesis': 'It rains.', 'label': 'neutral'}
@@ -58,7 +58,7 @@ def _from_json(line: bytes) -> Parsed:
 
 
 def _from_txt(header: bytes, name: str) -> Callable[[bytes], Parsed]:
-    """Columns are found by name, and a quotation mark is a character like any other."""
+    """A parser that finds columns by name; quotation marks have no special meaning."""
     names = _fields(header)
     if not set(COLUMNS) <= set(names):
         raise LimelightError(f"{name} has the columns {listed(names)}; it must have {listed(COLUMNS)}")

@@ -1,4 +1,4 @@
-"""What a user has on disk: one file, a folder, a zip or a tar, looked into in the same way."""
+"""Read a file, a folder, a zip or a tar in the same way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUFFER = 1 << 20  # zip and tar read line by line are slow without one
 
 @dataclass(frozen=True)
 class Source:
-    """The files of a distribution by their names, wherever they lie.
+    """The files of a distribution by name, whatever holds them.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -38,7 +38,7 @@ class Source:
     opener: Callable[[str], contextlib.AbstractContextManager[IO[bytes]]]
 
     def find(self, *wanted: str) -> str:
-        """The file with the first of these names that is there, compressed or not, in whatever folder."""
+        """The first of these names that exists, compressed or not, in any folder."""
         for name in wanted:
             spellings = {name, *(name + suffix for suffix in COMPRESSIONS)}
             found = [n for n in self.names if PurePosixPath(n).name in spellings]
@@ -56,13 +56,13 @@ class Source:
             yield io.BufferedReader(cast(io.RawIOBase, file), BUFFER)
 
     def lines(self, name: str) -> Iterator[bytes]:
-        """The lines of one of the files that are not blank, without a byte-order mark at the beginning."""
+        """The non-blank lines of one of the files, without a byte-order mark."""
         with self.open(name) as file:
             first = file.readline().removeprefix(b"\xef\xbb\xbf")
             yield from (line for line in itertools.chain([first], file) if line and not line.isspace())
 
     def fingerprint(self, name: str) -> dict[str, str]:
-        """What tells two downloads apart, without reading all of them."""
+        """Enough to tell two downloads apart, without reading all of them."""
         with self.open(name) as file:
             return {"name": name, "sha256_of_first_mb": hashlib.sha256(file.read(1 << 20)).hexdigest()}
 
@@ -71,7 +71,7 @@ class Source:
 def open_source(path: str | Path, out: str | Path | None = None) -> Iterator[Source]:
     """A file, a folder (and the folders in it), a zip or a tar as a `Source`.
 
-    `out` is the folder that will be written from it: overwriting that must not take the source with it.
+    `out` is the folder to be written from it, which must not hold the source: overwriting would delete it.
 
     >>> with open_source("snli_1.0.zip") as source:  # doctest: +SKIP
     ...     source.find("snli_1.0_dev.jsonl")
@@ -101,7 +101,7 @@ def open_source(path: str | Path, out: str | Path | None = None) -> Iterator[Sou
 
 
 def _files(folder: Path) -> list[Path]:
-    """Here and one folder down: a distribution unpacked, not a whole disk searched."""
+    """Files here and one folder down: enough for an unpacked distribution, without searching a disk."""
     return sorted(f for pattern in ("*", "*/*") for f in folder.glob(pattern) if f.is_file())
 
 
@@ -112,7 +112,7 @@ def _tar_names(tar: tarfile.TarFile, path: Path) -> list[str]:
 
 @contextlib.contextmanager
 def _tidy(path: Path) -> Iterator[None]:
-    """Adds what archives raise (damaged, encrypted, packed in an unknown way) to `tidy_reading`."""
+    """`tidy_reading`, also for what archives raise: damaged, encrypted, unknown compression."""
     try:
         with tidy_reading(path):
             yield

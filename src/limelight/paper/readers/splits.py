@@ -1,4 +1,4 @@
-"""Random splits that are the same on every machine: by row, or by group so that no author is in two."""
+"""Random splits, the same on every machine: by row, or by group (no author in two splits)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...errors import LimelightError
 
 SPLITS = ("train", "dev", "test")
 TRAIN, DEV, TEST = 1, 2, 3  # 0: in no split
-Sizes = Sequence[int | None]  # train, dev, test; one may be None: all the rest
+Sizes = Sequence[int | None]  # train, dev, test; one may be None: the rest
 
 
 def by_row(usable: np.ndarray, sizes: Sizes, seed: int) -> np.ndarray:
-    """The split of every row, drawn without replacement from the rows that are usable.
+    """The split of every row, drawn without replacement from the usable rows.
 
     Development and test rows are drawn first: they stay the same whatever the size of the training set.
 
@@ -35,8 +35,8 @@ def by_row(usable: np.ndarray, sizes: Sizes, seed: int) -> np.ndarray:
 def by_group(usable: np.ndarray, groups: np.ndarray, sizes: Sizes, seed: int) -> np.ndarray:
     """The split of every row, with all rows of a group (numbered from 0) in the same one.
 
-    Whole groups are dealt, in random order, to the development set until it has the size asked for or just
-    more, then to the test set, then to the training set.
+    Whole groups go, in random order, to the development set until it has the size asked for or just more,
+    then to the test set, then to the training set.
 
     >>> usable, groups = np.ones(6, dtype=bool), np.array([0, 0, 1, 1, 2, 2])
     >>> by_group(usable, groups, (None, 1, 1), seed=1).tolist()
@@ -58,7 +58,7 @@ def by_group(usable: np.ndarray, groups: np.ndarray, sizes: Sizes, seed: int) ->
 
 
 def resolve(sizes: Sizes, available: int) -> tuple[int, int, int]:
-    """The three sizes as numbers, with None (at most one) as all that the others leave.
+    """The three sizes as numbers; None (at most one) takes what the others leave.
 
     >>> resolve((None, 2, 2), available=10)
     (6, 2, 2)
@@ -79,7 +79,7 @@ def resolve(sizes: Sizes, available: int) -> tuple[int, int, int]:
 
 
 def _random(seed: int) -> np.random.RandomState:
-    """NumPy's frozen generator: its numbers never change with a version, as those of the newer one may."""
+    """NumPy's legacy generator: its numbers never change between versions, unlike the newer one's."""
     if not 0 <= seed < 2**32:
         raise LimelightError(f"the seed is {seed}; it must be between 0 and {2**32 - 1}")
     return np.random.RandomState(seed)

@@ -13,7 +13,7 @@ from .prepared import BROKEN_JSON, About, Item, Parsed, Tables, json_object, pre
 from .sources import Source, open_source
 from .splits import Sizes
 
-REVIEWS = ("yelp_academic_dataset_review.json", "review.json")  # the second: some years
+REVIEWS = ("yelp_academic_dataset_review.json", "review.json")  # the second in some years
 STRANGE_STARS = "stars not 1 to 5"
 
 
@@ -34,10 +34,10 @@ def prepare_yelp(
     {'train': 500000, 'dev': 2000, 'test': 2000}
     """
     with open_source(source, out) as files:
-        alone = files.names == [files.path.name]  # then it may have any name
+        alone = files.names == [files.path.name]  # a single file may have any name
         name = files.names[0] if alone else files.find(*REVIEWS)
         with prepared(out, "yelp", overwrite, seed=seed) as tables:
-            tables.deal(lambda: files.lines(name), _from_json, sizes, seed)
+            tables.split(lambda: files.lines(name), _from_json, sizes, seed)
             tables.about["files"] = [files.fingerprint(name)]
     return tables.about
 
@@ -58,12 +58,12 @@ def prepare_yelp_full(
     with open_source(source, out) as files:
         train, test = files.find("train.csv"), files.find("test.csv")
         with prepared(out, "yelp-full", overwrite, seed=seed) as tables:
-            deal_full(tables, lambda: _csv(files, train), lambda: _csv(files, test), _from_csv, sizes, seed)
+            split_full(tables, lambda: _csv(files, train), lambda: _csv(files, test), _from_csv, sizes, seed)
             tables.about["files"] = [files.fingerprint(train), files.fingerprint(test)]
     return tables.about
 
 
-def deal_full(
+def split_full(
     tables: Tables,
     train: Callable[[], Iterable[Item]],
     test: Callable[[], Iterable[Item]],
@@ -71,15 +71,15 @@ def deal_full(
     sizes: Sizes,
     seed: int,
 ) -> None:
-    """Splits for a distribution that has no development set: it comes out of the training set."""
+    """Split a distribution without a development set: it is drawn from the training set."""
     if len(sizes) != 3:
         raise LimelightError(f"sizes are {tuple(sizes)}; give three: train, dev and test")
-    tables.deal(train, parse, (sizes[0], sizes[1], 0), seed)
-    tables.deal(test, parse, (0, 0, sizes[2]), seed)
+    tables.split(train, parse, (sizes[0], sizes[1], 0), seed)
+    tables.split(test, parse, (0, 0, sizes[2]), seed)
 
 
 def review(stars: object, text: object) -> Parsed:
-    """A row of two checked columns, or the reason why it is none.
+    """A row with two checked columns, or the reason to drop it.
 
     >>> review("4.0", "Good soup.")
     {'text': 'Good soup.', 'label': 4}
@@ -95,10 +95,10 @@ def review(stars: object, text: object) -> Parsed:
     return text_problem(text) or {"text": str(text), "label": int(number)}
 
 
-def unescaped(text: str) -> str:
-    """The text as it was written, for data in which backslashes stand before n and quotation marks.
+def unescape(text: str) -> str:
+    """The original text, for data with backslashes before n and quotation marks.
 
-    >>> unescaped('Good.' + chr(92) + 'nReally ' + chr(92) + '"good' + chr(92) + '".')
+    >>> unescape('Good.' + chr(92) + 'nReally ' + chr(92) + '"good' + chr(92) + '".')
     'Good.\\nReally "good".'
     """
     return re.sub(r'\\(n|""?)', lambda found: "\n" if found[1] == "n" else '"', text)
@@ -115,10 +115,10 @@ def _csv(files: Source, name: str) -> Iterator[list[str]]:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
         reader = csv.reader(text, strict=True)
         try:
-            yield from filter(None, reader)  # a blank line is no row
+            yield from filter(None, reader)  # skip blank lines
         except csv.Error as error:
             raise LimelightError(f"{files.path}: {name}, line {reader.line_num}: {error}") from None
 
 
 def _from_csv(fields: list[str]) -> Parsed:
-    return review(fields[0], unescaped(fields[1])) if len(fields) == 2 else "not two columns"
+    return review(fields[0], unescape(fields[1])) if len(fields) == 2 else "not two columns"

@@ -1,0 +1,71 @@
+"""A job's run.json: what is written is read back, and a job that cannot be resumed says why."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from limelight.config.presets import preset
+from limelight.errors import LimelightError
+from limelight.training.job import Job, load_job, resume_command, save_job
+from limelight.training.job_folder import is_resumable
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    tables = {"train": [str(tmp_path / "reviews.csv")], "test": [str(tmp_path / "test.csv")]}
+    return Job(
+        tmp_path / "model", preset("tiny"), tables, {"text": "review", "label": None}, 0.2, "skip", True
+    )
+
+
+def test_a_saved_job_is_loaded(job: Job) -> None:
+    job.folder.mkdir()
+    save_job(job)
+    assert load_job(job.out) == job
+    assert load_job(job.folder) == job
+    assert not is_resumable(job)  # there is nothing to resume from
+
+
+def test_paths_are_absolute(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    job.folder.mkdir()
+    save_job(Job(job.out, job.recipe, {"train": ["reviews.csv"]}))
+    assert load_job(job.out).tables == {"train": [str(tmp_path / "reviews.csv")]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "damaged"), ("[]", "damaged"), ('{"format": 1}', "damaged"), ('{"format": 9}', "another version")],
+)
+def test_a_job_that_cannot_be_read(content: str, message: str, job: Job) -> None:
+    job.folder.mkdir()
+    (job.folder / "run.json").write_text(content)
+    with pytest.raises(LimelightError, match=message) as error:
+        load_job(job.out)
+    assert "--overwrite" in str(error.value)
+
+
+def test_a_job_that_is_not_there(job: Job) -> None:
+    with pytest.raises(LimelightError, match=r"no interrupted run for .*model"):
+        load_job(job.out)
+    job.out.mkdir()
+    (job.out / "config.json").write_text(json.dumps({}))
+    with pytest.raises(LimelightError, match="is complete"):
+        load_job(job.out)
+
+
+def test_the_command_to_resume_is_quoted(tmp_path: Path) -> None:
+    command = resume_command(Job(Path("my model"), preset("tiny"), {}))
+    assert command == "limelight train --resume 'my model'"
+
+
+def test_jobs_need_no_pytorch_until_they_run() -> None:
+    """`need_torch` sets how PyTorch's threads wait, and must come before PyTorch is loaded."""
+    code = "import sys, limelight.training.run_job; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stderr
