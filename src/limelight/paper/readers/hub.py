@@ -11,7 +11,7 @@ from ...text.formats import listed
 from .prepared import About, Parsed, prepared
 from .snli import LABELS, NO_GOLD, pair
 from .splits import SPLITS, Sizes
-from .yelp import split_full, review, unescape
+from .yelp import review, split_full, unescape
 
 # A `datasets.DatasetDict`, or anything like it: split -> rows.
 Copy = Mapping[str, Iterable[Mapping[str, Any]]]
