@@ -4,13 +4,15 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup demo test check bench clean
+.PHONY: help setup demo test check wheel fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    train on the bundled data and show what the model reads"
-	@echo "make test    lint, type-check and run every test"
+	@echo "make test    lint, type-check, try the wheel and run every test"
 	@echo "make check   lint and type-check only"
+	@echo "make wheel   try the wheel in an empty environment (PYTHON=python3.13: under that Python)"
+	@echo "make fuzz    draw new and more examples for the tests that draw them"
 	@echo "make bench   measure speed (ratios, side by side)"
 
 setup: .venv/ready
@@ -24,13 +26,20 @@ setup: .venv/ready
 demo: setup
 	$(BIN)/limelight demo
 
-test: check
+# The tests come last, so that the run ends with what they say.
+test: check wheel
 	$(BIN)/python -m pytest -n 2
 
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+wheel: setup
+	$(BIN)/python tests/wheel.py --python $(PYTHON)
+
+fuzz: setup
+	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=fuzz
 
 bench: setup
 	$(BIN)/python benchmarks/training.py
