@@ -81,7 +81,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         same_length(texts, listed, "labels")
         classes, numbers = as_classes(
             labels if hasattr(labels, "__len__") else listed
-        )  # not a generator that is used up
+        )  # or it is used up
         weights = self._weights(classes, numbers, sample_weight)
         if dev is not None:
             known = numbers_of(dev.labels, classes.tolist(), "dev labels")
