@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from drawing import examples
 from limelight.model.lstm.bilstm import bilstm
 from limelight.model.lstm.cudnn import by_cudnn
 from limelight.model.lstm.recurrence import by_static_recurrence
@@ -25,7 +26,7 @@ def by_static(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor)
 
 
 @pytest.mark.parametrize("way", [by_cudnn, by_static])
-@settings(derandomize=True, deadline=None, max_examples=15)
+@examples(15)
 @given(
     d=st.integers(1, 4),
     u=st.integers(1, 4),
