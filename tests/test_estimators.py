@@ -345,7 +345,7 @@ def test_pairs_as_one_argument_with_y(fitted_pairs):
 
 def test_a_model_that_has_learnt_nothing_is_warned_of():
     texts, labels = ["The soup was odd."] * 60, ["good", "bad", "good"] * 20
-    with pytest.warns(UserWarning, match=r"answers 'good' to all 6 development rows: it has learnt nothing"):
+    with pytest.warns(UserWarning, match=r"'good' for all 6 dev rows: it has learnt nothing"):
         quick(epochs=2).fit(texts, labels)
     classifier = quick(epochs=2)
     with warnings.catch_warnings():
