@@ -350,7 +350,7 @@ def test_a_model_that_has_learnt_nothing_is_warned_of():
     classifier = quick(epochs=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match="answers 'good'"):
+        with pytest.raises(UserWarning, match="predicts 'good'"):
             classifier.fit(texts, labels)
     assert classifier.predict(texts[:1]).tolist() == ["good"], "what was learnt is not lost by it"
 
