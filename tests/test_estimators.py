@@ -402,8 +402,8 @@ def test_fit_from_a_table(tmp_path):
     [
         (pd.DataFrame({"text": TEXTS}), {}, "train must be a file or a list of files, not DataFrame"),
         ([3], {}, "train must be a file or a list of files, not int"),
-        (None, {}, "there is no training table; name at least one"),
-        ([], {}, "there is no training table; name at least one"),
+        (None, {}, "no training table; name at least one"),
+        ([], {}, "no training table; name at least one"),
         ("", {}, "train must be a file or a list of files, not ''"),
         ("a.csv", {"dev": 3}, "dev must be a file or a list of files, not int"),
         ("a.csv", {"rows": np.int64(0)}, "rows is 0; it must be at least 1"),

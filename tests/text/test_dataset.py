@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
-from limelight.text.arrays import ArrayWriter
 from limelight.text.encode import Dataset, Split, Texts, encode_tables, encode_texts
 from limelight.text.labels import LabelColumn
 from limelight.text.passes import cut, hold_out
@@ -365,8 +364,8 @@ def test_bad_sequences(arguments: dict[str, Any], message: str) -> None:
         ("text,label\nGood,1\n ,2\n", {}, "row 2: only spaces"),
         ("text,label\nGood,1\nBad,1\n", {}, "every row has the label 1"),
         ("text,label\nGood,1\nBad,2\n" * 2, {"label": "star"}, "has no column 'star'"),
-        ("text,label\nGood,1\nBad,2\n", {"recipe": TextRecipe(vectors="no/such.txt")}, "there is no file no"),
-        ("text,label\nGood,1\nBad,2\n", {"dev": "no/such.csv"}, "there is no file no"),
+        ("text,label\nGood,1\nBad,2\n", {"recipe": TextRecipe(vectors="no/such.txt")}, "no such file: no"),
+        ("text,label\nGood,1\nBad,2\n", {"dev": "no/such.csv"}, "no such file: no"),
         ("text,label\nGood,1\nBad,2\n", {"on_bad": "ignore"}, "on_bad is 'ignore'"),
     ],
 )
@@ -400,7 +399,7 @@ def test_only_a_data_set_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(LimelightError, match="already exists"):
         encode(tmp_path, table)
     encode(tmp_path, table, overwrite=True)
-    with pytest.raises(LimelightError, match="exists and is not an encoded data set, so it stays"):
+    with pytest.raises(LimelightError, match="exists and is not an encoded data set"):
         encode_tables(tmp_path, table, recipe=RECIPE, overwrite=True)
     assert table.exists()
     for mine in ("mine.npy", "train.ids2.npy"):  # another name; and a folder of a name that we use
@@ -443,8 +442,8 @@ def truncate(path: Path, size: int) -> None:
 DAMAGE: dict[str, tuple[Any, str]] = {
     "no description": (lambda f: (f / "dataset.json").unlink(), "is not an encoded data set"),
     "half a description": (lambda f: truncate(f / "dataset.json", 90), "is damaged"),
-    "foreign": (lambda f: edit(f, format="other"), "does not describe a data set of Limelight"),
-    "newer": (lambda f: edit(f, version=2), "has version 2, this Limelight reads 1; update"),
+    "foreign": (lambda f: edit(f, format="other"), "does not describe a Limelight data set"),
+    "newer": (lambda f: edit(f, version=2), "has version 2, this version reads 1; update"),
     "no labels": (lambda f: edit(f, labels=None), r"is damaged \(labels\)"),
     "strange split": (lambda f: edit(f, splits={"../x": {"ids": 1, "lengths": 1}}), r"splits\.\.\./x"),
     "no ids": (lambda f: edit(f, splits={"train": {"lengths": 8}}), r"is damaged \(splits\.train\)"),
@@ -466,7 +465,7 @@ DAMAGE: dict[str, tuple[Any, str]] = {
         lambda f: np.save(f / "train.lengths.npy", np.full(8, 5, np.int32)), "its word ids are damaged"
     ),
     "labels out of range": (
-        lambda f: np.save(f / "train.labels.npy", np.full(8, 2, np.int32)), "it has labels that"
+        lambda f: np.save(f / "train.labels.npy", np.full(8, 2, np.int32)), "labels are not in dataset.json"
     ),
     "no vectors": (lambda f: (f / "vectors.safetensors").unlink(), "cannot read"),
     "truncated vectors": (lambda f: truncate(f / "vectors.safetensors", 100), "safetensors is damaged"),
@@ -491,14 +490,6 @@ def test_damage_is_one_clear_line(sound: Path, tmp_path: Path, damage: str) -> N
     with pytest.raises(LimelightError, match=message) as error:
         Dataset.open(folder)
     assert "\n" not in str(error.value)
-
-
-def test_an_array_grows_without_knowing_its_size(tmp_path: Path) -> None:
-    pieces = [np.arange(n) for n in (0, 1, 1000, 123_456)]
-    with ArrayWriter(tmp_path / "a.npy", np.int32) as writer:
-        for piece in pieces:
-            writer.append(piece)
-    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), np.concatenate(pieces))
 
 
 def test_a_split_of_plain_arrays() -> None:

@@ -231,7 +231,7 @@ def test_bad_input_is_one_clear_line(tmp_path: Path, name: str, content: bytes, 
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
-    with pytest.raises(LimelightError, match="there is no file"):
+    with pytest.raises(LimelightError, match="no such file"):
         columns(tmp_path / "a.csv")
     (tmp_path / "b.csv").mkdir()
     with pytest.raises(LimelightError, match="is a folder"):

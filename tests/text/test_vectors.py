@@ -237,7 +237,7 @@ def test_bad_files_are_one_clear_line(tmp_path: Path, content: bytes, message: s
 
 
 def test_missing_file_folder_and_options(tmp_path: Path) -> None:
-    with pytest.raises(LimelightError, match="there is no file"):
+    with pytest.raises(LimelightError, match="no such file"):
         check_vectors(tmp_path / "glove.txt")
     with pytest.raises(LimelightError, match="is a folder"):
         check_vectors(tmp_path)
@@ -292,12 +292,12 @@ def test_several_files_stand_side_by_side(tmp_path: Path) -> None:
     assert both.matrix[2].tolist() == [1.0, 2.0, 5.0]
     assert both.found.tolist() == [False, False, True, True, True, False]
     assert first_words(f"{first},{second}", 9) == ["soup", "stew"]
-    with pytest.raises(LimelightError, match=r"there is no file .*third"):
+    with pytest.raises(LimelightError, match=r"no such file: .*third"):
         check_vectors(f"{first},{tmp_path / 'third.txt'}")
     check_vectors(f"{first}, {second}")
     with pytest.raises(LimelightError, match="between two commas there must be a file's name"):
         check_vectors(f"{first},")
-    with pytest.raises(LimelightError, match="there is no file"):
+    with pytest.raises(LimelightError, match="no such file"):
         check_vectors(",".join(["no"] * 3000))
 
 

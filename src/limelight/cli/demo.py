@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_place(out: Path) -> None:
     """The demo may be run again; but it writes over nothing that is somebody's own."""
-    from ..runtime.folder import KIND
+    from ..runtime.folder import LAYOUT
     from ..storage.files import check_replaceable, check_writable
 
     check_no_model(out)
@@ -103,7 +103,7 @@ def _check_place(out: Path) -> None:
     there = [name for name in ("model", "index.html") if (out / name).exists()]
     if there and not again:
         raise LimelightError(f"{out / there[0]} is there already, and not of the demo; choose another --out")
-    check_replaceable(out / "model", KIND, overwrite=True)
+    check_replaceable(out / "model", LAYOUT, overwrite=True)
 
 
 def _one_thread() -> None:

@@ -17,12 +17,12 @@ import numpy as np
 
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
-from ..storage.files import atomic_folder, check_replaceable, tables_of
+from ..storage.files import atomic_folder, check_replaceable
 from .arrays import ArraysInMemory, ArraysOnDisk
-from .dataset import KIND, SPLITS, Dataset, Split, write_description
+from .dataset import LAYOUT, SPLITS, Dataset, Split, write_description
 from .labels import Label
 from .passes import encoded_chunks, hold_out, read_labels, read_words, shared_out, warn_of_labels
-from .sources import InMemory, Part, Tables, Texts
+from .sources import InMemory, Part, Tables, Texts, table_paths
 from .tables import choose_columns
 from .tokenizer import SPECIAL, Tokenizer
 from .vectors import check_vectors, first_words, read_vectors
@@ -63,11 +63,11 @@ def encode_tables(
     >>> dataset.labels, dataset.facts["rows"]
     ((1, 5), {'train': 3, 'dev': 1})
     """
-    check_replaceable(out, KIND, overwrite)
-    files = tables_of({"train": train, "dev": dev, "test": test})
+    check_replaceable(out, LAYOUT, overwrite)
+    files = table_paths({"train": train, "dev": dev, "test": test})
     columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
     parts = {name: Tables(paths, columns, on_bad) for name, paths in files.items()}
-    with atomic_folder(out, KIND, overwrite) as folder:
+    with atomic_folder(out, LAYOUT, overwrite) as folder:
         dataset = _encode(parts, ArraysOnDisk(folder), recipe, holdout, seed, progress)
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: part.skipped for name, part in parts.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -108,3 +109,28 @@ class InMemory:
 
 
 Part = Tables | InMemory
+
+
+def table_paths(given: Mapping[str, Any]) -> dict[str, list[Path]]:
+    """The files of each split, given as one path or several; `train` must have at least one.
+
+    >>> table_paths({"train": "train.csv", "dev": None}) == {"train": [Path("train.csv")]}
+    True
+    >>> table_paths({"train": 3})
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: train must be a file or a list of files, not int
+    """
+    found = {name: [] if each is None else _paths(name, each) for name, each in given.items()}
+    if not found["train"]:
+        raise LimelightError("no training table was given; name at least one")
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def _paths(name: str, given: Any) -> list[Path]:
+    one = isinstance(given, str | os.PathLike | Mapping) or hasattr(given, "ndim")
+    several = list(given) if isinstance(given, Iterable) and not one else [given]
+    for path in several:
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            shown = "''" if isinstance(path, str) else type(path).__name__
+            raise LimelightError(f"{name} must be a file or a list of files, not {shown}")
+    return [Path(path) for path in several]

@@ -23,9 +23,10 @@ from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe, plain
 from ..errors import LimelightError, tidy_os_errors
 from ..runtime.metrics import Results
-from ..storage.files import atomic_file, check_replaceable, tables_of
+from ..storage.files import atomic_file, check_replaceable
 from ..storage.locks import locked
 from ..text.dataset import Dataset
+from ..text.sources import table_paths
 from . import run_folder as runfiles
 from .outcome import facts_of, results_of, save, warn_if_constant
 
@@ -108,7 +109,7 @@ def fit(
     given = {"train": train, "dev": dev, "test": test}
     job = Job(
         out=Path(out), recipe=preset_of(preset).override(**options),
-        tables={name: [str(path) for path in paths] for name, paths in tables_of(given).items()},
+        tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
         columns={"text": text, "label": label, "text2": text2},
         holdout=plain(holdout), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
@@ -232,9 +233,9 @@ def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
 
 def check_out(job: Job) -> None:
     """Say before the long work what would be in its way at the end."""
-    from ..runtime.folder import KIND
+    from ..runtime.folder import LAYOUT
 
-    check_replaceable(job.out, KIND, job.overwrite)
+    check_replaceable(job.out, LAYOUT, job.overwrite)
     if job.folder.exists():
         if not (job.folder / "run.json").is_file():
             raise LimelightError(f"{job.folder} is in the way and not a run of Limelight; move it")
