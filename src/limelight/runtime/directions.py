@@ -33,11 +33,11 @@ class Directions:
         below = [self._words(feed["ids"].T)]  # (n, batch, d)
         for forward, reverse in self.layers:
             given = {"X": np.concatenate(below, axis=2), "lengths": feed["lengths"]}
-            other = pool.submit(reverse.run, given, "Y", "Y_h")
-            own = forward.run(given, "Y", "Y_h")
-            Y, Y_h = (np.concatenate(both, axis=-3) for both in zip(own, other.result(), strict=True))
+            other = pool.submit(reverse.run, given, "Y")
+            own = forward.run(given, "Y")
+            Y = np.concatenate([*own, *other.result()], axis=1)  # (n, 2, batch, u)
             below.append(Y.transpose(0, 2, 1, 3).reshape(*Y.shape[::2], -1))
-        return self.pooling.run({"Y": Y, "Y_h": Y_h, **feed}, *outputs)
+        return self.pooling.run({"Y": Y, **feed}, *outputs)
 
     def _words(self, ids: np.ndarray) -> np.ndarray:
         """The rows of the word table, rounded as the int8 table is: each word has its own scale."""

@@ -28,7 +28,7 @@ class Model:
     the same result, to rounding, in any batch and with any number of threads; in int8 the texts of a batch
     share their scales, and M moves by a few thousandths with its company.
 
-    >>> recipe = Recipe().override(embedding="mean", word_size=4, hidden=3, head_hidden=6)
+    >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
     >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
     >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
