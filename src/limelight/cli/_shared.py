@@ -15,7 +15,7 @@ from ..errors import LimelightError, warn
 
 if TYPE_CHECKING:
     from ..text.labels import LabelColumn
-    from ..text.tables import Row, Rows
+    from ..text.tables import Row, TableRows
 
 
 HOLDOUT = 0.1
@@ -114,13 +114,14 @@ def rows_from(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
         if sys.stdin is None:
             raise LimelightError("standard input is closed, so there are no lines to read; name a table")
         return _lines(pair, skip_bad=on_bad(args) == "skip")
-    from ..text.tables import choose_columns, rows
+    from ..text.columns import choose_columns
+    from ..text.tables import TableRows
 
     check_text2(args, pair)
     columns = choose_columns(args.data, args.text, None, args.text2, need_label=False, pair=pair)
     if on_bad(args) == "error":  # a row that cannot be used is said before the long work, not after
-        deque(rows(args.data, columns), maxlen=0)
-    return rows(args.data, columns, on_bad=on_bad(args))
+        deque(TableRows(args.data, columns), maxlen=0)
+    return TableRows(args.data, columns, on_bad=on_bad(args))
 
 
 def check_text2(args: argparse.Namespace, pair: bool) -> None:
@@ -163,7 +164,7 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
         warn(f"standard input: left out {skipped:,} of its {number:,} lines, which cannot be used")
 
 
-def drawn(read: Rows, most: int, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
+def drawn(read: TableRows, most: int, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
     """At most so many rows, each as likely as any other, in their order; all labels; how many rows there are.
 
     The table is read once and not held.

@@ -200,7 +200,7 @@ def _tokenizer(content: bytes) -> Tokenizer:
     if added or not isinstance(model, dict) or model.get("unk_token") != SPECIAL[UNKNOWN]:
         raise LimelightError("tokenizer.json is not one of Limelight's")
     try:
-        return Tokenizer.from_json(content.decode())
+        return Tokenizer(content.decode())
     except LimelightError as error:
         raise LimelightError(f"tokenizer.json is not one of Limelight's: {str(error)[:120]}") from error
 
