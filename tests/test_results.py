@@ -15,7 +15,7 @@ def test_figures_are_those_of_scikit_learn(true: list[int]) -> None:
     P, truth = rng.dirichlet(np.ones(4), 90), rng.choice(true, 90)
     found, predicted = Results.of(P, truth), P.argmax(axis=1)
     assert found.accuracy == pytest.approx(accuracy_score(truth, predicted))
-    assert found.macro_f1 == pytest.approx(f1_score(truth, predicted, ema_decay="macro", zero_division=0))
+    assert found.macro_f1 == pytest.approx(f1_score(truth, predicted, average="macro", zero_division=0))
     assert found.loss == pytest.approx(log_loss(truth, P, labels=range(4)))
     each = precision_recall_fscore_support(truth, predicted, labels=range(4), zero_division=0)
     np.testing.assert_allclose(found.per_class, np.transpose(each[:3]))

@@ -105,8 +105,8 @@ def _check_lengths(chunk: Chunk, source: TextSource, done: int) -> None:
         longest = int(lengths.argmax())
         if lengths[longest] > LONGEST_TEXT:
             raise LimelightError(
-                f"{source.name_row(done + longest)}: a text of {lengths[longest]:,} words is too long (limit: "
-                f"{LONGEST_TEXT:,}); truncate texts with --max-length (in Python: max_length)"
+                f"{source.name_row(done + longest)}: a text of {lengths[longest]:,} words is too long "
+                f"(limit: {LONGEST_TEXT:,}); truncate texts with --max-length (in Python: max_length)"
             )
 
 

@@ -51,6 +51,7 @@ class Job:
     holdout: float = 0.1
     on_bad: str = "error"
     overwrite: bool = False
+    started_in: str = ""  # the working folder that relative paths of vectors start from
 
     @property
     def folder(self) -> Path:
@@ -262,7 +263,7 @@ def _sources(job: Job) -> list[str]:
 def _write(job: Job) -> None:
     """run.json, with absolute paths of the tables: a run may go on from another working folder."""
     tables = {name: [os.path.abspath(path) for path in paths] for name, paths in job.tables.items()}
-    content = {**asdict(job), "tables": tables, "format": FORMAT}
+    content = {**asdict(job), "tables": tables, "started_in": os.getcwd(), "format": FORMAT}
     del content["out"]
     with atomic_file(job.folder / "run.json") as file:
         file.write((json.dumps(content, indent=2) + "\n").encode())
@@ -276,6 +277,7 @@ def _encode(job: Job, show: bool) -> Dataset:
         job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"), text=text,
         label=label, text2=text2, recipe=job.recipe.text, holdout=job.holdout,
         seed=job.recipe.training.seed, on_bad=job.on_bad, overwrite=True, progress=show,
+        vectors_folder=job.started_in,
     )  # fmt: skip
 
 
