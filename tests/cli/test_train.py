@@ -395,6 +395,30 @@ def test_kill_while_encoding_then_resume(long_run):
     assert same(long_run / "early", long_run / "whole")
 
 
+def test_relative_vectors_are_found_from_another_folder(call, tmp_path, monkeypatch):
+    """If a run is killed while it encodes; the model keeps the path as it was given."""
+    review_table(tmp_path / "reviews.csv", 60)
+    (tmp_path / "glove.txt").write_text("good 1 2\nbad 3 4\n")
+    (tmp_path / "elsewhere").mkdir()
+
+    def killed(*arguments: object) -> None:
+        shutil.copytree(tmp_path / "m.run", tmp_path / "kept")
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("limelight.text.encode.read_labels", killed)
+        assert call("train", "reviews.csv", "--out", "m", "--vectors", "glove.txt", *FLAGS)[0] != 0
+    (tmp_path / "kept").rename("m.run")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    code, _, err = call("train", "--resume", tmp_path / "m", "--quiet")
+    assert code == 0, err
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert config["recipe"]["text"]["vectors"] == "glove.txt"
+    assert str(tmp_path / "glove.txt") not in (tmp_path / "m" / "config.json").read_text()
+    assert str(tmp_path / "glove.txt") not in (tmp_path / "m" / "README.md").read_text()
+
+
 def test_two_processes_write_one_model(tmp_path):
     review_table(tmp_path / "reviews.csv", 200)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

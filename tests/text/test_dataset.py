@@ -327,6 +327,7 @@ def test_texts_without_labels() -> None:
         ({"texts": ["a", " "], "labels": [0, 1]}, "train: only spaces in texts[1]"),
         ({"texts": ["a", None], "labels": [0, 1]}, "train: no text in texts[1]"),
         ({"texts": ["a", float("nan")], "labels": [0, 1]}, "train: no text in texts[1]"),
+        ({"texts": ["a", "b\0"], "labels": [0, 1]}, "train: a NUL character in texts[1]"),
         ({"texts": ["a", 5], "labels": [0, 1]}, "train: 5 in texts[1] is not text"),
         ({"texts": ["a", "b"], "labels": [0]}, "train: 2 texts but 1 labels"),
         ({"texts": ["a", "b"], "labels": [0, None]}, "train: no label in labels[1]"),
@@ -392,6 +393,52 @@ def test_bad_rows_are_skipped_and_counted(tmp_path: Path) -> None:
         dataset = encode(tmp_path, table, on_bad="skip", holdout=0)
     assert dataset.facts["skipped"] == {"train": 3}
     assert_same(dataset, encode_texts(TEXTS, LABELS, recipe=RECIPE, holdout=0))
+
+
+def test_guessed_columns_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("stars,city,review\n" + "5,Ghent,Good\n1,Rome,Bad\n" * 2)
+    options = {"recipe": TextRecipe(), "overwrite": True}
+    encode_tables(tmp_path / "set", tmp_path / "a.csv", **options)
+    assert "text column: review, label column: stars" in capsys.readouterr().err
+    encode_tables(tmp_path / "set", tmp_path / "a.csv", text="city", **options)
+    assert "text column: city, label column: stars" in capsys.readouterr().err
+    encode_tables(tmp_path / "set", tmp_path / "a.csv", text="city", label="stars", **options)
+    assert "column:" not in capsys.readouterr().err
+    encode_tables(tmp_path / "set", tmp_path / "a.csv", progress=False, **options)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limelight.text.encode_steps.LONGEST_TEXT", 1000)
+
+
+@pytest.mark.usefixtures("short_limit")
+@pytest.mark.filterwarnings("ignore:.*skipped")
+def test_a_row_that_is_too_long_to_train_on_is_named(tmp_path: Path) -> None:
+    rows = [(text, label) for text, label in zip(TEXTS, [1, 0] * 4, strict=True)]
+    (tmp_path / "a.csv").write_text("text,label\n" + "".join(f'"{text}",{label}\n' for text, label in rows))
+    (tmp_path / "b.csv").write_text(f"text,label\n,1\nGood,1\n{'a word ' * 500 + 'more'},0\n")
+    tables, out = [tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "set"
+    with pytest.raises(LimelightError, match=r"b\.csv, row 3: .*1,001 words .*1,000.*--max-length"):
+        encode_tables(out, tables, recipe=TextRecipe(), on_bad="skip", progress=False)
+    assert not out.exists()
+    for longest, words in ((900, 900), (2000, 1001)):  # what the user allows is truncated, or trained on
+        dataset = encode_tables(
+            out, tables, recipe=TextRecipe(max_length=longest), on_bad="skip", progress=False, overwrite=True,
+            holdout=0,
+        )  # fmt: skip
+        assert dataset.splits["train"].lengths.max() == words
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_a_text_in_memory_that_is_too_long_to_train_on_is_named() -> None:
+    texts, long = ["Good", "Bad", "Good"], "word " * 1001
+    with pytest.raises(LimelightError, match=r"train: texts\[2\]: .*1,001 words.*max_length"):
+        encode_texts(["Good", "Bad", long], [1, 0, 1], recipe=TextRecipe(), holdout=0)
+    dev = Texts(texts, [1, 0, 1], ["a", long, "b"])
+    with pytest.raises(LimelightError, match=r"dev: texts\[1\]: "):
+        encode_texts(texts, [1, 0, 1], texts, recipe=TextRecipe(), dev=dev)
 
 
 def test_only_a_data_set_is_overwritten(tmp_path: Path) -> None:

@@ -296,6 +296,21 @@ def test_skipping_counts(tmp_path: Path) -> None:
         TableRows(path, COLUMNS, on_bad="ignore")
 
 
+@pytest.mark.filterwarnings("ignore:.*skipped")
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_nul_character_makes_a_bad_row(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name == "a.csv":
+        path.write_bytes(b"text,stars\nGood,5\nB\0ad,1\n")
+    else:
+        path.write_text('{"text": "Good", "stars": "5"}\n{"text": "B\\u0000ad", "stars": "1"}\n')
+    with pytest.raises(LimelightError, match=r"row 2: a NUL character in column 'text'.*--skip-bad"):
+        list(TableRows(path, COLUMNS))
+    rows = TableRows(path, COLUMNS, on_bad="skip")
+    assert [row.text for row in rows] == ["Good"]
+    assert rows.skipped == 1
+
+
 def test_chunks_end_by_rows_or_by_characters() -> None:
     many = [Row("x" * 30)] * 7
     assert [len(c) for c in chunks(many, size=3)] == [3, 3, 1]

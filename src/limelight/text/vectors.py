@@ -56,9 +56,7 @@ def split_paths(paths: VectorPaths, folder: str | Path = "") -> list[str]:
     one = os.path.exists(os.path.join(folder, paths))
     found = [str(paths)] if one else [each.strip() for each in str(paths).split(",")]
     if not all(found):
-        raise LimelightError(
-            f"vectors is {str(paths)!r}; each comma must separate two file names"
-        )
+        raise LimelightError(f"vectors is {str(paths)!r}; each comma must separate two file names")
     return [each if each == "default" else os.path.join(folder, each) for each in found]
 
 

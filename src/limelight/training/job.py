@@ -261,7 +261,7 @@ def _sources(job: Job) -> list[str]:
 
 
 def _write(job: Job) -> None:
-    """run.json, with absolute paths of the tables: a run may go on from another working folder."""
+    """Write run.json, with absolute paths to the tables and the folder that relative vectors start from."""
     tables = {name: [os.path.abspath(path) for path in paths] for name, paths in job.tables.items()}
     content = {**asdict(job), "tables": tables, "started_in": os.getcwd(), "format": FORMAT}
     del content["out"]
