@@ -139,7 +139,7 @@ def test_fit_leaves_bad_rows_out_only_if_asked(tmp_path):
     options = {"preset": "tiny", "epochs": 1, "progress": False}
     with pytest.raises(limelight.LimelightError, match=r"row 2: no text in column 'text'.*on_bad='skip'"):
         limelight.fit(table, out=tmp_path / "m", **options)
-    with pytest.warns(UserWarning, match="left out 8 of its 24 rows"):
+    with pytest.warns(UserWarning, match="skipped 8 of its 24 rows"):
         model = limelight.fit(table, out=tmp_path / "m", on_bad="skip", **options)
     assert (model.facts["data"]["train"], model.facts["data"]["dev"]) == (14, 2)
     with pytest.raises(limelight.LimelightError, match=r"already exists.*overwrite=True"):

@@ -19,7 +19,7 @@ from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..storage.files import atomic_folder, check_replaceable
 from .arrays import ArraysInMemory, ArraysOnDisk
-from .columns import choose_columns
+from .columns import Columns, choose_columns
 from .dataset import LAYOUT, SPLITS, Dataset, Split, write_description
 from .encode_steps import encode_chunks, read_labels, train_tokenizer, warn_about_labels
 from .holdout import choose_held_out, describe_held_out, split_held_out
@@ -69,16 +69,15 @@ def encode_tables(
     check_replaceable(out, LAYOUT, overwrite)
     files = table_paths({"train": train, "dev": dev, "test": test})
     columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
-    if progress and asdict(columns) != {"text": text, "label": label, "text2": text2}:
-        print(f"{columns} (guessed)", file=sys.stderr)
     sources = {name: TableSource(paths, columns, on_bad) for name, paths in files.items()}
     with atomic_folder(out, LAYOUT, overwrite) as folder:
         arrays = ArraysOnDisk(folder)
         dataset = _encode(sources, arrays, recipe, holdout, seed, progress, vectors_folder=vectors_folder)
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
-        if progress and dataset.facts["held_out"]:
-            print(dataset.facts["held_out"], file=sys.stderr)
+        guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
+        for note in filter(None, (guessed, dataset.facts["held_out"]) if progress else ()):
+            print(note, file=sys.stderr)
         write_description(dataset, folder)
     return Dataset.open(out)
 

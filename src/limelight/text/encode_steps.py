@@ -18,9 +18,9 @@ from .tables import Row, chunks, without_skipped
 from .tokenizer import Tokenizer
 
 NO_VALUE = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write it
-# More than a long novel. Training needs some 25 KB for each word of its longest text: without a bound, one
-# row that is a whole file by mistake would use up the memory, hours later.
-LONGEST_TEXT = 100_000
+# Words, as many as in a short novel. The default network needs some 3 GiB to train on such a text; without
+# a bound, one row that is a whole file by mistake would use up the memory, perhaps hours later.
+LONGEST_TEXT = 50_000
 
 
 def read_labels(

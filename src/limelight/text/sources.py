@@ -137,7 +137,7 @@ def table_paths(given: Mapping[str, Any]) -> dict[str, list[Path]]:
     """
     found = {name: [] if each is None else _as_paths(name, each) for name, each in given.items()}
     if not found["train"]:
-        raise LimelightError("no training table was given; name at least one")
+        raise LimelightError("no training table; name at least one")
     return {name: paths for name, paths in found.items() if paths}
 
 
