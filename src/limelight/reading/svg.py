@@ -21,6 +21,7 @@ _MARGIN, _LABELS, _BETWEEN = (
     28.0,
 )  # around the picture; the column of row names; between two texts
 _BIG, _SMALL, _NOTE = 16.0, 15.0, 12.5  # sizes of type
+_BOLD = 1.12  # bold letters are about so much wider than the plain ones that `ems` knows
 _LEADING = 1.72  # from line to line, as a multiple of the size
 _FONT = "Helvetica,Arial,'Liberation Sans',Arimo,sans-serif"
 
@@ -79,9 +80,9 @@ class _Sheet:
         label = self.picture.labels[self.picture.answer]
         percent = f"{100 * self.picture.probabilities[self.picture.answer]:.1f}%"
         inside = self.width - 2 * _MARGIN
-        label = shortened(label, (inside - 100) / (22 * 1.08), ems)  # leaves room for the percentage
+        label = shortened(label, (inside - 100) / (22 * _BOLD), ems)  # leaves room for the percentage
         self.text(_MARGIN, label, "answer")
-        self.text(_MARGIN + 22 * 1.08 * ems(label) + 10, percent, "percent")
+        self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, percent, "percent")
         self.y += 8
         classes = self.picture.classes
         shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
