@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..text.tokenizer import PAD, Tokenizer, cut
+from ..text.batches import truncate
+from ..text.tokenizer import PAD, Tokenizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Sentences:
     @classmethod
     def encode(cls, tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Sentences:
         """Words of each text, cut after `max_length` of them unless that is 0."""
-        return cls(*cut(*tokenizer.encode(texts), max_length))
+        return cls(*truncate(*tokenizer.encode(texts), max_length))
 
     def batches(self, budget: int) -> list[np.ndarray]:
         """Numbers of the texts, longest first, in batches of at most `budget` words with padding.

@@ -29,8 +29,8 @@ import numpy as np
 from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import Kind, atomic_folder
-from ..storage.json_file import parse_object, plain
+from ..storage.files import FolderLayout, atomic_folder
+from ..storage.json_file import parse_object, to_json_values
 from ..text.labels import Label
 from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card
@@ -40,7 +40,7 @@ from .weights import read_weights, tensor_places, write_weights
 
 FORMAT = 1
 FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")  # beside config.json
-KIND = Kind("a model folder", ("config.json", "model.safetensors"), (*FILES, "README.md"))
+LAYOUT = FolderLayout("a model folder", ("config.json", "model.safetensors"), (*FILES, "README.md"))
 KINDS = ("text", "pair")
 MAX_CONFIG = 2**26
 
@@ -83,7 +83,7 @@ def save_folder(
     ...     open_folder(place).labels
     (1, 5)
     """
-    labels, facts = plain_labels(labels), plain(facts or {})
+    labels, facts = plain_labels(labels), to_json_values(facts or {})
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
     weights = {name: np.asarray(array) for name, array in weights.items()}
     check_weights(weights, expected)
@@ -101,7 +101,7 @@ def save_folder(
         )
     contents["config.json"] = _config(recipe, labels, pair, facts, contents)
     contents["README.md"] = card.encode(errors="replace")  # file names need not be UTF-8
-    with atomic_folder(path, KIND, overwrite) as folder:
+    with atomic_folder(path, LAYOUT, overwrite) as folder:
         for name, content in contents.items():
             (folder / name).write_bytes(content)
 
@@ -200,7 +200,7 @@ def _tokenizer(content: bytes) -> Tokenizer:
     if added or not isinstance(model, dict) or model.get("unk_token") != SPECIAL[UNKNOWN]:
         raise LimelightError("tokenizer.json is not one of Limelight's")
     try:
-        return Tokenizer.from_json(content.decode())
+        return Tokenizer(content.decode())
     except LimelightError as error:
         raise LimelightError(f"tokenizer.json is not one of Limelight's: {str(error)[:120]}") from error
 
