@@ -1,4 +1,4 @@
-"""The network once more, in ONNX operators: the same equations as in model/, one function per part."""
+"""The network in ONNX operators: the same equations as in model/, one function per part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str) -> tuple[s
 
 
 def pool(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, Y: str, H_last: str) -> tuple[str, str]:
-    """The LSTM's states Y (n, 2, batch, u), and its last (2, batch, u) -> M and A."""
+    """The LSTM's states Y (n, 2, batch, u) and its last ones (2, batch, u) -> M and A."""
     g = net.graph
     t, words = _positions(g, ids, lengths)
     H = _side_by_side(g, Y, perm=[2, 0, 1, 3])  # (batch, n, 2u)
@@ -61,7 +61,7 @@ def _bilstm(net: Float32, layers: int, ids: str, lengths: str) -> tuple[str, str
 
 
 def _side_by_side(g: Graph, Y: str, perm: list[int]) -> str:
-    """The two directions' states next to each other."""
+    """Concatenate the states of the two directions."""
     return g.op("Reshape", g.op("Transpose", Y, perm=perm), g.constant([0, 0, -1], "int64"))
 
 
@@ -90,8 +90,8 @@ def _self_attention(net: Float32, recipe: ModelRecipe, H: str, words: str) -> tu
 
 
 def _by_unit(g: Graph, A: str, H: str, rows: int) -> tuple[str, str]:
-    """Generalised attention: A (batch, r * 2u, n) has weights for each unit; shown is their mean."""
-    n = g.op("Shape", A, start=2)  # 0 copies a size from the same place only
+    """Generalised attention: A (batch, r * 2u, n) has weights for each unit; return their mean as A."""
+    n = g.op("Shape", A, start=2)  # 0 in a shape copies the size at the same position only
     by_unit = g.op("Reshape", A, g.op("Concat", g.constant([0, rows, -1], "int64"), n, axis=0))
     weighed = g.op("Mul", by_unit, _unsqueeze(g, g.op("Transpose", H, perm=[0, 2, 1]), 1))
     M = g.op("ReduceSum", weighed, g.constant([3], "int64"), keepdims=0)  # over (batch, r, 2u, n)
@@ -117,7 +117,7 @@ def _last_state(g: Graph, H_last: str, t: str, lengths: str) -> tuple[str, str]:
     M = _unsqueeze(g, _flatten(g, g.op("Transpose", H_last, perm=[1, 0, 2])), 1)
     last = g.op("Sub", _unsqueeze(g, lengths, 1), g.constant(1, "int32"))  # (batch, 1)
     ends = [g.op("Cast", g.op("Equal", t, place), to=1) for place in (last, g.constant(0, "int32"))]
-    A = g.op("Mul", g.op("Add", *ends), g.constant(0.5, "float32"))  # half on each, together if they meet
+    A = g.op("Mul", g.op("Add", *ends), g.constant(0.5, "float32"))  # half on each end; both may be one word
     return M, _unsqueeze(g, A, 1)
 
 
@@ -132,7 +132,7 @@ def _max_pooling(g: Graph, H: str, ids: str, words: str, size: int) -> tuple[str
 
 
 def _masked_softmax(g: Graph, scores: str, words: str) -> str:
-    """Along the words; padding gets exactly 0."""
+    """Softmax over the words; padding gets exactly 0."""
     masked = g.op("Where", _unsqueeze(g, words, 1), scores, g.constant(float("-inf"), "float32"))
     return g.op("Softmax", masked, axis=-1)
 
@@ -140,8 +140,8 @@ def _masked_softmax(g: Graph, scores: str, words: str) -> str:
 # ---------------------------------------------------------------- M to a label
 
 
-def meet(net: Float32, recipe: ModelRecipe, M: str, M2: str) -> str:
-    """Two embeddings to the factor of their relation, F_r."""
+def pair_features(net: Float32, recipe: ModelRecipe, M: str, M2: str) -> str:
+    """Combine the embeddings of a pair into the features of their relation, F_r."""
     g = net.graph
     if recipe.pair == "concat":
         difference = g.op("Abs", g.op("Sub", M, M2))

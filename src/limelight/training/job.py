@@ -22,7 +22,7 @@ from ..config.effects import warn_idle, warn_settled
 from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe, plain
 from ..errors import LimelightError, tidy_os_errors
-from ..runtime.metrics import Results
+from ..runtime.metrics import Metrics
 from ..storage.files import atomic_file, check_replaceable, tables_of
 from ..storage.locks import locked
 from ..text.dataset import Dataset
@@ -70,7 +70,7 @@ class Outcome:
     interrupted: bool
     best_epoch: int
     history: list[dict[str, Any]]
-    results: dict[str, Results]
+    results: dict[str, Metrics]
     facts: dict[str, Any]
 
 

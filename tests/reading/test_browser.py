@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from explain.readings import SOUP, make_reading
 from limelight.reading import to_page, to_svg
 from limelight.reading.reading import PairReading
+from reading.readings import SOUP, make_reading
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(
