@@ -22,8 +22,8 @@ from limelight.training.outcome import results_of
 # With the vectors and the words they know; with the vectors of the training words alone; without any.
 STARTS = {
     "default vectors": {},
-    "their training words alone": {"spare_words": 0},
-    "no vectors": {"vectors": "", "spare_words": 0},
+    "their training words alone": {"extra_words": 0},
+    "no vectors": {"vectors": "", "extra_words": 0},
 }
 
 

@@ -36,7 +36,7 @@ def measure(size: int, judge_after: int, seeds: int) -> tuple[list[float], int]:
     accuracies, constant = [], 0
     for seed in range(seeds):
         rows = order[seed * size : (seed + 1) * size]
-        classifier = TextClassifier(judge_after=judge_after, seed=seed, device="cpu", progress=False)
+        classifier = TextClassifier(min_steps=judge_after, seed=seed, device="cpu", progress=False)
         answers = classifier.fit(texts[rows], good[rows]).predict(test)
         accuracies.append(float((answers == truth).mean()))
         constant += len(np.unique(answers)) == 1
@@ -46,7 +46,7 @@ def measure(size: int, judge_after: int, seeds: int) -> tuple[list[float], int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[60, 100, 200, 300])
-    parser.add_argument("--judge-after", type=int, nargs="+", default=[0, 100])
+    parser.add_argument("--min-steps", type=int, nargs="+", default=[0, 100])
     parser.add_argument("--seeds", type=int, default=8)
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # of models that have learnt nothing: they are counted here

@@ -58,7 +58,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300)
     given = parser.parse_args()
     recipe = Recipe().override(
-        word_size=50, hidden=32, attention_hidden=32, rows=4, head_hidden=32, optimiser="adagrad", rate=0.01
+        word_size=50,
+        hidden=32,
+        attention_hidden=32,
+        rows=4,
+        head_hidden=32,
+        optimizer="adagrad",
+        learning_rate=0.01,
     )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -69,7 +75,7 @@ def main() -> None:
         network = build(dataset, recipe)
         stepper = Stepper(network, dataset.splits["train"], recipe, Group(), None)
         identity(dataset, recipe)
-        plan = training_plan(stepper.lengths, recipe.training.batch, seed=0, epoch=0)
+        plan = training_plan(stepper.lengths, recipe.training.batch_size, seed=0, epoch=0)
         start = time.perf_counter()
         for number, rows in enumerate(plan[: given.steps]):
             stepper.step(rows, number)

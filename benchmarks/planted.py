@@ -23,7 +23,7 @@ import planted_texts as planted
 
 RECIPE = Recipe().override(
     word_size=16, hidden=4, attention_hidden=16, head="pruned", row_units=8, column_units=0,
-    penalty_scale="author", optimiser="adam", rate=1e-2, batch=32, epochs=8, clip_norm=1.0,
+    penalty_scale="author", optimizer="adam", learning_rate=1e-2, batch_size=32, epochs=8, clip_norm=1.0,
 )  # fmt: skip
 
 

@@ -200,7 +200,7 @@ def agreement(recipe: Recipe, split: Split, vocabulary: int, classes: int, devic
     plain = PlainTrainer(network, split, recipe, device)
     ours = Stepper(network, split, recipe, Group(), None)
     worst, before = 0.0, 0.0
-    for number, rows in enumerate(training_plan(ours.lengths, recipe.training.batch, 0, 0)[:steps]):
+    for number, rows in enumerate(training_plan(ours.lengths, recipe.training.batch_size, 0, 0)[:steps]):
         ours.step(rows, number)
         ours.finish()
         total = float(ours.sums[0])
@@ -216,7 +216,7 @@ def speeds(
     network = build(recipe, split, vocabulary, classes, device)
     plain = PlainTrainer(network, split, recipe, device)
     ours = Stepper(network, split, recipe, Group(), None)
-    plan = training_plan(ours.lengths, recipe.training.batch, 0, 0)
+    plan = training_plan(ours.lengths, recipe.training.batch_size, 0, 0)
     if device == "cuda":  # every batch twice, so that nothing is compiled or captured while the clock runs
         for number, rows in enumerate(plan + plan):
             ours.step(rows, number)
@@ -257,7 +257,7 @@ def main() -> None:
     cases = options.case or ["small:32", "yelp:32", "snli:50"]
     for case in cases:
         name, batch = case.split(":")
-        recipe = preset(name).override(batch=int(batch), precision=options.precision)
+        recipe = preset(name).override(batch_size=int(batch), precision=options.precision)
         if options.data:
             dataset = Dataset.open(options.data)
             split, vocabulary, classes = dataset.splits["train"], len(dataset.tokenizer), len(dataset.labels)
@@ -265,7 +265,9 @@ def main() -> None:
             split, vocabulary, classes = made_up(name)
         arguments = (recipe, split, vocabulary, classes, options.device)
         worst = agreement(*arguments, steps=min(20, options.steps))
-        by_sgd = agreement(recipe.override(optimiser="sgd", rate=0.06), *arguments[1:], steps=options.steps)
+        by_sgd = agreement(
+            recipe.override(optimizer="sgd", learning_rate=0.06), *arguments[1:], steps=options.steps
+        )
         found = speeds(*arguments, seconds=options.seconds)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         figures = {

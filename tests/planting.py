@@ -16,7 +16,7 @@ from limelight.training import fit
 # So few hidden units that the LSTM cannot carry every planted word everywhere: attention has to find them.
 TINY = Recipe().override(
     word_size=16, hidden=4, attention_hidden=16, rows=3, head="pruned", row_units=8, column_units=0,
-    penalty_scale="author", optimiser="adam", rate=1e-2, batch=32, epochs=6, clip_norm=1.0,
+    penalty_scale="author", optimizer="adam", learning_rate=1e-2, batch_size=32, epochs=6, clip_norm=1.0,
 )  # fmt: skip
 
 

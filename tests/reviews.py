@@ -9,8 +9,8 @@ from pathlib import Path
 GOOD = ("good", "lovely", "fresh", "warm", "friendly")
 BAD = ("cold", "stale", "rude", "slow", "bland")
 # A network that learns these reviews within two epochs.
-QUICK = {"preset": "tiny", "epochs": 3, "rate": 0.02, "seed": 1}
-FLAGS = ["--preset", "tiny", "--epochs", "3", "--rate", "0.02", "--seed", "1", "--quiet"]
+QUICK = {"preset": "tiny", "epochs": 3, "learning_rate": 0.02, "seed": 1}
+FLAGS = ["--preset", "tiny", "--epochs", "3", "--learning-rate", "0.02", "--seed", "1", "--quiet"]
 
 
 def reviews(count: int, seed: int = 0) -> tuple[list[str], list[int]]:

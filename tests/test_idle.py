@@ -42,8 +42,8 @@ IDLE = [
     ("mix_units", 2, {}, "head is 'full', not 'pruned'"),
     ("head_hidden", 9, PRUNED, "head is 'pruned', not 'full'"),
     ("dropout_rows", 0.5, {"rows": 1}, "M has a single row, which always stays"),
-    ("teaching", 0.9, {}, "there are no teachers"),
-    ("teachers", 1, {"teaching": 0.0}, "teaching is 0, and there are no noisy copies to answer for"),
+    ("teacher_weight", 0.9, {}, "there are no teachers"),
+    ("teachers", 1, {"teacher_weight": 0.0}, "teaching is 0, and there are no noisy copies to answer for"),
     ("dropout_rows", 0.5, MAX, "M has a single row, which always stays"),
     *(
         ("consistency", 2.0, beside, "without dropout both readings of a batch are the same; ")
@@ -77,11 +77,11 @@ AT_WORK = [
     ("dropout_rows", 0.5, {}),
     ("dropout_rows", 0.5, {"rows": 1, "max_row": True}),
     ("teachers", 1, {}),
-    ("teachers", 1, {"teaching": 0.0, "noisy_copies": 1}),
-    ("teaching", 0.9, {"teachers": 1}),
+    ("teachers", 1, {"teacher_weight": 0.0, "noisy_copies": 1}),
+    ("teacher_weight", 0.9, {"teachers": 1}),
     ("noisy_copies", 1, {}),
     ("noisy_copies", 1, {"teachers": 1}),
-    ("halve", True, {"schedule": "linear", "rate": 0.5, "epochs": 4}),
+    ("halve_on_plateau", True, {"schedule": "linear", "learning_rate": 0.5, "epochs": 4}),
     *(
         ("consistency", 2.0, beside)
         for beside in (
@@ -130,10 +130,10 @@ def test_an_option_at_work_is_not_called_idle(option, value, beside):
 
 
 def test_options_about_vectors_need_vectors():
-    given = {"spare_words": 5, "missing": "spelling"}
+    given = {"extra_words": 5, "missing_vectors": "spelling"}
     assert idle(Recipe().override(**given), given) == {
-        "spare_words": "spare_words has no effect: there are no pretrained vectors",
-        "missing": "missing has no effect: there are no pretrained vectors",
+        "extra_words": "spare_words has no effect: there are no pretrained vectors",
+        "missing_vectors": "missing has no effect: there are no pretrained vectors",
     }
     texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
     plain, other = (encode_texts(texts, labels, recipe=TextRecipe(**each)) for each in ({}, given))
@@ -162,13 +162,13 @@ def test_words_that_mean_nothing_are_warned_of(recwarn):
         "off; switch it on to train them"
     ]
     recwarn.clear()
-    warn_idle(frozen.override(tune_words=True), [])
+    warn_idle(frozen.override(fine_tune_words=True), [])
     warn_idle(PRESETS["best-pair"], [])
     assert not recwarn
 
 
 def test_options_that_have_no_effect_on_the_data() -> None:
-    given = {"patience": 2, "halve": True, "pair": "concat", "rows": 2}
+    given = {"patience": 2, "halve_on_plateau": True, "pair": "concat", "rows": 2}
     recipe = Recipe().override(**given)
     assert idle(recipe, given, toys.dataset(rows=24, dev=9)) == {
         "pair": "pair has no effect: these are single texts"
@@ -176,7 +176,7 @@ def test_options_that_have_no_effect_on_the_data() -> None:
     data = toys.dataset(rows=24, dev=9)
     alone = dataclasses.replace(data, splits={"train": data.splits["train"]})
     why = "there is no development set to go by"
-    assert idle(recipe, ["patience", "halve", "rows"], alone) == {
+    assert idle(recipe, ["patience", "halve_on_plateau", "rows"], alone) == {
         "patience": f"patience has no effect: {why}",
-        "halve": f"halve has no effect: {why}",
+        "halve_on_plateau": f"halve has no effect: {why}",
     }

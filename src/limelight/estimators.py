@@ -9,9 +9,10 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from .config.effects import idle, warn_idle
+from .config.effects import unused_options, warn_unused
+from .config.options import to_builtin
 from .config.presets import preset as preset_of
-from .config.recipe import Recipe, options, plain, section_of
+from .config.recipe import Recipe, options, section_of
 from .errors import LimelightError
 from .reading.reading import PairReading, Reading
 from .runtime.model import Model
@@ -39,7 +40,10 @@ class NotFittedError(LimelightError, _SklearnNotFittedError):
     """The estimator was asked before it was trained."""
 
 
-Columns = tuple[list[str], list[str] | None]  # texts, and for pairs the second texts
+TextColumns = tuple[list[str], list[str] | None]  # texts, and for pairs the second texts
+
+# The arguments and the recipe's options they set; scikit-learn calls the random seed random_state.
+ARGUMENTS = {"random_state" if name == "seed" else name: name for name in options()}
 
 
 class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -56,13 +60,14 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     ) -> None:
         self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
         for name in given:
-            section_of(name)
-        for name in options():
+            if name not in ARGUMENTS:
+                section_of("random_state" if name == "seed" else name)
+        for name in ARGUMENTS:
             setattr(self, name, given.get(name))
 
     # ------------------------------------------------------------ training
 
-    def _fit(self, columns: Columns, labels: Any, sample_weight: Any, dev: Texts | None) -> Self:
+    def _fit(self, columns: TextColumns, labels: Any, sample_weight: Any, dev: Texts | None) -> Self:
         from .training.job import need_torch
 
         need_torch()
@@ -81,7 +86,8 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             texts, numbers.tolist(), texts2, weights, recipe=recipe.text, dev=dev, holdout=self.holdout,
             seed=recipe.training.seed, names=classes.tolist(),
         )  # fmt: skip
-        warn_idle(recipe, self._given(), dataset)
+        has_dev = "dev" in dataset.splits
+        warn_unused(recipe, self._given(), has_dev=has_dev, pairs=dataset.pair)
         return self._train(dataset, recipe, classes)
 
     def _train(self, dataset: Dataset, recipe: Recipe, classes: np.ndarray) -> Self:
@@ -112,7 +118,9 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         return preset_of(self.preset).override(**given)
 
     def _given(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in options() if getattr(self, name) is not None}
+        """The recipe's options that were passed as arguments."""
+        given = {name: getattr(self, argument) for argument, name in ARGUMENTS.items()}
+        return {name: value for name, value in given.items() if value is not None}
 
     def _weights(self, classes: np.ndarray, numbers: np.ndarray, sample_weight: Any) -> list[float] | None:
         by_class: Any = getattr(self, "class_weight", None)
@@ -128,8 +136,10 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def _facts(self) -> dict[str, Any]:
         """What the recipe does not say of how it was trained, for a saved folder."""
         by_class: Any = getattr(self, "class_weight", None)
-        own = [[*map(plain, pair)] for pair in by_class.items()] if isinstance(by_class, Mapping) else None
-        return {"holdout": plain(self.holdout), "class_weight": own}
+        own = (
+            [[*map(to_builtin, pair)] for pair in by_class.items()] if isinstance(by_class, Mapping) else None
+        )
+        return {"holdout": to_builtin(self.holdout), "class_weight": own}
 
     # ------------------------------------------------------------ what was learnt
 
@@ -143,14 +153,14 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    def _predict_proba(self, columns: Columns) -> np.ndarray:
+    def _predict_proba(self, columns: TextColumns) -> np.ndarray:
         return self._model.predict_proba(*columns, progress=False)
 
-    def _predict(self, columns: Columns) -> np.ndarray:
+    def _predict(self, columns: TextColumns) -> np.ndarray:
         best = self._predict_proba(columns).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def _score(self, columns: Columns, labels: Any, sample_weight: Any) -> float:
+    def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         if not columns[0]:
             raise LimelightError("there are no texts to score; give at least one")
         truth = as_list(labels, "labels")
@@ -192,12 +202,11 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         if model.pair != issubclass(cls, PairClassifier):
             right = "PairClassifier" if model.pair else "TextClassifier"
             raise LimelightError(f"{folder} holds a {right}; open it with {right}.load or limelight.load")
-        own = {k: v for section in model.recipe.to_dict().values() for k, v in section.items()}
-        unused = {*idle(model.recipe, own), *([] if model.pair else ["pair"])}  # nobody has given them
         facts = model.facts.get("estimator")
-        if isinstance(facts, dict) and facts.get("holdout") == 0:
-            unused |= {"patience", "halve", "judge_after"}
-        self = cls(**{name: value for name, value in own.items() if name not in unused})
+        has_dev = not isinstance(facts, dict) or facts.get("holdout") != 0
+        values = model.recipe.values()
+        unused = unused_options(model.recipe, values, has_dev=has_dev, pairs=model.pair)  # nobody passed them
+        self = cls(**{k: values[name] for k, name in ARGUMENTS.items() if name not in unused})
         self.model_, self.recipe_, self.classes_ = model, model.recipe, np.array(model.labels)
         training = model.facts.get("training")  # a folder from elsewhere may say anything
         self.history_ = training.get("history", []) if isinstance(training, dict) else []
@@ -218,9 +227,9 @@ def _with_options(init: Any) -> None:
     """Spell out the recipe's options in the signature: what `get_params` and a notebook's help go by."""
     signature = inspect.signature(init)
     kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in options()]
+    added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ARGUMENTS]
     init.__signature__ = signature.replace(parameters=[*kept, *added])
-    lines = [f"    {name}: {f.metadata['help']}" for name, f in options().items()]
+    lines = [f"    {name}: {options()[option].metadata['help']}" for name, option in ARGUMENTS.items()]
     init.__doc__ = "Options left out are as the preset has them.\n\n" + "\n".join(lines)
 
 

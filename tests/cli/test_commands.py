@@ -424,11 +424,11 @@ def test_compare_warns_of_what_no_model_heeds(call, table):
     plain = json.loads(call("compare", table, *flags)[1])
     told = ["--rows", "4", "--filter-width", "3", "--penalty-scale", "author", "--head-layers", "1"]
     assert "warning" not in call("compare", table, *flags, *told)[2]
-    code, out, err = call("compare", table, *flags, "--embedding", "mean", "--missing", "spelling")
+    code, out, err = call("compare", table, *flags, "--embedding", "mean", "--missing-vectors", "spelling")
     assert code == 0
     assert [line for line in err.splitlines() if "warning" in line] == [
         "limelight: warning: --embedding has no effect: compare trains max, cnn, self-attention",
-        "limelight: warning: --missing has no effect: there are no pretrained vectors",
+        "limelight: warning: --missing-vectors has no effect: there are no pretrained vectors",
     ]
     assert [one["parameters"] for one in json.loads(out)] == [one["parameters"] for one in plain]
 

@@ -24,7 +24,7 @@ from reviews import FLAGS, pairs, review_table, write_csv
 
 LIMELIGHT = [sys.executable, "-m", "limelight"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-TINY = ["--preset", "tiny", "--epochs", "4", "--rate", "0.02"]
+TINY = ["--preset", "tiny", "--epochs", "4", "--learning-rate", "0.02"]
 
 
 def weights(model: Path) -> dict[str, np.ndarray]:
@@ -116,8 +116,8 @@ def test_a_flag_without_effect_is_warned_of(call, tmp_path):
 
 def test_an_encoded_data_set_says_which_options_have_an_effect(call, tmp_path):
     table = review_table(tmp_path / "reviews.csv", 60)
-    encode = ["encode", table, "--preset", "tiny", "--spare-words", "5", "--out", tmp_path / "data"]
-    said = "limelight: warning: --spare-words has no effect: there are no pretrained vectors\n"
+    encode = ["encode", table, "--preset", "tiny", "--extra-words", "5", "--out", tmp_path / "data"]
+    said = "limelight: warning: --extra-words has no effect: there are no pretrained vectors\n"
     assert call(*encode)[::2] == (0, said)
     train = ["train", tmp_path / "data", "--out", tmp_path / "m", "--epochs", "1", "--quiet"]
     code, _, told = call(*train, "--word-size", "8")
@@ -180,7 +180,7 @@ def test_overwrite_never_replaces_what_is_no_model(refused, tmp_path):
 
 # ---------------------------------------------------------------- what a run that fails leaves
 
-NOT_A_NUMBER = ["--rate", "1e30", "--clip-norm", "0"]
+NOT_A_NUMBER = ["--learning-rate", "1e30", "--clip-norm", "0"]
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_a_failed_run_keeps_its_teachers(name, call, refused, tmp_path, monkeypa
         raise limelight.LimelightError("out of memory")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"limelight.training.teaching.Lessons.{name}", failed)
+        patch.setattr(f"limelight.training.teacher_weight.Lessons.{name}", failed)
         assert "out of memory" in refused("train", table, "--out", out, *flags)
     kept = "teacher-1/checkpoint-*.safetensors" if name == "answered" else "answers-1.safetensors"
     assert list((tmp_path / "m.run").glob(kept))
@@ -452,8 +452,8 @@ def test_what_the_development_set_had_no_say_in_is_told(tmp_path):
     history = [{"dev_accuracy": 0.5, "dev_weighted_accuracy": w, "steps": 9} for w in (0.8, 0.6)]
     facts = {"results": {"dev": {"rows": 9, "accuracy": 0.5, "macro_f1": 0.5, "loss": 1.0}}}
     outcome = Outcome(tmp_path, False, False, 1, history, {"dev": None}, facts)
-    said = "epoch 2 of 2 kept, the last: 9 steps go before the first choice (--judge-after)\n"
-    assert _told(outcome, TrainingRecipe(epochs=2, judge_after=9)).startswith(said)
+    said = "epoch 2 of 2 kept, the last: 9 steps go before the first choice (--min-steps)\n"
+    assert _told(outcome, TrainingRecipe(epochs=2, min_steps=9)).startswith(said)
     history[0]["dev_accuracy"] = 0.4  # rises, but not by what is chosen by
     assert _told(outcome, TrainingRecipe(epochs=2)).startswith("epoch 2 of 2 chosen\n")
 

@@ -23,10 +23,10 @@ def random_model(pair: str | None = None, **options) -> Model:
 
 def word_spotter() -> Model:
     """A model that says "+" with probability 1 / (1 + e^-2) if it finds "good", else 1 / (1 + e^2)."""
-    recipe = Recipe().override(embedding="cnn", filter_width=1, word_size=1, hidden=1, head_hidden=1)
+    recipe = Recipe().override(embedding="cnn", word_size=1, hidden=1, head_hidden=1)
     weights = {
         "words.weight": np.array([[0], [0], [1], [0], [0]]),  # padding, unknown, good, bad, soup
-        "encoder.W": np.array([[[1]], [[0]]]), "encoder.b": np.zeros(2),
+        "encoder.W": np.array([[[0, 1, 0]], [[0, 0, 0]]]), "encoder.b": np.zeros(2),
         "head.W_1": np.array([[1, 0]]), "head.b_1": np.zeros(1),
         "head.W_2": np.array([[-2], [2]]), "head.b_2": np.array([1, -1]),
     }  # fmt: skip

@@ -227,7 +227,7 @@ def test_penalty_is_a_scalar_that_trains_the_attention(scale):
 
 
 def test_the_author_s_penalty_has_the_paper_s_gradient_over_n_squared():
-    A = random_annotations(2, batch=1, r=3, n=5)
+    A = random_annotations(2, batch_size=1, r=3, n=5)
     gradients = []
     for scale in ("paper", "author"):
         leaf = A.clone().requires_grad_()

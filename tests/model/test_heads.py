@@ -37,7 +37,7 @@ def assert_head_agrees(head: nn.Module, expected, rows: int, size: int, batch: i
 
 
 @settings(derandomize=True, deadline=None, max_examples=20)
-@given(rows=sizes, size=sizes, b=sizes, classes=sizes, batch=sizes, seed=st.integers(0, 1000))
+@given(rows=sizes, size=sizes, b=sizes, classes=sizes, batch_size=sizes, seed=st.integers(0, 1000))
 def test_full_head_equals_the_reference(rows, size, b, classes, batch, seed):
     head = randomise(FullHead(rows, size, b, classes), seed)
     assert_head_agrees(head, reference.full_head, rows, size, batch, seed)
@@ -52,7 +52,7 @@ def test_full_head_equals_the_reference(rows, size, b, classes, batch, seed):
     classes=sizes,
     layers=st.integers(1, 3),
     mix=st.integers(0, 3),
-    batch=sizes,
+    batch_size=sizes,
     seed=st.integers(0, 1000),
 )
 def test_pruned_head_equals_the_reference(rows, size, p, q, classes, layers, mix, batch, seed):

@@ -37,9 +37,9 @@ VARIANTS = [{"embedding": e} for e in EMBEDDINGS] + [
     {"head": "pruned", "head_layers": 2},
     {"attention_bias": True, "layers": 2},
     {"embedding": "cnn", "filter_width": 2, "head": "pruned"},
-    {"project": 2},
+    {"projection": 2},
     {"attention": "generalised", "attention_bias": True},
-    {"project": 4, "embedding": "cnn"},
+    {"projection": 4, "embedding": "cnn"},
 ]
 PAIRS = [
     {"pair": "gated"},
@@ -97,7 +97,7 @@ recipes = st.builds(
     small,
     embedding=st.sampled_from(EMBEDDINGS),
     word_size=st.integers(1, 4),
-    project=st.integers(0, 3),
+    projection=st.integers(0, 3),
     hidden=st.integers(1, 3),
     layers=st.integers(1, 2),
     filter_width=st.integers(1, 4),
@@ -118,7 +118,7 @@ sentences = st.lists(st.integers(1, VOCABULARY - 1), min_size=1, max_size=6)
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(
     recipe=recipes,
-    batch=st.lists(sentences, min_size=1, max_size=3),
+    batch_size=st.lists(sentences, min_size=1, max_size=3),
     classes=st.integers(2, 4),
     extra=st.integers(0, 3),
     seed=st.integers(0, 1000),
@@ -137,7 +137,7 @@ def test_any_network_equals_the_reference(recipe, batch, classes, extra, seed):
 @settings(derandomize=True, deadline=None, max_examples=30)
 @given(
     recipe=recipes,
-    batch=st.lists(st.tuples(sentences, sentences), min_size=1, max_size=3),
+    batch_size=st.lists(st.tuples(sentences, sentences), min_size=1, max_size=3),
     extra=st.tuples(st.integers(0, 3), st.integers(0, 3)),
     seed=st.integers(0, 1000),
 )

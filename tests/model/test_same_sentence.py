@@ -80,7 +80,7 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch(embedding, dtype, chosen,
         {"layers": 2},
         {"head": "pruned", "head_layers": 2},
         {"attention_bias": True},
-        {"project": 6},
+        {"projection": 6},
         {"attention": "generalised"},
     ],
 )

@@ -12,7 +12,7 @@ from reviews import pairs, reviews
 
 TINY = {
     "word_size": 6, "hidden": 4, "attention_hidden": 3, "head_hidden": 5, "row_units": 1, "column_units": 1,
-    "rows": 3, "batch": 16, "optimiser": "adam", "rate": 0.02, "epochs": 1,
+    "rows": 3, "batch_size": 16, "optimizer": "adam", "learning_rate": 0.02, "epochs": 1,
 }  # fmt: skip
 
 

@@ -37,9 +37,9 @@ def test_table_1_has_the_papers_settings():
         model, training = recipe.model, recipe.training
         assert (model.word_size, model.hidden, model.attention_hidden, model.rows) == (100, 300, 350, 30)
         assert (model.head, model.dropout) == ("full", 0.5)
-        assert (training.optimiser, training.rate, training.l2) == ("sgd", 0.06, 1e-4)
+        assert (training.optimizer, training.learning_rate, training.weight_decay) == ("sgd", 0.06, 1e-4)
         assert (training.penalty, training.penalty_scale) == (1.0, "paper")
-        assert training.batch == (32 if "yelp" in name else 16)
+        assert training.batch_size == (32 if "yelp" in name else 16)
         assert training.seed == (7 if name.endswith("seed7") else 0)
     found = {
         name: (r.model.embedding, r.model.head_hidden, r.training.clip_norm) for name, r in recipes.items()
@@ -61,7 +61,12 @@ def test_table_2_has_the_papers_settings():
         model, training = recipe.model, recipe.training
         assert (model.word_size, model.hidden, model.attention_hidden, model.rows) == (300, 300, 150, 30)
         assert (model.pair, model.head_hidden) == ("gated", 4000)
-        assert (training.optimiser, training.rate, training.batch, training.l2) == ("adagrad", 0.01, 50, 0)
+        assert (training.optimizer, training.learning_rate, training.batch_size, training.weight_decay) == (
+            "adagrad",
+            0.01,
+            50,
+            0,
+        )
     told = [(r.training.penalty, r.training.penalty_scale, r.model.dropout) for r in recipes.values()]
     assert told == [(0.3, "paper", 0.0), (0.1, "author", 0.5)]
 
@@ -184,7 +189,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, reviews, monkeypat
 def test_another_recipe_is_not_taken_for_the_same_run(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     carry_out(asked, table3.runs(asked)[:1], lambda results: None)
-    other = plan(tmp_path, ("yelp", "yelp", reviews), options={"rate": 0.5})
+    other = plan(tmp_path, ("yelp", "yelp", reviews), options={"learning_rate": 0.5})
     with pytest.raises(LimelightError, match="is of a run with another recipe"):
         carry_out(other, table3.runs(other)[:1], lambda results: None)
 
@@ -198,7 +203,7 @@ def test_results_of_other_options_stop_it_before_anything(module, changes, tmp_p
     module.run(plan(tmp_path, data))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     with pytest.raises(LimelightError, match=r"-seed0/result.json is of a run with another recipe; give the"):
-        module.run(plan(tmp_path, data, options={"rate": 0.5}, **changes))
+        module.run(plan(tmp_path, data, options={"learning_rate": 0.5}, **changes))
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 

@@ -143,7 +143,7 @@ def test_the_recipe_is_followed() -> None:
 
 def test_vectors_are_read_and_kept(tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text("soup 1 2 3\npie 4 5 6\n")
-    recipe = TextRecipe(vectors=str(tmp_path / "glove.txt"), missing="neighbours")
+    recipe = TextRecipe(vectors=str(tmp_path / "glove.txt"), missing_vectors="neighbours")
     dataset = encode(tmp_path, write(tmp_path / "train.jsonl"), recipe=recipe, holdout=0)
     assert dataset.vectors is not None
     row = dict(zip(dataset.tokenizer.vocabulary, dataset.vectors.tolist(), strict=True))
@@ -513,18 +513,18 @@ def test_spare_words_follow_those_of_the_training_data(tmp_path: Path) -> None:
     rows: dict[str, Any] = {"texts": ["Good soup", "Bad soup"] * 2, "labels": [1, 0] * 2, "holdout": 0}
     plain = TextRecipe(vectors=str(vectors))
     assert encode_texts(**rows, recipe=plain).tokenizer.vocabulary[2:] == ("soup", "bad", "good")
-    dataset = encode_texts(**rows, recipe=replace(plain, spare_words=4))
+    dataset = encode_texts(**rows, recipe=replace(plain, extra_words=4))
     assert dataset.tokenizer.vocabulary[2:] == ("soup", "bad", "good", "broth")
     assert dataset.vectors is not None
     assert dataset.vectors[[2, 5]].tolist() == [[1.0, 0.0], [2.0, 2.0]]
-    cased = encode_texts(**rows, recipe=replace(plain, spare_words=2, lowercase=False))
+    cased = encode_texts(**rows, recipe=replace(plain, extra_words=2, lowercase=False))
     assert cased.tokenizer.vocabulary[-1] == "Waiter"
 
 
 def test_asking_for_more_spare_words_than_the_vectors_have(tmp_path: Path) -> None:
     vectors = tmp_path / "glove.txt"
     vectors.write_text("soup 1 0\n\nstew 4 4\n\n")
-    recipe = TextRecipe(vectors=str(vectors), spare_words=100)
+    recipe = TextRecipe(vectors=str(vectors), extra_words=100)
     with pytest.warns(UserWarning, match=r"glove.txt has 33% of the words in the training texts; is it of"):
         dataset = encode_texts(texts=["Good soup", "Bad"] * 2, labels=[1, 0] * 2, holdout=0, recipe=recipe)
     assert dataset.tokenizer.vocabulary[2:] == ("bad", "good", "soup", "stew")

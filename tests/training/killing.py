@@ -24,23 +24,41 @@ from limelight.training import Fitted, checkpoint, fit
 from training import toys
 
 RECIPES: dict[str, dict[str, Any]] = {
-    "sgd": {"optimiser": "sgd", "rate": 0.5, "dropout": 0.5, "halve": True, "l2": 1e-3},
-    "adagrad": {"optimiser": "adagrad", "rate": 0.05, "dropout": 0.3, "clip_norm": 0.5, "dropout_words": 0.2},
-    "adam": {"optimiser": "adam", "rate": 0.01, "dropout_states": 0.5, "dropout_matrix": 0.2, "patience": 2},
+    "sgd": {
+        "optimizer": "sgd",
+        "learning_rate": 0.5,
+        "dropout": 0.5,
+        "halve_on_plateau": True,
+        "weight_decay": 1e-3,
+    },
+    "adagrad": {
+        "optimizer": "adagrad",
+        "learning_rate": 0.05,
+        "dropout": 0.3,
+        "clip_norm": 0.5,
+        "dropout_words": 0.2,
+    },
+    "adam": {
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+        "dropout_states": 0.5,
+        "dropout_matrix": 0.2,
+        "patience": 2,
+    },
     "average": {
-        "optimiser": "adam",
-        "rate": 0.01,
-        "average": 0.9,
-        "halve": True,
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+        "ema_decay": 0.9,
+        "halve_on_plateau": True,
         "label_smoothing": 0.1,
         "schedule": "linear",
         "consistency": 0.5,
         "layers": 2,
         "dropout_layers": 0.3,
         "dropout_rows": 0.2,
-        "project": 6,
+        "projection": 6,
     },
-    "taught": {"teachers": 2, "noisy_copies": 1, "dropout": 0.2, "batch": 16},
+    "taught": {"teachers": 2, "noisy_copies": 1, "dropout": 0.2, "batch_size": 16},
 }
 
 

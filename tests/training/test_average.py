@@ -36,9 +36,9 @@ def same(a: Weights, b: Weights) -> bool:
     return a.keys() == b.keys() and all(torch.equal(x, b[name]) for name, x in a.items())
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "sgd"])  # one with dense and one with sparse word gradients
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])  # one with dense and one with sparse word gradients
 def test_the_average_by_hand(optimiser: str) -> None:
-    data, recipe = toys.dataset(), toys.recipe(average=0.4, optimiser=optimiser)
+    data, recipe = toys.dataset(), toys.recipe(ema_decay=0.4, optimizer=optimiser)
     network = build(data, recipe).double()
     stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
     expected = {name: w.numpy() for name, w in copied(network).items()}
@@ -58,7 +58,7 @@ def test_the_average_by_hand(optimiser: str) -> None:
 
 def test_training_does_not_feel_the_average(tmp_path: Path) -> None:
     """The raw weights after the run are those of a run without one; the chosen ones are not."""
-    plain, averaged = (run(tmp_path / str(a), average=a, dropout=0.5) for a in (0.0, 0.9))
+    plain, averaged = (run(tmp_path / str(a), ema_decay=a, dropout=0.5) for a in (0.0, 0.9))
     last = "checkpoint-000000021.safetensors"
     raw = [weights_of(load_file(tmp_path / a / last), "weights.") for a in ("0.0", "0.9")]
     assert same(*raw)
@@ -67,7 +67,7 @@ def test_training_does_not_feel_the_average(tmp_path: Path) -> None:
 
 
 def test_frozen_words_are_not_averaged() -> None:
-    recipe = toys.recipe(average=0.9, tune_words=False)
+    recipe = toys.recipe(ema_decay=0.9, fine_tune_words=False)
     data = toys.dataset()
     stepper = Stepper(build(data, recipe), data.splits["train"], recipe, Group(), None)
     assert "words.weight" not in stepper.average.values
@@ -82,7 +82,7 @@ def test_the_average_is_judged_kept_and_returned_to(tmp_path: Path, monkeypatch:
         return Scores(results[len(seen) - 1], 1.0, len(split))
 
     monkeypatch.setattr(module, "evaluate", pretend)
-    fitted = run(tmp_path / "run", average=0.9, halve=True)
+    fitted = run(tmp_path / "run", ema_decay=0.9, halve_on_plateau=True)
     assert same(copied(fitted.network), seen[1])
     saved = load_file(tmp_path / "run" / "checkpoint-000000021.safetensors")
     assert same(weights_of(saved, "weights."), seen[1])
@@ -93,7 +93,7 @@ def test_the_average_is_judged_kept_and_returned_to(tmp_path: Path, monkeypatch:
 
 
 def test_without_a_development_split_the_last_average_is_taken(tmp_path: Path) -> None:
-    fitted = run(tmp_path / "run", dev=0, average=0.9)
+    fitted = run(tmp_path / "run", dev=0, ema_decay=0.9)
     saved = load_file(tmp_path / "run" / "checkpoint-000000021.safetensors")
     assert same(copied(fitted.network), weights_of(saved, "average."))
 
@@ -105,7 +105,7 @@ def test_after_epoch_sees_the_average() -> None:
         seen.append(copied(network))
         return {}
 
-    recipe = toys.recipe(average=0.9, epochs=1)
+    recipe = toys.recipe(ema_decay=0.9, epochs=1)
     fitted = fit(toys.dataset(), recipe, show=False, device="cpu", after_epoch=after)
     assert same(copied(fitted.network), seen[0])
 
@@ -123,12 +123,12 @@ def test_stopped_before_an_evaluation_it_gives_the_average(
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Stepper, "step", pressed)
-    stopped = run(tmp_path / "run", average=0.9)
+    stopped = run(tmp_path / "run", ema_decay=0.9)
     saved = load_file(tmp_path / "run" / "checkpoint-000000004.safetensors")
     assert same(copied(stopped.network), weights_of(saved, "average."))
     monkeypatch.undo()
-    ended = run(tmp_path / "run", average=0.9, resume=True)
-    whole = run(tmp_path / "whole", average=0.9)
+    ended = run(tmp_path / "run", ema_decay=0.9, resume=True)
+    whole = run(tmp_path / "whole", ema_decay=0.9)
     assert same(copied(ended.network), copied(whole.network))
     last = "checkpoint-000000021.safetensors"
     assert (tmp_path / "run" / last).read_bytes() == (tmp_path / "whole" / last).read_bytes()
@@ -138,7 +138,7 @@ def test_words_that_do_not_occur_keep_their_vectors_in_the_average() -> None:
     data = toys.dataset(rows=12)
     unused = int(np.flatnonzero(~np.isin(np.arange(len(data.tokenizer)), data.splits["train"].ids))[-1])
     started = build(data, toys.recipe()).words.weight[unused]
-    fitted = fit(data, toys.recipe(average=0.9), show=False, device="cpu")
+    fitted = fit(data, toys.recipe(ema_decay=0.9), show=False, device="cpu")
     assert torch.equal(fitted.network.words.weight[unused], started)
     used = int(data.splits["train"].ids[0])
     assert not torch.equal(fitted.network.words.weight[used], build(data, toys.recipe()).words.weight[used])

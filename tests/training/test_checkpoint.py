@@ -186,7 +186,7 @@ def test_a_newer_format_is_refused(trained: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "data", "message"),
     [
-        ({"rate": 0.5}, {}, "was made with rate 0.02, this run has 0.5; resume with the same"),
+        ({"learning_rate": 0.5}, {}, "was made with rate 0.02, this run has 0.5; resume with the same"),
         ({"hidden": 7}, {}, "was made with hidden 6, this run has 7"),
         ({"seed": 1}, {}, "was made with seed 0, this run has 1"),
         ({}, {"rows": 51}, r"was made with train rows '50 of \d+ words \(\w+\)', this run has '51 of"),

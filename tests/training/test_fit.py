@@ -60,18 +60,18 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, to
     return script
 
 
-@pytest.mark.parametrize(("optimiser", "pair"), [("sgd", False), ("adagrad", True), ("adam", False)])
+@pytest.mark.parametrize(("optimizer", "pair"), [("sgd", False), ("adagrad", True), ("adam", False)])
 def test_the_same_seed_gives_the_same_bits(optimiser: str, pair: bool) -> None:
     data = toys.dataset(pair=pair)
     np.random.seed(1)
     torch.manual_seed(1)
-    first = run(data, optimiser=optimiser, dropout=0.5, dropout_words=0.3)
+    first = run(data, optimizer=optimiser, dropout=0.5, dropout_words=0.3)
     np.random.seed(2)
     torch.manual_seed(2)
-    second = run(data, optimiser=optimiser, dropout=0.5, dropout_words=0.3)
+    second = run(data, optimizer=optimiser, dropout=0.5, dropout_words=0.3)
     assert same(weights(first), weights(second))
     assert first.history == second.history
-    other = run(data, optimiser=optimiser, dropout=0.5, dropout_words=0.3, seed=1)
+    other = run(data, optimizer=optimiser, dropout=0.5, dropout_words=0.3, seed=1)
     assert not same(weights(first), weights(other))
 
 
@@ -92,7 +92,7 @@ def test_it_learns() -> None:
 
 def test_the_history_tells_what_happened() -> None:
     data = toys.dataset()
-    fitted = run(data, epochs=2, rate=0.01)
+    fitted = run(data, epochs=2, learning_rate=0.01)
     assert [sorted(record) for record in fitted.history] == [
         ["accuracy", "dev_accuracy", "dev_loss", "epoch", "loss", "penalty", "rate", "steps"]
     ] * 2
@@ -105,7 +105,7 @@ def test_the_history_tells_what_happened() -> None:
 def test_the_figures_of_an_epoch_are_means_over_its_rows() -> None:
     """With a rate of 0 the network stays as it is, so the mean over the batches is the mean over the rows."""
     data = toys.dataset(rows=29)
-    fitted = run(data, epochs=1, rate=0.0)
+    fitted = run(data, epochs=1, learning_rate=0.0)
     scores = evaluate(build(data, toys.recipe()), data.splits["train"])
     assert fitted.history[0]["loss"] == pytest.approx(scores.loss, abs=1e-6)
     assert fitted.history[0]["accuracy"] == scores.accuracy
@@ -152,7 +152,9 @@ def test_patience(scripted: Any, patience: int, results: Any, epochs: int) -> No
 def test_in_the_first_steps_the_newest_weights_are_kept(scripted: Any) -> None:
     """Seven steps an epoch: the first two epochs neither win, nor wait, nor halve."""
     seen = scripted(0.9, 0.8, 0.5, 0.6, 0.4)
-    fitted = run(epochs=9, judge_after=14, patience=1, halve=True, optimiser="sgd", rate=0.4)
+    fitted = run(
+        epochs=9, min_steps=14, patience=1, halve_on_plateau=True, optimizer="sgd", learning_rate=0.4
+    )
     assert [record["rate"] for record in fitted.history] == [0.4] * 5
     assert (fitted.state.best_epoch, fitted.state.best_accuracy) == (3, 0.6)
     assert same(weights(fitted), seen[3])
@@ -160,15 +162,15 @@ def test_in_the_first_steps_the_newest_weights_are_kept(scripted: Any) -> None:
 
 def test_who_is_never_judged_is_the_last(scripted: Any) -> None:
     seen = scripted(0.9, (0.5, 2.0))
-    fitted = run(epochs=2, judge_after=14, patience=1)
+    fitted = run(epochs=2, min_steps=14, patience=1)
     assert (fitted.state.best_epoch, fitted.state.best_accuracy, fitted.state.best_loss) == (1, 0.5, 2.0)
     assert same(weights(fitted), seen[1])
 
 
 def test_resumed_before_it_is_judged(tmp_path: Path) -> None:
-    whole = run(epochs=4, judge_after=14)
-    run(folder=tmp_path / "run", epochs=1, judge_after=14)
-    rest = run(folder=tmp_path / "run", epochs=4, judge_after=14, resume=True)
+    whole = run(epochs=4, min_steps=14)
+    run(folder=tmp_path / "run", epochs=1, min_steps=14)
+    rest = run(folder=tmp_path / "run", epochs=4, min_steps=14, resume=True)
     assert rest.history == whole.history
     assert rest.state.best_epoch == whole.state.best_epoch >= 2
     assert same(weights(rest), weights(whole))
@@ -213,7 +215,7 @@ def test_what_was_judged_without_weights_does_not_defend_its_place(
 
 def test_halving_returns_to_the_best_weights(scripted: Any, tmp_path: Path) -> None:
     seen = scripted(0.5, 0.7, 0.6, 0.6)
-    fitted = run(folder=tmp_path / "run", epochs=4, halve=True, optimiser="sgd", rate=0.4)
+    fitted = run(folder=tmp_path / "run", epochs=4, halve_on_plateau=True, optimizer="sgd", learning_rate=0.4)
     assert [record["rate"] for record in fitted.history] == [0.4, 0.4, 0.4, 0.2]
     saved = load_file(tmp_path / "run" / "checkpoint-000000028.safetensors")
     assert saved["optimiser.rate"].item() == 0.1
@@ -223,7 +225,7 @@ def test_halving_returns_to_the_best_weights(scripted: Any, tmp_path: Path) -> N
 
 
 def test_clipping_at_the_gates_reaches_the_lstm() -> None:
-    free, wide, tight = (run(epochs=1, clip_gates=c, optimiser="sgd") for c in (0.0, 1e6, 1e-5))
+    free, wide, tight = (run(epochs=1, clip_gates=c, optimizer="sgd") for c in (0.0, 1e6, 1e-5))
     assert same(weights(free), weights(wide))
     start = build(toys.dataset(), toys.recipe()).encoder.W_hh_0
     moved = [(weights(f)["encoder.W_hh_0"] - start).abs().max().item() for f in (free, tight)]
@@ -236,7 +238,7 @@ def test_pretrained_vectors_are_used() -> None:
     vectors = np.random.default_rng(0).normal(size=(len(data.tokenizer), 5)).astype(np.float32)
     vectors[0] = 0
     data = Dataset(data.tokenizer, data.labels, data.splits, vectors, {})
-    frozen = run(data, epochs=1, tune_words=False)
+    frozen = run(data, epochs=1, fine_tune_words=False)
     assert frozen.recipe.model.word_size == 5
     np.testing.assert_array_equal(weights(frozen)["words.weight"].numpy(), vectors)
     tuned = weights(run(data, epochs=1))["words.weight"].numpy()
@@ -270,7 +272,7 @@ def test_checkpoints_change_nothing(tmp_path: Path) -> None:
 
 def test_a_loss_beyond_numbers_ends_the_run(scripted: Any, tmp_path: Path) -> None:
     with pytest.raises(LimelightError, match=r"no longer a number in epoch 1: lower the rate \(1e\+30\)"):
-        run(optimiser="sgd", rate=1e30)
+        run(optimizer="sgd", learning_rate=1e30)
     seen = scripted(0.5, (0.9, float("nan")))
     fitted = run(folder=tmp_path / "run", epochs=5)
     assert fitted.state.finished
@@ -315,13 +317,13 @@ def test_a_projection_is_trained_before_words_that_stay(pair: bool, tmp_path: Pa
     data = toys.dataset(pair=pair)
     vectors = np.random.default_rng(0).normal(size=(len(data.tokenizer), 5)).astype(np.float32)
     data = Dataset(data.tokenizer, data.labels, data.splits, vectors, {"recipe": {}})
-    options = {"project": 4, "tune_words": False, "average": 0.9}
+    options = {"projection": 4, "fine_tune_words": False, "ema_decay": 0.9}
     fitted = run(data, tmp_path / "run", **options)
-    assert (fitted.recipe.model.word_size, fitted.recipe.model.project) == (5, 4)
+    assert (fitted.recipe.model.word_size, fitted.recipe.model.projection) == (5, 4)
     best = load_file(tmp_path / "run" / f"best-{fitted.state.best_epoch:04d}.safetensors")
     np.testing.assert_array_equal(best["words.weight"].numpy(), vectors)
     W = best["projection.W"].numpy()
-    assert (build(data, toys.recipe(word_size=5, project=4)).projection.W.detach().numpy() != W).any()
+    assert (build(data, toys.recipe(word_size=5, projection=4)).projection.W.detach().numpy() != W).any()
     again = run(data, tmp_path / "run", resume=True, **options)
     assert same(weights(again), weights(fitted))
 
@@ -350,7 +352,7 @@ def sentences(ids: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
 
 def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = toys.dataset(rows=40)
-    options = {"schedule": "linear", "rate": 0.01, "batch": 12, "patience": 0}
+    options = {"schedule": "linear", "learning_rate": 0.01, "batch_size": 12, "patience": 0}
     ends = [3, 7, 11, 15]  # steps before the last one of each epoch
     whole = fit(data, toys.recipe(**options, epochs=4), show=False)
     assert [record["rate"] for record in whole.history] == pytest.approx([0.01 * (1 - k / 16) for k in ends])

@@ -14,14 +14,14 @@ from training import toys
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 RECIPES: dict[str, dict[str, Any]] = {
-    "paper": {"optimiser": "sgd", "clip_norm": 0.5, "l2": 1e-3},
-    "adagrad": {"optimiser": "adagrad", "penalty_scale": "author", "clip_gates": 0.1},
-    "adamw": {"optimiser": "adamw", "l2": 0.1, "label_smoothing": 0.1, "class_weight": "balanced"},
-    "average": {"average": 0.9},
+    "paper": {"optimizer": "sgd", "clip_norm": 0.5, "weight_decay": 1e-3},
+    "adagrad": {"optimizer": "adagrad", "penalty_scale": "author", "clip_gates": 0.1},
+    "adamw": {"optimizer": "adamw", "weight_decay": 0.1, "label_smoothing": 0.1, "class_weight": "balanced"},
+    "average": {"ema_decay": 0.9},
     "scheduled": {"schedule": "cosine", "consistency": 0.5},
-    "taught": {"teachers": 2, "teaching": 0.3, "noisy_copies": 1},
-    "halved": {"average": 0.9, "halve": True, "epochs": 5},
-    "projected": {"project": 6, "tune_words": False},
+    "taught": {"teachers": 2, "teacher_weight": 0.3, "noisy_copies": 1},
+    "halved": {"ema_decay": 0.9, "halve_on_plateau": True, "epochs": 5},
+    "projected": {"projection": 6, "fine_tune_words": False},
     "stacked": {
         "layers": 2,
         "max_row": True,
@@ -46,7 +46,9 @@ def exact() -> Iterator[None]:
 
 
 def histories(pair: bool, **options: Any) -> list[list[dict[str, Any]]]:
-    recipe = toys.recipe(**{"rate": 0.003, "patience": 0, "pair": "concat" if pair else "gated", **options})
+    recipe = toys.recipe(
+        **{"learning_rate": 0.003, "patience": 0, "pair": "concat" if pair else "gated", **options}
+    )
     data = toys.dataset(rows=80, pair=pair)
     return [fit(data, recipe, device=device, show=False).history for device in ("cpu", "cuda")]
 

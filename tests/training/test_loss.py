@@ -72,7 +72,7 @@ def test_training_follows_the_penalty_and_its_coefficient(scale: str) -> None:
 
 
 def move(data: Dataset, **options: Any) -> torch.Tensor:
-    recipe = toys.recipe(optimiser="sgd", rate=1.0, **options)
+    recipe = toys.recipe(optimizer="sgd", learning_rate=1.0, **options)
     network = build(data, recipe).double()
     before = network.pooling.W_s2.detach().clone()
     Stepper(network, data.splits["train"], recipe, Group(), None).step(np.arange(8), 0)

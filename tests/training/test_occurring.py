@@ -17,7 +17,7 @@ STEPS = 12
 
 def started(pair: bool = False) -> Stepper:
     """With 16 rows, not every word occurs."""
-    data, recipe = toys.dataset(rows=16, pair=pair), toys.recipe(optimiser="adam", rate=0.05)
+    data, recipe = toys.dataset(rows=16, pair=pair), toys.recipe(optimizer="adam", learning_rate=0.05)
     return Stepper(build(data, recipe).double(), data.splits["train"], recipe, Group(), None)
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from limelight.training.optimizer import Optimiser
 from torch import nn
 
 from limelight.config.recipe import TrainingRecipe
 from limelight.training import kernels
 from limelight.training.distributed import Group
-from limelight.training.optimiser import Optimiser
 from limelight.training.setup import build
 from limelight.training.step import Stepper
 from training import toys
@@ -32,20 +32,20 @@ def numpy_step(
         norm = np.sqrt(sum((x**2).sum() for x in g.values()))
         g = {k: x * min(1, recipe.clip_norm / (norm + 1e-6)) for k, x in g.items()}
     for k in w:
-        decay = recipe.l2 if k in ("head.W_1", "encoder.W_hh_0") else 0
+        decay = recipe.weight_decay if k in ("head.W_1", "encoder.W_hh_0") else 0
         if rule == "adamw":
-            w[k] = w[k] * (1 - recipe.rate * decay)
+            w[k] = w[k] * (1 - recipe.learning_rate * decay)
         gradient = g[k] + (0 if rule == "adamw" else decay * w[k])
         if rule == "sgd":
-            w[k] = w[k] - recipe.rate * gradient
+            w[k] = w[k] - recipe.learning_rate * gradient
         elif rule == "adagrad":
             memory[k] = memory.get(k, 0) + gradient**2
-            w[k] = w[k] - recipe.rate * gradient / (np.sqrt(memory[k]) + 1e-10)
+            w[k] = w[k] - recipe.learning_rate * gradient / (np.sqrt(memory[k]) + 1e-10)
         else:
             m, v = memory.get(k, (0, 0))
             memory[k] = m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
             m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)
-            w[k] = w[k] - recipe.rate * m_hat / (np.sqrt(v_hat) + 1e-8)
+            w[k] = w[k] - recipe.learning_rate * m_hat / (np.sqrt(v_hat) + 1e-8)
 
 
 def one_by_one(rule: str, parts: list[kernels.Part], numbers: torch.Tensor) -> None:
@@ -54,8 +54,8 @@ def one_by_one(rule: str, parts: list[kernels.Part], numbers: torch.Tensor) -> N
 
 
 OPTIONS: list[dict[str, float]] = [
-    {}, {"l2": 0.1}, {"clip_norm": 0.5}, {"clip_value": 0.3}, {"clip_norm": 1e6},
-    {"l2": 0.05, "clip_norm": 1.0, "clip_value": 0.4},
+    {}, {"weight_decay": 0.1}, {"clip_norm": 0.5}, {"clip_value": 0.3}, {"clip_norm": 1e6},
+    {"weight_decay": 0.05, "clip_norm": 1.0, "clip_value": 0.4},
 ]  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def test_the_rules_are_the_textbook_s(
     if way == "plainly":
         monkeypatch.setattr(kernels, "_on_cpu", one_by_one)
     rng = np.random.default_rng(0)
-    recipe = TrainingRecipe(optimiser=rule, rate=0.05, **options)
+    recipe = TrainingRecipe(optimizer=rule, learning_rate=0.05, **options)
     expected = {name: rng.normal(size=shape) for name, shape in SHAPES.items()}
     weights = {name: nn.Parameter(torch.tensor(x)) for name, x in expected.items()}
     optimiser, memory = Optimiser(weights, recipe), {}
@@ -85,7 +85,7 @@ def test_the_rules_are_the_textbook_s(
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("clip_value", [0.0, 0.5])
 def test_updating_only_the_words_that_occurred_changes_no_bit(rule: str, clip_value: float) -> None:
-    recipe = TrainingRecipe(optimiser=rule, rate=0.05, l2=0.1, clip_value=clip_value)
+    recipe = TrainingRecipe(optimizer=rule, learning_rate=0.05, weight_decay=0.1, clip_value=clip_value)
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(50, 7, generator=generator)
     dense, sparse = nn.Parameter(start.clone()), nn.Parameter(start.clone())
@@ -106,7 +106,7 @@ def test_a_mean_fades_to_zero_and_the_weights_do_not_notice() -> None:
     """Numbers below 1e-38 are slow to compute with, and without a gradient a mean would stay there."""
     start = torch.randn(20, 5, generator=torch.Generator().manual_seed(0))
     w, plain = nn.Parameter(start.clone()), nn.Parameter(start.clone())
-    recipe = TrainingRecipe(optimiser="adam", rate=0.05)
+    recipe = TrainingRecipe(optimizer="adam", learning_rate=0.05)
     optimiser, adam = Optimiser({"words.weight": w}, recipe), torch.optim.Adam([plain], lr=0.05)
     for step in range(1000):
         plain.grad = torch.zeros_like(start) if step else start.sin()
@@ -123,7 +123,7 @@ def test_a_mean_fades_to_zero_and_the_weights_do_not_notice() -> None:
 def test_a_batch_without_words_moves_no_word(rule: str) -> None:
     w = nn.Parameter(torch.ones(50, 7))
     w.grad = torch.zeros(50, 7).to_sparse(1)
-    Optimiser({"words.weight": w}, TrainingRecipe(optimiser=rule, clip_norm=1.0)).step()
+    Optimiser({"words.weight": w}, TrainingRecipe(optimizer=rule, clip_norm=1.0)).step()
     assert torch.equal(w, torch.ones(50, 7))
 
 
@@ -137,7 +137,10 @@ def test_training_on_sparse_gradients_is_training_on_dense_ones(rule: str, optio
 
 
 def words_after_training(rule: str, sparse: bool, **options: Any) -> dict[str, torch.Tensor]:
-    data, recipe = toys.dataset(), toys.recipe(optimiser=rule, rate=0.05, l2=0.01, dropout=0.5, **options)
+    data, recipe = (
+        toys.dataset(),
+        toys.recipe(optimizer=rule, learning_rate=0.05, weight_decay=0.01, dropout=0.5, **options),
+    )
     network = build(data, recipe)
     stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
     network.words.sparse = sparse
@@ -151,7 +154,7 @@ def words_after_training(rule: str, sparse: bool, **options: Any) -> dict[str, t
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_padding_stays_zero_and_unread_words_are_not_decayed(rule: str) -> None:
-    data, recipe = toys.dataset(rows=8), toys.recipe(optimiser=rule, l2=0.5)
+    data, recipe = toys.dataset(rows=8), toys.recipe(optimizer=rule, weight_decay=0.5)
     network = build(data, recipe)
     before = network.words.weight.detach().clone()
     stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
@@ -170,7 +173,7 @@ def test_the_padding_stays_zero_and_unread_words_are_not_decayed(rule: str) -> N
 def test_l2_moves_weights_but_no_biases(rule: str) -> None:
     """With gradients of zero, only decay is left."""
     weights = {name: nn.Parameter(torch.ones(shape)) for name, shape in SHAPES.items()}
-    optimiser = Optimiser(weights, TrainingRecipe(optimiser=rule, rate=0.1, l2=0.5))
+    optimiser = Optimiser(weights, TrainingRecipe(optimizer=rule, learning_rate=0.1, weight_decay=0.5))
     for w in weights.values():
         w.grad = torch.zeros_like(w)
     optimiser.step()
@@ -185,7 +188,7 @@ def test_its_state_can_be_taken_out_and_put_back(rule: str) -> None:
         w.grad = torch.randn(3, generator=torch.Generator().manual_seed(seed))
         optimiser.step()
 
-    recipe = TrainingRecipe(optimiser=rule, rate=0.1)
+    recipe = TrainingRecipe(optimizer=rule, learning_rate=0.1)
     one = nn.Parameter(torch.ones(3))
     first = Optimiser({"w": one}, recipe)
     step(first, one, 1)
@@ -198,7 +201,7 @@ def test_its_state_can_be_taken_out_and_put_back(rule: str) -> None:
 
 
 def test_frozen_words_are_not_touched() -> None:
-    data, recipe = toys.dataset(), toys.recipe(tune_words=False)
+    data, recipe = toys.dataset(), toys.recipe(fine_tune_words=False)
     network = build(data, recipe)
     before = network.words.weight.clone()
     stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
@@ -217,7 +220,7 @@ def test_frozen_words_are_not_touched() -> None:
 )
 def test_the_rate_follows_the_schedule(schedule: str, rates: list[float]) -> None:
     w = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    recipe = TrainingRecipe(optimiser="sgd", rate=0.5, schedule=schedule)
+    recipe = TrainingRecipe(optimizer="sgd", learning_rate=0.5, schedule=schedule)
     optimiser = Optimiser({"w": w}, recipe, total=4)
     steps = []
     for _ in rates:  # the fifth is one more than was planned

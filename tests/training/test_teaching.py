@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from limelight.training.teacher_weight import Lessons
 
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
@@ -24,7 +25,6 @@ from limelight.training.evaluate import logits
 from limelight.training.run import Run
 from limelight.training.setup import build
 from limelight.training.step import Stepper
-from limelight.training.teaching import Lessons
 from training import toys
 
 
@@ -50,7 +50,7 @@ def softmax(x: np.ndarray) -> np.ndarray:
 def test_labels_and_answers_are_mixed(pair: bool) -> None:
     data = toys.dataset(pair=pair, weighted=True)
     train = data.splits["train"]
-    recipe = taught(teaching=0.7, noisy_copies=2, pair="concat", seed=5)
+    recipe = taught(teacher_weight=0.7, noisy_copies=2, pair="concat", seed=5)
     lessons = Lessons(data, recipe)
     assert lessons.missing == [1, 2]
     noisy = copies(train, 2, None, seed=5)
@@ -127,7 +127,7 @@ def test_every_seed_has_teachers_of_its_own() -> None:
 def test_without_share_and_copies_the_labels_alone_are_learnt() -> None:
     data = toys.dataset()
     alone = fit(data, toys.recipe(epochs=2, dropout=0.3), show=False, device="cpu")
-    found = fit(data, taught(teaching=0.0, noisy_copies=0), show=False, device="cpu")
+    found = fit(data, taught(teacher_weight=0.0, noisy_copies=0), show=False, device="cpu")
     for name, x in weights(alone).items():
         torch.testing.assert_close(weights(found)[name], x, rtol=0, atol=1e-5)
 
@@ -236,7 +236,7 @@ def test_an_interrupted_run_gives_the_best_there_is(
 def test_a_teacher_may_be_better_than_the_last_network_so_far(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, recipe = toys.dataset(), taught(teachers=1, noisy_copies=0, teaching=0.5, seed=seed)
+    data, recipe = toys.dataset(), taught(teachers=1, noisy_copies=0, teacher_weight=0.5, seed=seed)
     teacher = fit(data, Lessons(data, recipe).recipe_of(1), show=False, device="cpu")
     after_one = fit(data, recipe, show=False, device="cpu").history[0]  # 7 steps of the last network
     stop_at(monkeypatch, 14 + 10)
@@ -249,7 +249,7 @@ def test_a_teacher_may_be_better_than_the_last_network_so_far(
 
 def test_teachers_whose_answers_nobody_wants_are_not_trained(capsys: pytest.CaptureFixture[str]) -> None:
     data = toys.dataset()
-    silent = fit(data, taught(teaching=0, noisy_copies=0), device="cpu")
+    silent = fit(data, taught(teacher_weight=0, noisy_copies=0), device="cpu")
     assert "teacher" not in capsys.readouterr().err
     assert same(silent, fit(data, taught(teachers=0, noisy_copies=0), show=False, device="cpu"))
 
@@ -325,7 +325,7 @@ def test_a_full_disk_does_not_end_the_run(
     def full(*given: object) -> None:
         raise LimelightError("cannot write answers: No space left on device")
 
-    monkeypatch.setattr("limelight.training.teaching.checkpoint.write", full)
+    monkeypatch.setattr("limelight.training.teacher_weight.checkpoint.write", full)
     assert same(fit(data, recipe, tmp_path / "run", device="cpu"), whole)
     assert (
         "warning: cannot write answers: No space left on device; training goes on" in capsys.readouterr().err
@@ -358,7 +358,7 @@ def test_answers_of_another_recipe_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         LimelightError, match=r"answers-1\.safetensors was made with rate 0\.02, this run has 0\.5"
     ):
-        fit(data, taught(rate=0.5), folder, resume=True, show=False, device="cpu")
+        fit(data, taught(learning_rate=0.5), folder, resume=True, show=False, device="cpu")
 
 
 def test_progress_names_the_teachers(capsys: pytest.CaptureFixture[str]) -> None:

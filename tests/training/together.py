@@ -23,21 +23,25 @@ from training import toys
 
 # name -> precision, data, options: 41 rows in batches of 8 leave a last batch of one row
 RUNS: dict[str, tuple[torch.dtype, dict[str, Any], dict[str, Any]]] = {
-    "sgd": (torch.float32, {}, {"optimiser": "sgd", "rate": 0.3, "l2": 1e-3}),
+    "sgd": (torch.float32, {}, {"optimizer": "sgd", "learning_rate": 0.3, "weight_decay": 1e-3}),
     "adam": (
         torch.float64,
         {"pair": True},
-        {"optimiser": "adam", "clip_norm": 0.5, "penalty_scale": "author"},
+        {"optimizer": "adam", "clip_norm": 0.5, "penalty_scale": "author"},
     ),
-    "adagrad": (torch.float64, {"weighted": True}, {"optimiser": "adagrad", "clip_gates": 0.01}),
-    "average": (
+    "adagrad": (torch.float64, {"weighted": True}, {"optimizer": "adagrad", "clip_gates": 0.01}),
+    "ema_decay": (
         torch.float64,
         {},
-        {"optimiser": "adam", "average": 0.8, "label_smoothing": 0.1, "schedule": "linear"},
+        {"optimizer": "adam", "ema_decay": 0.8, "label_smoothing": 0.1, "schedule": "linear"},
     ),
     "taught": (torch.float64, {"pair": True}, {"teachers": 2, "noisy_copies": 1, "pair": "concat"}),
-    "stopped": (torch.float64, {}, {"optimiser": "adam", "epochs": 3}),
-    "killed": (torch.float64, {}, {"optimiser": "adagrad", "rate": 0.05, "halve": True, "epochs": 4}),
+    "stopped": (torch.float64, {}, {"optimizer": "adam", "epochs": 3}),
+    "killed": (
+        torch.float64,
+        {},
+        {"optimizer": "adagrad", "learning_rate": 0.05, "halve_on_plateau": True, "epochs": 4},
+    ),
 }
 
 

@@ -77,7 +77,7 @@ def _run_guarded(argv: list[str]) -> int:
         return _say(f"{error.filename or 'the system'}: {error.strerror or error}", 2)
     except RuntimeError as error:
         if type(error).__name__ == "OutOfMemoryError":
-            return _say("the GPU has not enough memory for this; try a smaller --batch", 1)
+            return _say("the GPU has not enough memory for this; try a smaller --batch-size", 1)
         if "DefaultCPUAllocator" in str(error):  # PyTorch's MemoryError
             return _say(NO_MEMORY, 1)
         raise

@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Encode once, train each model with each seed, print one table."""
-    from ..config.effects import warn_settled
+    from ..config.effects import warn_ignored
     from ..errors import LimelightError
     from ..training.compare import compare
     from ..training.job import need_torch, recipe_for
@@ -50,9 +50,9 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         dataset = _dataset(args, recipe, Path(folder) / "data")
         asked, recipe = recipe, recipe_for(recipe, dataset)
-        _warn_idle(recipe, given_options(args), dataset)
+        _warn_unused(recipe, given_options(args), dataset)
         if args.preset:
-            warn_settled(asked, recipe)
+            warn_ignored(asked, recipe)
         contestants = compare(
             dataset, recipe, range(first, first + args.seeds), device=args.device, show=on_terminal(),
             tell=lambda line: print(line, file=sys.stderr),
@@ -75,15 +75,16 @@ def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
     )  # fmt: skip
 
 
-def _warn_idle(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> None:
+def _warn_unused(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> None:
     """Warn of options that have an effect on none of the models."""
-    from ..config.effects import idle
+    from ..config.effects import unused_options
     from ..errors import warn
     from ..training.compare import MODELS, as_model
 
     if "embedding" in given:
         warn(f"embedding has no effect: compare trains {', '.join(MODELS)}")
-    found = {each: idle(as_model(recipe, each), given, dataset) for each in MODELS}
+    kind = {"has_dev": "dev" in dataset.splits, "pairs": dataset.pair}
+    found = {each: unused_options(as_model(recipe, each), given, **kind) for each in MODELS}
     for name, line in found["self-attention"].items():
         if all(name in lines for lines in found.values()):
             warn(line)

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(
         epochs=min(EPOCHS, recipe.training.epochs),
-        spare_words=min(SPARE_WORDS, recipe.text.spare_words),
+        extra_words=min(SPARE_WORDS, recipe.text.extra_words),
     )
     dataset = bundled(recipe, args.sentences)
     rows = dataset.facts["rows"]

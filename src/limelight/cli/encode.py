@@ -30,12 +30,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Encode, and say what was found."""
-    from ..config.effects import warn_idle
+    from ..config.effects import warn_unused
     from ..text.encode import encode_tables
     from ..text.tokenizer import SPECIAL
 
     recipe, tables = recipe_from(args), tables_from(args)
-    warn_idle(recipe, given_options(args))
+    warn_unused(recipe, given_options(args))
     dataset = encode_tables(
         args.out, tables["train"], tables.get("dev"), tables.get("test"), text=args.text, label=args.label,
         text2=args.text2, recipe=recipe.text, holdout=holdout(args), seed=recipe.training.seed,

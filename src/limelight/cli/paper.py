@@ -173,8 +173,8 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 def _option(given: str) -> tuple[str, Any]:
     """KEY=VALUE in the type of the recipe's field.
 
-    >>> _option("rate=0.1"), _option("tune_words=no")
-    (('rate', 0.1), ('tune_words', False))
+    >>> _option("learning_rate=0.1"), _option("fine_tune_words=no")
+    (('learning_rate', 0.1), ('fine_tune_words', False))
     """
     from ..config.recipe import Recipe, options, section_of
 

@@ -105,8 +105,8 @@ def _job(args: argparse.Namespace) -> Job:
 def _told(outcome: Outcome, recipe: TrainingRecipe) -> str:
     epochs, steps = recipe.epochs, outcome.history[outcome.best_epoch]["steps"]
     how = "chosen" if "dev" in outcome.results else "kept, the last: there is no development set to choose by"
-    if "dev" in outcome.results and steps <= recipe.judge_after:
-        how = f"kept, the last: {recipe.judge_after} steps go before the first choice (--judge-after)"
+    if "dev" in outcome.results and steps <= recipe.min_steps:
+        how = f"kept, the last: {recipe.min_steps} steps go before the first choice (--min-steps)"
     elif _rising(outcome, epochs):
         how = f"{how}, when accuracy was still rising: more than --epochs {epochs} may do better"
     lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} {how}"]

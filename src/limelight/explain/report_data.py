@@ -107,4 +107,4 @@ def _trust_sample(model: Model, readings: Sequence[AnyReading], sample: np.ndarr
 def _row_sample_size(model: Model) -> int:
     """On how many texts every row can be removed in good time."""
     head = sum(array.size for name, array in model.weights.items() if name.startswith(("head.", "gate.")))
-    return int(np.clip(ROW_WORK / (head * model.recipe.model.rows), 20, ROW_TEXTS))
+    return int(np.clip(ROW_WORK / (head * model.embedding_shape[0]), 20, ROW_TEXTS))

@@ -27,38 +27,10 @@ class StructuredSelfAttention(nn.Module):
 
     def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n); with `values`, M is of these."""
-        A = self._weights(H, lengths)
-        return A.to(H.dtype) @ (H if values is None else values), A
-
-    def _weights(self, H: Tensor, lengths: Tensor) -> Tensor:
-        """(batch, r, n): for every row of W_s2, a weight for each word."""
         hidden = torch.tanh(nn.functional.linear(H, self.W_s1, self.b_s1))  # (batch, n, d_a)
         scores = nn.functional.linear(hidden, self.W_s2, self.b_s2)  # (batch, n, r)
-        return masked_softmax(scores.transpose(1, 2), lengths)
-
-
-class GeneralisedAttention(StructuredSelfAttention):
-    """A weight for each row, word and hidden unit, each unit's a softmax over the words of its own.
-
-    As in "Enhancing Sentence Embedding with Generalized Pooling" (Chen, Ling and Zhu, 2018), with the paper's
-    tanh(W_s1 H^T) shared by all rows. The A that is shown and penalised is the mean over the units.
-
-    >>> attend = GeneralisedAttention(size=6, d_a=5, r=3)
-    >>> M, A = attend(torch.randn(2, 4, 6), torch.tensor([4, 2]))
-    >>> M.shape, A.shape, A[1, :, 2:].any().item()
-    (torch.Size([2, 3, 6]), torch.Size([2, 3, 4]), False)
-    """
-
-    def __init__(self, size: int, d_a: int, r: int, bias: bool = False) -> None:
-        super().__init__(size, d_a, r * size, bias)
-        self.rows = r
-
-    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n); with `values`, M is of these."""
-        by_unit = self._weights(H, lengths).unflatten(1, (self.rows, -1))  # (batch, r, 2u, n)
-        values = H if values is None else values
-        M = (by_unit.to(H.dtype) * values.transpose(1, 2).unsqueeze(1)).sum(3)
-        return M, by_unit.mean(2)
+        A = masked_softmax(scores.transpose(1, 2), lengths)
+        return A.to(H.dtype) @ (H if values is None else values), A
 
 
 def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
@@ -78,16 +50,13 @@ def penalty(A: Tensor, lengths: Tensor | None = None, scale: str = "paper") -> T
     - "paper": P = ||A A^T - I||_F^2, equation 8;
     - "author": ||A^T A - I_n||_F^2 / n^2, what the author's code minimises: the same up to a constant,
       divided by the square of the sentence's length (there, of the padded length; here of its own, so
-      that padding changes nothing);
-    - "kl": minus the Kullback-Leibler divergences between all pairs of rows, which the paper tried first.
+      that padding changes nothing).
 
     >>> penalty(torch.eye(3).unsqueeze(0)).item()
     0.0
     >>> penalty(torch.tensor([[[1.0, 0.0], [1.0, 0.0]]])).item()  # two rows that read the same word
     2.0
     """
-    if scale == "kl":
-        return -divergences(A).mean()
     r = A.shape[1]
     overlap = A @ A.transpose(1, 2)  # (batch, r, r)
     P = (overlap - torch.eye(r, dtype=A.dtype, device=A.device)).square().sum(dim=(1, 2))
@@ -96,17 +65,4 @@ def penalty(A: Tensor, lengths: Tensor | None = None, scale: str = "paper") -> T
     if scale == "author":
         n = A.shape[2] if lengths is None else lengths.clamp(min=1).to(A.dtype)
         return ((P + n - r) / n**2).mean()  # ||A^T A - I_n||^2 = ||A A^T - I_r||^2 + n - r
-    raise ValueError(f"scale is {scale!r}; it must be paper, author or kl")
-
-
-def divergences(A: Tensor) -> Tensor:
-    """(batch,): KL(a^i || a^j) summed over all ordered pairs of rows.
-
-    >>> divergences(torch.tensor([[[0.5, 0.5], [0.5, 0.5]]])).tolist()
-    [0.0]
-    """
-    tiny = torch.finfo(A.dtype).tiny
-    logs = A.clamp(min=tiny).log()  # (batch, r, n)
-    own = A.shape[1] * (A * logs).sum(dim=(1, 2))
-    cross = (A.sum(dim=1) * logs.sum(dim=1)).sum(dim=1)
-    return own - cross
+    raise ValueError(f"scale is {scale!r}; it must be paper or author")

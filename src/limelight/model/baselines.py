@@ -1,7 +1,7 @@
-"""What the paper compares with: other ways from H to an embedding, and a CNN in place of the LSTM.
+"""The paper's two baselines: max pooling over H, and a CNN in place of the LSTM.
 
-All have the attention's interface, (H, lengths, values) -> (M, A), with a single row. Where a pooling has no
-weights of its own, A says which words it took its values from, so that every model can be looked into.
+Max pooling has the attention's interface, (H, lengths, values) -> (M, A), with a single row; its A says which
+words the values come from, so that every model can be explained.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .attention import masked_softmax
 from .encoder import uniform
 from .lstm.bilstm import mask
 
@@ -32,56 +31,14 @@ class MaxPooling(nn.Module):
         return M.unsqueeze(1), A.detach().unsqueeze(1)
 
 
-class MeanPooling(nn.Module):
-    """The mean of the words' states; A is uniform."""
-
-    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """H (batch, n, size) -> M (batch, 1, size), A (batch, 1, n)."""
-        A = mask(lengths, H.shape[1]).to(H.dtype) / lengths[:, None].to(H.dtype)
-        return A.unsqueeze(1) @ (H if values is None else values), A.unsqueeze(1)
-
-
-class LastState(nn.Module):
-    """Where each direction ends: forwards at the last word, backwards at the first; A: half on each."""
-
-    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """H (batch, n, 2u) -> M (batch, 1, 2u), A (batch, 1, n)."""
-        u = H.shape[2] // 2
-        last = (lengths - 1)[:, None]  # (batch, 1)
-        values = H if values is None else values
-        forwards = values[..., :u].gather(1, last.unsqueeze(2).expand(-1, -1, u))
-        A = torch.zeros_like(H[..., 0]).scatter_add(1, last, torch.full_like(last, 0.5, dtype=H.dtype))
-        A[:, 0] += 0.5
-        return torch.cat([forwards, values[:, :1, u:]], dim=2), A.unsqueeze(1)
-
-
-class InnerAttention(nn.Module):
-    """Liu et al. (2016): attention whose source is the mean of the states.
-
-    Y_t = tanh(W_y h_t + W_h mean(H)), a = softmax(w . Y_t), M = sum_t a_t h_t.
-    """
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.W_y, self.W_h = uniform(size**-0.5, size, size), uniform(size**-0.5, size, size)
-        self.w = uniform(size**-0.5, size)
-
-    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """H (batch, n, size) -> M (batch, 1, size), A (batch, 1, n)."""
-        R_ave, _ = MeanPooling()(H, lengths)  # (batch, 1, size)
-        Y = torch.tanh(H @ self.W_y.T + R_ave @ self.W_h.T)
-        A = masked_softmax((Y @ self.w).unsqueeze(1), lengths)
-        return A.to(H.dtype) @ (H if values is None else values), A
-
-
 class Convolution(nn.Module):
     """The CNN's H: one 1-D convolution over the words, ReLU; beyond the sentence's ends stand zeros.
 
-    >>> Convolution(d=4, filters=6, width=3)(torch.randn(2, 5, 4), torch.tensor([5, 1])).shape
+    >>> Convolution(d=4, filters=6)(torch.randn(2, 5, 4), torch.tensor([5, 1])).shape
     torch.Size([2, 5, 6])
     """
 
-    def __init__(self, d: int, filters: int, width: int) -> None:
+    def __init__(self, d: int, filters: int, width: int = 3) -> None:
         super().__init__()
         self.size, self.width = filters, width
         self.W, self.b = (

@@ -56,18 +56,16 @@ class Projection(nn.Module):
 class BiLSTM(nn.Module):
     """Equations 2 to 4: H = (h_1, ..., h_n), each h_t the two directions' states side by side.
 
-    With several layers, each reads the words again together with the states of all layers below. In training,
-    dropout takes some of these states from a reading layer, the same for all words of a sentence.
+    With several layers, each reads the words again together with the states of all layers below.
 
     >>> H = BiLSTM(d=4, u=3)(torch.randn(2, 5, 4), torch.tensor([5, 2]))
     >>> H.shape, H[1, 2:].any().item()
     (torch.Size([2, 5, 6]), False)
     """
 
-    def __init__(self, d: int, u: int, layers: int = 1, dropout: float = 0.0) -> None:
+    def __init__(self, d: int, u: int, layers: int = 1) -> None:
         super().__init__()
-        self.layers, self.dropout = layers, dropout
-        self.size = 2 * u
+        self.layers, self.size = layers, 2 * u
         self.clip = 0.0  # bound on the gradients at the gates; the author's code has one
         for k in range(layers):
             bound = u**-0.5
@@ -81,15 +79,9 @@ class BiLSTM(nn.Module):
         states: list[Tensor] = []
         for k in range(self.layers):
             W_ih, W_hh, b = (getattr(self, f"{name}_{k}") for name in ("W_ih", "W_hh", "b"))
-            X = torch.cat([S, *map(self._drop, states)], dim=2) if states else S  # (batch, n, d + 2u * k)
+            X = torch.cat([S, *states], dim=2) if states else S  # (batch, n, d + 2u * k)
             states.append(bilstm(X, lengths, W_ih, W_hh, b, self.clip))
         return states[-1]
-
-    def _drop(self, H: Tensor) -> Tensor:
-        """One mask per sentence."""
-        if not self.training or self.dropout == 0:
-            return H
-        return H * nn.functional.dropout(H.new_ones(len(H), 1, H.shape[2]), self.dropout)
 
 
 def uniform(bound: float, *shape: int) -> nn.Parameter:

@@ -39,7 +39,7 @@ class FullHead(nn.Module):
 class PrunedHead(nn.Module):
     """Appendix A: p hidden units for each row of M (M^v), q for each column (M^h), a softmax over both.
 
-    More layers continue group by group on top of M^v and M^h. With `mix`, as many units then read all groups.
+    With `mix`, a second hidden layer of that many units reads both.
 
     >>> PrunedHead(rows=3, size=4, p=5, q=2, classes=2)(torch.randn(7, 3, 4)).shape
     torch.Size([7, 2])
@@ -52,18 +52,16 @@ class PrunedHead(nn.Module):
         p: int,
         q: int,
         classes: int,
-        layers: int = 1,
         dropout: float = 0.0,
         mix: int = 0,
     ) -> None:
         super().__init__()
-        self.layers, self.p, self.q = layers, p, q
+        self.p, self.q = p, q
         self.dropout = Dropout(dropout)
-        for k in range(layers):
-            if p:
-                self._add_groups(f"v_{k}", rows, size if k == 0 else p, p)
-            if q:
-                self._add_groups(f"h_{k}", size, rows if k == 0 else q, q)
+        if p:
+            self.W_v_0, self.b_v_0 = uniform(size**-0.5, rows, size, p), uniform(size**-0.5, rows, p)
+        if q:
+            self.W_h_0, self.b_h_0 = uniform(rows**-0.5, size, rows, q), uniform(rows**-0.5, size, q)
         units = rows * p + size * q
         self.mix = mix
         if mix:
@@ -71,29 +69,23 @@ class PrunedHead(nn.Module):
             units = mix
         self.W_o, self.b_o = uniform(units**-0.5, classes, units), uniform(units**-0.5, classes)
 
-    def _add_groups(self, name: str, groups: int, inputs: int, units: int) -> None:
-        self.register_parameter(f"W_{name}", uniform(inputs**-0.5, groups, inputs, units))
-        self.register_parameter(f"b_{name}", uniform(inputs**-0.5, groups, units))
-
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
         parts = []
         if self.p:
-            parts.append(self._stack("v", M).flatten(1))  # M^v: (batch, rows * p)
+            parts.append(self._groups(M, self.W_v_0, self.b_v_0))  # M^v: (batch, rows * p)
         if self.q:
-            parts.append(self._stack("h", M.transpose(1, 2)).flatten(1))  # M^h: (batch, size * q)
+            parts.append(self._groups(M.transpose(1, 2), self.W_h_0, self.b_h_0))  # M^h: (batch, size * q)
         units = torch.cat(parts, dim=1)
         if self.mix:
             units = self.dropout(torch.relu(nn.functional.linear(units, self.W_m, self.b_m)))
         return nn.functional.linear(units, self.W_o, self.b_o)
 
-    def _stack(self, side: str, groups: Tensor) -> Tensor:
-        for k in range(self.layers):
-            W, b = getattr(self, f"W_{side}_{k}"), getattr(self, f"b_{side}_{k}")
-            # (groups, batch, in) @ (groups, in, units): each group has weights of its own
-            groups = torch.baddbmm(b.unsqueeze(1), groups.transpose(0, 1), W).transpose(0, 1)
-            groups = self.dropout(torch.relu(groups))
-        return groups
+    def _groups(self, X: Tensor, W: Tensor, b: Tensor) -> Tensor:
+        """X (batch, groups, in) -> (batch, groups * units): each group has weights of its own."""
+        units = torch.baddbmm(b.unsqueeze(1), X.transpose(0, 1), W).transpose(0, 1)
+        dropped: Tensor = self.dropout(torch.relu(units))
+        return dropped.flatten(1)
 
     def hidden_parameters(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
         """Weights and biases of the hidden layers."""

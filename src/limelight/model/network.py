@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from ..config.recipe import ModelRecipe
-from .attention import GeneralisedAttention, StructuredSelfAttention
-from .baselines import Convolution, InnerAttention, LastState, MaxPooling, MeanPooling
+from .attention import StructuredSelfAttention
+from .baselines import Convolution, MaxPooling
 from .dropout import Dropout
 from .encoder import BiLSTM, Projection, Words
 from .heads import FullHead, PrunedHead
@@ -41,7 +41,7 @@ class Network(nn.Module):
         super().__init__()
         self.recipe, self.pair = recipe, pair
         self.words = Words(vocabulary, recipe.word_size)
-        self.projection = Projection(recipe.word_size, recipe.project) if recipe.project else None
+        self.projection = Projection(recipe.word_size, recipe.projection) if recipe.projection else None
         self.encoder = _encoder(recipe)
         self.pooling = _pooling(recipe, self.encoder.size)
         self.max_pooling = MaxPooling() if recipe.has_max_row else None
@@ -51,8 +51,7 @@ class Network(nn.Module):
         self.dropout_words = Dropout(recipe.dropout_words)
         self.dropout_states = Dropout(recipe.dropout_states)
         self.dropout_matrix = Dropout(recipe.dropout_matrix)
-        self.dropout_rows = nn.Dropout1d(recipe.dropout_rows if rows > 1 else 0.0)
-        if recipe.initialisation == "author":
+        if recipe.author_code:
             initialise(self)
 
     def forward(
@@ -94,7 +93,7 @@ class Network(nn.Module):
 
     def _classify(self, features: Tensor) -> Tensor:
         """M or F_r (batch, rows, size) -> logits (batch, classes)."""
-        logits: Tensor = self.head(self.dropout_matrix(self.dropout_rows(features)))
+        logits: Tensor = self.head(self.dropout_matrix(features))
         return logits
 
     def _embed_both(self, ids: Tensor, lengths: Tensor, ids2: Tensor, lengths2: Tensor) -> tuple[Tensor, ...]:
@@ -108,33 +107,23 @@ class Network(nn.Module):
 
 
 def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:
-    d = recipe.project or recipe.word_size
+    d = recipe.projection or recipe.word_size
     if recipe.embedding == "cnn":
-        return Convolution(d, 2 * recipe.hidden, recipe.filter_width)
-    return BiLSTM(d, recipe.hidden, recipe.layers, recipe.dropout_layers)
+        return Convolution(d, 2 * recipe.hidden)
+    return BiLSTM(d, recipe.hidden, recipe.layers)
 
 
-Pooling = (
-    StructuredSelfAttention | GeneralisedAttention | InnerAttention | MaxPooling | MeanPooling | LastState
-)
-
-
-def _pooling(recipe: ModelRecipe, size: int) -> Pooling:
+def _pooling(recipe: ModelRecipe, size: int) -> StructuredSelfAttention | MaxPooling:
     if recipe.embedding == "self-attention":
-        kind = GeneralisedAttention if recipe.attention == "generalised" else StructuredSelfAttention
-        return kind(size, recipe.attention_hidden, recipe.rows, recipe.attention_bias)
-    if recipe.embedding == "inner":
-        return InnerAttention(size)
-    if recipe.embedding == "mean":
-        return MeanPooling()
-    return LastState() if recipe.embedding == "last" else MaxPooling()
+        return StructuredSelfAttention(size, recipe.attention_hidden, recipe.rows, recipe.author_code)
+    return MaxPooling()
 
 
 def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> FullHead | PrunedHead:
     if recipe.head == "full":
         return FullHead(rows, size, recipe.head_hidden, classes, recipe.dropout)
-    p, q, layers = recipe.row_units, recipe.column_units, recipe.head_layers
-    return PrunedHead(rows, size, p, q, classes, layers, recipe.dropout, recipe.mix_units)
+    p, q = recipe.row_units, recipe.column_units
+    return PrunedHead(rows, size, p, q, classes, recipe.dropout, recipe.mix_units)
 
 
 def parameters_by_part(network: Network) -> dict[str, int]:

@@ -36,16 +36,15 @@ class Float32:
             return S
         return self.graph.op("Relu", Float32.linear(self, S, "projection.W", "projection.b"))
 
-    def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> tuple[str, str]:
-        """X (n, batch, d) -> all states (n, 2, batch, u) and the last ones (2, batch, u).
+    def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> str:
+        """X (n, batch, d) -> the states Y (n, 2, batch, u).
 
         With the weights of a single direction, read 1 for 2.
         """
         g, (sides, _, u) = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape
         W, R, b = (self._gates_in_onnx_order(f"encoder.{name}_{layer}", u) for name in ("W_ih", "W_hh", "b"))
         B = g.op("Concat", b, g.constant(np.zeros((sides, 4 * u)), "float32"), axis=1)
-        Y, Y_h = g.ops("LSTM", X, W, R, B, lengths, outputs=2, hidden_size=u, direction=direction)
-        return Y, Y_h
+        return g.op("LSTM", X, W, R, B, lengths, hidden_size=u, direction=direction)
 
     def linear(self, X: str, W: str, bias: str = "") -> str:
         """X (batch, n, in) times the transposed W (out, in), plus a bias."""
@@ -92,7 +91,7 @@ class Int8(Float32):
         rows = g.op("Cast", g.op("Gather", g.weight("words.int8", table), ids), to=1)
         return self._project(g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids)))
 
-    def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> tuple[str, str]:
+    def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> str:
         """ONNX Runtime's int8 LSTM; the gates themselves stay float32."""
         g, (sides, _, u) = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape
         order = np.r_[0:u, 3 * u : 4 * u, u : 3 * u]
@@ -101,11 +100,10 @@ class Int8(Float32):
         b = self.weights[f"encoder.b_{layer}"][:, order]
         B = g.weight(f"encoder.B_{layer}", np.concatenate([b, np.zeros_like(b)], axis=1))
         zero = g.constant(np.zeros((sides, 4 * u)), "int8")
-        Y, Y_h = g.ops(
+        return g.op(
             "DynamicQuantizeLSTM", X, W, R, B, lengths, "", "", "", W_scale, zero, R_scale, zero,
-            outputs=2, domain="com.microsoft", hidden_size=u, direction=direction,
+            domain="com.microsoft", hidden_size=u, direction=direction,
         )  # fmt: skip
-        return Y, Y_h
 
     def linear(self, X: str, W: str, bias: str = "") -> str:
         """As in float32, with one scale for all of X (..., in); float32 if W is small."""

@@ -100,7 +100,7 @@ def _inputs(pair: bool) -> str:
 def _summary(recipe: Recipe, pair: bool, vocabulary: int) -> str:
     model = recipe.model
     if model.embedding == "self-attention":
-        how = f"a bidirectional LSTM and {model.attention} self-attention with {model.rows} rows"
+        how = f"a bidirectional LSTM and structured self-attention with {model.rows} rows"
     else:
         how = f"the baseline '{model.embedding}' in place of self-attention"
     return (

@@ -33,11 +33,11 @@ class Directions:
         below = [self._words(feed["ids"].T)]  # (n, batch, d)
         for forward, reverse in self.layers:
             given = {"X": np.concatenate(below, axis=2), "lengths": feed["lengths"]}
-            backward = pool.submit(reverse.run, given, "Y", "Y_h")
-            ahead = forward.run(given, "Y", "Y_h")
-            Y, Y_h = (np.concatenate(both, axis=-3) for both in zip(ahead, backward.result(), strict=True))
+            backward = pool.submit(reverse.run, given, "Y")
+            ahead = forward.run(given, "Y")
+            Y = np.concatenate([*ahead, *backward.result()], axis=1)  # (n, 2, batch, u)
             below.append(Y.transpose(0, 2, 1, 3).reshape(*Y.shape[::2], -1))
-        return self.pooling.run({"Y": Y, "Y_h": Y_h, **feed}, *outputs)
+        return self.pooling.run({"Y": Y, **feed}, *outputs)
 
     def _words(self, ids: np.ndarray) -> np.ndarray:
         """The word vectors; in int8, rounded as in the int8 table, each word with its own scale."""

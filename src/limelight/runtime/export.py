@@ -67,7 +67,7 @@ def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
 
 
 def direction_graph(weights: Weights, layer: int, direction: str, int8: bool) -> Graph:
-    """One direction of one layer of the LSTM, "forward" or "reverse": X, lengths -> Y, Y_h."""
+    """One direction of one layer of the LSTM, "forward" or "reverse": X, lengths -> Y."""
     k = ("forward", "reverse").index(direction)
     names = (f"encoder.{x}_{layer}" for x in ("W_ih", "W_hh", "b"))
     one_side = {name: weights[name][k : k + 1] for name in names}
@@ -75,20 +75,18 @@ def direction_graph(weights: Weights, layer: int, direction: str, int8: bool) ->
     g = Graph(direction)
     net = Int8(g, one_side) if int8 else Float32(g, one_side)
     X, lengths = g.input("X", "float32", "n", "batch", d), g.input("lengths", "int32", "batch")
-    Y, Y_h = net.lstm(X, lengths, layer, direction)
+    Y = net.lstm(X, lengths, layer, direction)
     g.output("Y", Y, "float32", "n", 1, "batch", units // 4)
-    g.output("Y_h", Y_h, "float32", 1, "batch", units // 4)
     return g
 
 
 def pooling_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """ids, lengths, and the LSTM's Y and Y_h -> M, A."""
+    """ids, lengths and the LSTM's Y -> M, A."""
     g = Graph("pooling")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     ids, lengths = _sentence_inputs(g)
     Y = g.input("Y", "float32", "n", 2, "batch", recipe.hidden)
-    Y_h = g.input("Y_h", "float32", 2, "batch", recipe.hidden)
-    _embedding_outputs(g, recipe, *pool(net, recipe, ids, lengths, Y, Y_h))
+    _embedding_outputs(g, recipe, *pool(net, recipe, ids, lengths, Y))
     return g
 
 

@@ -28,7 +28,7 @@ class Model:
     rounding, in any batch and with any number of threads. In int8 the texts of a batch share their scales,
     and M varies by a few thousandths from batch to batch.
 
-    >>> recipe = Recipe().override(embedding="mean", word_size=4, hidden=3, head_hidden=6)
+    >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
     >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
     >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
@@ -165,7 +165,7 @@ class Model:
 
         `on_batch` is called with the number of texts in each finished batch, for a progress bar.
 
-        >>> recipe = Recipe().override(embedding="mean", word_size=4, hidden=3, head_hidden=6)
+        >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
         >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
         >>> words = Tokenizer.from_words(["good", "bad"])
         >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
@@ -179,7 +179,7 @@ class Model:
     def classify(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
         """Probabilities (texts, classes) from embeddings M (texts, r, 2u); for pairs, from M and M2.
 
-        >>> recipe = Recipe().override(embedding="mean", word_size=4, hidden=3, head_hidden=6)
+        >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
         >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
         >>> words = Tokenizer.from_words(["good", "bad"])
         >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])

@@ -10,6 +10,7 @@ from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
 from .export import rows_and_size
 
+FILTER_WIDTH = 3  # words that a CNN filter sees at once
 MAX_LAYERS = 1000  # a recipe from outside must not keep us looping
 Shapes = dict[str, tuple[int, ...]]
 
@@ -21,10 +22,10 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
     >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
     (2, 12, 4)
     """
-    if max(recipe.layers, recipe.head_layers) > MAX_LAYERS:
-        raise LimelightError(f"a network can have at most {MAX_LAYERS} layers of a kind")
+    if recipe.layers > MAX_LAYERS:
+        raise LimelightError(f"layers is {recipe.layers}; it must be at most {MAX_LAYERS}")
     rows, size = rows_and_size(recipe)
-    d, c = recipe.word_size, recipe.project
+    d, c = recipe.word_size, recipe.projection
     gated = {"gate.W_fp": (rows, size, size), "gate.W_fh": (rows, size, size)}
     return {
         "words.weight": (vocabulary, d),
@@ -58,9 +59,9 @@ def check_names(found: set[str], expected: set[str]) -> None:
 
 
 def _encoder(recipe: ModelRecipe) -> Shapes:
-    d, u = recipe.project or recipe.word_size, recipe.hidden
+    d, u = recipe.projection or recipe.word_size, recipe.hidden
     if recipe.embedding == "cnn":
-        return {"encoder.W": (2 * u, d, recipe.filter_width), "encoder.b": (2 * u,)}
+        return {"encoder.W": (2 * u, d, FILTER_WIDTH), "encoder.b": (2 * u,)}
     layers: Shapes = {}
     for k in range(recipe.layers):
         layers[f"encoder.W_ih_{k}"] = (2, 4 * u, d + 2 * u * k)
@@ -70,13 +71,11 @@ def _encoder(recipe: ModelRecipe) -> Shapes:
 
 
 def _pooling(recipe: ModelRecipe, size: int) -> Shapes:
-    if recipe.embedding == "inner":
-        return {"pooling.W_y": (size, size), "pooling.W_h": (size, size), "pooling.w": (size,)}
     if recipe.embedding != "self-attention":
         return {}
-    d_a, weights = recipe.attention_hidden, recipe.rows * (size if recipe.attention == "generalised" else 1)
-    biases: Shapes = {"pooling.b_s1": (d_a,), "pooling.b_s2": (weights,)} if recipe.attention_bias else {}
-    return {"pooling.W_s1": (d_a, size), "pooling.W_s2": (weights, d_a), **biases}
+    d_a, r = recipe.attention_hidden, recipe.rows
+    biases: Shapes = {"pooling.b_s1": (d_a,), "pooling.b_s2": (r,)} if recipe.author_code else {}
+    return {"pooling.W_s1": (d_a, size), "pooling.W_s2": (r, d_a), **biases}
 
 
 def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Shapes:
@@ -87,11 +86,10 @@ def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Shapes:
             "head.W_2": (classes, b), "head.b_2": (classes,),
         }  # fmt: skip
     groups: Shapes = {}
-    for k in range(recipe.head_layers):
-        if p:
-            groups[f"head.W_v_{k}"], groups[f"head.b_v_{k}"] = (rows, size if k == 0 else p, p), (rows, p)
-        if q:
-            groups[f"head.W_h_{k}"], groups[f"head.b_h_{k}"] = (size, rows if k == 0 else q, q), (size, q)
+    if p:
+        groups["head.W_v_0"], groups["head.b_v_0"] = (rows, size, p), (rows, p)
+    if q:
+        groups["head.W_h_0"], groups["head.b_h_0"] = (size, rows, q), (size, q)
     units = rows * p + size * q
     if recipe.mix_units:
         groups["head.W_m"], groups["head.b_m"] = (recipe.mix_units, units), (recipe.mix_units,)

@@ -131,7 +131,7 @@ def _encode(
         held = hold_out(labels["train"], holdout, seed)
         _warn_if_none(held, holdout)
     tokenizer = read_words(parts["train"], held, recipe, progress)
-    if recipe.vectors and recipe.spare_words:
+    if recipe.vectors and recipe.extra_words:
         tokenizer = _with_spare_words(tokenizer, recipe)
     for name, part in parts.items():
         encoded = encoded_chunks(part, labels[name], tokenizer, recipe.max_length, progress)
@@ -148,7 +148,7 @@ def _encode(
 def _with_spare_words(tokenizer: Tokenizer, recipe: TextRecipe) -> Tokenizer:
     """What only the pretrained vectors know follows the words of the training data."""
     own = dict.fromkeys(tokenizer.vocabulary[len(SPECIAL) :])
-    spare = first_words(recipe.vectors, recipe.spare_words)
+    spare = first_words(recipe.vectors, recipe.extra_words)
     if recipe.lowercase:
         spare = [word for word in spare if word == word.lower()]
     words = [word for word in {**own, **dict.fromkeys(spare)} if word not in SPECIAL]
@@ -207,7 +207,7 @@ def _vectors(
         recipe.vectors,
         tokenizer.vocabulary,
         seed=seed,
-        missing=recipe.missing,
+        missing=recipe.missing_vectors,
         corpus=train,
         progress=progress,
     )

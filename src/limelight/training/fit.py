@@ -79,7 +79,7 @@ def fit(
 def _has_lessons(recipe: Recipe) -> bool:
     """Whether there is more to learn from than the texts and their labels."""
     training = recipe.training
-    return training.noisy_copies > 0 or (training.teachers > 0 and training.teaching > 0)
+    return training.noisy_copies > 0 or (training.teachers > 0 and training.teacher_weight > 0)
 
 
 def _check_folder(folder: Path | None, recipe: Recipe, resume: bool, tensorboard: bool) -> None:

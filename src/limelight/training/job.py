@@ -18,9 +18,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..config.effects import warn_idle, warn_settled
+from ..config.effects import warn_ignored, warn_unused
+from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
-from ..config.recipe import Recipe, plain
+from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..runtime.metrics import Metrics
 from ..storage.files import atomic_file, check_replaceable, tables_of
@@ -106,11 +107,13 @@ def fit(
     [5, 1]
     """
     given = {"train": train, "dev": dev, "test": test}
+    if "random_state" in options:
+        options["seed"] = options.pop("random_state")
     job = Job(
         out=Path(out), recipe=preset_of(preset).override(**options),
         tables={name: [str(path) for path in paths] for name, paths in tables_of(given).items()},
         columns={"text": text, "label": label, "text2": text2},
-        holdout=plain(holdout), on_bad=on_bad, overwrite=overwrite,
+        holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
     outcome = run(job, device=device, show=progress, given=options)
     if outcome.interrupted:
@@ -149,9 +152,10 @@ def run(
     with _alone(job, resume) if first else nullcontext():
         if first:
             dataset = _prepare(job, resume, show)
-            warn_idle(recipe_for(job.recipe, dataset), given, dataset)
+            used = recipe_for(job.recipe, dataset)
+            warn_unused(used, given, has_dev="dev" in dataset.splits, pairs=dataset.pair)
             if preset_given:
-                warn_settled(job.recipe, recipe_for(job.recipe, dataset))
+                warn_ignored(job.recipe, used)
             _tell_others()
         else:
             _wait_for_first()

@@ -27,7 +27,7 @@ class Optimiser:
     """Updates `weights` from the gradients of `computing` (the same parameters, or their bf16 copies).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimiser = Optimiser({"w": w}, TrainingRecipe(optimiser="sgd", rate=0.5))
+    >>> optimiser = Optimiser({"w": w}, TrainingRecipe(optimizer="sgd", learning_rate=0.5))
     >>> w.grad = torch.tensor([1.0])
     >>> optimiser.step()
     >>> w.item()
@@ -44,13 +44,13 @@ class Optimiser:
         self.recipe, self.total = recipe, total  # steps of the whole run
         self.weights = {name: w for name, w in weights.items() if w.requires_grad}
         self.computing = computing or self.weights
-        self.rule = recipe.optimiser
+        self.rule = recipe.optimizer
         device = next(iter(self.weights.values())).device
-        self.rate = torch.tensor(recipe.rate, dtype=torch.float64, device=device)
+        self.rate = torch.tensor(recipe.learning_rate, dtype=torch.float64, device=device)
         self.steps = torch.zeros((), dtype=torch.int64, device=device)
         self.fixed = {
             l2: torch.tensor([l2, EPSILON[self.rule]], dtype=torch.float64, device=device)
-            for l2 in (0.0, recipe.l2)
+            for l2 in (0.0, recipe.weight_decay)
         }
         self.state = {
             f"{name}.{kind}": torch.zeros_like(w, memory_format=torch.contiguous_format).detach()
@@ -81,10 +81,7 @@ class Optimiser:
             self._sweep()
 
     def _clip(self, gradients: list[Tensor]) -> Tensor | None:
-        """Bound each entry in place, and the norm: on a GPU, by a factor for the update to apply."""
-        if self.recipe.clip_value:
-            for g in gradients:
-                g.clamp_(-self.recipe.clip_value, self.recipe.clip_value)
+        """Clip the norm in place; on a GPU, return the factor for the update to apply."""
         if not self.recipe.clip_norm:
             return None
         precise = [torch.promote_types(g.dtype, torch.float32) for g in gradients]
@@ -116,7 +113,7 @@ class Optimiser:
 
     def _l2(self, name: str) -> float:
         """L2 is on weights alone: not on biases, and not on word vectors."""
-        return 0.0 if name == WORDS or name.rpartition(".")[2].startswith("b") else self.recipe.l2
+        return 0.0 if name == WORDS or name.rpartition(".")[2].startswith("b") else self.recipe.weight_decay
 
     def _whole(self, name: str) -> list[Tensor]:
         return [self.weights[name], *(self.state[f"{name}.{kind}"] for kind in STATES[self.rule])]
@@ -179,4 +176,4 @@ def _values(gradient: Tensor) -> Tensor:
 
 def moves_all(recipe: TrainingRecipe) -> bool:
     """Whether a word without a gradient may move all the same."""
-    return recipe.optimiser in ("adam", "adamw")
+    return recipe.optimizer in ("adam", "adamw")

@@ -128,7 +128,7 @@ class Run:
     def epoch(self) -> bool:
         """The rest of the current epoch and its evaluation; True if it was interrupted."""
         recipe, state = self.recipe.training, self.state
-        plan = training_plan(self.stepper.lengths, recipe.batch, recipe.seed, state.epoch)
+        plan = training_plan(self.stepper.lengths, recipe.batch_size, recipe.seed, state.epoch)
         done = sum(map(len, plan[: state.batch]))
         self.progress.begin_epoch(state.epoch, recipe.epochs, len(self.train_split), done)
         self.network.train()
@@ -174,7 +174,7 @@ class Run:
         if self.tensorboard:
             for name, value in record.items():
                 self.tensorboard.add_scalar(name, value, state.number)
-        if not better and recipe.halve and self.best is not None:
+        if not better and recipe.halve_on_plateau and self.best is not None:
             self.stepper.optimiser.rate.mul_(0.5)
             self.stepper.load(self.best)
         state.epoch, state.batch = state.epoch + 1, 0
@@ -230,7 +230,7 @@ class Run:
             return False
         record = self.state.history[epoch]
         by_weights = self.dev_weights is None or "dev_weighted_accuracy" in record
-        return bool(by_weights and record["steps"] > self.recipe.training.judge_after)
+        return bool(by_weights and record["steps"] > self.recipe.training.min_steps)
 
     def checkpoint(self) -> None:
         """Write where the run stands. A disk that is full does not end it: the last good one stays."""

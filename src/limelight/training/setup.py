@@ -21,7 +21,7 @@ def build(dataset: Dataset, recipe: Recipe) -> Network:
     if dataset.vectors is not None:
         with torch.no_grad():
             network.words.weight.copy_(torch.from_numpy(np.array(dataset.vectors)))
-    network.words.weight.requires_grad_(recipe.training.tune_words)
+    network.words.weight.requires_grad_(recipe.training.fine_tune_words)
     if recipe.model.embedding != "cnn":
         network.encoder.clip = recipe.training.clip_gates  # type: ignore[union-attr,assignment]
     return network

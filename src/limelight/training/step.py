@@ -21,7 +21,7 @@ from .average import Average
 from .checkpoint import weights_of
 from .distributed import Group
 from .feed import DeviceFeed, HostFeed, bucket
-from .loss import Tensors, loss, twice
+from .loss import Tensors, loss
 from .optimiser import WORDS, Optimiser, moves_all
 from .seen_words import Occurring
 
@@ -52,9 +52,9 @@ class Stepper:
         if self.device.type == "cpu" and network.words.weight.requires_grad and moves_all(recipe.training):
             self.occurring = Occurring(network.words, split)
             weights[WORDS] = computing[WORDS] = self.occurring.rows
-        total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch)
+        total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch_size)
         self.optimiser = Optimiser(weights, recipe.training, computing, total)
-        self.average = Average(self.optimiser.weights, recipe.training.average)
+        self.average = Average(self.optimiser.weights, recipe.training.ema_decay)
         self.penalised = recipe.model.attention_rows
         self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
         self.graphs: dict[tuple[int, int], Graph | None] = {}
@@ -90,7 +90,6 @@ class Stepper:
         """Forward, backward, update; `share` is this process's part of the whole batch."""
         self.optimiser.clear()
         if batch is not None:
-            batch = twice(batch) if self.recipe.training.consistency else batch
             with self.occurring.read() if self.occurring else nullcontext():
                 output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
             parts = loss(output, batch, self.recipe.training, self.penalised)

@@ -139,7 +139,7 @@ class Lessons:
 
     def _targets(self) -> np.ndarray:
         """For the rows, labels and mean answers by the recipe's share; for the copies, the answers alone."""
-        share, labels = self.recipe.training.teaching, np.asarray(self.dataset.splits["train"].labels)
+        share, labels = self.recipe.training.teacher_weight, np.asarray(self.dataset.splits["train"].labels)
         targets = (self.sums["train"] / len(self.done)).astype(np.float32)
         own = targets[: len(labels)]
         own *= share

@@ -1,0 +1,65 @@
+"""What an option is: its default, its sentence, the values it accepts, and when it has an effect."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any, NamedTuple
+
+from ..errors import LimelightError
+
+
+class Needs(NamedTuple):
+    """What must hold for an option to have an effect, in words and as a test of all options' values."""
+
+    what: str
+    holds: Callable[[Any], bool]
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    choices: tuple[str, ...] = (),
+    low: float | None = None,
+    high: float | None = None,
+    needs: Needs | tuple[Needs, ...] = (),
+    basic: bool = False,
+) -> Any:
+    """A dataclass field; `basic` options are the few that a short help shows."""
+    conditions = (needs,) if isinstance(needs, Needs) else needs
+    metadata = {
+        "help": help,
+        "choices": choices,
+        "low": low,
+        "high": high,
+        "needs": conditions,
+        "basic": basic,
+    }
+    return field(default=default, metadata={**metadata, "needs": conditions})
+
+
+def check_value(f: dataclasses.Field, value: Any) -> None:
+    """Raise unless `value` is of the option's type, one of its choices and within its bounds."""
+    kind = type(f.default)
+    right = isinstance(value, kind) or (kind is float and isinstance(value, int))
+    if not right or (isinstance(value, bool) and kind is not bool):
+        raise LimelightError(f"{f.name} is {value!r}; it must be of type {kind.__name__}")
+    choices, low, high = f.metadata["choices"], f.metadata["low"], f.metadata["high"]
+    if choices and value not in choices:
+        raise LimelightError(f"{f.name} is {value!r}; it must be one of: {', '.join(choices)}")
+    if low is not None and not value >= low:
+        raise LimelightError(f"{f.name} is {value}; it must be at least {low}")
+    if high is not None and not value <= high:
+        raise LimelightError(f"{f.name} is {value}; it must be at most {high}")
+
+
+def to_builtin(value: Any) -> Any:
+    """A Python number for a numpy one, which hyper-parameter searches pass.
+
+    >>> import numpy
+    >>> to_builtin(numpy.float64(0.5)), to_builtin("adam")
+    (0.5, 'adam')
+    """
+    return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
