@@ -98,17 +98,6 @@ def attention(
     return A @ H, A
 
 
-def generalised_attention(
-    H: Array, W_s1: Array, W_s2: Array, b_s1: Array | None = None, b_s2: Array | None = None
-) -> tuple[Array, Array]:
-    """Chen, Ling and Zhu 2018: unit j of row i takes its own mean of the words; A is the mean over units."""
-    n, size = H.shape
-    _, weights = attention(H, W_s1, W_s2, b_s1, b_s2)  # (r * size, n)
-    weights = weights.reshape(-1, size, n)
-    M = [[sum(row[j, t] * H[t, j] for t in range(n)) for j in range(size)] for row in weights]
-    return np.array(M), weights.sum(axis=1) / size
-
-
 def penalty(As: Sequence[Array], scale: str = "paper") -> Array:
     """The mean over the sentences, each with its own A (r, n)."""
     one = {"paper": penalty_paper, "author": penalty_author, "kl": penalty_kl}[scale]
@@ -150,27 +139,6 @@ def max_pooling(H: Array) -> tuple[Array, Array]:
     return M, np.array([[winners.count(t) / size for t in range(n)]])
 
 
-def mean_pooling(H: Array) -> tuple[Array, Array]:
-    return H.mean(axis=0, keepdims=True), np.full((1, len(H)), 1 / len(H))
-
-
-def last_state(H: Array) -> tuple[Array, Array]:
-    """Where each direction ends: the forward one at the last word, the backward one at the first."""
-    n, u = len(H), H.shape[1] // 2
-    A = np.zeros((1, n))
-    A[0, n - 1] += 0.5
-    A[0, 0] += 0.5
-    return np.array([[*H[n - 1, :u], *H[0, u:]]]), A
-
-
-def inner_attention(H: Array, W_y: Array, W_h: Array, w: Array) -> tuple[Array, Array]:
-    """Liu et al. 2016: every state is weighed by how it fits the mean of all states."""
-    R_ave = H.mean(axis=0)
-    Y = [np.tanh(W_y @ h_t + W_h @ R_ave) for h_t in H]
-    a = softmax(np.array([w @ Y_t for Y_t in Y]))
-    return np.array([sum(a_t * h_t for a_t, h_t in zip(a, H, strict=True))]), a[None, :]
-
-
 # Appendix A: M (rows, size) -> logits (classes,)
 
 
@@ -179,28 +147,29 @@ def full_head(M: Array, W_1: Array, b_1: Array, W_2: Array, b_2: Array) -> Array
     return W_2 @ relu(W_1 @ rows_in_order + b_1) + b_2
 
 
-def groups(X: Array, layers: Sequence[tuple[Array, Array]]) -> Array:
-    """Group i of the hidden units sees row i of X and nothing else, layer after layer; no layer, no units."""
-    if not layers:
+def groups(X: Array, W: Array | None, b: Array | None) -> Array:
+    """Group i of the hidden units sees row i of X and nothing else; no weights, no units."""
+    if W is None or b is None:
         return np.zeros((len(X), 0))
-    for W, b in layers:
-        X = np.array([relu(X[i] @ W[i] + b[i]) for i in range(len(X))])
-    return X
+    return np.array([relu(X[i] @ W[i] + b[i]) for i in range(len(X))])
 
 
 def pruned_head(
     M: Array,
-    row_layers: Sequence[tuple[Array, Array]],
-    column_layers: Sequence[tuple[Array, Array]],
     W_o: Array,
     b_o: Array,
-    mix: tuple[Array, Array] | None = None,
+    W_v_0: Array | None = None,
+    b_v_0: Array | None = None,
+    W_h_0: Array | None = None,
+    b_h_0: Array | None = None,
+    W_m: Array | None = None,
+    b_m: Array | None = None,
 ) -> Array:
-    M_v = groups(M, row_layers)  # (rows, p)
-    M_h = groups(M.T, column_layers)  # (size, q)
+    M_v = groups(M, W_v_0, b_v_0)  # (rows, p)
+    M_h = groups(M.T, W_h_0, b_h_0)  # (size, q)
     units = np.array([x for part in (M_v, M_h) for row in part for x in row])
-    if mix is not None:
-        units = relu(mix[0] @ units + mix[1])
+    if W_m is not None:
+        units = relu(W_m @ units + b_m)
     return W_o @ units + b_o
 
 
@@ -241,23 +210,13 @@ def embed(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[A
     if embedding == "cnn":
         return max_pooling(convolution(S, **part(parameters, "encoder")))
     H = stacked_bilstm(S, numbered(part(parameters, "encoder"), "W_ih", "W_hh", "b"))
-    pool = {
-        "self-attention": attention,
-        "generalised": generalised_attention,
-        "inner": inner_attention,
-        "max": max_pooling,
-    }
-    pool |= {"mean": mean_pooling, "last": last_state}
-    return pool[embedding](H, **part(parameters, "pooling"))
+    pool = {"self-attention": attention, "max": max_pooling}[embedding]
+    return pool(H, **part(parameters, "pooling"))
 
 
 def classify(parameters: Parameters, M: Array) -> Array:
     head = part(parameters, "head")
-    if "W_1" in head:
-        return full_head(M, **head)
-    rows, columns = numbered(head, "W_v", "b_v"), numbered(head, "W_h", "b_h")
-    mix = (head["W_m"], head["b_m"]) if "W_m" in head else None
-    return pruned_head(M, rows, columns, head["W_o"], head["b_o"], mix)
+    return full_head(M, **head) if "W_1" in head else pruned_head(M, **head)
 
 
 def network(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array, Array]:

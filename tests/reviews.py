@@ -9,7 +9,7 @@ from pathlib import Path
 GOOD = ("good", "lovely", "fresh", "warm", "friendly")
 BAD = ("cold", "stale", "rude", "slow", "bland")
 # A network that learns these reviews within two epochs.
-QUICK = {"preset": "tiny", "epochs": 3, "learning_rate": 0.02, "seed": 1}
+QUICK = {"preset": "tiny", "epochs": 3, "learning_rate": 0.02, "random_state": 1}
 FLAGS = ["--preset", "tiny", "--epochs", "3", "--learning-rate", "0.02", "--seed", "1", "--quiet"]
 
 

@@ -104,7 +104,10 @@ def test_same_seed_same_numbers(fitted):
 
 def test_same_seed_same_numbers_beside_other_threads(fitted):
     with ThreadPoolExecutor(3) as threads:
-        found = [threads.submit(each.fit, TEXTS, STARS) for each in (quick(seed=5), quick(), quick(seed=6))]
+        found = [
+            threads.submit(each.fit, TEXTS, STARS)
+            for each in (quick(random_state=5), quick(), quick(random_state=6))
+        ]
         np.testing.assert_array_equal(found[1].result().predict_proba(NEW), fitted.predict_proba(NEW))
 
 
@@ -561,8 +564,10 @@ def test_labels_that_can_be_read_once():
 
 
 def test_unknown_option_suggests():
-    with pytest.raises(LimelightError, match="did you mean 'seed'"):
-        TextClassifier(random_state=1)
+    with pytest.raises(LimelightError, match="did you mean 'random_state'"):
+        TextClassifier(seed=1)
+    with pytest.raises(LimelightError, match="did you mean 'learning_rate'"):
+        TextClassifier(rate=0.1)
     with pytest.raises(LimelightError, match="did you mean 'rows'"):
         TextClassifier(row=3)
 

@@ -60,8 +60,10 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     ) -> None:
         self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
         for name in given:
+            if name == "seed":
+                raise LimelightError("there is no option 'seed'; did you mean 'random_state'?")
             if name not in ARGUMENTS:
-                section_of("random_state" if name == "seed" else name)
+                section_of(name)
         for name in ARGUMENTS:
             setattr(self, name, given.get(name))
 

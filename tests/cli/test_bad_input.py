@@ -164,7 +164,7 @@ def test_skip_bad_rows(call, model, tmp_path):
 def test_explain_needs_words(call, refused, model, pair_model, tmp_path):
     for text in ("", " \n", "\u200b", "\x01"):
         said = refused("explain", model, text, "--out", tmp_path / "a.html")
-        assert said == f"limelight: there are no words in {text!r}; give a text that has some to explain\n"
+        assert f"no words in {text!r}" in said
     assert not list(tmp_path.iterdir())
     assert "there are no words in ''" in refused("explain", pair_model, "good", "")
     assert call("explain", model, "unheard")[0] == 0  # a word it does not know is a word
@@ -177,8 +177,8 @@ def test_explain_needs_words(call, refused, model, pair_model, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "argv", "message"),
     [
-        (b"good\ncaf\xe9\n", [], "standard input, line 2 is not UTF-8"),
-        (b"good\n", ["--text", "text"], "lines on standard input have none"),
+        (b"good\ncaf\xe9\n", [], "line 2: not UTF-8"),
+        (b"good\n", ["--text", "text"], "--text"),
         (b"good\n", ["--out", "answers.txt"], "answers.txt should end in .csv or .jsonl"),
     ],
 )
@@ -198,7 +198,7 @@ def test_no_lines(call, refused, model, tmp_path):
 def test_standard_input_that_is_closed(refused, model, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     for argv in (("predict", model), ("predict", model, "-"), ("embed", model, "--out", tmp_path / "m.npy")):
-        said = "limelight: standard input is closed, so there are no lines to read; name a table\n"
+        said = "limelight: standard input is closed; give a table\n"
         assert refused(*argv) == said
     assert not list(tmp_path.iterdir())
 
@@ -214,7 +214,7 @@ def test_standard_output_that_is_closed(call, refused, model, table, tmp_path, m
         ("compare", table),
         ("completion", "bash"),
     ):
-        said = "limelight: standard output is closed, so the answer has nowhere to go; open it: > FILE\n"
+        said = "limelight: standard output is closed; redirect it to a file: > FILE\n"
         assert refused(*argv) == said
     for argv in (  # the answer goes elsewhere
         ("predict", model, table, "--out", tmp_path / "a.csv"),
@@ -228,8 +228,8 @@ def test_standard_output_that_is_closed(call, refused, model, table, tmp_path, m
 
 
 def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model, table):
-    assert "line 1 has no tab" in call("predict", pair_model, stdin=b"only one\n")[2]
-    assert "line 2 has 2 tabs or more" in call("predict", pair_model, stdin=b"a\tb\na\tb\tc\n")[2]
+    assert "line 1: no tab" in call("predict", pair_model, stdin=b"only one\n")[2]
+    assert "line 2: 2 tabs" in call("predict", pair_model, stdin=b"a\tb\na\tb\tc\n")[2]
     for command in (["predict"], ["evaluate"], ["trust"], ["report", "--out", table.parent / "r.html"]):
         err = refused(command[0], model, table, *command[1:], "--text", "text", "--text2", "stars")
         assert "this model reads single texts: --text2 stars is for models of pairs" in err
@@ -249,8 +249,8 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
     [
         ((), "the following arguments are required: COMMAND"),
         (("trian",), "invalid choice: 'trian'"),
-        (("train",), "give the training data and --out DIR"),
-        (("train", "TABLE"), "give the training data and --out DIR"),
+        (("train",), "--out"),
+        (("train", "TABLE"), "--out"),
         (("train", "TABLE", "--out", "m", "--rows", "many"), "argument --rows: invalid int value: 'many'"),
         (("train", "TABLE", "--out", "m", "--rows", "0"), "rows is 0; it must be at least 1"),
         (("train", "TABLE", "--out", "m", "--dropout", "2"), "dropout is 2.0; it must be at most 0.99"),
@@ -270,7 +270,7 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("compare", "TABLE", "--seeds", "0"), "--seeds is 0; it must be at least 1"),
         (("info", "huge"), "huge is neither a folder nor a preset; presets: yelp"),
         (("info", "yelp", "--classes", "1"), "--classes is 1; it must be at least 2"),
-        (("info", "MODEL", "--rows", "3"), "is trained already"),
+        (("info", "MODEL", "--rows", "3"), "already trained"),
         (
             ("embed", "MODEL", "TABLE", "--out", "m.txt"),
             "m.txt must end in one of .npy, .safetensors, .parquet",
@@ -287,9 +287,9 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("demo", "--sentences", "-3"), "--sentences is -3; it must be at least 20"),
         (
             ("paper", "table4", "--out", "y", "--set", "vectors=a.txt"),
-            "--set vectors=a.txt: the data is encoded already; give it to 'limelight encode' instead",
+            "--set vectors=a.txt: the data is already encoded",
         ),
-        (("paper", "table4", "--out", "y", "--set", "seed=3"), "--set seed=3: give the seeds as --seeds"),
+        (("paper", "table4", "--out", "y", "--set", "seed=3"), "--set seed=3: use --seeds"),
         (
             ("paper", "table4", "--out", "y", "--epochs", "1", "--set", "epochs=2"),
             "epochs is given twice; give it once",
@@ -299,7 +299,7 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
             ("paper", "table4", "--out", "y", "--only", "foo"),
             "--only chooses among runs, and without --data there are none: give --data too",
         ),
-        (("paper", "table4", "--out", "MODEL"), "model is a model folder; name another --out"),
+        (("paper", "table4", "--out", "MODEL"), "model is a model folder"),
         (("paper",), "the following arguments are required: STEP"),
         (("paper", "prepare", "imdb", "x", "--out", "y"), "invalid choice: 'imdb'"),
         (("paper", "prepare", "snli", "no-such", "--out", "y"), "no-such"),
@@ -325,11 +325,11 @@ def test_flags(argv, message, refused, model, table, tmp_path, monkeypatch):
 def test_an_encoded_data_set_is_settled(call, refused, table, tmp_path):
     assert call("encode", table, "--out", tmp_path / "data")[0] == 0
     err = refused("train", tmp_path / "data", "--min-count", "3", "--out", tmp_path / "m")
-    assert "is encoded already; give --min-count to 'limelight encode' instead" in err
+    assert "is already encoded; give --min-count to 'limelight encode' instead" in err
     assert refused("compare", tmp_path / "data", "--min-count", "3") == err
     for flags in (["--holdout", "0"], ["--holdout", "0.3"], ["--skip-bad"], ["--dev", "dev.csv"]):
         err = refused("train", tmp_path / "data", *flags, "--out", tmp_path / "m")
-        assert f"is encoded already; give {flags[0]} to 'limelight encode' instead" in err
+        assert f"is already encoded; give {flags[0]} to 'limelight encode' instead" in err
     assert "already exists" in refused("encode", table, "--out", tmp_path / "data")
 
 
@@ -340,7 +340,7 @@ def test_existing_files_stay(refused, model, table, tmp_path):
         ("explain", model, "good", "--out", tmp_path / "a.html"),
     ):
         argv[-1].write_text("mine")
-        assert "already exists; choose another name or allow it with --overwrite" in refused(*argv)
+        assert "already exists" in refused(*argv)
         assert argv[-1].read_text() == "mine"
 
 
@@ -407,14 +407,13 @@ def test_text_that_is_not_unicode_in_names_and_labels(call, tmp_path):
 # ---------------------------------------------------------------- as a process
 
 
-def test_a_closed_pipe_is_no_drama(model, tmp_path):
+def test_a_closed_pipe_ends_the_program_as_it_does_other_tools(model, tmp_path):
     table = review_table(tmp_path / "many.csv", 20_000)
-    command = f"{sys.executable} -m limelight predict {model} {table} | head -n 2"
+    script = f"{sys.executable} -m limelight predict {model} {table} | head -n 2; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
-        command, shell=True, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        ["bash", "-c", script], capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
-    assert done.stdout.count("\n") == 2
-    assert done.stderr == ""
+    assert (done.returncode, done.stdout.count("\n"), done.stderr) == (141, 2, "")  # as for `yes | head`
 
 
 def test_closed_standard_output_is_one_line():
@@ -435,11 +434,11 @@ def test_out_of_memory_and_strange_errors(monkeypatch, call):
     from limelight.cli import info
 
     for error, code, message in (
-        (MemoryError(), 1, "there is not enough memory"),
+        (MemoryError(), 1, "out of memory"),
         (KeyboardInterrupt(), 1, "interrupted"),
         (PermissionError(13, "Permission denied", "secret.csv"), 2, "secret.csv: Permission denied"),
-        (type("OutOfMemoryError", (RuntimeError,), {})(), 1, "the GPU has not enough memory"),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 1, "there is not enough memory"),
+        (type("OutOfMemoryError", (RuntimeError,), {})(), 1, "out of GPU memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 1, "out of memory"),
     ):
 
         def fail(args: object, error: BaseException = error) -> int:
@@ -452,7 +451,7 @@ def test_out_of_memory_and_strange_errors(monkeypatch, call):
 
 
 def test_a_development_set_is_given_or_held_out(refused, table, tmp_path):
-    said = "limelight: --dev is the development data: there is none to hold out; leave one of the two out\n"
+    said = "limelight: --dev and --holdout exclude each other; give one of them\n"
     for command in "train", "encode":
         assert refused(command, table, "--dev", table, "--holdout", "0.2", "--out", tmp_path / "m") == said
 
@@ -481,7 +480,7 @@ def test_odd_facts_are_no_harm(call, model, tmp_path):
     whole = limelight.load(model)
     for facts, told in (
         ({"results": {"test": {"accuracy": 0.9}}, "training": "by hand"}, "90.00%"),
-        ({"results": ["good"], "training": [1]}, "all"),
+        ({"results": ["good"], "training": [1]}, "total"),
     ):
         whole.facts.clear()
         whole.facts.update(facts)
@@ -518,7 +517,7 @@ def test_very_many_classes(call, tmp_path):
 def test_lines_that_say_nothing_are_left_out_where_that_is_asked_for(call, model, pair_model):
     _, out, err = call("predict", model, "--skip-bad", stdin=b"\ngood\n \t \ncold\n")
     assert [line.rsplit(",", 1)[1] for line in out.splitlines()] == ["text", "good", "cold"]
-    assert "standard input: left out 2 of its 4 lines, which cannot be used" in err
+    assert "standard input: skipped 2 of 4 lines" in err
     lines = call("predict", pair_model, "--skip-bad", stdin=b"a\tb\na\na\t\na\tb\tc\nc\td\n")[1].splitlines()
     assert [line.split(",", 2)[2] for line in lines] == ["text,text2", "a,b", "c,d"]
 

@@ -39,7 +39,7 @@ def test_trust_as_a_table_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixt
     command = ["trust", model, data, "--texts", "10", "--label", "stars", "--with", model]
     assert main(command) == 0
     told = capsys.readouterr().out
-    assert "means over 10 texts" in told
+    assert "mean over 10 texts" in told
     assert "Spearman 1.000, Jensen-Shannon 0.000 bits" in told
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -66,10 +66,10 @@ def test_gradients_are_those_of_captum():
 
 WAYS = [
     {},
+    {"author_code": True},
     {"max_row": True},
     {"projection": 5},
-    {"embedding": "max"},
-    {"embedding": "cnn"},
+    *({"embedding": e} for e in ("max", "cnn")),
 ]
 
 

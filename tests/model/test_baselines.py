@@ -1,4 +1,4 @@
-"""The poolings and the convolution that the paper compares with or discusses."""
+"""The paper's baselines: max pooling and the convolution."""
 
 from __future__ import annotations
 
@@ -10,39 +10,27 @@ from hypothesis import strategies as st
 
 import reference
 from agreement import assert_agree_on_sentences, assert_gradcheck, pad, randomise
-from limelight.model.baselines import Convolution, InnerAttention, LastState, MaxPooling, MeanPooling
+from limelight.model.baselines import Convolution, MaxPooling
 
-POOLINGS = {
-    "max": (lambda size: MaxPooling(), reference.max_pooling),
-    "mean": (lambda size: MeanPooling(), reference.mean_pooling),
-    "last": (lambda size: LastState(), reference.last_state),
-    "inner": (InnerAttention, reference.inner_attention),
-}
 lengths = st.lists(st.integers(1, 8), min_size=1, max_size=4)
 
 
-@pytest.mark.parametrize("name", POOLINGS)
 @settings(derandomize=True, deadline=None, max_examples=15)
 @given(u=st.integers(1, 4), lengths=lengths, extra=st.integers(0, 4), seed=st.integers(0, 1000))
-def test_pooling_equals_the_reference(name, u, lengths, extra, seed):
+def test_max_pooling_equals_the_reference(u, lengths, extra, seed):
     rng = np.random.default_rng(seed)
-    make, expected = POOLINGS[name]
     sentences = [rng.normal(size=(n, 2 * u)) for n in lengths]
-    assert_agree_on_sentences(randomise(make(2 * u), seed), expected, sentences, extra)
+    assert_agree_on_sentences(MaxPooling(), reference.max_pooling, sentences, extra)
 
 
-@pytest.mark.parametrize("name", POOLINGS)
-def test_pooling_gradients(name):
+def test_max_pooling_gradients():
     torch.manual_seed(0)
-    make, _ = POOLINGS[name]
-    assert_gradcheck(randomise(make(4), 0), torch.randn(3, 5, 4).double(), torch.tensor([5, 2, 1]))
+    assert_gradcheck(MaxPooling(), torch.randn(3, 5, 4).double(), torch.tensor([5, 2, 1]))
 
 
-@pytest.mark.parametrize("name", POOLINGS)
-def test_pooling_does_not_read_padding(name):
+def test_max_pooling_does_not_read_padding():
     """Mistake: max pooling over padding. All states are negative, so that a padded zero would win."""
-    make, _ = POOLINGS[name]
-    pooling = randomise(make(4), 0)
+    pooling = MaxPooling()
     H = -torch.rand(3, 4).double() - 1
     M, A = pooling(H[None], torch.tensor([3]))
     for filling in (0.0, 1e3):
@@ -95,5 +83,4 @@ def test_convolution_does_not_read_padding():
 def test_baseline_parameters_are_named_and_shaped_as_documented():
     convolution = {name: tuple(p.shape) for name, p in Convolution(3, 4, 5).named_parameters()}
     assert convolution == {"W": (4, 3, 5), "b": (4,)}
-    inner = {name: tuple(p.shape) for name, p in InnerAttention(6).named_parameters()}
-    assert inner == {"W_y": (6, 6), "W_h": (6, 6), "w": (6,)}
+    assert not list(MaxPooling().parameters())

@@ -120,37 +120,3 @@ def test_the_unknown_word_is_not_padding():
     assert words.weight[1].abs().min() > 0
     assert words.weight.grad is not None
     assert words.weight.grad.to_dense()[1].eq(1).all()
-
-
-def test_dropout_between_layers_is_the_same_for_all_words(monkeypatch):
-    """Layer k reads the words untouched, and the states below through masks of its own, one per sentence.
-
-    A mask on what is read is a mask on the columns of the weights that read it.
-    """
-    d, u, layers = 3, 2, 3
-    bilstm = randomise(BiLSTM(d, u, layers, dropout=0.4), 0).train()
-    rng = np.random.default_rng(0)
-    sentences = [rng.normal(size=(n, d)) for n in (5, 1, 3)]
-    masks = []
-
-    def dropout(ones, p):
-        assert p == 0.4
-        assert ones.shape == (3, 1, 2 * u)
-        assert bool((ones == 1).all())
-        masks.append(rng.integers(0, 2, ones.shape) / (1 - p))
-        return torch.from_numpy(masks[-1])
-
-    monkeypatch.setattr(nn.functional, "dropout", dropout)
-    H = bilstm(*pad([torch.from_numpy(s) for s in sentences], 2))
-    assert len(masks) == 1 + 2, "the second layer reads one below, the third two"
-    parameters = {name: p.detach().numpy() for name, p in bilstm.named_parameters()}
-    for i, S in enumerate(sentences):
-        read = {1: [masks[0]], 2: masks[1:]}
-        own = dict(parameters)
-        for k, of_layer in read.items():
-            columns = np.concatenate([np.ones(d), *(m[i, 0] for m in of_layer)])
-            own[f"W_ih_{k}"] = parameters[f"W_ih_{k}"] * columns
-        np.testing.assert_allclose(H[i, : len(S)].detach(), expected_states(S, **own), rtol=0, atol=1e-12)
-        assert H[i, len(S) :].abs().sum() == 0
-    bilstm.eval()(*pad([torch.from_numpy(sentences[0])]))
-    assert len(masks) == 3, "none outside training"

@@ -16,7 +16,7 @@ SIZES = {"word_size": 40, "hidden": 30, "attention_hidden": 50, "rows": 6, "head
 
 def author(pair: bool = False, **options: Any) -> dict[str, torch.Tensor]:
     torch.manual_seed(0)
-    recipe = ModelRecipe(**{**SIZES, "initialisation": "author", "attention_bias": True, **options})
+    recipe = ModelRecipe(**{**SIZES, "author_code": True, **options})
     return {name: p.detach() for name, p in Network(recipe, 20, 5, pair).named_parameters()}
 
 

@@ -18,7 +18,7 @@ from limelight.config.recipe import ModelRecipe
 from limelight.model.attention import penalty
 from limelight.model.network import Network
 
-EMBEDDINGS = ("self-attention", "max", "mean", "last", "inner", "cnn")
+EMBEDDINGS = ("self-attention", "max", "cnn")
 VOCABULARY, CLASSES = 7, 3
 SENTENCES, OTHERS = [[3, 1, 5, 2], [2, 4], [6]], [[5], [1, 3, 3], [2, 6]]
 LABELS = [2, 0, 1]
@@ -34,11 +34,12 @@ def tensors(sentences: list[list[int]], extra: int = 0) -> tuple[Tensor, Tensor]
 
 
 VARIANTS = [{"embedding": e} for e in EMBEDDINGS] + [
-    {"head": "pruned", "head_layers": 2},
-    {"attention_bias": True, "layers": 2},
-    {"embedding": "cnn", "filter_width": 2, "head": "pruned"},
+    {"head": "pruned"},
+    {"head": "pruned", "mix_units": 3},
+    {"author_code": True, "layers": 2},
+    {"embedding": "cnn", "head": "pruned"},
     {"projection": 2},
-    {"attention": "generalised", "attention_bias": True},
+    {"author_code": True},
     {"projection": 4, "embedding": "cnn"},
 ]
 PAIRS = [
@@ -46,23 +47,17 @@ PAIRS = [
     {"pair": "concat"},
     {"pair": "gated", "head": "pruned"},
     {"pair": "concat", "embedding": "max"},
-    {"pair": "concat", "attention": "generalised"},
+    {"pair": "concat", "author_code": True},
 ]
-
-
-def name_of(recipe: ModelRecipe) -> str:
-    """What the reference calls its embedding."""
-    generalised = recipe.embedding == "self-attention" and recipe.attention == "generalised"
-    return "generalised" if generalised else recipe.embedding
 
 
 def reference_loss(recipe: ModelRecipe, pair: bool, v: dict[str, np.ndarray]) -> np.ndarray:
     if pair:
         outputs = [
-            reference.pair_network(name_of(recipe), v, *ids) for ids in zip(SENTENCES, OTHERS, strict=True)
+            reference.pair_network(recipe.embedding, v, *ids) for ids in zip(SENTENCES, OTHERS, strict=True)
         ]
     else:
-        outputs = [reference.network(name_of(recipe), v, ids) for ids in SENTENCES]
+        outputs = [reference.network(recipe.embedding, v, ids) for ids in SENTENCES]
     loss = sum(reference.cross_entropy(o[0], y) for o, y in zip(outputs, LABELS, strict=True)) / len(LABELS)
     loss = loss + 0.3 * reference.penalty([o[2] for o in outputs])
     return loss + 0.3 * reference.penalty([o[4] for o in outputs]) if pair else loss
@@ -100,17 +95,15 @@ recipes = st.builds(
     projection=st.integers(0, 3),
     hidden=st.integers(1, 3),
     layers=st.integers(1, 2),
-    filter_width=st.integers(1, 4),
-    attention=st.sampled_from(["structured", "generalised"]),
     attention_hidden=st.integers(1, 4),
     rows=st.integers(1, 4),
-    attention_bias=st.booleans(),
+    author_code=st.booleans(),
     pair=st.sampled_from(["gated", "concat"]),
     head=st.sampled_from(["full", "pruned"]),
     head_hidden=st.integers(1, 5),
     row_units=st.integers(0, 3),
     column_units=st.integers(1, 2),
-    head_layers=st.integers(1, 2),
+    mix_units=st.integers(0, 2),
 )
 sentences = st.lists(st.integers(1, VOCABULARY - 1), min_size=1, max_size=6)
 
@@ -118,7 +111,7 @@ sentences = st.lists(st.integers(1, VOCABULARY - 1), min_size=1, max_size=6)
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(
     recipe=recipes,
-    batch_size=st.lists(sentences, min_size=1, max_size=3),
+    batch=st.lists(sentences, min_size=1, max_size=3),
     classes=st.integers(2, 4),
     extra=st.integers(0, 3),
     seed=st.integers(0, 1000),
@@ -127,7 +120,7 @@ def test_any_network_equals_the_reference(recipe, batch, classes, extra, seed):
     network = randomise(Network(recipe, VOCABULARY, classes), seed)
 
     def expected(v):
-        return list(zip(*(reference.network(name_of(recipe), v, ids) for ids in batch), strict=True))
+        return list(zip(*(reference.network(recipe.embedding, v, ids) for ids in batch), strict=True))
 
     assert_agree(
         lambda v: functional_call(network, v, tensors(batch, extra))[:3], expected, values_of(network)
@@ -137,7 +130,7 @@ def test_any_network_equals_the_reference(recipe, batch, classes, extra, seed):
 @settings(derandomize=True, deadline=None, max_examples=30)
 @given(
     recipe=recipes,
-    batch_size=st.lists(st.tuples(sentences, sentences), min_size=1, max_size=3),
+    batch=st.lists(st.tuples(sentences, sentences), min_size=1, max_size=3),
     extra=st.tuples(st.integers(0, 3), st.integers(0, 3)),
     seed=st.integers(0, 1000),
 )
@@ -147,7 +140,7 @@ def test_any_pair_network_equals_the_reference(recipe, batch, extra, seed):
     inputs = (*tensors(premises, extra[0]), *tensors(hypotheses, extra[1]))
 
     def expected(v):
-        return list(zip(*(reference.pair_network(name_of(recipe), v, *ids) for ids in batch), strict=True))
+        return list(zip(*(reference.pair_network(recipe.embedding, v, *ids) for ids in batch), strict=True))
 
     assert_agree(lambda v: functional_call(network, v, inputs), expected, values_of(network))
 
@@ -227,30 +220,3 @@ def test_the_max_row_stands_below_the_attention_s(head):
             output.A[k, :, : len(ids)].detach(), np.concatenate([A, A_max]), atol=1e-10
         )
         np.testing.assert_allclose(output.logits[k].detach(), reference.classify(values, whole), atol=1e-10)
-
-
-@pytest.mark.parametrize("pair", [None, "gated", "concat"])
-def test_dropout_takes_whole_rows_and_scales_the_others(pair):
-    """What reaches the head is each row as it was, over 1 - p, or zeros: of each example by itself."""
-    torch.manual_seed(0)
-    network = randomise(
-        Network(small(rows=3, dropout_rows=0.25, pair=pair or "gated"), VOCABULARY, 2, bool(pair)), 0
-    )
-    seen = []
-    network.head.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].detach()))
-    batch = tensors([[3, 1, 5]] * 500)
-    both = (*batch, *tensors([[2, 4]] * 500)) if pair else batch
-    network.eval()(*both)
-    network.train()(*both)
-    whole, dropped = seen
-    kept = dropped.abs().amax(dim=2) > 0  # (500, rows)
-    torch.testing.assert_close(dropped, whole / 0.75 * kept.unsqueeze(2))
-    torch.testing.assert_close(kept.double().mean(0), torch.full((3,), 0.75).double(), rtol=0, atol=0.07)
-    assert len(kept.unique(dim=0)) == 2**3, "rows are dropped one by one"
-
-
-@pytest.mark.parametrize("options", [{"embedding": "max"}, {"embedding": "cnn"}, {"rows": 1}], ids=str)
-def test_an_only_row_is_never_dropped(options):
-    network = randomise(Network(small(dropout_rows=0.9, **options), VOCABULARY, 2), 0)
-    batch = tensors(SENTENCES)
-    assert torch.equal(network.train()(*batch).logits, network.eval()(*batch).logits)

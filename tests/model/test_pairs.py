@@ -16,7 +16,7 @@ sizes = st.integers(1, 5)
 
 
 @settings(derandomize=True, deadline=None, max_examples=20)
-@given(rows=sizes, size=sizes, batch_size=sizes, seed=st.integers(0, 1000))
+@given(rows=sizes, size=sizes, batch=sizes, seed=st.integers(0, 1000))
 def test_gated_encoder_equals_the_reference(rows, size, batch, seed):
     rng = np.random.default_rng(seed)
     gate = randomise(GatedEncoder(rows, size), seed)
@@ -34,7 +34,7 @@ def test_gated_encoder_equals_the_reference(rows, size, batch, seed):
 
 
 @settings(derandomize=True, deadline=None, max_examples=20)
-@given(rows=sizes, size=sizes, batch_size=sizes, seed=st.integers(0, 1000))
+@given(rows=sizes, size=sizes, batch=sizes, seed=st.integers(0, 1000))
 def test_concat_features_equal_the_reference(rows, size, batch, seed):
     rng = np.random.default_rng(seed)
     values = {"u": rng.normal(size=(batch, rows, size)), "v": rng.normal(size=(batch, rows, size))}

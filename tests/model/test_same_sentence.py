@@ -16,7 +16,7 @@ from limelight.config.recipe import ModelRecipe
 from limelight.model.network import Network, Output
 
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
-EMBEDDINGS = ("self-attention", "max", "mean", "last", "inner", "cnn")
+EMBEDDINGS = ("self-attention", "max", "cnn")
 LENGTHS = (1, 2, 3, 3, 5, 8, 13, 40)
 VOCABULARY = 50
 
@@ -78,10 +78,10 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch(embedding, dtype, chosen,
     "options",
     [
         {"layers": 2},
-        {"head": "pruned", "head_layers": 2},
-        {"attention_bias": True},
+        {"head": "pruned", "mix_units": 5},
+        {"author_code": True},
         {"projection": 6},
-        {"attention": "generalised"},
+        {"max_row": True},
     ],
 )
 def test_padding_changes_nothing_in_other_shapes_of_the_network(options, pads, dtype):

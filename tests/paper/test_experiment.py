@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from limelight.cli import main
+from limelight.config.older import RENAMED
 from limelight.errors import LimelightError
 from limelight.paper import cost, experiment, figure_heatmaps, figure_rows, table1, table2, table3, table4
 from limelight.paper.experiment import carry_out
@@ -221,7 +222,22 @@ def test_a_result_from_before_an_option_existed_still_counts(tmp_path, reviews, 
     carry_out(asked, [run], lambda results: None)
     path = tmp_path / run.name / "result.json"
     older = json.loads(path.read_text())
-    del older["recipe"]["training"]["label_smoothing"]
+    del older["recipe"]["model"]["max_row"]
+    path.write_text(json.dumps(older))
+    monkeypatch.setattr(experiment, "train", None)  # it would be called
+    carry_out(asked, [run], lambda results: None)
+
+
+def test_a_result_of_version_0_1_still_counts(tmp_path, reviews, monkeypatch):
+    asked = plan(tmp_path, ("yelp", "yelp", reviews))
+    run = table3.runs(asked)[0]
+    carry_out(asked, [run], lambda results: None)
+    path = tmp_path / run.name / "result.json"
+    older = json.loads(path.read_text())
+    old_names = {new: old for old, new in RENAMED.items()}
+    for section, options in older["recipe"].items():
+        older["recipe"][section] = {old_names.get(name, name): value for name, value in options.items()}
+    older["recipe"]["training"]["label_smoothing"] = 0.0
     path.write_text(json.dumps(older))
     monkeypatch.setattr(experiment, "train", None)  # it would be called
     carry_out(asked, [run], lambda results: None)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
+import reference
+from agreement import assert_agree
 from limelight.cli import main
-from limelight.model.attention import penalty
 from limelight.paper import cost, figure_heatmaps, figure_rows
 from limelight.paper.chart import line_chart
 from limelight.paper.heatmap_data import OWN, surest
@@ -147,11 +148,47 @@ def test_the_help_of_an_experiment(step, first, goes_on, capfd):
     assert ("the same command goes on" in paragraphs[3]) == goes_on
 
 
-def test_the_forms_of_kl_agree():
-    A = torch.softmax(
-        torch.randn(3, 5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0)), 2
+KL = [cost.kl_by_pairs, cost.kl_by_sums]
+
+
+@pytest.mark.parametrize("form", KL)
+@pytest.mark.parametrize(("batch", "r", "n"), [(3, 5, 7), (1, 1, 4), (2, 3, 1)])
+def test_both_forms_of_kl_and_their_gradients_are_the_reference_s(form, batch, r, n):
+    rng = np.random.default_rng(0)
+    scores = {f"scores {k}": rng.normal(size=(r, n)) for k in range(batch)}
+
+    def annotations(v):
+        return [np.array([reference.softmax(row) for row in x]) for x in v.values()]
+
+    assert_agree(
+        lambda v: [form(torch.stack([x.softmax(1) for x in v.values()])).reshape(1)],
+        lambda v: [[reference.penalty(annotations(v), "kl")]],
+        scores,
     )
-    torch.testing.assert_close(cost.kl_by_pairs(A), penalty(A, scale="kl"))
+
+
+@pytest.mark.parametrize("form", KL)
+def test_kl_falls_as_the_rows_part(form):
+    same = torch.full((1, 2, 4), 0.25).double()
+    apart = torch.tensor([[[0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.7]]], dtype=torch.float64)
+    assert form(same).item() == pytest.approx(0, abs=1e-12)
+    assert form(apart).item() == pytest.approx(-2 * 0.6 * np.log(7), abs=1e-12)
+
+
+@pytest.mark.parametrize("form", KL)
+def test_kl_does_not_grow_with_the_batch(form):
+    A = torch.randn(2, 3, 5, generator=torch.manual_seed(0)).double().softmax(2)
+    torch.testing.assert_close(form(torch.cat([A, A])), form(A), rtol=0, atol=1e-12)
+
+
+def test_kl_by_sums_does_not_see_padding():
+    A = torch.randn(2, 3, 5, generator=torch.manual_seed(0)).double().softmax(2)
+    padded = torch.cat([A, torch.zeros(2, 3, 60).double()], dim=2).requires_grad_()
+    value = cost.kl_by_sums(padded)
+    torch.testing.assert_close(value, cost.kl_by_sums(A), rtol=0, atol=1e-12)
+    value.backward()
+    assert padded.grad is not None
+    assert padded.grad.isfinite().all()
 
 
 def test_memory_counts_what_is_kept():
@@ -198,6 +235,8 @@ BARE = """
 import sys
 for name in ("tqdm", "pyarrow", "jinja2", "markupsafe", "resvg_py", "shtab", "sklearn", "onnx", "zstandard"):
     sys.modules[name] = None
+import reference
+from agreement import assert_agree
 from limelight.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -171,7 +171,7 @@ def test_neighbours_equal_the_plain_definition(
     path = tmp_path_factory.getbasetemp() / "neighbours.txt"
     path.write_text(lines())
     noise = read_vectors(path, VOCABULARY, seed=0)
-    got = read_vectors(path, VOCABULARY, seed=0, missing_vectors="neighbours", corpus=split_of(first, second))
+    got = read_vectors(path, VOCABULARY, seed=0, missing="neighbours", corpus=split_of(first, second))
     np.testing.assert_array_equal(got.found, noise.found)
     for word in range(len(VOCABULARY)):
         expected = noise.matrix[word]
@@ -242,9 +242,9 @@ def test_missing_file_folder_and_options(tmp_path: Path) -> None:
     with pytest.raises(LimelightError, match="is a folder"):
         check_vectors(tmp_path)
     with pytest.raises(LimelightError, match="must be one of: noise, neighbours, spelling"):
-        read_vectors(tmp_path, VOCABULARY, seed=0, missing_vectors="zeros")
+        read_vectors(tmp_path, VOCABULARY, seed=0, missing="zeros")
     with pytest.raises(LimelightError, match="needs the training data"):
-        read_vectors(tmp_path, VOCABULARY, seed=0, missing_vectors="neighbours")
+        read_vectors(tmp_path, VOCABULARY, seed=0, missing="neighbours")
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)
@@ -274,7 +274,7 @@ def test_a_word_without_a_vector_starts_from_the_words_it_is_spelt_like(tmp_path
     path = tmp_path / "glove.txt"
     path.write_text("umbrella 1 3\ntrash 2 0\ncan 4 2\n")
     vocabulary = ["<pad>", "<unk>", "umbrella", "Umbrellas", "trash", "can", "trashcan", "xyzzy"]
-    got = read_vectors(path, vocabulary, seed=0, missing_vectors="spelling")
+    got = read_vectors(path, vocabulary, seed=0, missing="spelling")
     noise = read_vectors(path, vocabulary, seed=0)
     assert got.matrix[[3, 6]].tolist() == [[1.0, 3.0], [3.0, 1.0]]
     np.testing.assert_array_equal(got.matrix[[0, 1, 2, 4, 5, 7]], noise.matrix[[0, 1, 2, 4, 5, 7]])

@@ -37,8 +37,8 @@ def same(a: Weights, b: Weights) -> bool:
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])  # one with dense and one with sparse word gradients
-def test_the_average_by_hand(optimiser: str) -> None:
-    data, recipe = toys.dataset(), toys.recipe(ema_decay=0.4, optimizer=optimiser)
+def test_the_average_by_hand(optimizer: str) -> None:
+    data, recipe = toys.dataset(), toys.recipe(ema_decay=0.4, optimizer=optimizer)
     network = build(data, recipe).double()
     stepper = Stepper(network, data.splits["train"], recipe, Group(), None)
     expected = {name: w.numpy() for name, w in copied(network).items()}

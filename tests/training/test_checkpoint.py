@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import limelight
+from limelight.config.older import REMOVED, RENAMED, TRAINING_ONLY
 from limelight.errors import LimelightError
 from limelight.training import Fitted, checkpoint, fit
 from limelight.training.checkpoint import Checkpoints, State, read, write
@@ -186,7 +187,11 @@ def test_a_newer_format_is_refused(trained: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "data", "message"),
     [
-        ({"learning_rate": 0.5}, {}, "was made with rate 0.02, this run has 0.5; resume with the same"),
+        (
+            {"learning_rate": 0.5},
+            {},
+            r"learning_rate 0\.02, this run has 0\.5; resume with the same",
+        ),
         ({"hidden": 7}, {}, "was made with hidden 6, this run has 7"),
         ({"seed": 1}, {}, "was made with seed 0, this run has 1"),
         ({}, {"rows": 51}, r"was made with train rows '50 of \d+ words \(\w+\)', this run has '51 of"),
@@ -207,11 +212,43 @@ def test_another_run_is_refused(
 def test_a_run_from_before_an_option_existed_goes_on(trained: Path) -> None:
     for path in trained.glob("*.safetensors"):
         tensors, about = checkpoint.read(path)
-        del about["identity"]["label_smoothing"]
+        del about["identity"]["max_row"]
         checkpoint.write(path, tensors, {key: about[key] for key in about if key in ("identity", "state")})
     run(trained, resume=True)
-    with pytest.raises(LimelightError, match=r"was made with label_smoothing 0\.0, this run has 0\.1"):
-        run(trained, resume=True, label_smoothing=0.1)
+    with pytest.raises(LimelightError, match=r"was made with max_row False, this run has True"):
+        run(trained, resume=True, max_row=True)
+
+
+def rename_as_in_0_1(folder: Path, **removed: Any) -> None:
+    """Give every file of a run the description that version 0.1 wrote, with options that are gone since."""
+    old_names = {new: old for old, new in RENAMED.items()}
+    was = {**REMOVED, **dict.fromkeys(TRAINING_ONLY - {"initialisation"}, 0.0), "initialisation": "torch"}
+    for path in folder.glob("*.safetensors"):
+        tensors, about = checkpoint.read(path)
+        identity = {old_names.get(name, name): value for name, value in about.pop("identity").items()}
+        del about["format"]
+        checkpoint.write(path, tensors, {**about, "identity": {**identity, **was, **removed}})
+
+
+def test_a_run_of_version_0_1_is_resumed(trained: Path, expected: Fitted) -> None:
+    rename_as_in_0_1(trained)
+    with pytest.raises(LimelightError, match=r"learning_rate 0\.02, this run has 0\.5"):
+        run(trained, resume=True, learning_rate=0.5)
+    with pytest.raises(LimelightError, match="train rows"):
+        run(trained, toys.dataset(rows=51), resume=True)
+    resumed = run(trained, resume=True, epochs=4)
+    assert resumed.history == expected.history
+    for name, x in expected.network.state_dict().items():
+        assert torch.equal(resumed.network.state_dict()[name], x), name
+
+
+def test_a_run_of_a_network_that_is_gone_is_not_resumed(trained: Path) -> None:
+    rename_as_in_0_1(trained, attention="generalised")
+    before = toys.contents(trained)
+    with pytest.raises(LimelightError, match="attention is 'generalised'") as error:
+        run(trained, resume=True, epochs=4)
+    assert "\n" not in str(error.value)
+    assert toys.contents(trained) == before
 
 
 def test_other_labels_are_other_data(trained: Path) -> None:

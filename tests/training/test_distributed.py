@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from limelight.training.teacher_weight import Lessons
 from torch import nn
 
 from limelight.errors import LimelightError
@@ -22,6 +21,7 @@ from limelight.training.distributed import Group, group
 from limelight.training.fit import _find_answers
 from limelight.training.progress import Progress
 from limelight.training.run import Run, Setting
+from limelight.training.teaching import Lessons
 from training import toys
 from training.together import RUNS, train
 

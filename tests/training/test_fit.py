@@ -61,17 +61,17 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, to
 
 
 @pytest.mark.parametrize(("optimizer", "pair"), [("sgd", False), ("adagrad", True), ("adam", False)])
-def test_the_same_seed_gives_the_same_bits(optimiser: str, pair: bool) -> None:
+def test_the_same_seed_gives_the_same_bits(optimizer: str, pair: bool) -> None:
     data = toys.dataset(pair=pair)
     np.random.seed(1)
     torch.manual_seed(1)
-    first = run(data, optimizer=optimiser, dropout=0.5, dropout_words=0.3)
+    first = run(data, optimizer=optimizer, dropout=0.5, dropout_words=0.3)
     np.random.seed(2)
     torch.manual_seed(2)
-    second = run(data, optimizer=optimiser, dropout=0.5, dropout_words=0.3)
+    second = run(data, optimizer=optimizer, dropout=0.5, dropout_words=0.3)
     assert same(weights(first), weights(second))
     assert first.history == second.history
-    other = run(data, optimizer=optimiser, dropout=0.5, dropout_words=0.3, seed=1)
+    other = run(data, optimizer=optimizer, dropout=0.5, dropout_words=0.3, seed=1)
     assert not same(weights(first), weights(other))
 
 

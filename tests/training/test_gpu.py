@@ -16,9 +16,9 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a G
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {"optimizer": "sgd", "clip_norm": 0.5, "weight_decay": 1e-3},
     "adagrad": {"optimizer": "adagrad", "penalty_scale": "author", "clip_gates": 0.1},
-    "adamw": {"optimizer": "adamw", "weight_decay": 0.1, "label_smoothing": 0.1, "class_weight": "balanced"},
+    "adamw": {"optimizer": "adamw", "weight_decay": 0.1, "class_weight": "balanced"},
     "average": {"ema_decay": 0.9},
-    "scheduled": {"schedule": "cosine", "consistency": 0.5},
+    "scheduled": {"schedule": "cosine"},
     "taught": {"teachers": 2, "teacher_weight": 0.3, "noisy_copies": 1},
     "halved": {"ema_decay": 0.9, "halve_on_plateau": True, "epochs": 5},
     "projected": {"projection": 6, "fine_tune_words": False},
@@ -30,7 +30,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "column_units": 0,
         "mix_units": 5,
     },
-    "generalised": {"attention": "generalised"},
+    "author": {"author_code": True},
     "max": {"embedding": "max", "layers": 2},
     "cnn": {"embedding": "cnn"},
 }

@@ -86,10 +86,10 @@ def stop_in(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int) -
 )
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
 def test_ctrl_c_anywhere(
-    owner: Any, name: str, call: int, steps: int, optimiser: str, tmp_path: Path,
+    owner: Any, name: str, call: int, steps: int, optimizer: str, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    data, recipe = toys.dataset(), toys.recipe(optimizer=optimiser, dropout=0.5)
+    data, recipe = toys.dataset(), toys.recipe(optimizer=optimizer, dropout=0.5)
     whole = fit(data, recipe, tmp_path / "whole", show=False)
     with monkeypatch.context() as patch:
         stop_in(patch, owner, name, call)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from limelight.training.teacher_weight import Lessons
 
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
@@ -25,6 +24,7 @@ from limelight.training.evaluate import logits
 from limelight.training.run import Run
 from limelight.training.setup import build
 from limelight.training.step import Stepper
+from limelight.training.teaching import Lessons
 from training import toys
 
 
@@ -325,7 +325,7 @@ def test_a_full_disk_does_not_end_the_run(
     def full(*given: object) -> None:
         raise LimelightError("cannot write answers: No space left on device")
 
-    monkeypatch.setattr("limelight.training.teacher_weight.checkpoint.write", full)
+    monkeypatch.setattr("limelight.training.teaching.checkpoint.write", full)
     assert same(fit(data, recipe, tmp_path / "run", device="cpu"), whole)
     assert (
         "warning: cannot write answers: No space left on device; training goes on" in capsys.readouterr().err
@@ -356,7 +356,7 @@ def test_answers_of_another_recipe_are_refused(tmp_path: Path) -> None:
     for path in folder.glob("checkpoint-*"):
         path.unlink()
     with pytest.raises(
-        LimelightError, match=r"answers-1\.safetensors was made with rate 0\.02, this run has 0\.5"
+        LimelightError, match=r"answers-1\.safetensors was made with learning_rate 0\.02, this run has 0\.5"
     ):
         fit(data, taught(learning_rate=0.5), folder, resume=True, show=False, device="cpu")
 

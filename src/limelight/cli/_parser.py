@@ -1,10 +1,12 @@
-"""The parser of the whole command line: finds the commands, and makes flags from the recipe."""
+"""The command-line parser: finds the commands, makes flags from the recipe, suggests what was meant."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import difflib
 import pkgutil
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -25,11 +27,11 @@ a first model:
   limelight predict model new.csv --text text --out answers.csv
   limelight explain model "The soup was cold but the waiter was lovely."
 
-'limelight COMMAND --help' says everything about a command."""
+'limelight COMMAND --help' describes a command."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser whose complaints are one line."""
+    """An ArgumentParser whose errors are one line, with a suggestion for a misspelled name."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", Formatter)
@@ -37,20 +39,51 @@ class Parser(argparse.ArgumentParser):
         self._optionals.title = "options"
 
     def error(self, message: str) -> NoReturn:
-        """One line on standard error, exit code 2."""
-        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        """Print one line to standard error and exit with code 2."""
+        print(f"{self.prog}: {self._suggest(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
+
+    def _suggest(self, message: str) -> str:
+        """The message with the nearest command, flag or value, if it is about an unknown one."""
+        if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message):
+            known = re.findall(r"[\w-]+", found[2])
+            message = (
+                message[: found.start()] + f"invalid choice: {found[1]!r} (choose from {', '.join(known)})"
+            )
+        elif found := re.search(r"unrecognized arguments: (--[\w-]+)", message):
+            known = self._flags()
+        if not found or not (near := difflib.get_close_matches(found[1], known, n=1)):
+            return message
+        return f"{message}; did you mean {near[0]!r}?"
+
+    def _flags(self) -> list[str]:
+        """Every flag of this parser and of its commands."""
+        flags = list(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                flags += [flag for parser in action.choices.values() for flag in parser._flags()]
+        return flags
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Room for the names of flags, and text as it was written."""
+    """Help with room for long flags, and descriptions as they were written."""
 
     def __init__(self, prog: str, **rest: Any) -> None:
         super().__init__(prog, max_help_position=30, **rest)
 
 
+class HelpAll(argparse.Action):
+    """`--help-all`: the help with every option of the recipe."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *_: Any) -> NoReturn:
+        for action in parser._actions:
+            action.help = getattr(action, "full_help", action.help)
+        parser.print_help()
+        parser.exit()
+
+
 def commands() -> dict[str, ModuleType]:
-    """Every command by its name: the files of this folder that do not begin with `_`."""
+    """Every command by name: the files of this folder that do not begin with `_`."""
     from . import __path__ as folder
 
     names = [found.name for found in pkgutil.iter_modules(folder) if not found.name.startswith("_")]
@@ -59,21 +92,21 @@ def commands() -> dict[str, ModuleType]:
 
 
 def parser_for(argv: Sequence[str] = ()) -> Parser:
-    """The parser; `argv` is looked into for the preset whose values `--help` should show."""
+    """The parser; `--help` shows the values of the preset named in `argv`."""
     parser = Parser(
         prog="limelight",
-        description="Trains sentence embeddings that show what they read.",
+        description="Train sentence embeddings that show what they read.",
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"limelight {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, module in commands().items():
-        found = subparsers.add_parser(
+        command = subparsers.add_parser(
             name, help=module.HELP, description=getattr(module, "DESCRIPTION", module.HELP),
-            usage=getattr(module, "USAGE", None),  # where a list of all flags would be a wall
+            usage=getattr(module, "USAGE", None),  # where argparse would list every flag
         )  # fmt: skip
-        found.set_defaults(run=module.run, preset_shown=_preset_in(argv))
-        module.arguments(found)
+        command.set_defaults(run=module.run, preset_shown=_preset_in(argv))
+        module.arguments(command)
     return parser
 
 
@@ -89,23 +122,24 @@ def _preset_in(argv: Sequence[str]) -> str:
 
 
 def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
-    """`--preset`, and a flag for every field of the recipe's sections, with its sentence."""
+    """Add `--preset`, and a flag for every field of the recipe's sections."""
     parser.add_argument(
         "--preset", metavar="NAME",
-        help=f"recipe to start from: {', '.join(PRESETS)} (default: {DEFAULT_PRESET})",
+        help=f"start from this recipe: {', '.join(PRESETS)} (default: {DEFAULT_PRESET})",
     )  # fmt: skip
     add_options(parser, sections)
 
 
 def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> None:
-    """A flag for every field of the recipe's sections, with its sentence."""
+    """Add a flag for every field; `--help` shows the basic ones, `--help-all` every one."""
     shown = parser.get_default("preset_shown") or DEFAULT_PRESET
+    parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
     for section in sections:
-        cls = SECTIONS[section]
-        values = getattr(preset(shown), section)
-        group = parser.add_argument_group(f"{section} options", f"{cls.__doc__} In brackets: preset {shown}.")
+        cls, values = SECTIONS[section], getattr(preset(shown), section)
+        about = f"{cls.__doc__} Values at the end: preset {shown}."
+        group = parser.add_argument_group(f"{section} options", about)
         for f in dataclasses.fields(cls):
-            _add_option(group, f, getattr(values, f.name))
+            _add_option(group, f, getattr(values, f.name), hide=len(sections) > 1 and not f.metadata["basic"])
 
 
 def recipe_from(args: argparse.Namespace) -> Recipe:
@@ -119,34 +153,40 @@ def given_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def given_data(args: argparse.Namespace) -> list[str]:
-    """The flags on reading tables that were given."""
+    """The flags about tables that were given."""
     names = ("text", "label", "text2", "dev", "test", "holdout", "skip_bad")
     return [name for name in names if getattr(args, name) is not None and getattr(args, name) is not False]
 
 
 def check_encoded(args: argparse.Namespace) -> None:
-    """What an encoded data set has settled already cannot be asked for again."""
+    """Raise if a flag asks for what was settled when the data was encoded."""
     settled = [name for name in given_options(args) if section_of(name) == "text"]
     settled += given_data(args)
     if settled or len(args.data) > 1:
         what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
-        raise LimelightError(f"{args.data[0]} is encoded already; give {what} to 'limelight encode' instead")
+        raise LimelightError(f"{args.data[0]} is already encoded; give {what} to 'limelight encode' instead")
 
 
-def _add_option(group: Any, f: dataclasses.Field, value: Any) -> None:
-    shown = "" if value == "" else f" [{word(value)}]"
-    flag, help = f"--{f.name.replace('_', '-')}", f.metadata["help"].replace("%", "%%") + shown
-    kind = type(f.default)
-    common = {"dest": f.name, "default": argparse.SUPPRESS, "help": help}
+def _add_option(group: Any, f: dataclasses.Field, value: Any, hide: bool) -> None:
+    flag, kind = f"--{f.name.replace('_', '-')}", type(f.default)
+    common = {"dest": f.name, "default": argparse.SUPPRESS}
     if kind is bool:
-        group.add_argument(flag, action=argparse.BooleanOptionalAction, **common)
+        action = group.add_argument(flag, action=argparse.BooleanOptionalAction, **common)
     elif f.metadata["choices"]:
-        group.add_argument(flag, choices=f.metadata["choices"], **common)
+        action = group.add_argument(flag, choices=f.metadata["choices"], **common)
     else:
         metavar = {int: "N", float: "X", str: "FILE"}[kind]
-        group.add_argument(flag, type=kind, metavar=metavar, **common)
+        action = group.add_argument(flag, type=kind, metavar=metavar, **common)
+    action.full_help = _help(f, value)
+    action.help = argparse.SUPPRESS if hide else action.full_help
 
 
-def word(value: Any) -> str:
-    """A value for people: yes, no, or as it is."""
+def _help(f: dataclasses.Field, value: Any) -> str:
+    needs = " and ".join(each.what for each in f.metadata["needs"])
+    text = f"{f.metadata['help']}{f' Needs {needs}.' if needs else ''}"
+    return text.replace("%", "%%") + ("" if value == "" else f" [{show_value(value)}]")
+
+
+def show_value(value: Any) -> str:
+    """A value as people read it: yes, no, or as it is."""
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""`limelight compare`: self-attention against both baselines on your own data."""
+"""`limelight compare`: self-attention and both baselines on your own data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._parser import add_recipe, check_encoded, given_options, recipe_from
-from ._shared import add_data, add_device, add_json, holdout, on_bad, on_terminal, show, table, tables_from
+from ._shared import (
+    add_data,
+    add_device,
+    add_json,
+    holdout,
+    on_bad,
+    on_terminal,
+    print_result,
+    table,
+    tables_from,
+)
 
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
@@ -17,18 +27,20 @@ if TYPE_CHECKING:
     from ..training.compare import Contestant
 
 ORDER = 5
-HELP = "self-attention against max-pooled biLSTM and CNN on your own data"
+HELP = "compare self-attention with a max-pooled biLSTM and a CNN on your own data"
 USAGE = "%(prog)s DATA [DATA ...] [options]"
 DESCRIPTION = """\
-Train the paper's model and its two baselines on your own data, with several seeds: mean and spread.
+Train the paper's model and its two baselines on your own data with several seeds: mean and spread.
 
   limelight compare reviews.csv --text text --label stars --test test.csv --seeds 3"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     parser.add_argument("data", nargs="+", metavar="DATA", help="training table, or an encoded data set")
-    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="how many seeds each (default: 3)")
+    parser.add_argument(
+        "--seeds", type=int, default=3, metavar="N", help="number of seeds for each model (default: 3)"
+    )
     add_device(parser)
     add_json(parser, "a JSON array with an object for each model")
     add_data(parser)
@@ -57,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             dataset, recipe, range(first, first + args.seeds), device=args.device, show=on_terminal(),
             tell=lambda line: print(line, file=sys.stderr),
         )  # fmt: skip
-        show(args, [vars(one) | {"name": one.name} for one in contestants], told(contestants))
+        print_result(args, [vars(one) | {"name": one.name} for one in contestants], format_table(contestants))
     return 0
 
 
@@ -76,13 +88,13 @@ def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
 
 
 def _warn_unused(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> None:
-    """Warn of options that have an effect on none of the models."""
+    """Warn about options without an effect on any of the models."""
     from ..config.effects import unused_options
     from ..errors import warn
     from ..training.compare import MODELS, as_model
 
     if "embedding" in given:
-        warn(f"embedding has no effect: compare trains {', '.join(MODELS)}")
+        warn(f"embedding has no effect: compare trains all of {', '.join(MODELS)}")
     kind = {"has_dev": "dev" in dataset.splits, "pairs": dataset.pair}
     found = {each: unused_options(as_model(recipe, each), given, **kind) for each in MODELS}
     for name, line in found["self-attention"].items():
@@ -90,7 +102,7 @@ def _warn_unused(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> Non
             warn(line)
 
 
-def told(contestants: list[Contestant]) -> str:
+def format_table(contestants: list[Contestant]) -> str:
     """The table: accuracies in per cent, mean and standard deviation over the seeds."""
     from ..training.compare import spread
 

@@ -1,4 +1,4 @@
-"""`limelight completion`: what makes the Tab key work."""
+"""`limelight completion`: a completion script for the shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from ..errors import LimelightError
 
 ORDER = 9
-HELP = "print what makes the Tab key complete commands, for your shell"
+HELP = "print a completion script for your shell"
 DESCRIPTION = """\
 Print a completion script.
 
@@ -17,7 +17,7 @@ Print a completion script.
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="your shell")
 
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _complete_files(parser: argparse.ArgumentParser, file: object, folder: object) -> None:
-    """Arguments that are called FILE, DATA, DIR or MODEL complete the names of files or folders."""
+    """Complete file and folder names for arguments called FILE, DATA, DIR or MODEL."""
     kinds = {"FILE": file, "DATA": file, "SOURCE": file, "DIR": folder, "MODEL": folder}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

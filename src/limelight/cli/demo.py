@@ -1,4 +1,4 @@
-"""`limelight demo`: the paper's Table 1 and its heat maps on the data that comes with Limelight."""
+"""`limelight demo`: the paper's Table 1 and its heat maps on the bundled sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_json, check_no_model, table
+from ._shared import add_json, check_not_a_model, table
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from ..training.compare import Contestant
 
 ORDER = 0
-HELP = "train on the bundled sentences and see what the model reads (a few minutes)"
+HELP = "train on the bundled sentences and see what the model reads (about two minutes)"
 DESCRIPTION = """\
-Train the paper's model and its two baselines on 18,732 rated sentences that come with Limelight, print the
-paper's Table 1 for them, and show heat maps of sentences that the model has not seen. It needs no GPU."""
+Train the paper's model and its two baselines on the 18,732 rated sentences bundled with Limelight, print the
+paper's Table 1 for them, and draw heat maps of held-out sentences. No GPU is needed."""
 
 NAME = "Limelight's demo"
-EPOCHS = 3  # more gain a point at most, and a newcomer waits
-SPARE_WORDS = 10_000  # all these sentences bring most words themselves, and the folder stays under 10 MB
-LEAST = 20  # the first so many sentences have every class more than once
-# Held-out sentences of movie and product reviews, by source and id.
+EPOCHS = 3  # more gain a point at most and take longer
+EXTRA_WORDS = 10_000  # the sentences have most words already, and the folder stays under 10 MB
+LEAST = 20  # the first 20 sentences have every class more than once
+# Held-out sentences of movie and product reviews to draw, by source and id.
 SHOWN = (
     ("movie", "3032"), ("movie", "5464"), ("movie", "4976"), ("movie", "7999"), ("product", "204_11"),
     ("product", "109_12"),
@@ -39,16 +39,16 @@ SHOWN = (
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     parser.add_argument(
         "--out", default="demo", metavar="DIR",
-        help="where to write (default: demo); an earlier demo there is replaced",
+        help="folder to write (default: demo); an earlier demo there is replaced",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all random choices (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     parser.add_argument("--preset", default="small", metavar="NAME", help="recipe to train (default: small)")
     parser.add_argument(
         "--sentences", type=int, metavar="N",
-        help=f"train on the first N sentences alone (at least {LEAST})",
+        help=f"train on the first N sentences only (at least {LEAST})",
     )  # fmt: skip
     add_json(parser)
 
@@ -65,18 +65,18 @@ def run(args: argparse.Namespace) -> int:
     _one_thread()
     started = time.monotonic()
     out = Path(args.out)
-    _check_place(out)
+    _check_out(out)
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(
         epochs=min(EPOCHS, recipe.training.epochs),
-        extra_words=min(SPARE_WORDS, recipe.text.extra_words),
+        extra_words=min(EXTRA_WORDS, recipe.text.extra_words),
     )
     dataset = bundled(recipe, args.sentences)
     rows = dataset.facts["rows"]
-    _tell(f"{rows['train']:,} sentences to train on, {rows['dev']:,} to choose by, {rows['test']:,} to test")
+    _log(f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences")
     kept: dict[str, Any] = {}
     contestants = compare(
-        dataset, recipe, [args.seed], show=sys.stderr.isatty(), tell=_tell, keep=kept.__setitem__
+        dataset, recipe, [args.seed], show=sys.stderr.isatty(), tell=_log, keep=kept.__setitem__
     )
     model = _save(out / "model", dataset, kept["self-attention"])
     readings = _draw(model, out / "index.html")
@@ -85,36 +85,36 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print(f"\n{_table_1(contestants)}\n")
     print("\n\n".join(readings))
-    print(_next(out, time.monotonic() - started))
+    print(_next_steps(out, time.monotonic() - started))
     return 0
 
 
-def _check_place(out: Path) -> None:
-    """The demo may be run again; but it writes over nothing that is somebody's own."""
+def _check_out(out: Path) -> None:
+    """Raise unless `out` is new or an earlier demo: nothing else may be overwritten."""
     from ..runtime.folder import KIND
     from ..storage.files import check_replaceable, check_writable
 
-    check_no_model(out)
+    check_not_a_model(out)
     check_writable(out)
     try:
-        again = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME
+        is_demo = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME
     except (OSError, ValueError, LookupError, TypeError):
-        again = False
+        is_demo = False
     there = [name for name in ("model", "index.html") if (out / name).exists()]
-    if there and not again:
-        raise LimelightError(f"{out / there[0]} is there already, and not of the demo; choose another --out")
+    if there and not is_demo:
+        raise LimelightError(f"{out / there[0]} exists and is not from the demo; choose another --out")
     check_replaceable(out / "model", KIND, overwrite=True)
 
 
 def _one_thread() -> None:
-    """The steps of so small a network are too short to share: threads would mostly wait for each other."""
+    """The steps of such a small network are too short for several threads."""
     import torch
 
     torch.set_num_threads(1)
 
 
 def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
-    """The bundled sentences, encoded, with the classes from the worst to the best."""
+    """The bundled sentences, encoded; classes from the most negative to the most positive."""
     from ..bundled import LABELS
     from ..bundled import sentences as texts_of
     from ..text.encode import Texts, encode_texts
@@ -125,7 +125,7 @@ def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
         most = sentences if split == "train" else None
         parts[split] = Texts(texts[:most], [LABELS.index(label) for label in labels[:most]])
     dataset = encode_texts(*parts["train"], recipe=recipe.text, dev=parts["dev"], test=parts["test"])
-    dataset.facts["sources"] = {"train": "sentences of vaderSentiment, which come with Limelight"}
+    dataset.facts["sources"] = {"train": "the bundled sentences (from vaderSentiment)"}
     return dataclasses.replace(dataset, labels=LABELS)
 
 
@@ -154,7 +154,7 @@ def _table_1(contestants: list[Contestant]) -> str:
 
 
 def shown_sentences() -> list[tuple[str, str]]:
-    """Text and label of the held-out sentences that are drawn."""
+    """Text and label of the held-out sentences to draw."""
     from ..bundled import sentences_path
 
     with lzma.open(sentences_path("test"), "rt", encoding="utf-8", newline="") as file:
@@ -163,7 +163,7 @@ def shown_sentences() -> list[tuple[str, str]]:
 
 
 def _draw(model: Model, page: Path) -> list[str]:
-    """The pictures for the terminal; the page is written on the way."""
+    """Write the page, and return the pictures for the terminal."""
     from ..reading import to_page, to_terminal
     from ..storage.files import atomic_file
 
@@ -172,18 +172,18 @@ def _draw(model: Model, page: Path) -> list[str]:
     with atomic_file(page) as file:
         file.write(to_page(readings, title="What the demo model reads").encode())
     return [
-        f"people say: {label}\nthe model:  {to_terminal(reading)}"
+        f"true label: {label}\nprediction: {to_terminal(reading)}"
         for reading, (_, label) in zip(readings, chosen, strict=True)
     ]
 
 
-def _tell(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _next(out: Path, seconds: float) -> str:
+def _next_steps(out: Path, seconds: float) -> str:
     return f"""
-All of it took {seconds:.0f} s. Heat maps of these sentences: {out / "index.html"}
+Finished in {seconds:.0f} s. Heat maps of these sentences: {out / "index.html"}
 
 What to try next:
   limelight explain {out / "model"} "The soup was cold but the waiter was lovely."

@@ -6,25 +6,33 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ._shared import add_columns, add_json, add_overwrite, check_new, on_terminal, rows_from, show
+from ._shared import (
+    add_columns,
+    add_json,
+    add_overwrite,
+    check_output_file,
+    on_terminal,
+    print_result,
+    read_rows,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
 ORDER = 4
-HELP = "embed the texts of a table, or lines, into .npy, .safetensors or .parquet"
+HELP = "embed the texts of a table, or lines of standard input"
 DESCRIPTION = """\
 Write the embedding M of every text, in the order of the texts: an array (texts, r, 2u), or with --flat
-(texts, r * 2u). Parquet holds flat vectors. A model of pairs embeds one column of texts at a time.
+(texts, r * 2u). Parquet holds flat vectors. A pair model embeds one column of texts at a time.
 
   limelight embed model new.csv --text text --out embeddings.npy"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(
-        "data", nargs="?", metavar="DATA", help="table of texts; without it lines of standard input"
+        "data", nargs="?", metavar="DATA", help="table of texts (default: lines of standard input)"
     )
     parser.add_argument("--out", required=True, metavar="FILE", help=".npy, .safetensors or .parquet")
     parser.add_argument("--flat", action="store_true", help="one long vector per text")
@@ -40,12 +48,14 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.model import Model
 
     check_format(args.out)
-    check_new(args.out, args.overwrite)
+    check_output_file(args.out, args.overwrite)
     model = Model.load(args.model, precision=args.precision)
-    texts = (row.text for row in rows_from(args, pair=False))
+    texts = (row.text for row in read_rows(args, pair=False))
     parts = model.embed_stream(texts, progress=on_terminal())
     shape = write_embeddings(args.out, _flat(parts) if args.flat else parts)
-    show(args, {"out": args.out, "shape": list(shape)}, f"saved {args.out}: {' x '.join(map(str, shape))}")
+    print_result(
+        args, {"out": args.out, "shape": list(shape)}, f"saved {args.out}: {' x '.join(map(str, shape))}"
+    )
     return 0
 
 

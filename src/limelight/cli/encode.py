@@ -5,23 +5,35 @@ from __future__ import annotations
 import argparse
 
 from ._parser import add_recipe, given_options, recipe_from
-from ._shared import add_data, add_json, add_overwrite, holdout, on_bad, on_terminal, show, table, tables_from
+from ._shared import (
+    add_data,
+    add_json,
+    add_overwrite,
+    holdout,
+    on_bad,
+    on_terminal,
+    print_result,
+    table,
+    tables_from,
+)
 
 ORDER = 7
-HELP = "turn tables into word ids once, to train on elsewhere or many times"
+HELP = "encode tables once, to train on another machine or several times"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
 DESCRIPTION = """\
-Encode tables of labelled text into a folder of plain arrays, which 'limelight train' reads in no time.
+Encode tables of labelled text into a folder of plain arrays that 'limelight train' opens at once.
 
   limelight encode train.parquet --dev dev.parquet --test test.parquet --preset yelp --out encoded
   limelight train encoded --preset yelp --out model"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help="training table; several are read as one")
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the encoded data set")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the held-out part (default: 0)")
+    """Add its flags."""
+    parser.add_argument("data", nargs="+", metavar="DATA", help="training table; several are joined")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder to write")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="random seed of the held-out rows (default: 0)"
+    )
     add_overwrite(parser)
     add_json(parser)
     add_data(parser)
@@ -29,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Encode, and say what was found."""
+    """Encode, and print what was found."""
     from ..config.effects import warn_unused
     from ..text.encode import encode_tables
     from ..text.tokenizer import SPECIAL
@@ -46,5 +58,5 @@ def run(args: argparse.Namespace) -> int:
     lines = [table(["split", "rows", "words"], rows), f"{words:,} different words"]
     lines += [facts["held_out"]] if facts["held_out"] else []
     data = {"out": args.out, "vocabulary": words, "labels": list(dataset.labels), **facts}
-    show(args, data, "\n".join([*lines, f"saved {args.out}"]))
+    print_result(args, data, "\n".join([*lines, f"saved {args.out}"]))
     return 0

@@ -11,28 +11,28 @@ from ._shared import (
     add_columns,
     add_json,
     check_text2,
-    columns_of,
-    figures_table,
+    metrics_table,
     on_bad,
     on_terminal,
-    show,
+    print_result,
     table,
+    text_columns,
 )
 
 if TYPE_CHECKING:
     from ..runtime.metrics import Metrics
 
 ORDER = 2
-HELP = "measure a model on a table of labelled text"
+HELP = "evaluate a model on a table of labelled text"
 DESCRIPTION = """\
-Measure a saved model on a labelled table: accuracy, F1 of every class, and which classes it takes for which.
+Evaluate a saved model on a labelled table: accuracy, F1 of each class, and the confusion matrix.
 
   limelight evaluate model test.csv --text text --label stars
-  limelight evaluate model test.csv --at-least 0.9      exits with 1 if the accuracy is lower"""
+  limelight evaluate model test.csv --at-least 0.9      exit with 1 if the accuracy is lower"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("data", metavar="DATA", help="table of labelled text")
     parser.add_argument(
@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Predict every row and count."""
+    """Predict every row and compare with its label."""
     least = args.at_least
     if least is not None and not 0 <= least <= 1:
         raise LimelightError(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
@@ -58,10 +58,10 @@ def run(args: argparse.Namespace) -> int:
         },
         "labels": list(labels), "confusion": results.confusion.tolist(),
     }  # fmt: skip
-    show(args, data, _told(args, results, labels))
+    print_result(args, data, _format_results(args, results, labels))
     if least is None or results.accuracy >= least:
         return 0
-    print(f"limelight: the accuracy {results.accuracy:.2%} is below {least:.2%}", file=sys.stderr)
+    print(f"limelight: accuracy {results.accuracy:.2%} is below {least:.2%}", file=sys.stderr)
     return 1
 
 
@@ -76,24 +76,26 @@ def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...]]:
     model = Model.load(args.model)
     check_text2(args, model.pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=model.pair)
-    checked = rows(args.data, columns, on_bad=on_bad(args))  # all rows and labels before the long work
+    checked = rows(
+        args.data, columns, on_bad=on_bad(args)
+    )  # bad rows and labels are reported before the long work
     labels = LabelColumn(row.label for row in checked)  # type: ignore[misc]
     truth = labels.index(model.labels, usable(args.data, checked.skipped))
-    first, second = columns_of(rows(args.data, columns, on_bad=on_bad(args)), model.pair)
+    first, second = text_columns(rows(args.data, columns, on_bad=on_bad(args)), model.pair)
     parts = list(model.predict_proba_stream(first, second, progress=on_terminal()))
     if sum(map(len, parts)) != len(truth):
         raise LimelightError(f"{args.data} changed while it was being read; run this again")
     return Metrics.of(np.concatenate(parts), truth), model.labels
 
 
-def _told(args: argparse.Namespace, results: Metrics, labels: tuple[Any, ...]) -> str:
+def _format_results(args: argparse.Namespace, results: Metrics, labels: tuple[Any, ...]) -> str:
     names = [str(label) for label in labels]
     per_class = [
         [name, f"{n:,}", *(f"{x:.3f}" for x in figures)]
         for name, n, figures in zip(names, results.confusion.sum(axis=1), results.per_class, strict=True)
     ]
     blocks = [
-        figures_table({args.data: results.to_dict()}),
+        metrics_table({args.data: results.to_dict()}),
         table(["class", "rows", "precision", "recall", "F1"], per_class),
     ]
     if len(names) <= 20:

@@ -7,20 +7,20 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_json, add_overwrite, check_new
+from ._shared import add_json, add_overwrite, check_output_file
 
 if TYPE_CHECKING:
     from ..reading.reading import PairReading, Reading
     from ..runtime.model import Model
 
-LONG = 500  # words; leaving out each one in turn reads the text that many times
+LONG = 500  # words; leave-one-out runs the model once for each
 
 ORDER = 4
-HELP = "show which words a model reads, in the terminal or as a picture"
+HELP = "show which words decide a prediction, in the terminal or as a picture"
 DESCRIPTION = """\
-Show what a saved model reads in a text: its answer, which words the answer rests on, and the attention of
-all rows together and of each row. Attention says what was read, not always what it was read for; --by
-chooses how the words are weighed, and 'limelight trust' measures how far each way can be trusted.
+Show how a saved model reads a text: its prediction, which words it depends on, and the attention of each row.
+Attention shows what the model read, not always what decided; --by chooses how words are weighted, and
+'limelight trust' measures how faithful each way is.
 
   limelight explain model "The soup was cold but the waiter was lovely."
   limelight explain model "The soup was cold." --by attention
@@ -28,18 +28,18 @@ chooses how the words are weighed, and 'limelight trust' measures how far each w
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("text", metavar="TEXT", help="the text itself")
-    parser.add_argument("text2", nargs="?", metavar="TEXT2", help="the second text, for a model of pairs")
+    parser.add_argument("text", metavar="TEXT", help="the text")
+    parser.add_argument("text2", nargs="?", metavar="TEXT2", help="the second text, for a pair model")
     ways = ("attention", "effect", "gradients", "leave-one-out")
     parser.add_argument(
         "--by",
         choices=ways,
-        help="weigh the words by attention, by its effect on the answer, by integrated gradients (both need "
-        f"PyTorch), or by leaving each one out (the default up to {LONG} words)",
+        help="weight words by attention, by its effect on the prediction or by integrated gradients (both "
+        f"need PyTorch), or by leaving each one out (the default up to {LONG} words)",
     )
-    parser.add_argument("--out", metavar="FILE", help="a picture instead: .html, .svg, .png, .json or .txt")
+    parser.add_argument("--out", metavar="FILE", help="write a picture: .html, .svg, .png, .json or .txt")
     add_overwrite(parser)
     add_json(parser)
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.model import Model
 
     if args.out:
-        check_new(args.out, args.overwrite)
+        check_output_file(args.out, args.overwrite)
     model = Model.load(args.model)
     _check_words(model, args)
     reading = model.read(args.text, args.text2)
@@ -64,14 +64,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_words(model: Model, args: argparse.Namespace) -> None:
-    """A model answers for an empty text too, but there is nothing to show of how it came to that."""
+    """Raise if a text has no words: there would be nothing to show."""
     for text in (args.text, args.text2):
         if text is not None and not model.tokenizer.split(text):
-            raise LimelightError(f"there are no words in {text[:40]!r}; give a text that has some to explain")
+            raise LimelightError(f"there are no words in {text[:40]!r}; give a text with words")
 
 
 def _weights(model: Model, reading: Reading | PairReading, args: argparse.Namespace) -> dict[str, Any] | None:
-    """What the picture shows beside the attention, by its name; nothing for the attention itself."""
+    """The weights to show besides the attention, by name; None for attention alone."""
     from ..explain.attribution import DEFAULT, NAMES, attribute
     from ..explain.variants import count_words
 
@@ -80,7 +80,7 @@ def _weights(model: Model, reading: Reading | PairReading, args: argparse.Namesp
         words = count_words(reading)
         by = DEFAULT if words <= LONG else "attention"
         if by != DEFAULT:
-            print(f"{words:,} words: weighed by attention; --by {DEFAULT} takes longer", file=sys.stderr)
+            print(f"{words:,} words: showing attention; --by {DEFAULT} takes longer", file=sys.stderr)
     if by == "attention":
         return None
     texts2 = None if args.text2 is None else [args.text2]

@@ -1,4 +1,4 @@
-"""`limelight info`: what a saved model is, or what a preset would be, parameters by part."""
+"""`limelight info`: a saved model or a preset: parameters by part, recipe, results."""
 
 from __future__ import annotations
 
@@ -8,51 +8,50 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.presets import PRESETS
 from ..errors import LimelightError
-from ._parser import add_options, given_options, word
-from ._shared import add_json, figures_table, show, table
+from ._parser import add_options, given_options, show_value
+from ._shared import add_json, metrics_table, print_result, table
 
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
 
 ORDER = 6
-HELP = "a model folder, or a preset before training: parameters, recipe, results"
+HELP = "describe a model folder or a preset: parameters, recipe, results"
 USAGE = "%(prog)s MODEL [options]"
 DESCRIPTION = """\
-Say what a saved model is, or what a preset would be: parameters by part as in the paper's pruning table,
-recipe and results.
+Describe a saved model or a preset: parameters by part as in the paper's pruning table, recipe, results.
 
   limelight info model
   limelight info yelp --head pruned --classes 5"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     parser.add_argument("what", metavar="MODEL", help=f"folder of a saved model, or: {', '.join(PRESETS)}")
     parser.add_argument(
-        "--classes", type=int, metavar="N", help="of a preset: how many classes (default: 5, for pairs 3)"
+        "--classes", type=int, metavar="N", help="number of classes, for a preset (default: 5; 3 for pairs)"
     )
-    parser.add_argument("--pairs", action="store_true", help="of a preset: for pairs of texts")
+    parser.add_argument("--pairs", action="store_true", help="for a preset: classify pairs of texts")
     add_json(parser)
     add_options(parser, ("model",))
 
 
 def run(args: argparse.Namespace) -> int:
-    """Of a model if there is one, otherwise of a preset: data may lie in a folder of the same name."""
+    """Describe a model if there is one, otherwise a preset: a data folder may have the same name."""
     is_model = (Path(args.what) / "config.json").is_file()
-    data = _of_folder(args) if is_model or args.what not in PRESETS else _of_preset(args)
-    show(args, data, _told(data))
+    data = _describe_folder(args) if is_model or args.what not in PRESETS else _describe_preset(args)
+    print_result(args, data, _format_description(data))
     return 0
 
 
-def _of_folder(args: argparse.Namespace) -> dict[str, Any]:
+def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
     from ..runtime.folder import open_folder
     from ..text.tokenizer import SPECIAL
 
     if not Path(args.what).exists():
         raise LimelightError(f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}")
-    found = open_folder(args.what)  # first: what is no model is not trained either
+    found = open_folder(args.what)  # first, so that a folder that is not a model says so
     if given_options(args) or args.classes is not None or args.pairs:
-        raise LimelightError(f"{args.what} is trained already; its options and classes cannot be changed")
+        raise LimelightError(f"{args.what} is already trained; its options and classes cannot be changed")
     parts = count_parts(found.recipe, len(found.tokenizer), len(found.labels), found.pair)
     return {
         "model": args.what, "kind": "pair" if found.pair else "text", "labels": list(found.labels),
@@ -61,7 +60,7 @@ def _of_folder(args: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_preset(args: argparse.Namespace) -> dict[str, Any]:
+def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
     from ..config.presets import FOR_PAIRS, preset
 
     recipe = preset(args.what).override(**given_options(args))
@@ -71,7 +70,7 @@ def _of_preset(args: argparse.Namespace) -> dict[str, Any]:
     if classes < 2:
         raise LimelightError(f"--classes is {classes}; it must be at least 2")
     parts = count_parts(recipe, 2, classes, pair)
-    del parts["words"]  # it takes data to know how many words there are
+    del parts["words"]  # the vocabulary depends on the data
     return {
         "preset": args.what, "kind": "pair" if pair else "text", "classes": classes, "parameters": parts,
         "recipe": recipe.to_dict(),
@@ -79,7 +78,7 @@ def _of_preset(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def count_parts(recipe: Recipe, vocabulary: int, classes: int, pair: bool) -> dict[str, int]:
-    """How many numbers each part of the network learns, without PyTorch.
+    """Count the parameters of each part of the network, without PyTorch.
 
     >>> from limelight.config.recipe import Recipe
     >>> count_parts(Recipe(), vocabulary=2, classes=5, pair=False)["hidden"]
@@ -102,21 +101,21 @@ def count_parts(recipe: Recipe, vocabulary: int, classes: int, pair: bool) -> di
     return parts
 
 
-def _told(data: dict[str, Any]) -> str:
+def _format_description(data: dict[str, Any]) -> str:
     parts = {name: count for name, count in data["parameters"].items() if count}
     rows = [[name, f"{count:,}"] for name, count in parts.items()]
-    total = "all" if "words" in parts else "all but the words"
+    total = "total" if "words" in parts else "total without words"
     lines = [_headline(data), "", table(["part", "parameters"], [*rows, [total, f"{sum(parts.values()):,}"]])]
     results = data.get("facts", {}).get("results")
     if isinstance(results, dict) and results:
-        lines += ["", figures_table(results)]
+        lines += ["", metrics_table(results)]
     for section, values in data["recipe"].items():
-        lines += ["", f"{section}: " + ", ".join(f"{k} {word(v) or 'none'}" for k, v in values.items())]
+        lines += ["", f"{section}: " + ", ".join(f"{k} {show_value(v) or 'none'}" for k, v in values.items())]
     return "\n".join(lines)
 
 
 def _headline(data: dict[str, Any]) -> str:
     if "preset" in data:
-        return f"preset {data['preset']}, for {data['kind']}s, {data['classes']} classes"
+        return f"preset {data['preset']} for {data['kind']}s, {data['classes']} classes"
     labels = ", ".join(map(str, data["labels"][:20]))
     return f"{data['model']}: a {data['kind']} classifier of {data['vocabulary']:,} words into {labels}"

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_device, add_json, add_overwrite, check_no_model, show, table
+from ._shared import add_device, add_json, add_overwrite, check_not_a_model, print_result, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ORDER = 8
 HELP = "the paper's experiments: its data, tables and figures, one command each"
 PREPARE = """\
-Turn an official distribution that you have on disk into train.jsonl, dev.jsonl and test.jsonl.
+Convert an official distribution on your disk to train.jsonl, dev.jsonl and test.jsonl.
 
   limelight paper prepare snli snli_1.0.zip --out data/snli"""
 EXPERIMENT = """\
@@ -27,28 +27,27 @@ EXPERIMENT = """\
 
 {how}"""
 RUNS = """\
-Runs are trained one after the other, each in its own folder under --out; the table is written anew after
-each. Ctrl-C stops, the same command goes on. With the same --out, experiments share the runs they have in
-common, and several processes share the work: each passes over what another is training, and looks again
-at the end."""
+Runs are trained one after the other, each in its own folder under --out; the table is rewritten after each.
+Ctrl-C stops, and the same command resumes. Experiments with the same --out share common runs, and several
+processes can share the work: each skips what another is training, and checks again at the end."""
 
-COST = "It takes some minutes, and is measured anew each time."
+COST = "It takes a few minutes and is measured anew each time."
 
 NAMES = ("snli", "yelp", "yelp-full", "pan", "snli-hub", "yelp-hub")
 # name -> what it shows, and an example of its data
 EXPERIMENTS = {
-    "table1": ("self-attention beside the biLSTM and CNN baselines", "--data yelp=DIR --data age=DIR "),
-    "table2": ("entailment beside the published sentence encoders", "--data snli=DIR "),
-    "table3": ("with the penalty and without it", "--data yelp=DIR --data age=DIR "),
-    "table4": ("pruning: sizes (without --data nothing else) and accuracy", "--data yelp=DIR "),
+    "table1": ("self-attention and the biLSTM and CNN baselines", "--data yelp=DIR --data age=DIR "),
+    "table2": ("entailment, and the published sentence encoders", "--data snli=DIR "),
+    "table3": ("with and without the penalty", "--data yelp=DIR --data age=DIR "),
+    "table4": ("pruning: sizes and, with --data, accuracy", "--data yelp=DIR "),
     "figure-rows": ("test accuracy by epoch, for r from 1 to 30", "--data age=DIR --data snli=DIR "),
-    "figure-heatmaps": ("heat maps with and without penalty, the surest texts", "--data yelp=DIR "),
-    "cost": ("the penalty against the KL form; time and memory by length", ""),
+    "figure-heatmaps": ("heat maps with and without penalty, most confident texts", "--data yelp=DIR "),
+    "cost": ("cost of the penalty and of the KL form; time and memory by length", ""),
 }
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     steps = parser.add_subparsers(title="steps", metavar="STEP", required=True, dest="step")
     prepare = steps.add_parser("prepare", help="make train, dev and test tables", description=PREPARE)
     prepare.add_argument("name", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
@@ -56,10 +55,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     prepare.add_argument("--out", required=True, metavar="DIR", help="folder of the tables")
     prepare.add_argument(
         "--sizes", type=_size, nargs=3, metavar=("TRAIN", "DEV", "TEST"),
-        help="rows of each, such as rest 500 500, where there is no split yet (default: the paper's)",
+        help="rows of each split, such as rest 500 500, if the data has none (default: the paper's)",
     )  # fmt: skip
-    prepare.add_argument("--seed", type=int, metavar="N", help="of the split, where there is none yet")
-    prepare.add_argument("--by", choices=("tweet", "author"), help="pan: what is split")
+    prepare.add_argument(
+        "--seed", type=int, metavar="N", help="random seed of the split, if the data has none"
+    )
+    prepare.add_argument("--by", choices=("tweet", "author"), help="pan: split by tweet or by author")
     add_overwrite(prepare)
     add_json(prepare)
     for name, (help, example) in EXPERIMENTS.items():
@@ -75,28 +76,28 @@ def _add_experiment(parser: argparse.ArgumentParser, trains: bool) -> None:
     add_device(parser)
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="options",
-        help="change an option of all recipes, such as penalty_scale=author; may be given again",
+        help="change an option of all recipes, such as penalty_scale=author; may be repeated",
     )  # fmt: skip
     if not trains:
         return
     parser.add_argument(
         "--data", action="append", default=[], metavar="NAME=DIR",
-        help="a folder of 'limelight encode': yelp, age or snli, or yelp:hotels for other data with the "
-        "settings of one; may be given again",
+        help="a folder written by 'limelight encode' for yelp, age or snli; yelp:hotels uses other data with "
+        "Yelp's settings; may be repeated",
     )  # fmt: skip
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], metavar="N", help="default: 0 1 2")
-    parser.add_argument("--epochs", type=int, metavar="N", help="the same as --set epochs=N")
-    parser.add_argument("--precision", choices=("float32", "bf16"), help="the same as --set precision=P")
+    parser.add_argument("--epochs", type=int, metavar="N", help="same as --set epochs=N")
+    parser.add_argument("--precision", choices=("float32", "bf16"), help="same as --set precision=P")
     parser.add_argument(
         "--only", nargs="+", default=[], metavar="RUN",
-        help="run these alone, such as yelp-cnn-seed0 or 'yelp-*'",
+        help="only these runs, such as yelp-cnn-seed0 or 'yelp-*'",
     )  # fmt: skip
     parser.add_argument("--note", default="", metavar="TEXT", help="a line under the table")
-    parser.add_argument("--quiet", action="store_true", help="show no epochs")
+    parser.add_argument("--quiet", action="store_true", help="do not show epochs")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prepare the data, or carry out an experiment."""
+    """Prepare the data, or run an experiment."""
     if args.step == "prepare":
         return _prepare(args)
     from ..training.job import need_torch
@@ -115,20 +116,20 @@ def _prepare(args: argparse.Namespace) -> int:
     given = {"sizes": args.sizes, "seed": args.seed, "by": args.by, "overwrite": args.overwrite or None}
     about = prepare(args.name, args.source, args.out, **{k: v for k, v in given.items() if v is not None})
     rows = [[split, f"{count:,}"] for split, count in about["rows"].items()]
-    show(args, about, f"{table(['split', 'rows'], rows)}\nsaved {args.out}")
+    print_result(args, about, f"{table(['split', 'rows'], rows)}\nsaved {args.out}")
     return 0
 
 
 def _check_out(out: Path) -> None:
-    """Say before the work that its results could not, or should not, be written there."""
+    """Raise before the work if its results cannot be written there."""
     from ..storage.files import check_writable
 
-    check_no_model(out)
+    check_not_a_model(out)
     check_writable(out)
 
 
 def _size(given: str) -> int | None:
-    """A number of rows, or all the rest.
+    """A number of rows; None for the rest.
 
     >>> _size("2000"), _size("rest")
     (2000, None)
@@ -151,7 +152,7 @@ def _plan(args: argparse.Namespace) -> Plan:
     data = tuple(Data.parse(each) for each in args.data)
     names = [each.name for each in data]
     if len(set(names)) < len(names) or len(set(args.seeds)) < len(args.seeds):
-        raise LimelightError("a data set or a seed is given twice; give each once")
+        raise LimelightError("a data set or seed is given twice; give each once")
     return Plan(
         Path(args.out), data, tuple(args.seeds), options, tuple(args.only), args.device, args.note,
         show=not args.quiet,
@@ -159,7 +160,7 @@ def _plan(args: argparse.Namespace) -> Plan:
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
-    """Those of --set and of the flags that are short for it."""
+    """The options of --set and of its shorthands."""
     short = {name: getattr(args, name, None) for name in ("epochs", "precision")}
     given = [_option(each) for each in args.options]
     found: dict[str, Any] = {}
@@ -179,13 +180,13 @@ def _option(given: str) -> tuple[str, Any]:
     from ..config.recipe import Recipe, options, section_of
 
     name, equals, value = given.partition("=")
-    section = section_of(name)  # an unknown name says which is meant
+    section = section_of(name)  # an unknown name raises with a suggestion
     if section == "text":
         raise LimelightError(
-            f"--set {given}: the data is encoded already; give it to 'limelight encode' instead"
+            f"--set {given}: the data is already encoded; give it to 'limelight encode' instead"
         )
     if name == "seed":
-        raise LimelightError(f"--set {given}: give the seeds as --seeds N N N")
+        raise LimelightError(f"--set {given}: use --seeds N N N")
     kind: Any = type(options()[name].default)
     words = {"yes": True, "true": True, "no": False, "false": False}
     try:
@@ -193,6 +194,6 @@ def _option(given: str) -> tuple[str, Any]:
     except (ValueError, KeyError):
         found = None
     if not equals or found is None:
-        raise LimelightError(f"--set {given}: write it as {name}=VALUE, the value of type {kind.__name__}")
+        raise LimelightError(f"--set {given}: expected {name}=VALUE with a value of type {kind.__name__}")
     Recipe().override(**{name: found})  # checks its range
     return name, found

@@ -1,4 +1,4 @@
-"""`limelight predict`: labels for a table or for lines, one after the other, however many there are."""
+"""`limelight predict`: labels for the texts of a table or for lines, streamed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import LimelightError
-from ._shared import add_columns, add_overwrite, check_new, columns_of, on_terminal, rows_from
+from ._shared import add_columns, add_overwrite, check_output_file, on_terminal, read_rows, text_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ..text.tables import Row
 
 ORDER = 3
-HELP = "label the texts of a table, or lines of standard input"
+HELP = "predict labels for the texts of a table, or for lines of standard input"
 DESCRIPTION = """\
-Label texts with a saved model. The answers come in the order of the texts, as csv or as JSON lines. In a
-table a row without text is an error; a blank line of standard input is answered as a text without words, so
-that every line has its answer. --skip-bad leaves out both.
+Predict labels with a saved model, in the order of the texts, as csv or JSON lines. In a table, a row without
+text is an error; a blank line of standard input is a text without words, so that every line has its answer.
+--skip-bad skips both.
 
   limelight predict model new.csv --text text --out answers.csv
   echo "The soup was cold." | limelight predict model --format jsonl"""
@@ -36,15 +36,17 @@ Write = Callable[["Row", "np.ndarray"], None]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(
         "data", nargs="?", metavar="DATA",
-        help="table of texts; without it (or with -) lines of standard input, pairs with a tab between them",
+        help="table of texts (default, or -: lines of standard input, pairs separated by a tab)",
     )  # fmt: skip
-    parser.add_argument("--out", metavar="FILE", help="where to write (.csv or .jsonl); else standard output")
-    parser.add_argument("--format", choices=FORMATS, help="of the answers, if no file name says it")
-    parser.add_argument("--probabilities", action="store_true", help="give every class its probability")
+    parser.add_argument(
+        "--out", metavar="FILE", help="file to write, .csv or .jsonl (default: standard output)"
+    )
+    parser.add_argument("--format", choices=FORMATS, help="output format, if --out does not tell")
+    parser.add_argument("--probabilities", action="store_true", help="add the probability of every class")
     parser.add_argument("--json", action="store_true", help="the same as --format jsonl")
     parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
     add_overwrite(parser)
@@ -57,10 +59,10 @@ def run(args: argparse.Namespace) -> int:
 
     form = _format(args)
     if args.out:
-        check_new(args.out, args.overwrite)
+        check_output_file(args.out, args.overwrite)
     model = Model.load(args.model, precision=args.precision)
-    pending = deque[Any]()  # rows whose answer is not there yet
-    first, second = columns_of(rows_from(args, model.pair), model.pair, pending.append)
+    pending = deque[Any]()  # rows waiting for their prediction
+    first, second = text_columns(read_rows(args, model.pair), model.pair, pending.append)
     with _output(args.out) as stream:
         write = _writer(form, stream, model.labels, model.pair, args.probabilities)
         for part in model.predict_proba_stream(first, second, progress=bool(args.out) and on_terminal()):
@@ -74,7 +76,7 @@ def _format(args: argparse.Namespace) -> str:
     suffix = Path(args.out).suffix.lower().lstrip(".") if args.out else ""
     asked = "jsonl" if args.json else args.format
     if args.out and suffix not in FORMATS and not asked:
-        raise LimelightError(f"{args.out} should end in .csv or .jsonl; or say --format csv or jsonl")
+        raise LimelightError(f"{args.out} should end in .csv or .jsonl; or add --format csv or jsonl")
     return asked or suffix or "csv"
 
 
@@ -93,7 +95,7 @@ def _output(path: str | None) -> Iterator[TextIO]:
 
 
 def _writer(form: str, stream: TextIO, labels: tuple[Any, ...], pair: bool, probabilities: bool) -> Write:
-    """Writes one answer; for csv, the names of the columns come first."""
+    """A function that writes one prediction; for csv, the header is written first."""
     names = ["text", "text2"] if pair else ["text"]
     if form == "csv":
         lines = csv.writer(stream, lineterminator="\n")

@@ -1,14 +1,14 @@
-"""`limelight report`: a page on how good a model is, what it reads, and how far to trust that."""
+"""`limelight report`: a page about a model: how good it is, what it reads, how far to trust that."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_new, check_text2, drawn, on_bad
+from ._shared import add_columns, add_overwrite, check_output_file, check_text2, on_bad, sample_rows
 
 ORDER = 4
-HELP = "write a page on how good a model is, what it reads and how far to trust that"
+HELP = "write an HTML report: how good a model is, what it reads, how far to trust that"
 DESCRIPTION = """\
 Write one HTML page about a saved model on a labelled table, or about two models side by side: accuracy,
 confusion, calibration, what every row reads, examples and errors, and how far the pictures can be trusted.
@@ -18,8 +18,10 @@ confusion, calibration, what every row reads, examples and errors, and how far t
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="folder of a saved model; one or two")
+    """Add its flags."""
+    parser.add_argument(
+        "models", nargs="+", metavar="MODEL", help="folder of a saved model, or of two to compare"
+    )
     parser.add_argument("data", metavar="DATA", help="table of labelled text")
     parser.add_argument(
         "--out", default="report.html", metavar="FILE", help="the page to write (default: report.html)"
@@ -29,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=2000,
         metavar="N",
-        help="read at most this many rows, drawn at random (default: 2000)",
+        help="use at most this many rows, sampled at random (default: 2000)",
     )
     add_columns(parser)
     add_overwrite(parser)
@@ -43,30 +45,30 @@ def run(args: argparse.Namespace) -> int:
     from ..text.tables import choose_columns, rows, usable
 
     if Path(args.out).suffix.lower() not in (".html", ".htm"):
-        raise LimelightError(f"the report is a page: {args.out} should end in .html")
-    check_new(args.out, args.overwrite)
+        raise LimelightError(f"{args.out} should end in .html")
+    check_output_file(args.out, args.overwrite)
     if len(args.models) > 2:
-        raise LimelightError(f"a report is on one model or two; got {len(args.models)}")
+        raise LimelightError(f"a report takes one or two models; got {len(args.models)}")
     if args.most < 1:
         raise LimelightError(f"--most is {args.most}; it must be at least 1")
     models = [Model.load(folder) for folder in args.models]
     check_text2(args, models[0].pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=models[0].pair)
     read = rows(args.data, columns, on_bad=on_bad(args))
-    found, labels, total = drawn(read, args.most)
+    found, labels, total = sample_rows(read, args.most)
     data = usable(Path(args.data).name, read.skipped)
-    labels.index(models[0].labels, data)  # an unknown one is said before the long work, with its own row
+    labels.index(models[0].labels, data)  # an unknown label is reported before the long work
     save_report(
         args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]
         [row.text2 for row in found] if models[0].pair else None,  # type: ignore[misc]
         names=_names(args.models), progress=True,
-        data=data if len(found) == total else f"{len(found):,} rows drawn from the {total:,} of {data}",
+        data=data if len(found) == total else f"{len(found):,} of the {total:,} rows of {data}, sampled",
     )  # fmt: skip
     print(f"saved {args.out}")
     return 0
 
 
 def _names(folders: list[str]) -> list[str]:
-    """The folders' names, or all of their paths where the names are the same."""
+    """The names of the folders, or their paths if the names are the same."""
     names = [Path(folder).resolve().name for folder in folders]
     return names if len(set(names)) == len(names) else list(folders)

@@ -14,10 +14,10 @@ from ._shared import (
     add_device,
     add_json,
     add_overwrite,
-    figures_table,
     holdout,
+    metrics_table,
     on_bad,
-    show,
+    print_result,
     tables_from,
 )
 
@@ -30,34 +30,34 @@ HELP = "train a model on a table of labelled text"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
 DESCRIPTION = """\
 Train a model on tables of labelled text (csv, tsv, jsonl, parquet; also .gz, .xz, .bz2, .zst) or on a folder
-that 'limelight encode' wrote, and save the best epoch's model as a folder. Most tables need no more than
---text, --label and --out, some a --preset; the many options from 'text options' on change parts of a preset.
+written by 'limelight encode', and save the best epoch's model as a folder. Most tables need only --text,
+--label and --out. The options below change parts of a preset; --help-all lists every one.
 
   limelight train reviews.csv --text text --label stars --out model
-  limelight train --resume model      goes on with a run that was interrupted
+  limelight train --resume model      resume an interrupted run
   torchrun --nproc-per-node 4 -m limelight train big.parquet --preset yelp --out model"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
-    parser.add_argument("data", nargs="*", metavar="DATA", help="training table; several are read as one")
-    parser.add_argument("--out", metavar="DIR", help="folder of the model; until it is done, DIR.run is used")
-    parser.add_argument("--resume", metavar="DIR", help="go on with the interrupted run of this folder")
+    """Add its flags."""
+    parser.add_argument("data", nargs="*", metavar="DATA", help="training table; several are joined")
+    parser.add_argument("--out", metavar="DIR", help="model folder to write; DIR.run is used while training")
+    parser.add_argument("--resume", metavar="DIR", help="resume the interrupted run of this folder")
     add_overwrite(parser)
     add_device(parser)
     parser.add_argument(
         "--checkpoint-minutes", type=float, default=10.0, metavar="X",
-        help="write a checkpoint this often within an epoch (default: 10)",
+        help="write a checkpoint every X minutes, and after every epoch (default: 10)",
     )  # fmt: skip
     parser.add_argument("--tensorboard", action="store_true", help="log for TensorBoard into DIR.run")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--quiet", action="store_true", help="do not show progress")
     add_json(parser)
     add_data(parser)
     add_recipe(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, or go on training."""
+    """Train, or resume training."""
     from ..training import job as jobs
 
     if not 0 <= args.checkpoint_minutes < float("inf"):  # nan neither
@@ -69,16 +69,16 @@ def run(args: argparse.Namespace) -> int:
             checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
             given=given_options(args), preset_given=bool(args.preset),
         )  # fmt: skip
-    except KeyboardInterrupt:  # at once: while a table is read or the model written, or a second Ctrl-C
+    except KeyboardInterrupt:  # while reading a table or writing the model, or a second Ctrl-C
         if not jobs.can_go_on(job):
             raise
-        raise SystemExit(_go_on(job)) from None
+        raise SystemExit(_print_resume(job)) from None
     if outcome.interrupted:
-        raise SystemExit(_interrupted(job, outcome))
+        raise SystemExit(_report_interruption(job, outcome))
     if outcome.facts:
         figures = outcome.facts["results"]
         data = {"out": str(outcome.out), "best_epoch": outcome.best_epoch + 1, "results": figures}
-        show(args, data, _told(outcome, job.recipe.training))
+        print_result(args, data, _format_outcome(outcome, job.recipe.training))
     return 0
 
 
@@ -88,10 +88,12 @@ def _job(args: argparse.Namespace) -> Job:
     if args.resume:
         other = args.data or args.out or args.overwrite or args.preset
         if other or given_options(args) or given_data(args):
-            raise LimelightError("--resume remembers data and recipe: limelight train --resume DIR is enough")
+            raise LimelightError(
+                "--resume takes data and options from the interrupted run; give nothing else"
+            )
         return jobs.resumed(args.resume)
     if not args.data or not args.out:
-        raise LimelightError("give the training data and --out DIR: limelight train reviews.csv --out model")
+        raise LimelightError("training data and --out are required: limelight train reviews.csv --out model")
     job = jobs.Job(
         out=Path(args.out), recipe=recipe_from(args), tables=tables_from(args),
         columns={"text": args.text, "label": args.label, "text2": args.text2},
@@ -102,37 +104,37 @@ def _job(args: argparse.Namespace) -> Job:
     return job
 
 
-def _told(outcome: Outcome, recipe: TrainingRecipe) -> str:
+def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
     epochs, steps = recipe.epochs, outcome.history[outcome.best_epoch]["steps"]
-    how = "chosen" if "dev" in outcome.results else "kept, the last: there is no development set to choose by"
+    why = "best on the development set" if "dev" in outcome.results else "the last one; no development set"
     if "dev" in outcome.results and steps <= recipe.min_steps:
-        how = f"kept, the last: {recipe.min_steps} steps go before the first choice (--min-steps)"
-    elif _rising(outcome, epochs):
-        how = f"{how}, when accuracy was still rising: more than --epochs {epochs} may do better"
-    lines = [f"epoch {outcome.best_epoch + 1} of {len(outcome.history)} {how}"]
+        why = f"the last one; dev scores count after {recipe.min_steps} steps (--min-steps)"
+    elif _is_rising(outcome, epochs):
+        why = f"{why}; accuracy was still rising, so more than --epochs {epochs} may do better"
+    lines = [f"kept epoch {outcome.best_epoch + 1} of {len(outcome.history)} ({why})"]
     if outcome.results:
-        lines.append(figures_table(outcome.facts["results"]))
+        lines.append(metrics_table(outcome.facts["results"]))
     texts = ["first sentence", "second sentence"] if outcome.pair else ["your own sentence"]
     example = shlex.join(["limelight", "explain", str(outcome.out), *texts])
-    return "\n".join([*lines, f"saved {outcome.out}; see what it reads: {example}"])
+    return "\n".join([*lines, f"saved {outcome.out}; try: {example}"])
 
 
-def _rising(outcome: Outcome, epochs: int) -> bool:
-    """Whether the last epoch that was allowed is better than all before it."""
+def _is_rising(outcome: Outcome, epochs: int) -> bool:
+    """Whether the last possible epoch is better than all before it."""
     records = [record for record in outcome.history if "dev_accuracy" in record]
     accuracies = [record.get("dev_weighted_accuracy", record["dev_accuracy"]) for record in records]
     return len(accuracies) == epochs > 1 and max(accuracies[:-1]) < accuracies[-1] < 1
 
 
-def _interrupted(job: Job, outcome: Outcome) -> int:
+def _report_interruption(job: Job, outcome: Outcome) -> int:
     kept = f"; the best model so far is in {outcome.out}" if outcome.best_epoch >= 0 else ""
-    return _go_on(job, kept) if outcome.facts or outcome.best_epoch < 0 else 1
+    return _print_resume(job, kept) if outcome.facts or outcome.best_epoch < 0 else 1
 
 
-def _go_on(job: Job, kept: str = "") -> int:
+def _print_resume(job: Job, kept: str = "") -> int:
     import sys
 
     from ..training.job import resume_command
 
-    print(f"limelight: interrupted{kept}; go on with: {resume_command(job)}", file=sys.stderr)
+    print(f"limelight: interrupted{kept}; resume with: {resume_command(job)}", file=sys.stderr)
     return 1

@@ -1,11 +1,11 @@
-"""`limelight trust`: how far the pictures of a model can be trusted, in numbers."""
+"""`limelight trust`: how faithful the pictures of a model are, in numbers."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ._shared import add_columns, add_json, check_text2, drawn, on_bad, show, table
+from ._shared import add_columns, add_json, check_text2, on_bad, print_result, sample_rows, table
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
@@ -16,40 +16,40 @@ if TYPE_CHECKING:
     from ..text.tables import Row
 
 ORDER = 4
-HELP = "measure how far the pictures of a model can be trusted"
+HELP = "measure how faithful the pictures of a model are"
 DESCRIPTION = """\
-Measure how faithful each way of looking is: comprehensiveness (how far the answer's probability drops without
-the words it names; high is good) and sufficiency (how far with nothing else; low is good), and what removing
-each row does. With --with, also how alike another model (such as another seed) reads.
+Measure how faithful each kind of picture is: comprehensiveness (how far the probability drops without the
+words it highlights; high is good) and sufficiency (how far it drops with only these; low is good), and the
+effect of removing each row. --with another model, such as one of another seed, also measures agreement.
 
   limelight trust model test.csv
   limelight trust model test.csv --with model-of-another-seed"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Its flags."""
+    """Add its flags."""
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("data", metavar="DATA", help="table of text; with labels or without")
+    parser.add_argument("data", metavar="DATA", help="table of texts, with or without labels")
     parser.add_argument(
-        "--with", dest="other", metavar="MODEL", help="another model, to compare what they read"
+        "--with", dest="other", metavar="MODEL", help="a second model, to compare their attention"
     )
     parser.add_argument(
         "--texts",
         type=int,
         default=200,
         metavar="N",
-        help="texts drawn at random to measure on (default: 200)",
+        help="number of texts to sample (default: 200)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random draws (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     add_columns(parser, label=False)
     parser.add_argument(
-        "--label", metavar="COL", help="column of the label: also say what each row does for the accuracy"
+        "--label", metavar="COL", help="label column: also measure what each row does for the accuracy"
     )
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure on some rows of the table and print."""
+    """Measure on a sample of the table and print the result."""
     from ..explain import agreement, measure_trust
     from ..runtime.model import Model
 
@@ -60,16 +60,16 @@ def run(args: argparse.Namespace) -> int:
     texts2: Any = [row.text2 for row in rows] if model.pair else None
     labels: Any = [row.label for row in rows] if args.label else None
     alike = None
-    if other:  # first: it is quick, and may find that the two cannot be compared
+    if other:  # first, because it is quick and finds models that cannot be compared
         alike = agreement(list(model.read_many(texts, texts2)), list(other.read_many(texts, texts2)))
     found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
     data = found.to_dict() | ({"agreement": alike._asdict()} if alike else {})
-    show(args, data, _told(found, alike, model.recipe.model.has_max_row))
+    print_result(args, data, _format_trust(found, alike, model.recipe.model.has_max_row))
     return 0
 
 
 def _other(args: argparse.Namespace, model: Model) -> Model:
-    """The model to compare with, before the long work."""
+    """Load the model to compare with."""
     from ..errors import LimelightError
     from ..runtime.model import Model
 
@@ -81,7 +81,7 @@ def _other(args: argparse.Namespace, model: Model) -> Model:
 
 
 def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
-    """Some rows of the table, drawn at random."""
+    """A random sample of the table."""
     from ..errors import LimelightError
     from ..text.tables import choose_columns, rows, usable
 
@@ -92,20 +92,22 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
     check_text2(args, model.pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=model.pair)
     read = rows(args.data, columns, on_bad=on_bad(args))
-    kept, labels, _ = drawn(read, args.texts, args.seed)
-    labels.index(model.labels, usable(args.data, read.skipped))  # an unknown one is said before the long work
+    kept, labels, _ = sample_rows(read, args.texts, args.seed)
+    labels.index(
+        model.labels, usable(args.data, read.skipped)
+    )  # an unknown label is reported before the long work
     return kept
 
 
-def _told(found: Trust, alike: Agreement | None, max_row: bool) -> str:
+def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
     blocks = [
         table(
-            ["way of looking", "comprehensiveness", "sufficiency"],
+            ["picture", "comprehensiveness", "sufficiency"],
             [_way(each, found.texts > 1) for each in found.attributions],
         )
         + f"\n({_over(found.texts)})",
         table(
-            ["row removed", "answers changed", "drop in probability", "drop in accuracy"],
+            ["row removed", "predictions changed", "drop in probability", "drop in accuracy"],
             [_row(row) for row in found.rows],
         )
         + ("\n(the last row is the max-pooled one)" if max_row and found.rows else ""),
@@ -117,7 +119,7 @@ def _told(found: Trust, alike: Agreement | None, max_row: bool) -> str:
 
 
 def _over(texts: int) -> str:
-    return f"means over {texts:,} texts ± standard error" if texts > 1 else "of one text"
+    return f"mean over {texts:,} texts ± standard error" if texts > 1 else "one text"
 
 
 def _way(found: Faithfulness, several: bool) -> list[str]:

@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from ..config.older import upgrade
 from ..config.recipe import options
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
@@ -193,9 +194,10 @@ class Checkpoints:
 
 def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     """What a file was made with must be what this run has."""
+    found = upgrade(found)  # it may be of an older version
     usual = {name: field.default for name, field in options().items()}
     for key, mine in wanted.items():
-        was = found.get(key, usual.get(key))  # it may be older than an option
+        was = found.get(key, usual.get(key))  # or older than an option
         if was != mine:
             raise LimelightError(
                 f"{path.name} was made with {key} {was!r}, this run has {mine!r}; "
