@@ -93,3 +93,11 @@ def test_an_unknown_attribution_is_an_error():
         attribute(random_model(), ["w1"], by="magic")
     with pytest.raises(LimelightError, match="no texts"):
         measure_trust(random_model(), [])
+
+
+def test_attention_leaves_out_the_max_pooled_row():
+    model, texts = random_model(max_row=True), ["w1 w2 w3", "w4 w5"]
+    for weights, reading in zip(attribute(model, texts, by="attention"), model.read_many(texts), strict=True):
+        A = reading.attention[:-1]
+        np.testing.assert_allclose(weights, A.sum(axis=0) / A.sum(), atol=1e-6)
+        assert not np.allclose(weights, reading.attention.mean(axis=0), atol=1e-4)

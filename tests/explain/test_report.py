@@ -23,7 +23,7 @@ from limelight.explain.plots import confusion_plot, curves_plot
 from limelight.runtime.model import Model
 from limelight.text.labels import Label
 from reading.parse import Parsed
-from reading.test_browser import CHROMIUM, browse
+from reading.test_browser import CHROMIUM, PHONE, browse, check_scrolling, opened
 from trained import LABELS, network_of, recipe_of, texts_of, tokenizer, weights_of
 
 HISTORY = [
@@ -228,6 +228,17 @@ def test_a_browser_shows_it_in_light_and_dark(tmp_path: Path):
     assert all(len(shot) > 10_000 for shot in shots)
     assert shots[0] != shots[1]
     shutil.rmtree(tmp_path / "profile", ignore_errors=True)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium")
+def test_wide_tables_on_a_phone_scroll_in_their_box_and_show_it(tmp_path: Path):
+    texts, labels = some_texts(30)
+    file = tmp_path / "report.html"
+    save_report(file, random_model(), texts, labels)
+    with opened(file, **PHONE) as page:
+        for name in ("What the rows read", "How far to trust it"):
+            check_scrolling(page, page.get_by_role("region", name=name))
+        assert page.get_by_role("region", name="Metrics by class").count() == 1
 
 
 @pytest.mark.parametrize("values", [[0.5, 0.9], [1.09641, 1.09642], [0.433679, 0.433680], [12.5, 1250.0]])

@@ -47,6 +47,7 @@ def _custom_properties(theme: Theme) -> str:
     scales = (("h", theme.warm), ("c", theme.cold))
     colours = {
         **{name: getattr(theme, name) for name in ("paper", "ink", "muted", "line")},
+        "shade": f"{theme.muted}59",  # see-through, for the edge of what can be scrolled
         **{f"{letter}{k}": scale[k] for letter, scale in scales for k in range(1, LEVELS + 1)},
     }
     return ";".join(f"--{name}:{colour}" for name, colour in colours.items())
