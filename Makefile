@@ -4,13 +4,15 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: setup demo test check bench clean
+.PHONY: help setup demo test check wheel fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    train on the bundled data and show what the model reads"
-	@echo "make test    lint, type-check and run every test"
-	@echo "make check   lint and type-check only"
+	@echo "make test    check, test the wheel and run every test"
+	@echo "make check   lint, types and import layers only"
+	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
+	@echo "make fuzz    run the property tests with new random examples"
 	@echo "make bench   measure speed (ratios, side by side)"
 
 setup: .venv/ready
@@ -24,7 +26,8 @@ setup: .venv/ready
 demo: setup
 	$(BIN)/limelight demo
 
-test: check
+# The tests come last: their summary ends the run.
+test: check wheel
 	$(BIN)/python -m pytest -n 2
 
 check: setup
@@ -32,6 +35,12 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+wheel: setup
+	$(BIN)/python tests/wheel.py --python $(PYTHON)
+
+fuzz: setup
+	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=fuzz
 
 bench: setup
 	$(BIN)/python benchmarks/training.py

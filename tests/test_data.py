@@ -4,6 +4,7 @@ import csv
 import lzma
 import re
 import string
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -13,8 +14,9 @@ import numpy as np
 import pytest
 
 import limelight.bundled
-from limelight.bundled import LABELS, default_vectors, sentences, sentences_path
+from limelight.bundled import LABELS, default_vectors, font_files, sentences, sentences_path
 from limelight.errors import LimelightError
+from limelight.reading.wrap import _EMS
 
 FOLDER = Path(limelight.bundled.__file__).parent
 SPLITS = ("train", "dev", "test")
@@ -178,7 +180,44 @@ def test_an_unknown_split_is_one_clear_line():
         sentences("valid")
 
 
+def test_the_typeface_has_the_widths_that_pictures_are_measured_with():
+    """Read from the file: a table of the characters' glyphs, and one of the glyphs' widths."""
+    widths = advance_widths(font_files()[0])
+    assert len(widths) == 1455
+    for character, ems in _EMS.items():
+        assert widths[ord(character)] == pytest.approx(ems, abs=0.001), character
+    assert sum(path.stat().st_size for path in font_files()) <= 250_000
+
+
+def advance_widths(font: Path) -> dict[int, float]:
+    """In ems, by character: TrueType's tables head, hhea, hmtx and cmap (its format 4)."""
+    content = font.read_bytes()
+
+    def numbers(kind: str, start: int, count: int) -> tuple[int, ...]:
+        return struct.unpack_from(f">{count}{kind}", content, start)
+
+    entries = [struct.unpack_from(">4sIII", content, 12 + 16 * k) for k in range(numbers("H", 4, 1)[0])]
+    table = {tag.decode().strip(): start for tag, _, start, _ in entries}
+    (per_em,), (last,) = numbers("H", table["head"] + 18, 1), numbers("H", table["hhea"] + 34, 1)
+    advances = numbers("H", table["hmtx"], 2 * last)[::2]
+    records = [struct.unpack_from(">HHI", content, table["cmap"] + 4 + 8 * k)
+               for k in range(numbers("H", table["cmap"] + 2, 1)[0])]  # fmt: skip
+    at = table["cmap"] + next(start for platform, coding, start in records if (platform, coding) == (3, 1))
+    count = numbers("H", at + 6, 1)[0] // 2
+    ends, starts = numbers("H", at + 14, count), numbers("H", at + 16 + 2 * count, count)
+    deltas, places = numbers("h", at + 16 + 4 * count, count), at + 16 + 6 * count
+    widths = {}
+    for k, (first, end, delta) in enumerate(zip(starts, ends, deltas, strict=True)):
+        place = places + 2 * k
+        (offset,) = numbers("H", place, 1)
+        for code in range(first, min(end, 0xFFFE) + 1):
+            glyph = numbers("H", place + offset + 2 * (code - first), 1)[0] if offset else code
+            widths[code] = advances[min((glyph + delta) % 65536, last - 1)] / per_em
+    return widths
+
+
 def test_licences_come_along():
+    assert "SIL OPEN FONT LICENSE Version 1.1" in (FOLDER / "LICENSE-LiberationFonts.txt").read_text()
     assert "C.J. Hutto" in (FOLDER / "LICENSE-vaderSentiment.txt").read_text()
     assert "GRAYPE" in (FOLDER / "LICENSE-wink-embeddings.txt").read_text()
     assert "Public Domain Dedication" in (FOLDER / "README.md").read_text()

@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import planted_texts as planted
+from drawing import examples
 from limelight.errors import LimelightError
 from limelight.explain.overview import overview
 from planting import readings, trained
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@examples(40)
 @given(aspects=st.integers(1, 4), seed=st.integers(0, 1000), extra=st.integers(0, 8))
 def test_the_label_says_which_word_stands_where(aspects: int, seed: int, extra: int):
     texts, labels, places = planted.sentences(5, aspects, seed, (aspects, aspects + extra))

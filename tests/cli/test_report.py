@@ -21,7 +21,7 @@ def test_a_report_is_written_once_and_never_over_another(tmp_path: Path, capsys:
     model, data, out = save(tmp_path / "soup"), table(tmp_path), tmp_path / "report.html"
     command = ["report", str(model), data, "--out", str(out), "--most", "20"]
     assert main(command) == 0
-    assert "<title>soup on 20 rows drawn from the 25 of test.csv</title>" in out.read_text()
+    assert "<title>soup on 20 of the 25 rows of test.csv, sampled</title>" in out.read_text()
     assert "<b>20</b><span>3 classes" in out.read_text()
     assert main(command) == 2
     assert "already exists" in capsys.readouterr().err

@@ -60,7 +60,7 @@ def test_the_hint_at_the_end_is_a_command_that_runs(call, tmp_path):
     first, second, labels = pairs(40)
     table = write_csv(tmp_path / "p.csv", premise=first, hypothesis=second, label=labels)
     code, said, _ = call("train", table, "--out", tmp_path / "m", *FLAGS)
-    command = shlex.split(said.splitlines()[-1].partition("see what it reads: ")[2])
+    command = shlex.split(said.splitlines()[-1].partition("try: ")[2])
     assert code == 0
     assert command == ["limelight", "explain", str(tmp_path / "m"), "first sentence", "second sentence"]
     assert call(*command[1:])[0] == 0
@@ -255,7 +255,7 @@ def test_ctrl_c_while_the_model_is_written_says_how_to_go_on(call, refused, tmp_
         patch.setattr("limelight.training.job.save", pressed)
         code, _, err = call("train", table, "--out", out, *FLAGS)
     assert code == 1
-    assert err.endswith(f"limelight: interrupted; go on with: limelight train --resume {out}\n")
+    assert err.endswith(f"limelight: interrupted; resume with: limelight train --resume {out}\n")
     (tmp_path / "m.run" / "best").mkdir()
     (tmp_path / "m.run" / "best" / "config.json").write_text("{}")
     error = refused("info", tmp_path / "m.run")
@@ -275,7 +275,7 @@ def test_a_failed_run_keeps_its_teachers(name, call, refused, tmp_path, monkeypa
         raise limelight.LimelightError("out of memory")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"limelight.training.teacher_weight.Lessons.{name}", failed)
+        patch.setattr(f"limelight.training.teaching.Lessons.{name}", failed)
         assert "out of memory" in refused("train", table, "--out", out, *flags)
     kept = "teacher-1/checkpoint-*.safetensors" if name == "answered" else "answers-1.safetensors"
     assert list((tmp_path / "m.run").glob(kept))
@@ -355,7 +355,7 @@ def test_interrupt_says_how_to_go_on_and_ends_with_the_same_bits(long_run):
     assert out == ""
     assert err.splitlines()[-1] == (
         "limelight: interrupted; the best model so far is in stopped.run/best; "
-        "go on with: limelight train --resume stopped"
+        "resume with: limelight train --resume stopped"
     )
     assert limelight.load(long_run / "stopped.run" / "best").labels == (1, 5)
     assert not (long_run / "stopped").exists()

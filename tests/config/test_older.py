@@ -55,7 +55,12 @@ def as_written(recipe: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """A present recipe as version 0.1 would have written it."""
     old = {new: name for name, new in RENAMED.items()}
     found = {s: {old.get(k, k): v for k, v in values.items()} for s, values in recipe.items()}
-    found["model"].update(REMOVED, dropout_layers=0.0, dropout_rows=0.0, initialisation="torch")
+    found["model"].update(
+        {name: left for name, (left, _) in REMOVED.items()},
+        dropout_layers=0.0,
+        dropout_rows=0.0,
+        initialisation="torch",
+    )
     found["training"].update(clip_value=0.0, consistency=0.0, label_smoothing=0.0)
     return found
 
@@ -93,14 +98,32 @@ def test_options_that_only_training_felt_are_dropped(name: str) -> None:
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_another_value_of_a_removed_part_of_the_network_is_one_clear_error(name: str) -> None:
-    assert Recipe.from_dict({"model": {name: REMOVED[name]}}) == Recipe()
+    left, where = REMOVED[name]
+    assert Recipe.from_dict({"model": {name: left}}) == Recipe()
     with pytest.raises(LimelightError, match=name) as error:
-        Recipe.from_dict({"model": {name: OTHER_VALUES[name]}})
+        Recipe.from_dict({"model": {name: OTHER_VALUES[name], **where}})
     said = str(error.value)
     assert repr(OTHER_VALUES[name]) in said
-    assert repr(REMOVED[name]) in said
+    assert repr(left) in said
     assert "0.1" in said
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "beside"),
+    [
+        ("attention", {"embedding": "max"}),
+        ("filter_width", {"embedding": "max"}),
+        ("head_layers", {"head": "full"}),
+    ],
+)
+def test_a_removed_option_without_effect_is_dropped(name: str, beside: dict[str, str]) -> None:
+    found = Recipe.from_dict({"model": {name: OTHER_VALUES[name], **beside}})
+    assert found == Recipe().override(**beside)
+
+
+def test_the_kl_penalty_which_only_training_felt_is_dropped() -> None:
+    assert Recipe.from_dict({"training": {"penalty_scale": "kl"}}) == Recipe()
 
 
 @pytest.mark.parametrize("embedding", ["mean", "last", "inner"])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
 from agreement import assert_agree, assert_agree_on_sentences, assert_gradcheck, pad, randomise
+from drawing import examples
 from limelight.model.attention import StructuredSelfAttention, penalty
 
 SCALES = ("paper", "author")
@@ -19,7 +20,7 @@ def random_annotations(seed: int, batch: int = 2, r: int = 3, n: int = 5) -> tor
     return torch.randn(batch, r, n, generator=torch.manual_seed(seed), dtype=torch.float64).softmax(-1)
 
 
-@settings(derandomize=True, deadline=None, max_examples=25)
+@examples(25)
 @given(
     size=st.integers(1, 6),
     d_a=st.integers(1, 5),
@@ -120,7 +121,7 @@ def test_huge_scores_stay_finite():
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@settings(derandomize=True, deadline=None, max_examples=15)
+@examples(15)
 @given(
     r=st.integers(1, 5),
     lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),

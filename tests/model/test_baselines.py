@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
 from agreement import assert_agree_on_sentences, assert_gradcheck, pad, randomise
+from drawing import examples
 from limelight.model.baselines import Convolution, MaxPooling
 
 lengths = st.lists(st.integers(1, 8), min_size=1, max_size=4)
 
 
-@settings(derandomize=True, deadline=None, max_examples=15)
+@examples(15)
 @given(u=st.integers(1, 4), lengths=lengths, extra=st.integers(0, 4), seed=st.integers(0, 1000))
 def test_max_pooling_equals_the_reference(u, lengths, extra, seed):
     rng = np.random.default_rng(seed)
@@ -48,7 +49,7 @@ def test_of_equal_maxima_the_first_word_holds_it():
     torch.testing.assert_close(A[0, 0], torch.tensor([5 / 6, 0, 1 / 6, 0]).double())
 
 
-@settings(derandomize=True, deadline=None, max_examples=25)
+@examples(25)
 @given(
     d=st.integers(1, 4),
     filters=st.integers(1, 4),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
 import reference
 from agreement import assert_agree_on_sentences, assert_gradcheck, pad, randomise
+from drawing import examples
 from limelight.model.encoder import BiLSTM, Words
 
 
@@ -18,7 +19,7 @@ def expected_states(S: np.ndarray, **parameters: np.ndarray) -> np.ndarray:
     return reference.stacked_bilstm(S, reference.numbered(parameters, "W_ih", "W_hh", "b"))
 
 
-@settings(derandomize=True, deadline=None, max_examples=20)
+@examples(20)
 @given(
     d=st.integers(1, 4),
     u=st.integers(1, 4),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.func import functional_call
 
 import reference
 from agreement import assert_agree, assert_gradcheck, randomise, values_of
+from drawing import examples
 from limelight.model.heads import FullHead, PrunedHead
 
 sizes = st.integers(1, 4)
@@ -36,14 +37,14 @@ def assert_head_agrees(head: nn.Module, expected, rows: int, size: int, batch: i
     )
 
 
-@settings(derandomize=True, deadline=None, max_examples=20)
+@examples(20)
 @given(rows=sizes, size=sizes, b=sizes, classes=sizes, batch=sizes, seed=st.integers(0, 1000))
 def test_full_head_equals_the_reference(rows, size, b, classes, batch, seed):
     head = randomise(FullHead(rows, size, b, classes), seed)
     assert_head_agrees(head, reference.full_head, rows, size, batch, seed)
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@examples(30)
 @given(
     rows=sizes,
     size=sizes,

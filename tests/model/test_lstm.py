@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from drawing import examples
 from limelight.model.lstm import bilstm as lstm
 
 
@@ -23,7 +24,7 @@ def by_static_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor,
 
 
 @pytest.mark.parametrize("way", [lstm._by_cudnn, by_static_recurrence])
-@settings(derandomize=True, deadline=None, max_examples=15)
+@examples(15)
 @given(
     d=st.integers(1, 4),
     u=st.integers(1, 4),

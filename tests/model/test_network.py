@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.func import functional_call
 
 import reference
 from agreement import assert_agree, pad, randomise, values_of
+from drawing import examples
 from limelight.config.recipe import ModelRecipe
 from limelight.model.attention import penalty
 from limelight.model.network import Network
@@ -108,7 +109,7 @@ recipes = st.builds(
 sentences = st.lists(st.integers(1, VOCABULARY - 1), min_size=1, max_size=6)
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@examples(40)
 @given(
     recipe=recipes,
     batch=st.lists(sentences, min_size=1, max_size=3),
@@ -127,7 +128,7 @@ def test_any_network_equals_the_reference(recipe, batch, classes, extra, seed):
     )
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@examples(30)
 @given(
     recipe=recipes,
     batch=st.lists(st.tuples(sentences, sentences), min_size=1, max_size=3),

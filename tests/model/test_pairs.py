@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import functional_call
 
 import reference
 from agreement import assert_agree, assert_gradcheck, randomise, values_of
+from drawing import examples
 from limelight.model.pairs import GatedEncoder, concat_features
 
 sizes = st.integers(1, 5)
 
 
-@settings(derandomize=True, deadline=None, max_examples=20)
+@examples(20)
 @given(rows=sizes, size=sizes, batch=sizes, seed=st.integers(0, 1000))
 def test_gated_encoder_equals_the_reference(rows, size, batch, seed):
     rng = np.random.default_rng(seed)
@@ -33,7 +34,7 @@ def test_gated_encoder_equals_the_reference(rows, size, batch, seed):
     assert_agree(model, expected, values_of(gate) | M)
 
 
-@settings(derandomize=True, deadline=None, max_examples=20)
+@examples(20)
 @given(rows=sizes, size=sizes, batch=sizes, seed=st.integers(0, 1000))
 def test_concat_features_equal_the_reference(rows, size, batch, seed):
     rng = np.random.default_rng(seed)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from drawing import examples
 from limelight.config.recipe import ModelRecipe
 from limelight.model.network import Network, Output
 
@@ -57,7 +58,7 @@ def assert_same(one: Output, k: int, other: Output, j: int, n: int, tolerance: f
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
-@settings(derandomize=True, deadline=None, max_examples=12)
+@examples(12)
 @given(
     chosen=st.lists(st.sampled_from(range(len(LENGTHS))), min_size=1, max_size=8),
     pads=st.integers(0, 200),

@@ -1,8 +1,4 @@
-"""The GPU kernels, run by Triton's interpreter on the CPU, against their twins in PyTorch.
-
-Triton does not come with a CPU build of PyTorch. Where it is installed, these tests need no GPU: they run
-in a process of their own, since the interpreter is switched on before Triton is imported.
-"""
+"""The GPU kernels, run by Triton's interpreter on the CPU; and that a CPU has no other use for Triton."""
 
 from __future__ import annotations
 
@@ -10,55 +6,37 @@ import importlib.util
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(
+from limelight.model.lstm import bilstm as lstm
+from limelight.training import fit, kernels
+from training import toys
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.mark.skipif(
     importlib.util.find_spec("triton") is None, reason="Triton is not installed (pip install triton)"
 )
-
-LSTM = """
-import torch
-from limelight.model import lstm, lstm_triton
-
-torch.manual_seed(0)
-torch.backends.cudnn.allow_tf32 = False
-for batch, n, d, u, clip in [(3, 5, 7, 4, 0.0), (5, 6, 3, 20, 0.0), (4, 4, 3, 5, 0.05), (17, 3, 4, 17, 0.0)]:
-    lengths = torch.randint(1, n + 1, (batch,))
-    S = torch.randn(batch, n, d, requires_grad=True)
-    W = [(torch.randn(*shape) / 2).requires_grad_() for shape in [(2, 4 * u, d), (2, 4 * u, u), (2, 4 * u)]]
-    H = lstm_triton.by_steps(S, lengths, *W, clip)
-    twin = lstm._by_recurrence(S, lengths, *W, clip)
-    torch.testing.assert_close(H, twin, rtol=1e-5, atol=1e-6)
-    upstream = torch.randn_like(H)
-    for mine, theirs in zip(*(torch.autograd.grad((x * upstream).sum(), [S, *W]) for x in (H, twin))):
-        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
-"""
-
-UPDATE = """
-import torch
-from limelight.training import kernels
-
-torch.manual_seed(0)
-for dtype, tolerance in ((torch.float32, 1e-6), (torch.float64, 1e-14)):
-    for rule, states in (("sgd", 0), ("adagrad", 1), ("adam", 2), ("adamw", 2)):
-        start = torch.randn(5000, dtype=dtype)
-        ways = {}
-        for way in (kernels._plainly, lambda *x: kernels._on_gpu(*x, None)):
-            torch.manual_seed(1)
-            w, state = start.clone(), [torch.zeros_like(start) for _ in range(states)]
-            for t in range(1, 6):
-                numbers = torch.tensor([0.01, 0.5, t, 1 - 0.9**t, 1 - 0.999**t, 0.01, 1e-8]).double()
-                way(rule, w, torch.randn(5000, dtype=dtype), state, numbers)
-            ways[way] = w
-        first, second = ways.values()
-        torch.testing.assert_close(first, second, rtol=0, atol=tolerance)
-        assert not torch.equal(first, start)
-"""
-
-
-@pytest.mark.parametrize("program", [LSTM, UPDATE], ids=["lstm", "update"])
-def test_kernel_equals_its_twin(program):
+def test_the_kernels_give_what_float64_gives():
+    """In a process of its own: the interpreter is switched on before Triton is imported."""
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", "interpreted.py"]
+    done = subprocess.run(command, cwd=TESTS, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "skipped" not in done.stdout, done.stdout
+
+
+def test_a_cpu_never_uses_the_kernels(monkeypatch):
+    """Whether Triton is installed or not, a CPU trains with PyTorch alone."""
+
+    def refuse(*_):
+        raise AssertionError("a kernel was called")
+
+    monkeypatch.setattr(lstm, "by_steps", refuse)
+    monkeypatch.setattr(kernels, "_on_gpu", refuse)
+    monkeypatch.setattr(kernels, "_plainly", refuse)
+    recipe = toys.recipe(clip_gates=0.1, epochs=1)
+    assert len(fit(toys.dataset(rows=20), recipe, device="cpu", show=False).history) == 1

@@ -235,8 +235,6 @@ BARE = """
 import sys
 for name in ("tqdm", "pyarrow", "jinja2", "markupsafe", "resvg_py", "shtab", "sklearn", "onnx", "zstandard"):
     sys.modules[name] = None
-import reference
-from agreement import assert_agree
 from limelight.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.errors import LimelightError
 from limelight.paper import readers
 from limelight.paper.readers import pan, sources, splits
@@ -498,7 +499,7 @@ def test_csv_with_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     assert said["dropped"]["not Unicode"] == 1
 
 
-@settings(derandomize=True, max_examples=60)
+@examples(60)
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 6)), max_size=60),
     st.integers(0, 8),

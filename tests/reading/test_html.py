@@ -2,9 +2,10 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.errors import LimelightError
 from limelight.reading import compare_html, to_html, to_page
 from limelight.reading.reading import PairReading
@@ -61,7 +62,7 @@ def test_every_map_holds_the_text_exactly(text: str):
     assert "script" not in parsed.tags
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@examples(100)
 @given(
     text=st.text(
         st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\uffff\ufffe"), max_size=40

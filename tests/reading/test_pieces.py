@@ -2,9 +2,10 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.reading.pieces import passages, printable, split_pieces
 from reading.readings import make_reading
 
@@ -49,7 +50,7 @@ def test_passages_join_where_they_meet():
     assert passages(np.zeros(60, dtype=int)) == [(0, 4)]
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@examples(150)
 @given(st.text(alphabet=st.sampled_from("ab é\u0301👩\u200d🍳🏽🇫🇷שع\n\ufe0f汤"), max_size=20))
 def test_pieces_and_gaps_make_the_text(text: str):
     pieces = split_pieces(make_reading(text, pattern=r"\S\S?"))

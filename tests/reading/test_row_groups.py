@@ -1,7 +1,8 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.reading.row_groups import SAME, RowGroup, focus, group_rows
 
 
@@ -47,7 +48,7 @@ def test_focus_ends():
     assert focus(np.array([1.0])) == 0.0
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@examples(60)
 @given(r=st.integers(1, 12), n=st.integers(1, 9), seed=st.integers(0, 2**31))
 def test_every_row_once_and_groups_are_tight(r: int, n: int, seed: int):
     rng = np.random.default_rng(seed)

@@ -55,6 +55,30 @@ def test_png_is_twice_the_size_of_the_svg(tmp_path: Path):
     assert int.from_bytes(data[16:20]) == 2 * 760
 
 
+def test_png_is_the_same_on_every_machine():
+    """Fonts of the machine are for letters that the bundled typeface lacks; and it has words to draw."""
+    resvg = pytest.importorskip("resvg_py", reason="PNG pictures need the extra 'pictures'")
+    svg = to_svg(make_reading("Größe “naïve” – Łódź, Привет, Ελλάδα, שלום!"))
+    found = png.svg_to_png(svg)
+    assert found == bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True, **png._fonts()))
+    assert found != bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True))
+
+
+@pytest.mark.parametrize("family", ["monospace", "serif", "Times,'DejaVu Serif'", "Courier New"])
+def test_every_family_is_drawn_in_the_bundled_typeface(family: str):
+    pytest.importorskip("resvg_py", reason="PNG pictures need the extra 'pictures'")
+    frame = '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30">{}</svg>'
+    named = [
+        f'<g font-family="{family}"><text y="20">soup</text></g>',
+        f'<text y="20" font-family="{family}">soup</text>',
+        f'<text y="20" style="font-family:{family}">soup</text>',
+        f'<style>text{{font-family:{family}}}</style><text y="20">soup</text>',
+    ]
+    pictures = {png.svg_to_png(frame.format(text)) for text in [*named, '<text y="20">soup</text>']}
+    assert len(pictures) == 1
+    assert pictures != {png.svg_to_png(frame.format("<g/>"))}
+
+
 def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     real = builtins.__import__
 
@@ -64,7 +88,6 @@ def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    png._resvg.cache_clear()
     with pytest.raises(LimelightError, match=r"pip install 'limelight\[pictures\]'"):
         to_png(make_reading("Soup"))
 

@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.reading import to_svg
 from limelight.reading.bidi import is_right_to_left, visual_order
 from limelight.reading.pieces import split_pieces
@@ -99,7 +100,7 @@ def test_widths():
     assert (cells("汤"), cells("é"), cells("👍🏽"), cells("🇫🇷")) == (2, 1, 2, 1)
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@examples(150)
 @given(
     text=st.text(alphabet=st.sampled_from("abc d\n\t汤é👩\u200d🍳ש"), max_size=60),
     width=st.integers(4, 20),
@@ -112,7 +113,7 @@ def test_lines_fit_and_keep_every_word(text: str, width: int):
     assert re.sub(r"\s", "", drawn) == re.sub(r"\s", "", pieces.text)
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@examples(60)
 @given(text=st.text(max_size=30))
 def test_any_text_gives_well_formed_xml(text: str):
     ET.fromstring(to_svg(make_reading(text)))

@@ -91,7 +91,7 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
     "option": (recipe(rowz=1), "there is no option 'rowz'"),
     "sizes": (recipe(rows=3), "the recipe needs"),
     "giant": (recipe(hidden=10**30), "the recipe needs"),
-    "layers": (recipe(layers=10**9), "at most 1000 layers"),
+    "layers": (recipe(layers=10**9), "layers is 1000000000; it must be at most 1000"),
     "escape": (
         config(lambda c: c["files"].update({"../../secret": {"bytes": 1, "sha256": ""}})),
         "must list exactly the files"),

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.errors import LimelightError
 from limelight.runtime.folder import FILES, Folder, open_folder
 from limelight.runtime.model import Model
@@ -118,14 +119,14 @@ def mutated_json(draw: st.DrawFn, content: bytes) -> bytes:
     return json.dumps(data).encode()
 
 
-@settings(max_examples=1000, deadline=None, derandomize=True)
+@examples(1000)
 @given(data=st.data())
 def test_mutated_bytes(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(CHECKED))
     assert_found_or_harmless({name: data.draw(mutated_bytes(good()[name]))})
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@examples(400)
 @given(data=st.data())
 def test_mutated_json(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["config.json", "tokenizer.json"]))
@@ -148,14 +149,14 @@ def assert_survives(name: str, content: bytes) -> None:
     assert P is None or P.shape == (2, 3)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(data=st.data())
 def test_mutated_bytes_with_matching_checksums(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["model.safetensors", "tokenizer.json", "model.onnx"]))
     assert_survives(name, data.draw(mutated_bytes(good()[name])))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(data=st.data())
 def test_mutated_json_with_matching_checksums(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["config.json", "tokenizer.json"]))

@@ -19,10 +19,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import trained
+from drawing import examples
 from limelight.errors import LimelightError
 from limelight.reading.reading import PairReading, Reading
 from limelight.runtime import runner
@@ -94,7 +95,7 @@ def test_pairs_as_pytorch_reads_them_one_by_one(pair: str) -> None:
             np.testing.assert_allclose(side.attention, a_k, rtol=0, atol=1e-5)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(30)
 @given(
     lengths=st.lists(st.integers(0, 40), min_size=1, max_size=40),
     budget=st.integers(1, 500),

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
 from limelight.text.arrays import ArrayWriter
@@ -210,7 +211,7 @@ def test_where_nothing_can_be_held_out_it_says_what_follows() -> None:
     assert (list(dataset.splits), dataset.facts["held_out"]) == (["train"], None)
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0, 0.99), st.integers(0, 5))
 def test_what_is_held_out(labels: list[int], share: float, seed: int) -> None:
     column = np.array(labels)
@@ -223,14 +224,14 @@ def test_what_is_held_out(labels: list[int], share: float, seed: int) -> None:
     assert held.any() == (share > 0 and len(set(labels)) < len(labels))
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=60), st.integers(0, 5))
 def test_small_classes_together_give_no_more_than_their_share(counts: list[int], seed: int) -> None:
     held = hold_out(np.repeat(np.arange(len(counts)), counts), 0.1, seed)
     assert held.sum() <= max(1, 0.25 * sum(counts))
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.lists(st.integers(2, 9), min_size=1, max_size=8), min_size=1), st.integers(0, 9))
 def test_cutting(sentences: list[list[int]], most: int) -> None:
     ids, lengths = np.array(list(chain.from_iterable(sentences))), np.array([len(s) for s in sentences])

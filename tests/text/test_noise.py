@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.text.dataset import Split
 from limelight.text.noise import ALIKE, LEFT_OUT, NEAREST, OFTEN, REPLACED, copies
 from limelight.text.tokenizer import SPECIAL, UNKNOWN
@@ -106,7 +107,7 @@ def test_the_texts_themselves_stay_as_they_are() -> None:
     assert np.array_equal(split.ids, before)
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@examples(100)
 @given(
     lengths=st.lists(st.integers(1, 6), min_size=1, max_size=30), count=st.integers(1, 3),
     seed=st.integers(0, 2**32), known=st.booleans(),

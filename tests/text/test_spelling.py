@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.text.spelling import Spelling
 
 KNOWN = Spelling(
@@ -61,7 +62,7 @@ def test_nothing_is_like_anything_where_nothing_is_known() -> None:
     assert Spelling([]).alike("umbrella") == []
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@examples(200)
 @given(
     st.lists(st.text(alphabet="abcd-.1", min_size=1, max_size=9), max_size=12),
     st.text(alphabet="abcd-.1", max_size=14) | st.text(max_size=9),

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.errors import LimelightError
 from limelight.text.tables import Columns, Row, choose_columns, chunks, columns, rows
 
@@ -303,7 +304,7 @@ def test_chunks_end_by_rows_or_by_characters() -> None:
 words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20).filter(str.strip)
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(words, min_size=1, max_size=5))
 def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     folder = tmp_path_factory.mktemp("tables")
@@ -333,7 +334,7 @@ SAMPLES = {
 }
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@examples(300)
 @given(st.sampled_from(sorted(SAMPLES)), st.integers(0, 10**6), st.integers(0, 9), st.binary(max_size=4))
 def test_whatever_the_damage_it_is_rows_or_one_line(
     tmp_path_factory: pytest.TempPathFactory, kind: str, position: int, cut: int, inserted: bytes

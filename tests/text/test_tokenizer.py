@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tokenizers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.errors import LimelightError
 from limelight.text.rules import ascii_rules
 from limelight.text.tokenizer import LONGEST, PAD, UNKNOWN, Tokenizer
@@ -338,7 +339,7 @@ ALPHABET = st.text(
 )
 
 
-@settings(derandomize=True, max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(ALPHABET, max_size=4))
 def test_whatever_the_text(texts: list[str]) -> None:
     """Offsets rise and cover every visible character; all ways to the ids agree; n is at least 1."""
@@ -358,7 +359,7 @@ def test_whatever_the_text(texts: list[str]) -> None:
                 assert not any(character.isalnum() for character in rest)
 
 
-@settings(derandomize=True, max_examples=1000, deadline=None)
+@examples(1000)
 @given(
     st.lists(
         st.one_of(

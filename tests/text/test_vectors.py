@@ -13,9 +13,10 @@ from typing import BinaryIO
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.errors import LimelightError
 from limelight.text.dataset import Split
 from limelight.text.vectors import Vectors, check_vectors, first_words, read_vectors
@@ -163,7 +164,7 @@ sentence_lists = st.lists(
 )
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@examples(60)
 @given(sentence_lists, st.none() | sentence_lists)
 def test_neighbours_equal_the_plain_definition(
     tmp_path_factory: pytest.TempPathFactory, first: list[list[int]], second: list[list[int]] | None
@@ -247,7 +248,7 @@ def test_missing_file_folder_and_options(tmp_path: Path) -> None:
         read_vectors(tmp_path, VOCABULARY, seed=0, missing="neighbours")
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.sampled_from(["glove", "header", "binary"]),
     st.integers(0, 10**6),

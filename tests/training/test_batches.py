@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.text.batches import POOL, gather, reading_plan, row_lengths, training_plan
 from limelight.text.dataset import Dataset, Split
 from training import toys
@@ -20,7 +21,7 @@ def flat(plan: list[np.ndarray]) -> list[int]:
     return [int(row) for rows in plan for row in rows]
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@examples(60)
 @given(some_lengths, st.integers(1, 70), st.integers(0, 5), st.integers(0, 5))
 def test_an_epoch_has_every_row_once_and_no_small_batch_but_one(
     lengths: np.ndarray, batch: int, seed: int, epoch: int
@@ -60,7 +61,7 @@ def test_batches_come_in_random_order() -> None:
     assert abs(np.corrcoef(order, np.arange(POOL))[0, 1]) < 0.4
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@examples(60)
 @given(some_lengths, st.integers(1, 500))
 def test_reading_covers_every_row_once_within_the_budget(lengths: np.ndarray, words: int) -> None:
     plan = reading_plan(lengths, words)
@@ -70,7 +71,7 @@ def test_reading_covers_every_row_once_within_the_budget(lengths: np.ndarray, wo
     assert ends == sorted(ends)
 
 
-@settings(derandomize=True, max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 1000), st.booleans(), st.booleans(), st.integers(0, 3))
 def test_gathering_is_the_plain_loop(seed: int, pair: bool, weighted: bool, wider: int) -> None:
     split = toys.split(17, pair, weighted, seed)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from limelight.training.feed import DeviceFeed, HostFeed, bucket
 from training import toys
 
@@ -39,7 +40,7 @@ def test_the_device_feed_wants_a_width_and_labels() -> None:
         DeviceFeed(split, CPU).batch(torch.tensor([0]))
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@examples(200)
 @given(st.integers(1, 5000))
 def test_a_bucket_holds_its_sentences_with_little_waste(n: int) -> None:
     width = bucket(n)

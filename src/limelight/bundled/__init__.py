@@ -1,4 +1,4 @@
-"""What comes with Limelight: rated sentences for the demo, and word vectors to start from."""
+"""What comes with Limelight: rated sentences for the demo, word vectors to start from, and a typeface."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from safetensors.numpy import load_file
 from ..errors import LimelightError
 
 LABELS = ("very negative", "negative", "neutral", "positive", "very positive")
+
+FONT_FAMILY = "Limelight Sans"
 
 _HERE = Path(__file__).parent
 _SPLITS = ("train", "dev", "test")
@@ -51,3 +53,12 @@ def sentences_path(split: str = "train") -> Path:
     if split not in _SPLITS:
         raise LimelightError(f"no split {split!r} in the demo sentences; choose one of {', '.join(_SPLITS)}")
     return _HERE / f"sentences-{split}.csv.xz"
+
+
+def font_files() -> list[Path]:
+    """The typeface of PNG pictures, plain and bold: `FONT_FAMILY`, with Helvetica's widths.
+
+    >>> [path.name for path in font_files()]
+    ['sans-regular.ttf', 'sans-bold.ttf']
+    """
+    return [_HERE / "sans-regular.ttf", _HERE / "sans-bold.ttf"]

@@ -1,4 +1,4 @@
-"""Options as earlier versions wrote them into saved folders, runs and checkpoints."""
+"""Options as version 0.1 wrote them into saved folders, runs and checkpoints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ RENAMED = {
 TRAINING_ONLY = {  # a trained network does not depend on these
     "initialisation", "clip_value", "consistency", "dropout_layers", "dropout_rows", "label_smoothing",
 }  # fmt: skip
-REMOVED = {"attention": "structured", "filter_width": 3, "head_layers": 1}  # the one value that is left
+REMOVED: dict[str, tuple[Any, dict[str, str]]] = {  # the one value that is left, and where it matters
+    "attention": ("structured", {"embedding": "self-attention"}),
+    "filter_width": (3, {"embedding": "cnn"}),
+    "head_layers": (1, {"head": "pruned"}),
+}
 
 
 def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,15 +28,16 @@ def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> upgrade({"rate": 0.06, "label_smoothing": 0.1, "rows": 8})
     {'learning_rate': 0.06, 'rows': 8}
-    >>> upgrade({"head_layers": 2})
+    >>> upgrade({"head": "pruned", "head_layers": 2})
     Traceback (most recent call last):
     limelight.errors.LimelightError: head_layers is 2, which only Limelight 0.1 knows; this version has only 1
     """
-    found = {}
-    for name, value in options.items():
-        if name in REMOVED and value != REMOVED[name]:
-            only = f"this version has only {REMOVED[name]!r}"
-            raise LimelightError(f"{name} is {value!r}, which only Limelight 0.1 knows; {only}")
-        if name not in REMOVED and name not in TRAINING_ONLY:
-            found[RENAMED.get(name, name)] = value
-    return found
+    for name, (left, where) in REMOVED.items():
+        matters = all(options.get(key, value) == value for key, value in where.items())
+        if matters and (was := options.get(name, left)) != left:
+            only = f"this version has only {left!r}"
+            raise LimelightError(f"{name} is {was!r}, which only Limelight 0.1 knows; {only}")
+    gone = {*REMOVED, *TRAINING_ONLY}
+    if options.get("penalty_scale") == "kl":  # only training depended on it
+        gone.add("penalty_scale")
+    return {RENAMED.get(name, name): value for name, value in options.items() if name not in gone}

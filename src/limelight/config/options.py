@@ -29,15 +29,8 @@ def option(
 ) -> Any:
     """A dataclass field; `basic` options are the few that a short help shows."""
     conditions = (needs,) if isinstance(needs, Needs) else needs
-    metadata = {
-        "help": help,
-        "choices": choices,
-        "low": low,
-        "high": high,
-        "needs": conditions,
-        "basic": basic,
-    }
-    return field(default=default, metadata={**metadata, "needs": conditions})
+    values = {"choices": choices, "low": low, "high": high}
+    return field(default=default, metadata={"help": help, **values, "needs": conditions, "basic": basic})
 
 
 def check_value(f: dataclasses.Field, value: Any) -> None:

@@ -1,11 +1,11 @@
-"""Heat maps as PNG: the SVG picture, drawn by resvg with the fonts of this machine."""
+"""Heat maps as PNG: the SVG picture, drawn by resvg in the bundled typeface."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ..bundled import FONT_FAMILY, font_files
 from ..errors import LimelightError
 from .picture import Weights
 from .svg import to_svg
@@ -31,23 +31,22 @@ def svg_to_png(svg: str) -> bytes:
     >>> svg_to_png('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')[1:4]  # doctest: +SKIP
     b'PNG'
     """
-    resvg = _resvg()
     height = int(re.search(r'height="(\d+)"', svg)[1])  # type: ignore[index]
-    return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=min(2.0, _TALLEST / height)))
+    return bytes(_resvg().svg_to_bytes(svg_string=svg, zoom=min(2.0, _TALLEST / height), **_fonts()))
 
 
-@cache
 def _resvg() -> Any:
-    """The renderer, once it has shown that it finds a font: without one it would draw no words, silently."""
     try:
         import resvg_py
     except ImportError:
         raise LimelightError("a PNG picture needs resvg_py: pip install 'limelight[pictures]'") from None
-    frame = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg>'
-    letter = frame.format('<text y="16" font-family="Helvetica,Arial,sans-serif">x</text>')
-    if resvg_py.svg_to_bytes(svg_string=letter) == resvg_py.svg_to_bytes(svg_string=frame.format("<g/>")):
-        raise LimelightError(
-            "a PNG picture needs a font and this machine has none: install one (fonts-dejavu, fonts-noto), "
-            "or write .html or .svg"
-        )
     return resvg_py
+
+
+def _fonts() -> dict[str, Any]:
+    """The bundled typeface in place of any other, so that a picture is the same on every machine.
+
+    The machine's own fonts stay within reach, for letters that it lacks: Arabic, Chinese, emoji.
+    """
+    everywhere = f"*{{font-family:'{FONT_FAMILY}' !important}}"
+    return {"font_files": [str(path) for path in font_files()], "style_sheet": everywhere}

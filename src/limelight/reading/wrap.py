@@ -134,9 +134,10 @@ def _visible(text: str) -> str:
 _EMS = {
     character: thousandths / 1000
     for thousandths, characters in {
-        191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft", 333: "-()`r", 334: "{}", 355: '"', 389: "*",
-        469: "^", 500: "Jcksvxyz", 556: "#$0123456789?L_abdeghnopqu", 584: "+<=>~", 611: "FTZ",
-        667: "&ABEKPSVXY", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1015: "@", 1000: "—…",
+        191: "'", 222: "ijl‘’‚", 260: "|", 278: " !,./:;I[\\]ft", 333: "-()`r“”„", 334: "{}", 355: '"',
+        389: "*", 469: "^", 500: "Jcksvxyz", 556: "#$0123456789?L_abdeghnopqu–«»€£", 584: "+<=>~−",
+        611: "FTZ", 667: "&ABEKPSVXY", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1015: "@",
+        1000: "—…",
     }.items()
     for character in characters
 }  # fmt: skip

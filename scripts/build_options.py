@@ -1,0 +1,64 @@
+"""Write docs/options.md, the reference of all options and presets, from the code.
+
+python scripts/build_options.py
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from limelight.config.presets import PRESETS
+from limelight.config.recipe import SECTIONS, Recipe
+
+PATH = Path(__file__).parents[1] / "docs" / "options.md"
+HEAD = """\
+# Options
+
+Generated from the code by `python scripts/build_options.py`. Each option is a flag of `limelight train`
+(`--batch-size 64`), an argument of `TextClassifier`, `PairClassifier` and `limelight.fit` (`batch_size=64`)
+and a field of `limelight.Recipe`; in Python, the random seed is called `random_state`. Options left out are
+as the preset has them. A symbol in brackets is the paper's.
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    tables = [f"## {name.capitalize()}\n\n{cls.__doc__}\n\n{_table(cls)}" for name, cls in SECTIONS.items()]
+    return "\n".join([HEAD, *tables, _presets()])
+
+
+def _table(section: type) -> str:
+    rows = ["| option | default | what it does | has an effect with |", "|---|---|---|---|"]
+    for f in dataclasses.fields(section):
+        values = f" One of {', '.join(map(_code, f.metadata['choices']))}." if f.metadata["choices"] else ""
+        needs = " and ".join(each.what for each in f.metadata["needs"])
+        help = f.metadata["help"].replace("|", "\\|")
+        rows.append(f"| `{f.name}` | {_code(f.default)} | {help}{values} | {needs} |")
+    return "\n".join(rows) + "\n"
+
+
+def _presets() -> str:
+    """What each preset changes from the defaults."""
+    rows = [
+        "## Presets\n\nWhat each preset changes from the defaults above.\n",
+        "| preset | options |",
+        "|---|---|",
+    ]
+    usual = Recipe().values()
+    for name, recipe in PRESETS.items():
+        changed = {k: v for k, v in recipe.values().items() if v != usual[k]}
+        rows.append(f"| `{name}` | {', '.join(f'{k} {_code(v)}' for k, v in changed.items())} |")
+    return "\n".join(rows) + "\n"
+
+
+def _code(value: Any) -> str:
+    shown = (
+        {"": "none", True: "yes", False: "no"}.get(value, value) if isinstance(value, (str, bool)) else value
+    )
+    return f"`{shown}`"
+
+
+if __name__ == "__main__":
+    PATH.write_text(reference(), encoding="utf-8")

@@ -1,0 +1,127 @@
+"""The wheel in an empty environment, with the base dependencies only: it predicts and explains, no PyTorch.
+
+make wheel                        with the Python that `make setup` uses
+make wheel PYTHON=python3.13      with another
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from limelight.runtime.model import Model
+from trained import save, texts_of
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "limelight"
+NEEDED = (
+    "py.typed",
+    "data/sans-regular.ttf",
+    "data/vectors.safetensors",
+    "explain/templates/page.html.jinja",
+)
+ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py")
+PROGRAM = f"""
+import importlib.util, json, sys
+assert [name for name in {ABSENT} if importlib.util.find_spec(name)] == []
+import limelight, limelight.bundled
+from limelight.reading import to_page, to_svg
+
+assert len(limelight.bundled.sentences("dev")[0]) == 2359
+assert len(limelight.bundled.default_vectors()[0]) == 33264
+assert all(path.is_file() for path in limelight.bundled.font_files())
+model = limelight.load(sys.argv[1])
+texts = json.loads(sys.stdin.read())
+reading = model.read(texts[0])
+assert to_svg(reading).startswith("<svg") and "</html>" in to_page([reading])
+numbers = {{"probabilities": model.predict_proba(texts), "M": model.embed(texts[:1]), "A": reading.attention}}
+print(json.dumps({{name: array.tolist() for name, array in numbers.items()}}))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--python", default="python3", help="the interpreter to try it with")
+    python = parser.parse_args().python
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = build(Path(folder))
+        check_content(wheel)
+        programs = install(Path(folder) / "environment", python, wheel)
+        check_answers(Path(folder), programs)
+    version = run(python, "--version").strip()
+    print(f"{wheel.name}: {version}, base dependencies only: predicts and explains")
+
+
+def build(folder: Path) -> Path:
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def check_content(wheel: Path) -> None:
+    """Every file of the package, and nothing else."""
+    with zipfile.ZipFile(wheel) as file:
+        packed = {name for name in file.namelist() if ".dist-info/" not in name}
+    there = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert packed == {f"limelight/{path.relative_to(PACKAGE).as_posix()}" for path in there}
+    assert {f"limelight/{name}" for name in NEEDED} <= packed
+
+
+def install(environment: Path, python: str, wheel: Path) -> Path:
+    """The folder with the programs of a new environment."""
+    run(python, "-m", "venv", environment)
+    programs = environment / ("Scripts" if os.name == "nt" else "bin")
+    run(programs / "python", "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", wheel)
+    run(programs / "python", "-m", "pip", "check")
+    return programs
+
+
+def check_answers(folder: Path, programs: Path) -> None:
+    """What the empty environment answers is what this one does."""
+    model, texts = save(folder / "model"), texts_of(20)
+    here = Model.load(model)
+    found = json.loads(run(programs / "python", "-c", PROGRAM, model, told=json.dumps(texts)))
+    expected = {
+        "probabilities": here.predict_proba(texts),
+        "M": here.embed(texts[:1]),
+        "A": here.read(texts[0]).attention,
+    }
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-6, err_msg=name)
+
+    limelight = programs / "limelight"
+    lines = run(limelight, "predict", model, "--format", "jsonl", told="\n".join(texts)).splitlines()
+    assert [json.loads(line)["label"] for line in lines] == list(here.predict(texts))
+    for kind in ("html", "svg", "json", "txt"):
+        run(limelight, "explain", model, texts[0], "--out", folder / f"reading.{kind}")
+        assert (folder / f"reading.{kind}").stat().st_size > 100
+    refused = subprocess.run(
+        [limelight, "explain", model, texts[0], "--out", folder / "a.png"], capture_output=True, text=True
+    )
+    assert refused.returncode == 2
+    assert "pip install 'limelight[pictures]'" in refused.stderr
+
+
+def run(*command: str | Path, told: str = "") -> str:
+    """The standard output of a command that must succeed, without our own folders in its way."""
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")
+    }
+    done = subprocess.run(
+        list(map(str, command)), input=told, capture_output=True, text=True, env=environment, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, command[:6]))} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()
