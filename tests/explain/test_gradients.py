@@ -20,7 +20,7 @@ def inputs(model: Model, texts: list[str], *others: list[str]) -> tuple:
     for column in (texts, *others):
         ids = [torch.from_numpy(model.tokenizer.locate(text)[0].astype(np.int64)) for text in column]
         lengths = torch.tensor([len(each) for each in ids])
-        sides.append((network.words(torch.nn.utils.rnn.pad_sequence(ids, True)).detach(), lengths))
+        sides.append((network.vectors(torch.nn.utils.rnn.pad_sequence(ids, True)).detach(), lengths))
     return network, sides, torch.arange(len(texts)) % len(LABELS)
 
 
