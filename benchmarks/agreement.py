@@ -1,10 +1,10 @@
-"""A saved model against PyTorch in float32, and int8 against float32, on real texts.
+"""Compare a saved model with PyTorch in float32, and int8 with float32, on real texts.
 
     python benchmarks/agreement.py path/to/model reviews.parquet --text text --label stars
     python benchmarks/agreement.py path/to/pair-model snli.parquet --text premise --text2 hypothesis
 
-Expected: probabilities, M and A within 1e-5 of PyTorch; int8 loses at most 0.3 points of accuracy, and A
-moves by less than 0.01 on average.
+Expected: probabilities, M and A within 1e-5 of PyTorch; int8 loses at most 0.3 points of accuracy and
+changes A by less than 0.01 on average.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from limelight.text.tables import choose_columns, rows
 
 
 def torch_outputs(model: Model, columns: list[list[str]]) -> list[list[np.ndarray]]:
-    """Every row through PyTorch by itself: probabilities, M, A (and for pairs M2, A2)."""
+    """Run every row through PyTorch on its own: probabilities, M, A (and for pairs M2, A2)."""
     network = Network(model.recipe.model, len(model.tokenizer), len(model.labels), model.pair).eval()
     network.load_state_dict({name: torch.tensor(array) for name, array in model.weights.items()})
     most = model.recipe.text.max_length or None
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--text")
     parser.add_argument("--text2")
     parser.add_argument("--label")
-    parser.add_argument("--count", type=int, default=1000, help="rows held against PyTorch; all for accuracy")
+    parser.add_argument("--count", type=int, default=1000, help="rows to compare with PyTorch")
     options = parser.parse_args()
     exact, near = (Model.load(options.model, precision=p) for p in ("float32", "int8"))
     names = choose_columns(options.table, options.text, options.label, options.text2, pair=exact.pair)

@@ -1,9 +1,9 @@
-"""What the default word vectors are worth on the bundled sentences: with and without them, by training size.
+"""What the default word vectors gain on the bundled sentences, by number of training sentences.
 
-    python benchmarks/demo_vectors.py                  the whole table (some twenty minutes on two cores)
+    python benchmarks/demo_vectors.py                  the whole table (about twenty minutes on two cores)
     python benchmarks/demo_vectors.py --sizes 500      one row of it
 
-Development and test accuracy of preset `small` at the epoch that the development split chose.
+Development and test accuracy of preset `small` at the best development epoch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from limelight.training import fit
 from limelight.training.compare import spread
 from limelight.training.outcome import results_of
 
-# With the vectors and the words they know; with the vectors of the training words alone; without any.
+# All vectors; only those of the training words; none.
 STARTS = {
     "default vectors": {},
     "their training words alone": {"extra_words": 0},
@@ -28,7 +28,7 @@ STARTS = {
 
 
 def measure(size: int, options: dict[str, object], seeds: list[int]) -> tuple[list[float], list[float]]:
-    """Development and test accuracy with each seed."""
+    """Development and test accuracy for each seed."""
     dev, test = [], []
     for seed in seeds:
         recipe = preset("small").override(seed=seed, **options)

@@ -1,10 +1,10 @@
-"""From table to arrays: words per second, and the peak memory for the same table once and four times.
+"""Encoding a table: words per second, and peak memory for the table once and four times over.
 
     python benchmarks/encoding.py reviews.parquet
     python benchmarks/encoding.py reviews.parquet --times 1 4 --text text --label stars
 
-Each line is a run of its own process. The table is read three times (labels, words, ids) and tokenised twice;
-"read" is one bare reading of its rows, for comparison. CPU seconds tell a busy machine from a slow program.
+Each line runs in its own process. The table is read three times (labels, words, ids) and tokenized twice;
+"read" only reads its rows once, for comparison. CPU seconds tell a busy machine from a slow program.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def measure(path: str, times: int, text: str | None, label: str | None) -> dict[
 
 
 def peak_memory() -> float:
-    """MiB this process has held at most. (Where Linux tells: getrusage counts the parent's memory too.)"""
+    """Peak memory of this process in MiB; on Linux from /proc, because getrusage counts the parent's too."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))

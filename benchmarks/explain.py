@@ -1,8 +1,8 @@
-"""How fast the pictures are drawn and how large they are, the model left out.
+"""How fast pictures are drawn and how large they are, without the model.
 
     python benchmarks/explain.py
 
-Prints one line per measurement: what, seconds (the best of five), bytes of one picture.
+Prints one line per measurement: name, seconds (best of five), bytes of one picture.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TEXT = "the soup was cold and a waiter came twice to say it would be warm again 
 
 
 def make_reading(n: int, r: int, seed: int, spread: float = 0.2) -> Reading:
-    """A text of `n` words and `r` rows, each with most of its attention on few words."""
+    """A reading of `n` words with `r` rows, each with most of its attention on a few words."""
     rng = np.random.default_rng(seed)
     words = rng.choice(TEXT.split(), n)
     ends = np.cumsum([len(word) + 1 for word in words]) - 1

@@ -1,15 +1,16 @@
-"""Prediction speed side by side, in turns, on the same texts: ratios, which a busy machine disturbs least.
+"""Prediction speed side by side on the same texts, as ratios, which a busy machine affects least.
 
     python benchmarks/inference.py                                         # the bundled sentences
     python benchmarks/inference.py --texts reviews.parquet --column text --count 2000
-    python benchmarks/inference.py --recipes best stacked max-300 cnn-300  # accuracy is not everything
+    python benchmarks/inference.py --recipes best stacked max-300 cnn-300  # speed of recipes.py's recipes
     python benchmarks/inference.py --start --memory                        # cold start, and a million texts
 
-Against the same network in plain PyTorch, as people write it (nn.LSTM over padded batches of 32 in the order
-given), from texts to probabilities, beside fastText if it is there; and against MiniLM-L6 (see minilm.py),
-from texts to embeddings. Weights are random: speed does not depend on them. A ratio is the median over the
-rounds, texts per second the best round. With other work on the machine compare with `--threads 1`: programs
-whose threads wait for each other suffer most from it, and that is not ours.
+Compares with the same network in plain PyTorch, as people usually write it (nn.LSTM over padded batches of 32
+in the given order), from texts to probabilities, and with fastText if it is installed; and with MiniLM-L6
+(see minilm.py), from texts to embeddings. Weights are random: speed does not depend on them. A ratio is the
+median over the rounds, texts per second the best round. The programs take turns. On a busy machine use
+`--threads 1`: programs whose threads wait for each other suffer most from other work, and ours is not one of
+them.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def random_model(recipe: Recipe, words: Tokenizer, pair: bool = False) -> dict[s
 
 
 def fasttext_model(texts: list[str]) -> Contestants:
-    """fastText (pip install --no-deps fasttext-numpy2-wheel) with vectors of size 100, for orientation."""
+    """fastText (pip install --no-deps fasttext-numpy2-wheel) with 100-dimensional vectors, for comparison."""
     try:
         import fasttext
     except ImportError:
@@ -97,7 +98,7 @@ def fasttext_model(texts: list[str]) -> Contestants:
         file.writelines(f"__label__{k % 5} {' '.join(text.split())}\n" for k, text in enumerate(texts))
         file.flush()
         model = fasttext.train_supervised(file.name, dim=100, epoch=1, thread=1, verbose=0)
-    return {"fastText, orientation": lambda texts: model.predict([" ".join(t.split()) for t in texts], k=5)}
+    return {"fastText": lambda texts: model.predict([" ".join(t.split()) for t in texts], k=5)}
 
 
 def one_by_one(run: Callable[[list[str]], object]) -> Callable[[list[str]], object]:
@@ -109,7 +110,7 @@ def two_by_two(run: Callable[[list[str]], object]) -> Callable[[list[str]], obje
 
 
 def race(title: str, contestants: Contestants, texts: list[str], rounds: int) -> None:
-    """Every contestant once per round; the first is what the others are compared with."""
+    """Time every contestant once per round; the others are compared with the first."""
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for run in contestants.values():
         run(texts[:32])
@@ -148,7 +149,7 @@ def compare(name: str, texts: list[str], singles: int, rounds: int, threads: int
 def beside_baselines(
     names: list[str], pair: bool, texts: list[str], singles: int, rounds: int, threads: int
 ) -> None:
-    """The best recipe and others of recipes.py, with vectors of 400 numbers as measured."""
+    """Compare recipes of recipes.py, with 400-dimensional vectors as in docs/recipes.md."""
     words, found = Tokenizer.train(texts), recipes(pair)
     predict: Contestants = {}
     for name in names:
@@ -161,7 +162,7 @@ def beside_baselines(
 
 
 def _pairs(model: Model, texts: list[str]) -> np.ndarray:
-    """Pairs of neighbours. No text twice: it would be read once."""
+    """Predict pairs of neighbouring texts. No text is in two pairs: it would be read only once."""
     return model.predict_proba(texts[0::2], texts[1::2])
 
 
@@ -175,7 +176,7 @@ print(time.perf_counter() - begin, time.process_time())
 
 
 def cold_start(texts: list[str]) -> None:
-    """From the first import to the first prediction in a new process; CPU seconds count Python's start."""
+    """Time a new process from import to first prediction; CPU seconds include Python's own start."""
     with tempfile.TemporaryDirectory() as place:
         folder = str(Path(place, "model"))
         Model.from_parts(**random_model(preset("small"), Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
@@ -211,7 +212,7 @@ for M in model.embed_stream(itertools.islice(itertools.cycle(texts), 1_000_000))
 
 
 def memory(texts: list[str]) -> None:
-    """Peak memory of a new process while it embeds a million texts as a stream."""
+    """Peak memory of a new process that embeds a stream of a million texts."""
     print("\nembedding a million texts, tiny model")
     with tempfile.TemporaryDirectory() as place:
         folder = str(Path(place, "model"))
@@ -222,21 +223,21 @@ def memory(texts: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--texts", help="a table: csv, jsonl or parquet; the bundled sentences if not given")
-    parser.add_argument("--column", help="the column that holds the texts")
-    parser.add_argument("--count", type=int, default=1000, help="texts in batches")
-    parser.add_argument("--singles", type=int, default=100, help="texts one by one")
+    parser.add_argument("--texts", help="csv, jsonl or parquet table (default: the bundled sentences)")
+    parser.add_argument("--column", help="text column")
+    parser.add_argument("--count", type=int, default=1000, help="number of texts for batches")
+    parser.add_argument("--singles", type=int, default=100, help="number of texts one by one")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--models", nargs="*", default=["small", "yelp"], help="presets whose sizes to take")
-    parser.add_argument("--recipes", nargs="*", metavar="NAME", help="compare these of recipes.py instead")
-    parser.add_argument("--pairs", action="store_true", help="with --recipes: those for pairs of texts")
-    parser.add_argument("--start", action="store_true", help="measure the cold start only")
-    parser.add_argument("--memory", action="store_true", help="measure memory over a million texts only")
+    parser.add_argument("--models", nargs="*", default=["small", "yelp"], help="presets to compare")
+    parser.add_argument("--recipes", nargs="*", metavar="NAME", help="compare recipes of recipes.py instead")
+    parser.add_argument("--pairs", action="store_true", help="with --recipes: the recipes for pairs")
+    parser.add_argument("--start", action="store_true", help="measure only the cold start")
+    parser.add_argument("--memory", action="store_true", help="measure only memory over a million texts")
     options = parser.parse_args()
     if options.pairs and not options.recipes:
-        parser.error("--pairs goes with --recipes")
-    table = options.texts or str(resources.files("limelight") / "data" / "sentences-test.csv.xz")
+        parser.error("--pairs needs --recipes")
+    table = options.texts or str(resources.files("limelight") / "bundled" / "sentences-test.csv.xz")
     found = rows(table, choose_columns(table, options.column, need_label=False))
     texts = [row.text for _, row in zip(range(options.count), found, strict=False)]
     torch.set_num_threads(options.threads)

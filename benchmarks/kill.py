@@ -1,10 +1,10 @@
-"""Hundreds of kills: does a run that is killed all the time end with the same bits as one left alone?
+"""Does a run that is killed again and again end bit for bit like an uninterrupted one?
 
     OMP_NUM_THREADS=1 python benchmarks/kill.py --rounds 10
 
 Each round trains with SGD, AdaGrad and Adam (dropout on, a checkpoint after every step) in child processes
-that get SIGKILL at random moments, half of them in the middle of writing a file, and compares every file that
-is left (weights, optimiser state, history) with those of a run that nobody killed.
+that get SIGKILL at random moments, half of them while writing a file. Every remaining file (weights,
+optimizer state, history) is compared with that of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
         f"{kills} kills in {rounds * len(killing.RECIPES)} runs: "
         + ", ".join(f"{v} {k}" for k, v in totals.items())
     )
-    print(f"files that differ from an undisturbed run: {', '.join(wrong) or 'none'}")
+    print(f"files that differ from an uninterrupted run: {', '.join(wrong) or 'none'}")
     sys.exit(bool(wrong))
 
 

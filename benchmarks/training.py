@@ -1,14 +1,14 @@
-"""Training speed beside the plainest PyTorch version of the same model: same data, same arithmetic, in turns.
+"""Training speed against the plainest PyTorch version of the same model, on the same data, alternating.
 
     python benchmarks/training.py                                  # on a CPU: small, yelp and snli sizes
     python benchmarks/training.py --device cuda --case snli:50 --case snli:512 --case yelp:32 --precision bf16
     python benchmarks/training.py --data DIR --case yelp:32        # an encoded data set, not made-up text
 
 The plain version is how public implementations write it: packed sequences through nn.LSTM, dense gradients,
-torch.optim, one Python step per batch. Both start from the same weights; with dropout off and in float64,
-the losses of the first steps are compared before anything is timed: of 20 steps with the preset's own
-optimiser, and of 200 with SGD. (AdaGrad divides by the gradient's own size: where a gradient is nothing but
-rounding, its sign decides a whole step, and after a few dozen steps two correct programs part.)
+torch.optim, one Python step per batch. Both start from the same weights. Before anything is timed, their
+losses are compared in float64 with dropout off, over 20 steps with the preset's own optimizer and 200 with
+SGD. (AdaGrad divides by the gradient's own size: where a gradient is nothing but rounding error, its sign
+decides a whole step, and after a few dozen steps two correct programs diverge.)
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class PlainTrainer:
 
 @torch.no_grad()
 def copy_weights(network: Network, plain: Plain) -> None:
-    """The same start. nn.LSTM has a second bias: it stays zero."""
+    """Copy the weights. nn.LSTM has a second bias, which stays zero."""
     plain.words.weight.copy_(network.words.weight)
     for k, suffix in enumerate(("", "_reverse")):
         getattr(plain.lstm, f"weight_ih_l0{suffix}").copy_(network.encoder.W_ih_0[k])
@@ -166,9 +166,9 @@ def copy_weights(network: Network, plain: Plain) -> None:
 
 
 def made_up(name: str) -> tuple[Split, int, int]:
-    """Sentences with the lengths of the real data and words by Zipf's law.
+    """Made-up sentences with the lengths of the real data and words drawn by Zipf's law.
 
-    The preset's spare words come on top of those that occur: the word table has them, no sentence does.
+    The preset's extra words are in the word table but in no sentence.
     """
     rows, words, mean, spread = SHAPES[name]
     vocabulary = words + preset(name).text.spare_words
@@ -212,12 +212,12 @@ def agreement(recipe: Recipe, split: Split, vocabulary: int, classes: int, devic
 def speeds(
     recipe: Recipe, split: Split, vocabulary: int, classes: int, device: str, seconds: float
 ) -> dict[str, float]:
-    """Rows per second of both, measured in turns on the same batches."""
+    """Rows per second of both, alternating on the same batches."""
     network = build(recipe, split, vocabulary, classes, device)
     plain = PlainTrainer(network, split, recipe, device)
     ours = Stepper(network, split, recipe, Group(), None)
     plan = training_plan(ours.lengths, recipe.training.batch_size, 0, 0)
-    if device == "cuda":  # every batch twice, so that nothing is compiled or captured while the clock runs
+    if device == "cuda":  # every batch twice, to compile and capture before timing
         for number, rows in enumerate(plan + plan):
             ours.step(rows, number)
         for rows in plan[:20]:
@@ -248,11 +248,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--case", action="append", help="preset:batch, e.g. snli:50 (several allowed)")
-    parser.add_argument("--data", help="an encoded data set for the sentences")
+    parser.add_argument("--data", help="encoded data set to train on")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", default="float32", choices=("float32", "bf16"))
     parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--steps", type=int, default=200, help="steps whose losses are compared")
+    parser.add_argument("--steps", type=int, default=200, help="number of steps to compare losses over")
     options = parser.parse_args()
     cases = options.case or ["small:32", "yelp:32", "snli:50"]
     for case in cases:

@@ -1,10 +1,10 @@
-"""Reading word vectors beside merely reading the lines of the file: time and peak memory, in turns.
+"""Reading word vectors against only reading the lines of the file: time and peak memory.
 
     python benchmarks/vectors.py                       # 100,000 words of 300 numbers, 1% and 20% wanted
     python benchmarks/vectors.py --words 2200000       # the size of GloVe 840B, in the temporary folder
 
-The file is made up in GloVe's form: five decimals, one word with spaces in it. Times are the least of some
-rounds, in turns; the peak memory is what a process of its own needs over what it had after its imports.
+The file is made up in GloVe's format: five decimals, one word with spaces in it. Times are the best of
+several rounds, alternating; peak memory is that of a separate process, beyond what it had after its imports.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from limelight.text.vectors import read_vectors
 
 
 def generate(path: Path, words: int, size: int) -> None:
-    """Numbers from a pool of some thousand rows: made quickly, and as long to read as any others."""
+    """Write the file from a pool of 2,000 rows: quick to make, and as slow to read as any other."""
     random = np.random.default_rng(0)
     pool = [" ".join(f"{x:.5f}" for x in row) for row in random.normal(0, 0.4, (2000, size))]
     with open(path, "w") as file:
@@ -44,7 +44,7 @@ def read_lines(path: str) -> None:
 
 
 def alone(path: str, words: int, share: float) -> dict[str, float]:
-    """Both ways of reading, in this process."""
+    """Time both ways of reading, in this process."""
     wanted = vocabulary(words, share)
     begin = time.perf_counter(), time.process_time()
     read_lines(path)

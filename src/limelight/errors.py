@@ -1,4 +1,4 @@
-"""The one exception that users meet, and warnings: a line that says what was given and what to do."""
+"""The one exception that users see, and warnings: one line that says what was given and what to do."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from types import FrameType
 
 
 class LimelightError(ValueError):
-    """Something outside the program is not as it should be: a file, a column, an option.
+    """Something from outside is not as it should be: a file, a column, an option.
 
-    The message is a single line, and the command line prints it as it is and exits with 2.
+    The message is a single line; the command line prints it and exits with code 2.
 
     >>> raise LimelightError("reviews.csv has no column 'star'; it has: stars, text")
     Traceback (most recent call last):
@@ -36,7 +36,7 @@ def tidy_os_errors(what: str) -> Iterator[None]:
 
 
 def warn(message: str) -> None:
-    """A warning that points at the line of the user's own code, however deep in the package it arises.
+    """Warn at the line of the user's own code, however deep in the package this is called.
 
     >>> with warnings.catch_warnings(record=True) as found:
     ...     warn("1 label occurs only once in the training data: bad")

@@ -1,4 +1,4 @@
-"""Classifiers as scikit-learn knows them: fit, predict, embed, read, save. Prediction needs no PyTorch."""
+"""Classifiers with scikit-learn's interface: fit, predict, embed, read, save. Prediction needs no PyTorch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ except ImportError:
 
 
 class NotFittedError(LimelightError, _SklearnNotFittedError):
-    """The estimator was asked before it was trained."""
+    """The estimator was used before it was fitted."""
 
 
 TextColumns = tuple[list[str], list[str] | None]  # texts, and for pairs the second texts
@@ -47,7 +47,7 @@ ARGUMENTS = {"random_state" if name == "seed" else name: name for name in option
 
 
 class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
-    """What both classifiers share; they differ in how they take their texts."""
+    """What both classifiers share; they differ in the form of their texts."""
 
     def __init__(
         self,
@@ -76,10 +76,12 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         recipe = self._recipe()
         texts, texts2 = columns
         if not texts:
-            raise LimelightError("there are no texts; give at least one of every class")
+            raise LimelightError("there are no texts; give at least one of each class")
         listed = as_list(labels, "labels")
         same_length(texts, listed, "labels")
-        classes, numbers = as_classes(labels if hasattr(labels, "__len__") else listed)  # or it is used up
+        classes, numbers = as_classes(
+            labels if hasattr(labels, "__len__") else listed
+        )  # or it is used up
         weights = self._weights(classes, numbers, sample_weight)
         if dev is not None:
             known = numbers_of(dev.labels, classes.tolist(), "dev labels")
@@ -99,7 +101,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         fitted = fit(dataset, recipe, device=self.device, show=self.progress)
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
-        dataset.facts.pop("classes", None)  # by number; `labels` of the model has their names
+        dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
         results = results_of(fitted, dataset, ("dev",))
         self.model_ = Model.from_parts(
             weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
@@ -113,7 +115,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         return self
 
     def _recipe(self) -> Recipe:
-        """The preset with the options that were given."""
+        """The preset with the options that were passed."""
         given = self._given()
         if isinstance(given.get("class_weight"), Mapping):
             del given["class_weight"]
@@ -136,7 +138,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         return weights
 
     def _facts(self) -> dict[str, Any]:
-        """What the recipe does not say of how it was trained, for a saved folder."""
+        """How it was trained beyond the recipe, for the saved folder."""
         by_class: Any = getattr(self, "class_weight", None)
         own = (
             [[*map(to_builtin, pair)] for pair in by_class.items()] if isinstance(by_class, Mapping) else None
@@ -149,7 +151,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def _model(self) -> Model:
         if not hasattr(self, "model_"):
             name = type(self).__name__
-            raise NotFittedError(f"this {name} is not trained yet; call fit, or {name}.load a saved folder")
+            raise NotFittedError(f"this {name} is not fitted yet; call fit, or {name}.load(folder)")
         return self.model_
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -172,34 +174,34 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         if weights is not None:
             same_length(columns[0], weights, "sample weights")
             if not any(weights):
-                raise LimelightError("all sample weights are 0; at least one must be more")
+                raise LimelightError("all sample weights are 0; at least one must be positive")
         right = [a == b for a, b in zip(self._predict(columns).tolist(), truth, strict=True)]
         return float(np.average(right, weights=weights))
 
     def _check_kinds(self, truth: list[Any]) -> None:
-        """A class that was not trained counts as an error; "1" where the classes are 1 and 2 is a mistake."""
+        """An unknown class counts as a wrong prediction; a label of another type, "1" for 1, is an error."""
         text = self.classes_.dtype.kind in "US"
         for number, label in enumerate(truth):
             if not is_label(label) or isinstance(label, str) != text:
                 raise no_class(f"labels[{number}]", label, self.classes_.tolist())
 
     def embed(self, texts: Any, *, flat: bool = False) -> np.ndarray:
-        """M of each text, (texts, r, 2u); flat, as one long vector each, (texts, r * 2u)."""
+        """M of each text, (texts, r, 2u); with `flat`, one vector each, (texts, r * 2u)."""
         return self._model.embed(as_texts(texts), flat=flat)
 
     @property
     def _n_features_out(self) -> int:
-        """How many numbers `transform` gives for a row: scikit-learn names its columns by this."""
+        """The width of `transform`, from which scikit-learn makes the column names."""
         model = self._model
         return int(model.embed([""], flat=True).shape[1]) * (2 if model.pair else 1)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        """Write the trained model as a folder that `limelight.load` opens, without PyTorch."""
+        """Write the trained model as a folder that `limelight.load` opens without PyTorch."""
         self._model.save(folder, overwrite=overwrite)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """The trained classifier in a saved folder, ready to predict."""
+        """Open a saved folder as a fitted classifier."""
         model = Model.load(folder)
         if model.pair != issubclass(cls, PairClassifier):
             right = "PairClassifier" if model.pair else "TextClassifier"
@@ -210,13 +212,13 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         unused = unused_options(model.recipe, values, has_dev=has_dev, pairs=model.pair)  # nobody passed them
         self = cls(**{k: values[name] for k, name in ARGUMENTS.items() if name not in unused})
         self.model_, self.recipe_, self.classes_ = model, model.recipe, np.array(model.labels)
-        training = model.facts.get("training")  # a folder from elsewhere may say anything
+        training = model.facts.get("training")  # a folder from elsewhere may hold anything
         self.history_ = training.get("history", []) if isinstance(training, dict) else []
-        self._recall(facts)
+        self._restore_facts(facts)
         return self
 
-    def _recall(self, facts: Any) -> None:
-        """What `_facts` wrote down, so that who fits again fits alike."""
+    def _restore_facts(self, facts: Any) -> None:
+        """Restore what `_facts` wrote, so that fitting again gives the same."""
         if not isinstance(facts, dict):
             return
         self.holdout = facts.get("holdout", self.holdout)
@@ -226,24 +228,24 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
 
 
 def _with_options(init: Any) -> None:
-    """Spell out the recipe's options in the signature: what `get_params` and a notebook's help go by."""
+    """Put the recipe's options into the signature, for `get_params` and a notebook's help."""
     signature = inspect.signature(init)
     kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ARGUMENTS]
     init.__signature__ = signature.replace(parameters=[*kept, *added])
     lines = [f"    {name}: {options()[option].metadata['help']}" for name, option in ARGUMENTS.items()]
-    init.__doc__ = "Options left out are as the preset has them.\n\n" + "\n".join(lines)
+    init.__doc__ = "Options default to the preset's values.\n\n" + "\n".join(lines)
 
 
 _with_options(_Classifier.__init__)
 
 
 class TextClassifier(_Classifier):
-    """Sorts texts into classes, and shows which words it read to do so.
+    """Classifies texts, and shows which words it read.
 
-    `preset` names a recipe, and any option of the recipe can be given beside it: `rows=8`, `epochs=5`,
-    `class_weight="balanced"` (or a dictionary of weights by label). `holdout` is the share of every class
-    that is held out of the training data to choose the best epoch by, where `fit` is not given a `dev` part.
+    `preset` names a recipe; any option of the recipe can be given besides: `rows=8`, `epochs=5`,
+    `class_weight="balanced"` (or a dictionary of weights by label). `holdout` is the share of each class
+    that is held out to choose the best epoch, unless `fit` gets `dev`.
 
     After `fit`: `classes_`, `recipe_`, `history_` (a record per epoch) and `model_`, the same model that
     `limelight.load` opens from a saved folder.
@@ -261,8 +263,8 @@ class TextClassifier(_Classifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: Any = None) -> Self:
         """Learn from texts and their labels: lists, numpy arrays, pandas or Arrow columns.
 
-        `dev` is a pair (texts, labels) to choose the best epoch by; without it, a stratified part of the
-        rows (`holdout`) is held out. Ctrl-C keeps what was learnt so far.
+        `dev` is a pair (texts, labels) for choosing the best epoch; without it, a stratified share of the
+        rows (`holdout`) is held out. Ctrl-C keeps the best epoch so far.
         """
         part = None
         if dev is not None:
@@ -271,19 +273,19 @@ class TextClassifier(_Classifier):
         return self._fit((as_texts(X), None), y, sample_weight, part)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest label of each text."""
+        """The most likely label of each text."""
         return self._predict((as_texts(X), None))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(texts, classes): probabilities, in the order of `classes_`."""
+        """(texts, classes): probabilities in the order of `classes_`."""
         return self._predict_proba((as_texts(X), None))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of texts whose likeliest label is the right one."""
+        """The accuracy on texts and their labels."""
         return self._score((as_texts(X), None), y, sample_weight)
 
     def transform(self, X: Any) -> np.ndarray:
-        """(texts, r * 2u): flat embeddings, for another classifier to learn from."""
+        """(texts, r * 2u): flat embeddings, as features for another model."""
         return self.embed(X, flat=True)
 
     def read_many(self, X: Any) -> list[Reading]:
@@ -291,17 +293,17 @@ class TextClassifier(_Classifier):
         return cast("list[Reading]", self._model.read_many(as_texts(X)))
 
     def read(self, text: str) -> Reading:
-        """One text with everything the model saw in it."""
+        """What the model reads in one text."""
         reading = self._model.read(text)
         assert isinstance(reading, Reading)
         return reading
 
 
 class PairClassifier(_Classifier):
-    """Sorts pairs of texts into classes: does the second follow from the first, do both ask the same?
+    """Classifies pairs of texts: does the second follow from the first, do both ask the same?
 
-    Everything is as in `TextClassifier`, with two texts where that has one. So that scikit-learn's tools work
-    too, pairs may also come as one argument: a list of pairs, or an array or data frame of two columns.
+    As `TextClassifier`, with two texts in place of one. For scikit-learn's tools, pairs may also be one
+    argument: a list of pairs, or an array or data frame of two columns.
 
     >>> first, second = ["It rains.", "It rains."] * 10, ["It is wet.", "It is dry."] * 10
     >>> clf = PairClassifier(preset="tiny", progress=False).fit(first, second, [True, False] * 10)
@@ -328,27 +330,27 @@ class PairClassifier(_Classifier):
         return self._fit(columns, labels, sample_weight, part)
 
     def predict(self, X: Any, X2: Any = None) -> np.ndarray:
-        """The likeliest label of each pair."""
+        """The most likely label of each pair."""
         return self._predict(_columns(X, X2))
 
     def predict_proba(self, X: Any, X2: Any = None) -> np.ndarray:
-        """(pairs, classes): probabilities, in the order of `classes_`."""
+        """(pairs, classes): probabilities in the order of `classes_`."""
         return self._predict_proba(_columns(X, X2))
 
     def score(self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of pairs whose likeliest label is the right one."""
+        """The accuracy on pairs and their labels."""
         columns, labels = _columns_and_labels(X, X2, y)
         return self._score(columns, labels, sample_weight)
 
     def transform(self, X: Any, X2: Any = None) -> np.ndarray:
-        """(pairs, 2 * r * 2u): the flat embeddings of both texts, side by side."""
+        """(pairs, 2 * r * 2u): the flat embeddings of both texts."""
         first, second = _columns(X, X2)
         return np.concatenate([self.embed(first, flat=True), self.embed(second, flat=True)], axis=1)
 
     def fit_transform(
         self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None, **how: Any
     ) -> np.ndarray:
-        """`fit`, then `transform` of the same pairs."""
+        """`fit`, then `transform` the same pairs."""
         self.fit(X, X2, y, sample_weight, **how)
         return self.transform(X, None if y is None else X2)
 
@@ -357,7 +359,7 @@ class PairClassifier(_Classifier):
         return cast("list[PairReading]", self._model.read_many(*_columns(X, X2)))
 
     def read(self, text: str, text2: str) -> PairReading:
-        """One pair with everything the model saw in it."""
+        """What the model reads in one pair."""
         reading = self._model.read(text, text2)
         assert isinstance(reading, PairReading)
         return reading

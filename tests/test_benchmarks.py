@@ -1,0 +1,38 @@
+"""Benchmarks that no other test runs, on as little data as they take."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from limelight import TextClassifier
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+
+
+def test_few_texts_prints_a_row_for_each_setting(monkeypatch, capsys):
+    few_texts = import_module("few_texts")
+    monkeypatch.setattr(few_texts, "TextClassifier", partial(TextClassifier, preset="tiny", epochs=1))
+    arguments = "few_texts.py --sizes 60 --seeds 1 --min-steps 0 5"
+    monkeypatch.setattr(sys, "argv", arguments.split())
+    few_texts.main()
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert [row.split(" | ")[:2] for row in rows] == [["| 60", "0"], ["| 60", "5"]]
+
+
+def test_inference_reads_the_bundled_sentences_unless_told(monkeypatch, capsys):
+    inference = import_module("inference")
+    monkeypatch.setattr(inference, "weights_folder", lambda: None)
+    arguments = "inference.py --models tiny --count 4 --singles 1 --rounds 1"
+    monkeypatch.setattr(sys, "argv", arguments.split())
+    inference.main()
+    assert "probabilities in batches, 4 texts" in capsys.readouterr().out
