@@ -73,9 +73,9 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
     "no config": (lambda f: (f / "config.json").unlink(), "no config.json"),
     "no json": (config_text(b"\xff\xfe{"), "config.json is not valid JSON"),
     "deep json": (config_text("[" * 100_000), "config.json is not valid JSON"),
-    "twice": (config_text('{"format": 1, "format": 1}'), "stands twice"),
+    "twice": (config_text('{"format": 1, "format": 1}'), "occurs twice"),
     "a list": (config_text("[]"), "config.json is not a JSON object"),
-    "infinite": (config_text('{"format": 1e999}'), "is no finite number"),
+    "infinite": (config_text('{"format": 1e999}'), "not a finite number"),
     "config is a folder": (
         lambda f: ((f / "config.json").unlink(), (f / "config.json").mkdir()), "config.json is not a file"),
     "config is a pipe": (

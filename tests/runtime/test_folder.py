@@ -65,7 +65,7 @@ def test_nothing_is_overwritten_or_half_written(tmp_path: Path) -> None:
     folder = save(tmp_path / "model")
     with pytest.raises(LimelightError, match="already exists"):
         save(folder)
-    with pytest.raises(LimelightError, match="must be plain JSON"):
+    with pytest.raises(LimelightError, match="must be JSON values"):
         save(tmp_path / "other", facts={"when": object()})
     assert [f.name for f in tmp_path.iterdir()] == ["model"]
     save(folder, labels=("x", "y", "z"), overwrite=True)

@@ -70,18 +70,19 @@ def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...]]:
 
     from ..runtime.metrics import Metrics
     from ..runtime.model import Model
+    from ..text.columns import choose_columns
     from ..text.labels import LabelColumn
-    from ..text.tables import choose_columns, rows, usable
+    from ..text.tables import TableRows, without_skipped
 
     model = Model.load(args.model)
     check_text2(args, model.pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=model.pair)
-    checked = rows(
+    checked = TableRows(
         args.data, columns, on_bad=on_bad(args)
     )  # bad rows and labels are reported before the long work
     labels = LabelColumn(row.label for row in checked)  # type: ignore[misc]
-    truth = labels.index(model.labels, usable(args.data, checked.skipped))
-    first, second = text_columns(rows(args.data, columns, on_bad=on_bad(args)), model.pair)
+    truth = labels.index(model.labels, without_skipped(args.data, checked.skipped))
+    first, second = text_columns(TableRows(args.data, columns, on_bad=on_bad(args)), model.pair)
     parts = list(model.predict_proba_stream(first, second, progress=on_terminal()))
     if sum(map(len, parts)) != len(truth):
         raise LimelightError(f"{args.data} changed while it was being read; run this again")

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..text.tokenizer import PAD, Tokenizer, cut
+from ..text.batches import truncate
+from ..text.tokenizer import PAD, Tokenizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Sentences:
     @classmethod
     def encode(cls, tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Sentences:
         """Look up the words of each text, at most `max_length` of them unless it is 0."""
-        return cls(*cut(*tokenizer.encode(texts), max_length))
+        return cls(*truncate(*tokenizer.encode(texts), max_length))
 
     @classmethod
     def join(cls, ids: Sequence[np.ndarray]) -> Sentences:

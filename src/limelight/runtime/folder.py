@@ -26,8 +26,8 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import Kind, atomic_folder
-from ..storage.json_file import parse_object, plain
+from ..storage.files import FolderLayout, atomic_folder
+from ..storage.json_file import parse_object, to_json_values
 from ..text.labels import Label
 from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card
@@ -37,7 +37,7 @@ from .shapes import check_weights, shapes
 from .weights import read_weights, tensor_locations, write_weights
 
 FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")  # beside config.json
-KIND = Kind("a model folder", ("config.json", "model.safetensors"), (*FILES, "README.md"))
+LAYOUT = FolderLayout("a model folder", ("config.json", "model.safetensors"), (*FILES, "README.md"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def save_folder(
     ...     open_folder(path).labels
     (1, 5)
     """
-    labels, facts = plain_labels(labels), plain(facts or {})
+    labels, facts = plain_labels(labels), to_json_values(facts or {})
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
     weights = {name: np.asarray(array) for name, array in weights.items()}
     check_weights(weights, expected)
@@ -96,7 +96,7 @@ def save_folder(
         )
     contents["config.json"] = format_config(recipe, labels, pair, facts, contents)
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
-    with atomic_folder(path, KIND, overwrite) as folder:
+    with atomic_folder(path, LAYOUT, overwrite) as folder:
         for name, content in contents.items():
             (folder / name).write_bytes(content)
 
@@ -157,6 +157,6 @@ def _parse_tokenizer(content: bytes) -> Tokenizer:
     if added or not isinstance(model, dict) or model.get("unk_token") != SPECIAL[UNKNOWN]:
         raise LimelightError("tokenizer.json was not written by Limelight")
     try:
-        return Tokenizer.from_json(content.decode())
+        return Tokenizer(content.decode())
     except LimelightError as error:
         raise LimelightError(f"tokenizer.json was not written by Limelight: {str(error)[:120]}") from error

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..storage.json_file import parse_object
+from ..storage.safetensors import safetensors_pieces
 from .onnx_file import Location
 from .shapes import Shapes, check_names
 
@@ -23,9 +24,7 @@ def write_weights(weights: Mapping[str, np.ndarray]) -> bytes:
     >>> read_weights(content, {"w": (2,)})["w"].tolist()
     [1.0, 2.0]
     """
-    from safetensors.numpy import save
-
-    return bytes(save({name: np.ascontiguousarray(array) for name, array in weights.items()}))
+    return b"".join(safetensors_pieces(weights))
 
 
 def read_weights(content: bytes, expected: Shapes) -> dict[str, np.ndarray]:

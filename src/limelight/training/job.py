@@ -24,9 +24,10 @@ from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..runtime.metrics import Metrics
-from ..storage.files import atomic_file, check_replaceable, tables_of
+from ..storage.files import atomic_file, check_replaceable
 from ..storage.locks import locked
 from ..text.dataset import Dataset
+from ..text.sources import table_paths
 from . import run_folder as runfiles
 from .outcome import facts_of, results_of, save, warn_if_constant
 
@@ -50,6 +51,7 @@ class Job:
     holdout: float = 0.1
     on_bad: str = "error"
     overwrite: bool = False
+    started_in: str = ""  # the working folder that relative paths of vectors start from
 
     @property
     def folder(self) -> Path:
@@ -111,7 +113,7 @@ def fit(
         options["seed"] = options.pop("random_state")
     job = Job(
         out=Path(out), recipe=preset_of(preset).override(**options),
-        tables={name: [str(path) for path in paths] for name, paths in tables_of(given).items()},
+        tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
         columns={"text": text, "label": label, "text2": text2},
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
@@ -236,9 +238,9 @@ def _prepare(job: Job, resume: bool, show: bool) -> Dataset:
 
 def check_out(job: Job) -> None:
     """Say before the long work what would be in its way at the end."""
-    from ..runtime.folder import KIND
+    from ..runtime.folder import LAYOUT
 
-    check_replaceable(job.out, KIND, job.overwrite)
+    check_replaceable(job.out, LAYOUT, job.overwrite)
     if job.folder.exists():
         if not (job.folder / "run.json").is_file():
             raise LimelightError(f"{job.folder} is in the way and not a run of Limelight; move it")
@@ -259,9 +261,9 @@ def _sources(job: Job) -> list[str]:
 
 
 def _write(job: Job) -> None:
-    """run.json, with absolute paths of the tables: a run may go on from another working folder."""
+    """Write run.json, with absolute paths to the tables and the folder that relative vectors start from."""
     tables = {name: [os.path.abspath(path) for path in paths] for name, paths in job.tables.items()}
-    content = {**asdict(job), "tables": tables, "format": FORMAT}
+    content = {**asdict(job), "tables": tables, "started_in": os.getcwd(), "format": FORMAT}
     del content["out"]
     with atomic_file(job.folder / "run.json") as file:
         file.write((json.dumps(content, indent=2) + "\n").encode())
@@ -275,6 +277,7 @@ def _encode(job: Job, show: bool) -> Dataset:
         job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"), text=text,
         label=label, text2=text2, recipe=job.recipe.text, holdout=job.holdout,
         seed=job.recipe.training.seed, on_bad=job.on_bad, overwrite=True, progress=show,
+        vectors_folder=job.started_in,
     )  # fmt: skip
 
 
