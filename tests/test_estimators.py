@@ -623,7 +623,7 @@ def test_bad_pairs():
 
 def test_a_folder_that_is_no_model(tmp_path: Path):
     for load in (limelight.load, TextClassifier.load):
-        with pytest.raises(LimelightError, match="not a model that Limelight saved"):
+        with pytest.raises(LimelightError, match="not a model saved by Limelight"):
             load(tmp_path)
 
 

@@ -109,7 +109,7 @@ def test_a_folder_that_is_no_model(argv, refused, place, table):
     (place / "folder" / "config.json").write_text("{}")
     for model, message in (
         ("nothing", "is neither a folder nor a preset" if argv[0] == "info" else "is not a folder"),
-        ("folder", "config.json is not Limelight's"),
+        ("folder", "config.json was not written by Limelight"),
         ("one row.csv", "is not a folder"),
     ):
         places = {"MODEL": place / model, "TABLE": table, "m.npy": place / "m.npy"}
@@ -191,7 +191,7 @@ def test_bad_lines(lines, argv, message, call, model):
 
 def test_no_lines(call, refused, model, tmp_path):
     assert call("predict", model, stdin=b"")[:2] == (0, "label,confidence,text\n")
-    assert "there is nothing to embed" in refused("embed", model, "--out", tmp_path / "m.npy", stdin=b"")
+    assert "no texts to embed" in refused("embed", model, "--out", tmp_path / "m.npy", stdin=b"")
     assert not list(tmp_path.iterdir())
 
 
@@ -273,7 +273,7 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("info", "MODEL", "--rows", "3"), "already trained"),
         (
             ("embed", "MODEL", "TABLE", "--out", "m.txt"),
-            "m.txt should end in one of .npy, .safetensors, .parquet",
+            "m.txt must end in one of .npy, .safetensors, .parquet",
         ),
         (("explain", "MODEL", "good", "--out", "m.bmp"), "m.bmp"),
         (("evaluate", "MODEL", "TABLE", "--at-least", "90"), "--at-least is 90; it must be from 0 to 1"),

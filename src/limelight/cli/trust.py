@@ -9,7 +9,9 @@ from ._shared import add_columns, add_json, check_text2, on_bad, print_result, s
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
-    from ..explain.trust import Agreement, RowEffect, Trust
+    from ..explain.model_agreement import Agreement
+    from ..explain.row_removal import RowEffect
+    from ..explain.trust import Trust
     from ..runtime.model import Model
     from ..text.tables import Row
 

@@ -1,4 +1,4 @@
-"""Embeddings into a file, some at a time, however many there are: .npy, .safetensors or .parquet."""
+"""Writes any number of embeddings to a file, some at a time: .npy, .safetensors or .parquet."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..storage.npy import NpyWriter
 from ..storage.safetensors import safetensors_header
 
 FORMATS = (".npy", ".safetensors", ".parquet")
-_HEADER = 264  # bytes kept free for the header of a safetensors file: the number of rows comes last
+_HEADER = 264  # bytes reserved for the header of a safetensors file: the number of rows is known last
 
 
 class Writer(Protocol):
-    """Takes (some rows, ...) at a time."""
+    """Takes arrays (some rows, ...) one at a time."""
 
     def append(self, values: np.ndarray) -> None: ...
     def finish(self) -> None: ...
 
 
 def write_embeddings(path: str | Path, parts: Iterable[np.ndarray]) -> tuple[int, ...]:
-    """Write arrays of equal row shape one below the other into one file, and give the shape of all.
+    """Stack arrays with rows of one shape into one file and return the shape of the whole.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "m.npy")
@@ -42,15 +42,15 @@ def write_embeddings(path: str | Path, parts: Iterable[np.ndarray]) -> tuple[int
             writer.append(np.ascontiguousarray(part, dtype="<f4"))
             rows, shape = rows + len(part), part.shape[1:]
         if not rows:
-            raise LimelightError("there are no texts, so there is nothing to embed")
+            raise LimelightError("no texts to embed")
         writer.finish()
     return (rows, *shape)
 
 
 def check_format(path: str | Path) -> None:
-    """Raise unless the name of the file says a format that can be written."""
+    """Raise unless the file name ends in a format that can be written."""
     if Path(path).suffix.lower() not in FORMATS:
-        raise LimelightError(f"{path} should end in one of {', '.join(FORMATS)}")
+        raise LimelightError(f"{path} must end in one of {', '.join(FORMATS)}")
 
 
 @contextmanager
@@ -84,7 +84,7 @@ class _Safetensors:
 
 
 class _Parquet:
-    """A column `embedding` of flat vectors; the shape of each stands in the column's metadata."""
+    """A column `embedding` of flat vectors; their original shape is in the column's metadata."""
 
     def __init__(self, file: BinaryIO) -> None:
         try:

@@ -23,7 +23,7 @@ from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
-from ..runtime.metrics import Results
+from ..runtime.metrics import Metrics
 from ..storage.files import atomic_file, check_replaceable
 from ..storage.locks import locked
 from ..text.dataset import Dataset
@@ -73,7 +73,7 @@ class Outcome:
     interrupted: bool
     best_epoch: int
     history: list[dict[str, Any]]
-    results: dict[str, Results]
+    results: dict[str, Metrics]
     facts: dict[str, Any]
 
 
