@@ -17,7 +17,8 @@ import torch
 
 from limelight.model.network import Network
 from limelight.runtime.model import Model
-from limelight.text.tables import choose_columns, rows
+from limelight.text.columns import choose_columns
+from limelight.text.tables import TableRows
 
 
 def torch_outputs(model: Model, columns: list[list[str]]) -> list[list[np.ndarray]]:
@@ -64,7 +65,7 @@ def main() -> None:
     options = parser.parse_args()
     exact, near = (Model.load(options.model, precision=p) for p in ("float32", "int8"))
     names = choose_columns(options.table, options.text, options.label, options.text2, pair=exact.pair)
-    table = list(rows(options.table, names))
+    table = list(TableRows(options.table, names))
     columns = [[row.text for row in table]] + ([[row.text2 or "" for row in table]] if exact.pair else [])
     few = [list(islice(column, options.count)) for column in columns]
     ours, small = our_outputs(exact, few), our_outputs(near, few)

@@ -22,12 +22,13 @@ from pathlib import Path
 def measure(path: str, times: int, text: str | None, label: str | None) -> dict[str, float]:
     """Encode `times` copies of the table as one data set, in this process."""
     from limelight.config.recipe import TextRecipe
+    from limelight.text.columns import choose_columns
     from limelight.text.encode import encode_tables
-    from limelight.text.tables import choose_columns, rows
+    from limelight.text.tables import TableRows
 
     columns = choose_columns(path, text, label)
     begin = time.perf_counter()
-    read = sum(1 for _ in range(times) for _ in rows(path, columns))
+    read = sum(1 for _ in range(times) for _ in TableRows(path, columns))
     reading = time.perf_counter() - begin
     with tempfile.TemporaryDirectory() as folder:
         begin, cpu = time.perf_counter(), time.process_time()

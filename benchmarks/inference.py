@@ -36,7 +36,8 @@ from limelight.config.presets import preset
 from limelight.config.recipe import ModelRecipe, Recipe
 from limelight.runtime.model import Model
 from limelight.runtime.shapes import shapes
-from limelight.text.tables import choose_columns, rows
+from limelight.text.columns import choose_columns
+from limelight.text.tables import TableRows
 from limelight.text.tokenizer import Tokenizer
 
 LABELS = tuple("12345")
@@ -238,7 +239,7 @@ def main() -> None:
     if options.pairs and not options.recipes:
         parser.error("--pairs needs --recipes")
     table = options.texts or str(resources.files("limelight") / "bundled" / "sentences-test.csv.xz")
-    found = rows(table, choose_columns(table, options.column, need_label=False))
+    found = TableRows(table, choose_columns(table, options.column, need_label=False))
     texts = [row.text for _, row in zip(range(options.count), found, strict=False)]
     torch.set_num_threads(options.threads)
     if options.start:

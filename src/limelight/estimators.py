@@ -23,10 +23,10 @@ from .text.inputs import (
     as_pairs,
     as_texts,
     as_weights,
+    check_same_length,
+    class_numbers,
     is_label,
-    no_class,
-    numbers_of,
-    same_length,
+    unknown_label_error,
 )
 
 try:
@@ -78,11 +78,11 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         if not texts:
             raise LimelightError("there are no texts; give at least one of each class")
         listed = as_list(labels, "labels")
-        same_length(texts, listed, "labels")
+        check_same_length(texts, listed, "labels")
         classes, numbers = as_classes(labels if hasattr(labels, "__len__") else listed)  # or it is used up
         weights = self._weights(classes, numbers, sample_weight)
         if dev is not None:
-            known = numbers_of(dev.labels, classes.tolist(), "dev labels")
+            known = class_numbers(dev.labels, classes.tolist(), "dev labels")
             dev = dev._replace(labels=known, weights=self._weights(classes, np.array(known), None))
         dataset = encode_texts(
             texts, numbers.tolist(), texts2, weights, recipe=recipe.text, dev=dev, holdout=self.holdout,
@@ -128,9 +128,9 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         by_class: Any = getattr(self, "class_weight", None)
         weights = None if sample_weight is None else as_weights(sample_weight, "sample weights")
         if weights is not None:
-            same_length(numbers.tolist(), weights, "sample weights")
+            check_same_length(numbers.tolist(), weights, "sample weights")
         if isinstance(by_class, Mapping):
-            numbers_of(list(by_class), classes.tolist(), "class_weight")
+            class_numbers(list(by_class), classes.tolist(), "class_weight")
             own = as_weights([by_class.get(label, 1.0) for label in classes.tolist()], "class weights")
             weights = [w * own[k] for w, k in zip(weights or [1.0] * len(numbers), numbers, strict=True)]
         return weights
@@ -166,11 +166,11 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         if not columns[0]:
             raise LimelightError("there are no texts to score; give at least one")
         truth = as_list(labels, "labels")
-        same_length(columns[0], truth, "labels")
+        check_same_length(columns[0], truth, "labels")
         self._check_kinds(truth)
         weights = None if sample_weight is None else as_weights(sample_weight, "sample weights")
         if weights is not None:
-            same_length(columns[0], weights, "sample weights")
+            check_same_length(columns[0], weights, "sample weights")
             if not any(weights):
                 raise LimelightError("all sample weights are 0; at least one must be positive")
         right = [a == b for a, b in zip(self._predict(columns).tolist(), truth, strict=True)]
@@ -181,7 +181,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         text = self.classes_.dtype.kind in "US"
         for number, label in enumerate(truth):
             if not is_label(label) or isinstance(label, str) != text:
-                raise no_class(f"labels[{number}]", label, self.classes_.tolist())
+                raise unknown_label_error(f"labels[{number}]", label, self.classes_.tolist())
 
     def embed(self, texts: Any, *, flat: bool = False) -> np.ndarray:
         """M of each text, (texts, r, 2u); with `flat`, one vector each, (texts, r * 2u)."""
@@ -367,7 +367,7 @@ def _columns(X: Any, X2: Any = None) -> tuple[list[str], list[str]]:
     if X2 is None:
         return as_pairs(X)
     first, second = as_texts(X, "first texts"), as_texts(X2, "second texts")
-    same_length(first, second, "second texts")
+    check_same_length(first, second, "second texts")
     return first, second
 
 

@@ -28,14 +28,14 @@ TABLES = {
     "array.jsonl": (b"[1]\n[2]\n", "line 1 is [1], not a JSON object; every line must be a JSON object"),
     "fake.parquet": (b"text,stars\n", "is not a parquet file"),
     "fields.csv": (b"text,stars\ngood, very good,5\nbad,1\n", "row 1: it has 3 fields, the header has 2"),
-    "wrong.jsonl": (b'{"text": 7, "stars": 5}\n', "7 in column 'text' where text should be"),
+    "wrong.jsonl": (b'{"text": 7, "stars": 5}\n', "7 in column 'text' is not text"),
     "quote.csv": (b'text,stars\n"good,5\nbad,1\n', "a quotation mark is never closed"),
 }
 UNLABELLED = {
-    "one row.csv": (b"text,stars\ngood,5\n", "every row has the label 5; it takes at least two classes"),
+    "one row.csv": (b"text,stars\ngood,5\n", "every label is 5; at least two classes"),
     "one class.csv": (
         b"text,stars\ngood,5\nfine,5\n",
-        "every row has the label 5; it takes at least two classes",
+        "every label is 5; at least two classes",
     ),
     "no label.csv": (b"text,stars\ngood,5\nbad,\n", "row 2: no label in column 'stars'"),
 }
@@ -109,7 +109,7 @@ def test_a_folder_that_is_no_model(argv, refused, place, table):
     (place / "folder" / "config.json").write_text("{}")
     for model, message in (
         ("nothing", "is neither a folder nor a preset" if argv[0] == "info" else "is not a folder"),
-        ("folder", "config.json is not Limelight's"),
+        ("folder", "config.json was not written by Limelight"),
         ("one row.csv", "is not a folder"),
     ):
         places = {"MODEL": place / model, "TABLE": table, "m.npy": place / "m.npy"}
@@ -191,7 +191,7 @@ def test_bad_lines(lines, argv, message, call, model):
 
 def test_no_lines(call, refused, model, tmp_path):
     assert call("predict", model, stdin=b"")[:2] == (0, "label,confidence,text\n")
-    assert "there is nothing to embed" in refused("embed", model, "--out", tmp_path / "m.npy", stdin=b"")
+    assert "no texts to embed" in refused("embed", model, "--out", tmp_path / "m.npy", stdin=b"")
     assert not list(tmp_path.iterdir())
 
 
@@ -273,7 +273,7 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("info", "MODEL", "--rows", "3"), "already trained"),
         (
             ("embed", "MODEL", "TABLE", "--out", "m.txt"),
-            "m.txt should end in one of .npy, .safetensors, .parquet",
+            "m.txt must end in one of .npy, .safetensors, .parquet",
         ),
         (("explain", "MODEL", "good", "--out", "m.bmp"), "m.bmp"),
         (("evaluate", "MODEL", "TABLE", "--at-least", "90"), "--at-least is 90; it must be from 0 to 1"),
@@ -362,7 +362,7 @@ def test_a_row_is_counted_from_those_that_are_left(call, model, tmp_path):
     ):
         code, _, err = call(*argv)
         assert code == 2
-        assert "odd.csv without the 1 left out, row 2: the label '7' does not occur" in err
+        assert "odd.csv without the 1 skipped, row 2: the label '7' does not occur" in err
     assert not (tmp_path / "new").exists()
 
 
@@ -378,7 +378,7 @@ def test_nothing_that_a_run_reads_is_removed_with_the_run_before(refused, table,
 
 def test_rows_left_out_are_counted_aloud(call, model, tmp_path):
     table = write_csv(tmp_path / "gaps.csv", text=["good", "", "cold", " "] * 5, stars=[5, 1, 1, 5] * 5)
-    said = f"limelight: warning: {table}: left out 10 of its 20 rows, which cannot be used\n"
+    said = f"limelight: warning: {table}: skipped 10 of its 20 rows, which cannot be used\n"
     for argv in (
         ("train", table, "--out", tmp_path / "m", *FLAGS),
         ("encode", table, "--out", tmp_path / "data"),

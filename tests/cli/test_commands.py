@@ -379,7 +379,7 @@ def test_info_of_a_preset_beside_a_folder_of_its_name(call, refused, model, tmp_
     assert call("info", "yelp") == preset
     assert call("info", "yelp", "--rows", "8", "--pairs")[0] == 0
     (tmp_path / "other").mkdir()
-    assert "so it is not a model that Limelight saved" in refused("info", "other", "--rows", "8")
+    assert "not a model saved by Limelight" in refused("info", "other", "--rows", "8")
     shutil.rmtree(tmp_path / "yelp")
     shutil.copytree(model, tmp_path / "yelp")
     assert call("info", "yelp")[1].startswith("yelp: a text classifier of 16 words into 1, 5")

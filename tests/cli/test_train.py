@@ -139,7 +139,7 @@ def test_fit_leaves_bad_rows_out_only_if_asked(tmp_path):
     options = {"preset": "tiny", "epochs": 1, "progress": False}
     with pytest.raises(limelight.LimelightError, match=r"row 2: no text in column 'text'.*on_bad='skip'"):
         limelight.fit(table, out=tmp_path / "m", **options)
-    with pytest.warns(UserWarning, match="left out 8 of its 24 rows"):
+    with pytest.warns(UserWarning, match="skipped 8 of its 24 rows"):
         model = limelight.fit(table, out=tmp_path / "m", on_bad="skip", **options)
     assert (model.facts["data"]["train"], model.facts["data"]["dev"]) == (14, 2)
     with pytest.raises(limelight.LimelightError, match=r"already exists.*overwrite=True"):
@@ -258,8 +258,9 @@ def test_ctrl_c_while_the_model_is_written_says_how_to_go_on(call, refused, tmp_
     assert err.endswith(f"limelight: interrupted; resume with: limelight train --resume {out}\n")
     (tmp_path / "m.run" / "best").mkdir()
     (tmp_path / "m.run" / "best" / "config.json").write_text("{}")
-    hint = f"not a model that Limelight saved; the best of its run so far is {tmp_path / 'm.run' / 'best'}"
-    assert hint in refused("info", tmp_path / "m.run")
+    error = refused("info", tmp_path / "m.run")
+    assert "not a model saved by Limelight" in error
+    assert f"so far is {tmp_path / 'm.run' / 'best'}" in error
     assert call("train", "--resume", tmp_path / "m.run", "--quiet")[0] == 0  # the run's own folder will do
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]
 
@@ -393,6 +394,30 @@ def test_kill_while_encoding_then_resume(long_run):
     )
     assert done.returncode == 0
     assert same(long_run / "early", long_run / "whole")
+
+
+def test_relative_vectors_are_found_from_another_folder(call, tmp_path, monkeypatch):
+    """If a run is killed while it encodes; the model keeps the path as it was given."""
+    review_table(tmp_path / "reviews.csv", 60)
+    (tmp_path / "glove.txt").write_text("good 1 2\nbad 3 4\n")
+    (tmp_path / "elsewhere").mkdir()
+
+    def killed(*arguments: object) -> None:
+        shutil.copytree(tmp_path / "m.run", tmp_path / "kept")
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("limelight.text.encode.read_labels", killed)
+        assert call("train", "reviews.csv", "--out", "m", "--vectors", "glove.txt", *FLAGS)[0] != 0
+    (tmp_path / "kept").rename("m.run")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    code, _, err = call("train", "--resume", tmp_path / "m", "--quiet")
+    assert code == 0, err
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert config["recipe"]["text"]["vectors"] == "glove.txt"
+    assert str(tmp_path / "glove.txt") not in (tmp_path / "m" / "config.json").read_text()
+    assert str(tmp_path / "glove.txt") not in (tmp_path / "m" / "README.md").read_text()
 
 
 def test_two_processes_write_one_model(tmp_path):

@@ -110,7 +110,7 @@ def test_snli_missing_file_is_named(tmp_path: Path) -> None:
         LimelightError, match=r"holds no snli_1.0_dev.jsonl or snli_1.0_dev.txt; it holds: snli"
     ):
         readers.prepare_snli(source, tmp_path / "out")
-    with pytest.raises(LimelightError, match="there is no file"):
+    with pytest.raises(LimelightError, match="no such file"):
         readers.prepare_snli(tmp_path / "nowhere", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

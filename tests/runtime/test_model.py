@@ -6,11 +6,13 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -26,6 +28,7 @@ from limelight.errors import LimelightError
 from limelight.reading.reading import PairReading, Reading
 from limelight.runtime import runner
 from limelight.runtime.model import Model
+from limelight.runtime.onnx_file import Graph
 from limelight.runtime.session import Session
 from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, texts_of, weights_of
 
@@ -261,7 +264,7 @@ def test_columns_of_arrow_are_taken() -> None:
         (lambda m: m.predict(pd.DataFrame({"text": ["a"] * 9})), "a column of texts, not DataFrame"),
         (lambda m: m.predict({"a": "b"}), "a column of texts, not dict"),
         (lambda m: m.predict({"a"}), "a column of texts, not set"),
-        (lambda m: m.embed(Liar()), "the texts have a length of 9, but there are 1 of them"),
+        (lambda m: m.embed(Liar()), "is 9, but they yield 1"),
         (lambda m: m.predict(["a"], ["b"]), "reads single texts, not pairs"),
         (lambda m: m.read("a", "b"), "reads single texts, not pairs"),
         (lambda m: m.embed(["a"], batch_words=0), "batch_words is 0; it must be at least 1"),
@@ -295,7 +298,7 @@ def test_bad_pairs_are_one_line(call: Any, message: str) -> None:
         ({"labels": ["a"]}, "at least two labels"),
         (
             {"labels": ["a", "b"]},
-            "head.b_2 is float32 \\(3,\\); the recipe asks for float32 \\(2,\\)|head.W_2 is",
+            "head.b_2 is float32 \\(3,\\); the recipe needs float32 \\(2,\\)|head.W_2 is",
         ),
         ({"labels": ["a", "a", "b"]}, "not distinct"),
         ({"labels": [None, "a", "b"]}, "a label must be text"),
@@ -390,3 +393,81 @@ def test_many_callers_at_once() -> None:
     with ThreadPoolExecutor(6) as callers:
         for found in callers.map(lambda _: model.embed(texts, batch_words=32), range(12)):
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+class SlowSession(Session):
+    """Counts how often each graph is started, slowly enough for other threads to ask meanwhile."""
+
+    started: ClassVar[list[str]] = []
+
+    def __init__(self, graph: Graph, threads: int = 1) -> None:
+        self.started.append(graph.name)
+        time.sleep(0.1)
+        super().__init__(graph, threads)
+
+
+def test_threads_that_arrive_together_share_one_session_and_one_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "Session", SlowSession)
+    monkeypatch.setattr(SlowSession, "started", [])
+    pools: list[Any] = []
+
+    class SlowPool(ThreadPoolExecutor):
+        def __init__(self, threads: int) -> None:
+            pools.append(threads)
+            time.sleep(0.1)
+            super().__init__(threads)
+
+    monkeypatch.setattr(runner, "ThreadPoolExecutor", SlowPool)
+    model, texts, together = model_of(threads=2), texts_of(60), threading.Barrier(4)
+
+    def call(_: int) -> np.ndarray:
+        together.wait()
+        return model.predict_proba(texts, batch_words=32)
+
+    with ThreadPoolExecutor(4) as callers:
+        found = list(callers.map(call, range(4)))
+    assert sorted(SlowSession.started) == ["encoder", "head"]
+    assert pools == [2]
+    for P in found[1:]:
+        np.testing.assert_allclose(P, found[0], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("pair", [None, "gated"])
+def test_reading_many_texts_uses_all_threads(pair: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [texts_of(200), texts_of(200, seed=1)][: 1 + (pair is not None)]
+    expected = model_of(pair=pair, threads=1).read_many(*columns)
+    run, seen, both = Session.run, set(), threading.Barrier(2)
+
+    def watched(self: Session, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
+        if "A" in outputs and threading.get_ident() not in seen:
+            seen.add(threading.get_ident())
+            both.wait(timeout=20)  # only two threads at once get past
+        return run(self, feed, *outputs)
+
+    monkeypatch.setattr(Session, "run", watched)
+    found = model_of(pair=pair, threads=2).read_many(*columns)
+    assert len(seen) == 2
+    for one, other in zip(found, expected, strict=True):
+        for a, b in zip(one.sides, other.sides, strict=True):
+            assert (a.text, a.words) == (b.text, b.words)
+            np.testing.assert_allclose(a.attention, b.attention, rtol=0, atol=1e-6)
+            np.testing.assert_allclose(a.embedding, b.embedding, rtol=0, atol=1e-6)
+            np.testing.assert_allclose(a.probabilities, b.probabilities, rtol=0, atol=1e-6)
+
+
+def test_word_ids_and_embeddings_give_what_texts_give() -> None:
+    model, texts = model_of(), texts_of(80)
+    ids, sizes = [model.tokenizer.locate(text)[0] for text in texts], []
+    M = model.embed_ids(ids, on_batch=sizes.append)
+    np.testing.assert_allclose(M, model.embed(texts), rtol=0, atol=1e-6)
+    assert sum(sizes) == len(texts)
+    assert M.shape[1:] == model.embedding_shape
+    np.testing.assert_allclose(model.classify(M), model.predict_proba(texts), rtol=0, atol=1e-6)
+    pair = model_of(pair="gated")
+    M, M2 = pair.embed(texts[:40]), pair.embed(texts[40:])
+    expected = pair.predict_proba(texts[:40], texts[40:])
+    np.testing.assert_allclose(pair.classify(M, M2), expected, rtol=0, atol=1e-6)
+    with pytest.raises(LimelightError, match="pairs"):
+        pair.classify(M)
+    with pytest.raises(LimelightError, match="single texts"):
+        model.classify(M, M2)

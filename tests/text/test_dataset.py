@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
-from limelight.text.arrays import ArrayWriter
+from limelight.text.batches import truncate
 from limelight.text.encode import Dataset, Split, Texts, encode_tables, encode_texts
+from limelight.text.holdout import choose_held_out
 from limelight.text.labels import LabelColumn
-from limelight.text.passes import cut, hold_out
 from limelight.text.tokenizer import UNKNOWN, Tokenizer
 
 GOOD = ["Good soup!", "A fine pie.", "I liked it all", "Lovely bread, lovely people."]
@@ -176,8 +176,8 @@ def test_vectors_that_do_not_fit_on_the_disk(tmp_path: Path) -> None:
     [
         ([20, 10], 3, "10% of each class"),
         ([20, 4], 3, "12.5%: 10% of each class, rounded, and at least one row"),
-        ([20, 10, 1], 3, "9.68%; small classes that give none: 1 of 3"),
-        ([2] * 50, 10, "10%; small classes that give none: 40 of 50"),
+        ([20, 10, 1], 3, "9.68%; none from small classes: 1 of 3"),
+        ([2] * 50, 10, "10%; none from small classes: 40 of 50"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:1 label occurs")
@@ -215,8 +215,8 @@ def test_where_nothing_can_be_held_out_it_says_what_follows() -> None:
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0, 0.99), st.integers(0, 5))
 def test_what_is_held_out(labels: list[int], share: float, seed: int) -> None:
     column = np.array(labels)
-    held = hold_out(column, share, seed)
-    np.testing.assert_array_equal(held, hold_out(column, share, seed))
+    held = choose_held_out(column, share, seed)
+    np.testing.assert_array_equal(held, choose_held_out(column, share, seed))
     for label in set(labels):
         rows, out = int((column == label).sum()), int(held[column == label].sum())
         assert out <= rows - 1
@@ -227,7 +227,7 @@ def test_what_is_held_out(labels: list[int], share: float, seed: int) -> None:
 @examples(100)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=60), st.integers(0, 5))
 def test_small_classes_together_give_no_more_than_their_share(counts: list[int], seed: int) -> None:
-    held = hold_out(np.repeat(np.arange(len(counts)), counts), 0.1, seed)
+    held = choose_held_out(np.repeat(np.arange(len(counts)), counts), 0.1, seed)
     assert held.sum() <= max(1, 0.25 * sum(counts))
 
 
@@ -235,7 +235,7 @@ def test_small_classes_together_give_no_more_than_their_share(counts: list[int],
 @given(st.lists(st.lists(st.integers(2, 9), min_size=1, max_size=8), min_size=1), st.integers(0, 9))
 def test_cutting(sentences: list[list[int]], most: int) -> None:
     ids, lengths = np.array(list(chain.from_iterable(sentences))), np.array([len(s) for s in sentences])
-    short_ids, short = cut(ids, lengths, most)
+    short_ids, short = truncate(ids, lengths, most)
     expected = [s[: most or None] for s in sentences]
     assert short_ids.tolist() == list(chain.from_iterable(expected))
     assert short.tolist() == [len(s) for s in expected]
@@ -292,7 +292,7 @@ def test_a_label_that_is_none_of_the_classes(labels: list[Any], stranger: Any) -
 
 @pytest.mark.parametrize("labels", [[1, "a"], [True, 1], [True, "True"]])
 def test_labels_of_different_types(labels: list[Any]) -> None:
-    with pytest.raises(LimelightError, match="of different types"):
+    with pytest.raises(LimelightError, match="different types"):
         LabelColumn(labels).classes()
 
 
@@ -322,16 +322,17 @@ def test_texts_without_labels() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"texts": []}, "there are no texts"),
+        ({"texts": []}, "no texts"),
         ({"texts": {"Good": 1}}, "train: texts must be a list or a column, not dict"),
         ({"texts": "Good"}, "train: texts must be a list or a column; got one string"),
-        ({"texts": ["a", " "], "labels": [0, 1]}, "train: only spaces in texts[1], no text"),
+        ({"texts": ["a", " "], "labels": [0, 1]}, "train: only spaces in texts[1]"),
         ({"texts": ["a", None], "labels": [0, 1]}, "train: no text in texts[1]"),
         ({"texts": ["a", float("nan")], "labels": [0, 1]}, "train: no text in texts[1]"),
-        ({"texts": ["a", 5], "labels": [0, 1]}, "train: 5 in texts[1] where text should be"),
+        ({"texts": ["a", "b\0"], "labels": [0, 1]}, "train: a NUL character in texts[1]"),
+        ({"texts": ["a", 5], "labels": [0, 1]}, "train: 5 in texts[1] is not text"),
         ({"texts": ["a", "b"], "labels": [0]}, "train: 2 texts but 1 labels"),
         ({"texts": ["a", "b"], "labels": [0, None]}, "train: no label in labels[1]"),
-        ({"texts": ["a", "b"], "labels": [1, 1]}, "train: every row has the label 1; it takes at least two"),
+        ({"texts": ["a", "b"], "labels": [1, 1]}, "train: every label is 1; at least two"),
         (
             {"texts": ["a", "b"], "labels": [0, 1], "weights": [1, -1]},
             "train: weights[1] is -1; it must be a number of at least 0",
@@ -364,10 +365,10 @@ def test_bad_sequences(arguments: dict[str, Any], message: str) -> None:
     [
         ("text,label\n", {}, "has no rows"),
         ("text,label\nGood,1\n ,2\n", {}, "row 2: only spaces"),
-        ("text,label\nGood,1\nBad,1\n", {}, "every row has the label 1"),
+        ("text,label\nGood,1\nBad,1\n", {}, "every label is 1"),
         ("text,label\nGood,1\nBad,2\n" * 2, {"label": "star"}, "has no column 'star'"),
-        ("text,label\nGood,1\nBad,2\n", {"recipe": TextRecipe(vectors="no/such.txt")}, "there is no file no"),
-        ("text,label\nGood,1\nBad,2\n", {"dev": "no/such.csv"}, "there is no file no"),
+        ("text,label\nGood,1\nBad,2\n", {"recipe": TextRecipe(vectors="no/such.txt")}, "no such file: no"),
+        ("text,label\nGood,1\nBad,2\n", {"dev": "no/such.csv"}, "no such file: no"),
         ("text,label\nGood,1\nBad,2\n", {"on_bad": "ignore"}, "on_bad is 'ignore'"),
     ],
 )
@@ -389,10 +390,56 @@ def test_an_unseen_label_names_its_row(tmp_path: Path) -> None:
 
 def test_bad_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     table = write(tmp_path / "train.jsonl", [*TEXTS, "", " ", "x"], [*LABELS, "good", "bad", None])
-    with pytest.warns(UserWarning, match="train.jsonl: left out 3 of its 11 rows"):
+    with pytest.warns(UserWarning, match="train.jsonl: skipped 3 of its 11 rows"):
         dataset = encode(tmp_path, table, on_bad="skip", holdout=0)
     assert dataset.facts["skipped"] == {"train": 3}
     assert_same(dataset, encode_texts(TEXTS, LABELS, recipe=RECIPE, holdout=0))
+
+
+def test_guessed_columns_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("stars,city,review\n" + "5,Ghent,Good\n1,Rome,Bad\n" * 2)
+    options = {"recipe": TextRecipe(), "overwrite": True}
+    encode_tables(tmp_path / "set", tmp_path / "a.csv", **options)
+    assert "text column: review, label column: stars" in capsys.readouterr().err
+    encode_tables(tmp_path / "set", tmp_path / "a.csv", text="city", **options)
+    assert "text column: city, label column: stars" in capsys.readouterr().err
+    encode_tables(tmp_path / "set", tmp_path / "a.csv", text="city", label="stars", **options)
+    assert "column:" not in capsys.readouterr().err
+    encode_tables(tmp_path / "set", tmp_path / "a.csv", progress=False, **options)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limelight.text.encode_steps.LONGEST_TEXT", 1000)
+
+
+@pytest.mark.usefixtures("short_limit")
+@pytest.mark.filterwarnings("ignore:.*skipped")
+def test_a_row_that_is_too_long_to_train_on_is_named(tmp_path: Path) -> None:
+    rows = [(text, label) for text, label in zip(TEXTS, [1, 0] * 4, strict=True)]
+    (tmp_path / "a.csv").write_text("text,label\n" + "".join(f'"{text}",{label}\n' for text, label in rows))
+    (tmp_path / "b.csv").write_text(f"text,label\n,1\nGood,1\n{'a word ' * 500 + 'more'},0\n")
+    tables, out = [tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "set"
+    with pytest.raises(LimelightError, match=r"b\.csv, row 3: .*1,001 words .*1,000.*--max-length"):
+        encode_tables(out, tables, recipe=TextRecipe(), on_bad="skip", progress=False)
+    assert not out.exists()
+    for longest, words in ((900, 900), (2000, 1001)):  # what the user allows is truncated, or trained on
+        dataset = encode_tables(
+            out, tables, recipe=TextRecipe(max_length=longest), on_bad="skip", progress=False, overwrite=True,
+            holdout=0,
+        )  # fmt: skip
+        assert dataset.splits["train"].lengths.max() == words
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_a_text_in_memory_that_is_too_long_to_train_on_is_named() -> None:
+    texts, long = ["Good", "Bad", "Good"], "word " * 1001
+    with pytest.raises(LimelightError, match=r"train: texts\[2\]: .*1,001 words.*max_length"):
+        encode_texts(["Good", "Bad", long], [1, 0, 1], recipe=TextRecipe(), holdout=0)
+    dev = Texts(texts, [1, 0, 1], ["a", long, "b"])
+    with pytest.raises(LimelightError, match=r"dev: texts\[1\]: "):
+        encode_texts(texts, [1, 0, 1], texts, recipe=TextRecipe(), dev=dev)
 
 
 def test_only_a_data_set_is_overwritten(tmp_path: Path) -> None:
@@ -401,7 +448,7 @@ def test_only_a_data_set_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(LimelightError, match="already exists"):
         encode(tmp_path, table)
     encode(tmp_path, table, overwrite=True)
-    with pytest.raises(LimelightError, match="exists and is not an encoded data set, so it stays"):
+    with pytest.raises(LimelightError, match="exists and is not an encoded data set"):
         encode_tables(tmp_path, table, recipe=RECIPE, overwrite=True)
     assert table.exists()
     for mine in ("mine.npy", "train.ids2.npy"):  # another name; and a folder of a name that we use
@@ -416,9 +463,9 @@ def test_a_table_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Monk
 
     def meddle(*arguments: Any) -> np.ndarray:
         write(table, TEXTS * 2, LABELS * 2)
-        return hold_out(*arguments)
+        return choose_held_out(*arguments)
 
-    monkeypatch.setattr("limelight.text.encode.hold_out", meddle)
+    monkeypatch.setattr("limelight.text.encode.choose_held_out", meddle)
     with pytest.raises(LimelightError, match="changed while it was being read"):
         encode(tmp_path, table)
 
@@ -437,24 +484,24 @@ def edit(folder: Path, **changes: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def truncate(path: Path, size: int) -> None:
+def shorten_file(path: Path, size: int) -> None:
     path.write_bytes(path.read_bytes()[:size])
 
 
 DAMAGE: dict[str, tuple[Any, str]] = {
     "no description": (lambda f: (f / "dataset.json").unlink(), "is not an encoded data set"),
-    "half a description": (lambda f: truncate(f / "dataset.json", 90), "is damaged"),
-    "foreign": (lambda f: edit(f, format="other"), "does not describe a data set of Limelight"),
-    "newer": (lambda f: edit(f, version=2), "has version 2, this Limelight reads 1; update"),
+    "half a description": (lambda f: shorten_file(f / "dataset.json", 90), "is damaged"),
+    "foreign": (lambda f: edit(f, format="other"), "does not describe a Limelight data set"),
+    "newer": (lambda f: edit(f, version=2), "has version 2, this version reads 1; update"),
     "no labels": (lambda f: edit(f, labels=None), r"is damaged \(labels\)"),
     "strange split": (lambda f: edit(f, splits={"../x": {"ids": 1, "lengths": 1}}), r"splits\.\.\./x"),
     "no ids": (lambda f: edit(f, splits={"train": {"lengths": 8}}), r"is damaged \(splits\.train\)"),
     "other tokenizer": (lambda f: edit(f, tokenizer="0"), "tokenizer.json is not the one"),
     "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "cannot read"),
     "no array": (lambda f: (f / "train.ids.npy").unlink(), "cannot read .*No such file"),
-    "truncated array": (lambda f: truncate(f / "train.ids.npy", 150), "train.ids.npy is damaged"),
-    "no header": (lambda f: truncate(f / "train.lengths.npy", 20), "train.lengths.npy is damaged"),
-    "empty array": (lambda f: truncate(f / "train.lengths.npy", 0), "train.lengths.npy is damaged"),
+    "truncated array": (lambda f: shorten_file(f / "train.ids.npy", 150), "train.ids.npy is damaged"),
+    "no header": (lambda f: shorten_file(f / "train.lengths.npy", 20), "train.lengths.npy is damaged"),
+    "empty array": (lambda f: shorten_file(f / "train.lengths.npy", 0), "train.lengths.npy is damaged"),
     "other type": (lambda f: np.save(f / "train.labels.npy", np.zeros(8)), "holds float64 of shape"),
     "other size": (lambda f: np.save(f / "train.labels.npy", np.zeros(7, np.int32)), r"of shape \(7,\)"),
     "objects": (
@@ -467,10 +514,10 @@ DAMAGE: dict[str, tuple[Any, str]] = {
         lambda f: np.save(f / "train.lengths.npy", np.full(8, 5, np.int32)), "its word ids are damaged"
     ),
     "labels out of range": (
-        lambda f: np.save(f / "train.labels.npy", np.full(8, 2, np.int32)), "it has labels that"
+        lambda f: np.save(f / "train.labels.npy", np.full(8, 2, np.int32)), "labels are not in dataset.json"
     ),
     "no vectors": (lambda f: (f / "vectors.safetensors").unlink(), "cannot read"),
-    "truncated vectors": (lambda f: truncate(f / "vectors.safetensors", 100), "safetensors is damaged"),
+    "truncated vectors": (lambda f: shorten_file(f / "vectors.safetensors", 100), "safetensors is damaged"),
 }  # fmt: skip
 
 
@@ -492,14 +539,6 @@ def test_damage_is_one_clear_line(sound: Path, tmp_path: Path, damage: str) -> N
     with pytest.raises(LimelightError, match=message) as error:
         Dataset.open(folder)
     assert "\n" not in str(error.value)
-
-
-def test_an_array_grows_without_knowing_its_size(tmp_path: Path) -> None:
-    pieces = [np.arange(n) for n in (0, 1, 1000, 123_456)]
-    with ArrayWriter(tmp_path / "a.npy", np.int32) as writer:
-        for piece in pieces:
-            writer.append(piece)
-    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), np.concatenate(pieces))
 
 
 def test_a_split_of_plain_arrays() -> None:
@@ -526,6 +565,6 @@ def test_asking_for_more_spare_words_than_the_vectors_have(tmp_path: Path) -> No
     vectors = tmp_path / "glove.txt"
     vectors.write_text("soup 1 0\n\nstew 4 4\n\n")
     recipe = TextRecipe(vectors=str(vectors), extra_words=100)
-    with pytest.warns(UserWarning, match=r"glove.txt has 33% of the words in the training texts; is it of"):
+    with pytest.warns(UserWarning, match=r"glove.txt has only 33% of the words"):
         dataset = encode_texts(texts=["Good soup", "Bad"] * 2, labels=[1, 0] * 2, holdout=0, recipe=recipe)
     assert dataset.tokenizer.vocabulary[2:] == ("bad", "good", "soup", "stew")

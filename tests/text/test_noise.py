@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.text.dataset import Split
-from limelight.text.noise import ALIKE, LEFT_OUT, NEAREST, OFTEN, REPLACED, copies
+from limelight.text.noise import FREQUENT, LEFT_OUT, NEAREST, REPLACED, SIMILAR, noisy_copies
 from limelight.text.tokenizer import SPECIAL, UNKNOWN
 
 WORDS = 60
@@ -35,7 +35,7 @@ def alike(matrix: np.ndarray, vector: np.ndarray, word: int) -> set[int]:
     others = [k for k in range(len(SPECIAL), len(matrix)) if k != word and length[k] and own]
     cosine = {k: vector @ matrix[k] / (own * length[k]) for k in others}
     nearest = sorted(others, key=lambda k: -cosine[k])[:NEAREST]
-    return {k for k in nearest if cosine[k] >= ALIKE}
+    return {k for k in nearest if cosine[k] >= SIMILAR}
 
 
 def long_split(seed: int = 0, **more: Any) -> Split:
@@ -45,9 +45,9 @@ def long_split(seed: int = 0, **more: Any) -> Split:
 
 
 def test_the_shares() -> None:
-    noisy = copies(long_split(), 1, vectors(), seed=0)
+    noisy = noisy_copies(long_split(), 1, vectors(), seed=0)
     assert len(noisy.ids) == pytest.approx((1 - LEFT_OUT) * 20_000, rel=0.01)
-    counted = copies(long_split(), 1, None, seed=0)  # without vectors, what is replaced can be told
+    counted = noisy_copies(long_split(), 1, None, seed=0)  # without vectors, what is replaced can be told
     assert (counted.ids == UNKNOWN).mean() == pytest.approx(REPLACED / (1 - LEFT_OUT), rel=0.05)
 
 
@@ -57,11 +57,11 @@ def test_a_word_is_replaced_by_one_of_those_most_like_it() -> None:
     matrix[9] = [0, 0, 0, 0, 1]  # a word like no other
     matrix[[*range(7), 8, *range(10, WORDS)], 4] = -1
     rare = WORDS - 1  # which stands in for no other
-    often = np.arange(rare).repeat(OFTEN)
+    often = np.arange(rare).repeat(FREQUENT)
     for word in range(WORDS):
-        ids = np.concatenate([np.full(3_000, word), often, [rare] * (OFTEN - 1)])
+        ids = np.concatenate([np.full(3_000, word), often, [rare] * (FREQUENT - 1)])
         split = Split(ids=ids, lengths=np.array([3_000, len(ids) - 3_000]))
-        found = set(sentences(copies(split, 1, matrix, seed=word))[0]) - {word}
+        found = set(sentences(noisy_copies(split, 1, matrix, seed=word))[0]) - {word}
         assert found == (alike(matrix[:rare], matrix[word], word) if word >= len(SPECIAL) else set()), word
     assert not alike(matrix, matrix[9], 9)
     assert {len(alike(matrix, matrix[word], word)) for word in range(10, WORDS)} > {NEAREST}  # or fewer
@@ -70,7 +70,7 @@ def test_a_word_is_replaced_by_one_of_those_most_like_it() -> None:
 @pytest.mark.parametrize("words", [2, 3, 4])
 def test_where_there_are_hardly_any_words(words: int) -> None:
     split = Split(ids=np.arange(words).repeat(500), lengths=np.array([500] * words))
-    found = copies(split, 1, vectors(words) / 10 + 1, seed=0)  # all alike
+    found = noisy_copies(split, 1, vectors(words) / 10 + 1, seed=0)  # all alike
     for word, sentence in enumerate(sentences(found)):
         others = set(range(len(SPECIAL), words)) - {word} if word >= len(SPECIAL) else set()
         assert set(sentence) == {word, *others}
@@ -81,29 +81,29 @@ def test_labels_and_weights_go_along() -> None:
         ids=np.arange(2, 8), lengths=np.array([1, 2, 3]), labels=np.array([2, 0, 1]),
         weights=np.array([1.0, 0.5, 3.0]), ids2=np.arange(10, 16), lengths2=np.array([3, 2, 1]),
     )  # fmt: skip
-    found = copies(split, 3, vectors(), seed=0)
+    found = noisy_copies(split, 3, vectors(), seed=0)
     assert found.labels.tolist() == [2, 0, 1] * 3
     assert found.weights.tolist() == [1.0, 0.5, 3.0] * 3
     assert len(found) == len(found.lengths2) == 9
-    bare = copies(Split(ids=np.arange(2, 8), lengths=np.array([6])), 1, None, seed=0)
+    bare = noisy_copies(Split(ids=np.arange(2, 8), lengths=np.array([6])), 1, None, seed=0)
     assert bare.labels is bare.weights is bare.ids2 is bare.lengths2 is None
 
 
 def test_the_seed_decides_and_copies_differ() -> None:
     split, matrix = long_split(), vectors()
-    one, again, other = (copies(split, 2, matrix, seed) for seed in (0, 0, 1))
+    one, again, other = (noisy_copies(split, 2, matrix, seed) for seed in (0, 0, 1))
     assert np.array_equal(one.ids, again.ids)
     first, second = sentences(one)
     assert first != second
     assert not np.array_equal(one.ids, other.ids)
-    assert sentences(copies(split, 1, matrix, 0))[0] == first
+    assert sentences(noisy_copies(split, 1, matrix, 0))[0] == first
 
 
 def test_the_texts_themselves_stay_as_they_are() -> None:
     split = long_split()
     before = split.ids.copy()
     split.ids.flags.writeable = False  # as a memory map is
-    copies(split, 1, vectors(), seed=0)
+    noisy_copies(split, 1, vectors(), seed=0)
     assert np.array_equal(split.ids, before)
 
 
@@ -120,10 +120,10 @@ def test_every_copy_is_a_shorter_sentence_in_the_same_order(
     matrix = np.tile(np.eye(total, dtype=np.float32), (2, 1))
     matrix = np.concatenate([np.zeros((len(SPECIAL), total), dtype=np.float32), matrix]) if known else None
     words = np.arange(total) + len(SPECIAL)
-    all_often = np.concatenate([words, words + total]).repeat(OFTEN)  # a last row, so that none is rare
+    all_often = np.concatenate([words, words + total]).repeat(FREQUENT)  # a last row, so that none is rare
     ids, sizes = np.concatenate([words, all_often]), np.array([*lengths, len(all_often)])
     split = Split(ids, sizes, ids2=ids, lengths2=sizes)
-    found = copies(split, count, matrix, seed)
+    found = noisy_copies(split, count, matrix, seed)
     for second in (False, True):
         originals = sentences(split, second) * count
         for copy, original in zip(sentences(found, second), originals, strict=True):

@@ -46,20 +46,20 @@ KNOWN = Spelling(
     ],
 )
 def test_words_like_a_word(word: str, alike: list[str]) -> None:
-    assert KNOWN.alike(word) == alike
+    assert KNOWN.similar(word) == alike
 
 
 def test_a_longer_word_does_not_hide_the_nearest_form() -> None:
-    assert Spelling(["umbrella", "umbrellalike"]).alike("umbrellas") == ["umbrella"]
+    assert Spelling(["umbrella", "umbrellalike"]).similar("umbrellas") == ["umbrella"]
 
 
 def test_a_word_without_end() -> None:
-    assert KNOWN.alike("a" * 10_000_000) == []
-    assert KNOWN.alike("dark-" + "a" * 10_000_000) == ["dark"]
+    assert KNOWN.similar("a" * 10_000_000) == []
+    assert KNOWN.similar("dark-" + "a" * 10_000_000) == ["dark"]
 
 
 def test_nothing_is_like_anything_where_nothing_is_known() -> None:
-    assert Spelling([]).alike("umbrella") == []
+    assert Spelling([]).similar("umbrella") == []
 
 
 @examples(200)
@@ -68,4 +68,4 @@ def test_nothing_is_like_anything_where_nothing_is_known() -> None:
     st.text(alphabet="abcd-.1", max_size=14) | st.text(max_size=9),
 )
 def test_only_known_words_are_named(known: list[str], word: str) -> None:
-    assert set(Spelling(known).alike(word)) <= set(known)
+    assert set(Spelling(known).similar(word)) <= set(known)

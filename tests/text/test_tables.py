@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.errors import LimelightError
-from limelight.text.tables import Columns, Row, choose_columns, chunks, columns, rows
+from limelight.text.columns import Columns, choose_columns
+from limelight.text.formats import column_names
+from limelight.text.tables import Row, TableRows, chunks
 
 TEXTS = ["Good soup.", 'The "best" pie,\nby far', "naïve café 🍲", "tab\there"]
 STARS = [5, 4, 3, 1]
@@ -60,9 +62,9 @@ def test_every_format_gives_the_same_rows(
     tmp_path: Path, name: str, write: Callable[[Path], Path], label: type
 ) -> None:
     path = write(tmp_path / name)
-    assert columns(path) == ["stars", "text"]
-    assert list(rows(path, COLUMNS)) == [Row(t, label(s)) for t, s in zip(TEXTS, STARS, strict=True)]
-    assert [row.label for row in rows(path, Columns("text"))] == [None] * 4
+    assert column_names(path) == ["stars", "text"]
+    assert list(TableRows(path, COLUMNS)) == [Row(t, label(s)) for t, s in zip(TEXTS, STARS, strict=True)]
+    assert [row.label for row in TableRows(path, Columns("text"))] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -78,18 +80,18 @@ def test_compressed(tmp_path: Path, suffix: str, compress: Callable[[bytes], byt
     plain = write_csv(tmp_path / "a.csv")
     packed = tmp_path / f"a.csv{suffix}"
     packed.write_bytes(compress(plain.read_bytes()))
-    assert list(rows(packed, COLUMNS)) == list(rows(plain, COLUMNS))
+    assert list(TableRows(packed, COLUMNS)) == list(TableRows(plain, COLUMNS))
     packed.write_bytes(compress(plain.read_bytes()[:30]) + compress(plain.read_bytes()[30:]))
-    assert list(rows(packed, COLUMNS)) == list(rows(plain, COLUMNS))
+    assert list(TableRows(packed, COLUMNS)) == list(TableRows(plain, COLUMNS))
     packed.write_bytes(packed.read_bytes()[:-9])
     with pytest.raises(LimelightError, match="cannot read"):
-        list(rows(packed, COLUMNS))
+        list(TableRows(packed, COLUMNS))
 
 
 def test_byte_order_mark_crlf_and_blank_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"\xef\xbb\xbftext, stars\r\nGood soup, 5 \r\n\r\nBad pie,1\r\n\r\n")
-    assert list(rows(path, COLUMNS)) == [Row("Good soup", "5"), Row("Bad pie", "1")]
+    assert list(TableRows(path, COLUMNS)) == [Row("Good soup", "5"), Row("Bad pie", "1")]
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
@@ -97,16 +99,16 @@ def test_csv_as_spreadsheets_write_it_where_the_comma_is_for_decimals(tmp_path: 
     path = tmp_path / "a.csv"
     path.write_text(f'"text"{mark}stars\nGood, warm soup{mark}5\n"Bad{mark} pie"{mark}1\n')
     assert choose_columns(path) == COLUMNS
-    assert list(rows(path, COLUMNS)) == [Row("Good, warm soup", "5"), Row(f"Bad{mark} pie", "1")]
+    assert list(TableRows(path, COLUMNS)) == [Row("Good, warm soup", "5"), Row(f"Bad{mark} pie", "1")]
     path.write_bytes(f"\ufeffsep={mark}\r\ntext{mark}stars\r\nGood, warm soup{mark}5\r\n".encode())
-    assert list(rows(path, COLUMNS)) == [Row("Good, warm soup", "5")]
+    assert list(TableRows(path, COLUMNS)) == [Row("Good, warm soup", "5")]
     path.write_text(f"text,stars{mark}old\nGood{mark},5\n")
-    assert list(rows(path, Columns("text", f"stars{mark}old"))) == [Row(f"Good{mark}", "5")]
+    assert list(TableRows(path, Columns("text", f"stars{mark}old"))) == [Row(f"Good{mark}", "5")]
 
 
 def test_a_line_of_ten_megabytes(tmp_path: Path) -> None:
     text = "soup " * 2_000_000
-    assert [row.text for row in rows(write_csv(tmp_path / "a.csv", [text]), COLUMNS)] == [text]
+    assert [row.text for row in TableRows(write_csv(tmp_path / "a.csv", [text]), COLUMNS)] == [text]
 
 
 def test_pairs(tmp_path: Path) -> None:
@@ -114,7 +116,7 @@ def test_pairs(tmp_path: Path) -> None:
     path.write_text("premise,hypothesis,label\nIt rains,It is wet,yes\n")
     chosen = choose_columns(path, pair=True)
     assert chosen == Columns("premise", "label", "hypothesis")
-    assert list(rows(path, chosen)) == [Row("It rains", "yes", "It is wet")]
+    assert list(TableRows(path, chosen)) == [Row("It rains", "yes", "It is wet")]
     with pytest.raises(LimelightError, match="which column is the text"):
         choose_columns(path)
 
@@ -183,7 +185,7 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], m
         (
             "a.csv",
             b"text,stars\nGood,5\n,1\n",
-            "row 2: no text in column 'text'; correct it, or leave such rows out with --skip-bad",
+            "row 2: no text in column 'text'; correct it, or skip such rows with --skip-bad",
         ),
         ("a.csv", b"text,stars\n  \t,5\n", "row 1: only spaces in column 'text'"),
         ("a.csv", "text,stars\n\u3000\u00a0,5\n".encode(), "row 1: only spaces in column 'text'"),
@@ -193,7 +195,7 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], m
         (
             "a.csv",
             b'text,stars\n"Good,5\nBad,1\n',
-            "the row of lines 2 to 3: a quotation mark is never closed",
+            "lines 2 to 3: a quotation mark is never closed",
         ),
         ("a.csv", b'text,stars\n"Good" soup,5\n', "line 2: ',' expected after '\"'"),
         ("a.csv", b'sep=;\ntext;stars\n"Good" soup;5\n', "line 3: ';' expected after '\"'"),
@@ -206,13 +208,13 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], m
         ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"text": \n', "row 2: line 2 is not JSON"),
         ("a.jsonl", b'{"text": "Good", "stars": 5}\n[1]\n', "row 2: line 2 is [1], not a JSON object"),
         ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"stars": 5}\n', "row 2: no text in column 'text'"),
-        ("a.jsonl", b'{"text": 7, "stars": 5}\n', "row 1: 7 in column 'text' where text should be"),
-        ("a.jsonl", b'{"text": "Good", "stars": [5]}\n', "row 1: [5] in column 'stars' where a label"),
+        ("a.jsonl", b'{"text": 7, "stars": 5}\n', "row 1: 7 in column 'text' is not text"),
+        ("a.jsonl", b'{"text": "Good", "stars": [5]}\n', "row 1: [5] in column 'stars' is not a label"),
         ("a.jsonl", b'{"text": "Good", "stars": NaN}\n', "row 1: no label in column 'stars'"),
-        ("a.jsonl", b'{"text": "Good", "stars": Infinity}\n', "row 1: inf in column 'stars' where a label"),
+        ("a.jsonl", b'{"text": "Good", "stars": Infinity}\n', "row 1: inf in column 'stars' is not a label"),
         ("a.jsonl", b'{"text": "Go\xffod", "stars": 5}\n', "line 1: the byte at offset 12 is not UTF-8"),
-        ("a.parquet", b"text,stars\nGood,5\n", "is not a parquet file that can be read"),
-        ("a.parquet", b"", "is not a parquet file that can be read"),
+        ("a.parquet", b"text,stars\nGood,5\n", "not a readable parquet file"),
+        ("a.parquet", b"", "not a readable parquet file"),
         ("a.csv.gz", b"text,stars\nGood,5\n", "cannot read"),
         ("a.csv.xz", b"text,stars\nGood,5\n", "cannot read"),
         ("a.csv.zst", b"text,stars\nGood,5\n", "cannot read"),
@@ -225,18 +227,18 @@ def test_bad_input_is_one_clear_line(tmp_path: Path, name: str, content: bytes, 
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(LimelightError) as error:
-        list(rows(path, COLUMNS))
+        list(TableRows(path, COLUMNS))
     assert message in str(error.value)
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
-    with pytest.raises(LimelightError, match="there is no file"):
-        columns(tmp_path / "a.csv")
+    with pytest.raises(LimelightError, match="no such file"):
+        column_names(tmp_path / "a.csv")
     (tmp_path / "b.csv").mkdir()
     with pytest.raises(LimelightError, match="is a folder"):
-        columns(tmp_path / "b.csv")
+        column_names(tmp_path / "b.csv")
 
 
 def test_utf8_error_beyond_the_first_block(tmp_path: Path) -> None:
@@ -244,23 +246,23 @@ def test_utf8_error_beyond_the_first_block(tmp_path: Path) -> None:
     good = "text,stars\n" + "süße Suppe,5\n" * 9999
     path.write_bytes(good.encode() + b"\x80,1\n")
     with pytest.raises(LimelightError, match=f"line 10001: the byte at offset {len(good.encode())} is not"):
-        list(rows(path, COLUMNS))
+        list(TableRows(path, COLUMNS))
 
 
 def test_parquet_with_other_types(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     table = {"text": pa.array(["a", "b"]).dictionary_encode(), "stars": [True, False], "n": [1.5, 2.5]}
     pq.write_table(pa.table(table), path)
-    assert list(rows(path, COLUMNS)) == [Row("a", True), Row("b", False)]
-    with pytest.raises(LimelightError, match=r"row 1: 1\.5 in column 'n' where text should be"):
-        list(rows(path, Columns("n", "stars")))
+    assert list(TableRows(path, COLUMNS)) == [Row("a", True), Row("b", False)]
+    with pytest.raises(LimelightError, match=r"row 1: 1\.5 in column 'n' is not text"):
+        list(TableRows(path, Columns("n", "stars")))
 
 
 def test_parquet_without_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": pa.array([], pa.string()), "stars": pa.array([], pa.int64())}), path)
     with pytest.raises(LimelightError, match="has no rows"):
-        list(rows(path, COLUMNS))
+        list(TableRows(path, COLUMNS))
 
 
 def test_parquet_bytes_that_are_not_utf8(tmp_path: Path) -> None:
@@ -268,7 +270,7 @@ def test_parquet_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     broken = pa.StringArray.from_buffers(1, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"a\xff"))
     pq.write_table(pa.table({"text": broken, "stars": [1]}), path)
     with pytest.raises(LimelightError, match="not UTF-8"):
-        list(rows(path, COLUMNS))
+        list(TableRows(path, COLUMNS))
 
 
 @pytest.mark.parametrize(("library", "name"), [("pyarrow", "a.parquet"), ("zstandard", "a.csv.zst")])
@@ -278,21 +280,36 @@ def test_a_library_that_is_not_installed(
     (tmp_path / name).write_bytes(b"")
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(LimelightError, match=rf"{name} needs {library}: pip install 'limelight\[tables\]'"):
-        columns(tmp_path / name)
+        column_names(tmp_path / name)
 
 
 def test_skipping_counts(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("text,stars\nGood,5\n,1\n  ,2\nFine,\nshort\nBad,1\n")
-    reader = rows(path, COLUMNS, on_bad="skip")
-    with pytest.warns(UserWarning, match="left out 4 of its 6 rows, which cannot be used"):
+    reader = TableRows(path, COLUMNS, on_bad="skip")
+    with pytest.warns(UserWarning, match="skipped 4 of its 6 rows"):
         assert [row.text for row in reader] == ["Good", "Bad"]
     assert reader.skipped == 4
     path.write_text("text,stars\n,5\n")
     with pytest.raises(LimelightError, match="none of its 1 rows can be used"):
-        list(rows(path, COLUMNS, on_bad="skip"))
+        list(TableRows(path, COLUMNS, on_bad="skip"))
     with pytest.raises(LimelightError, match="must be 'error' or 'skip'"):
-        rows(path, COLUMNS, on_bad="ignore")
+        TableRows(path, COLUMNS, on_bad="ignore")
+
+
+@pytest.mark.filterwarnings("ignore:.*skipped")
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_nul_character_makes_a_bad_row(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name == "a.csv":
+        path.write_bytes(b"text,stars\nGood,5\nB\0ad,1\n")
+    else:
+        path.write_text('{"text": "Good", "stars": "5"}\n{"text": "B\\u0000ad", "stars": "1"}\n')
+    with pytest.raises(LimelightError, match=r"row 2: a NUL character in column 'text'.*--skip-bad"):
+        list(TableRows(path, COLUMNS))
+    rows = TableRows(path, COLUMNS, on_bad="skip")
+    assert [row.text for row in rows] == ["Good"]
+    assert rows.skipped == 1
 
 
 def test_chunks_end_by_rows_or_by_characters() -> None:
@@ -301,7 +318,9 @@ def test_chunks_end_by_rows_or_by_characters() -> None:
     assert [len(c) for c in chunks(many, size=100, characters=60)] == [2, 2, 2, 1]
 
 
-words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20).filter(str.strip)
+words = st.text(
+    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=20
+).filter(str.strip)
 
 
 @examples(60)
@@ -316,7 +335,7 @@ def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, texts: list
     (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8", newline="")
     pq.write_table(pa.table(table), folder / "a.parquet")
     for name in ("a.csv", "a.jsonl", "a.parquet"):
-        assert [row.text for row in rows(folder / name, COLUMNS)] == texts
+        assert [row.text for row in TableRows(folder / name, COLUMNS)] == texts
 
 
 def spoil(content: bytes, position: int, cut: int, inserted: bytes) -> bytes:
@@ -342,7 +361,7 @@ def test_whatever_the_damage_it_is_rows_or_one_line(
     path = tmp_path_factory.getbasetemp() / f"damaged{kind}"
     path.write_bytes(spoil(SAMPLES[kind], position, cut, inserted))
     try:
-        found = list(rows(path, COLUMNS))
+        found = list(TableRows(path, COLUMNS))
     except LimelightError as error:
         said = str(error)
     else:

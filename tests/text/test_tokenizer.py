@@ -258,7 +258,7 @@ def test_saved_file_is_the_tokenizer(tmp_path: Path) -> None:
     assert again.to_json() == TINY.to_json() == (tmp_path / "tokenizer.json").read_text("utf-8")
     assert (again.vocabulary, again.lowercase, len(again)) == (TINY.vocabulary, True, len(WORDS) + 2)
     assert again.hash == TINY.hash == hashlib.sha256(TINY.to_json().encode()).hexdigest()
-    assert Tokenizer.from_json(CASED.to_json()).lowercase is False
+    assert Tokenizer(CASED.to_json()).lowercase is False
     assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.json"]
 
 
@@ -299,11 +299,11 @@ def changed(**changes: object) -> bytes:
         (b"", "not a tokenizer.json"),
         (TINY.to_json().encode()[:-40], "not a tokenizer.json"),
         (b"[1, 2]", "not a tokenizer.json"),
-        (b"\xff\xfe", "not a tokenizer of Limelight"),
+        (b"\xff\xfe", "not a Limelight tokenizer"),
         (b'{"model": {"type": "WordLevel", "vocab": {"a": 0}}}', "not a tokenizer.json"),
         (
             changed(model={"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"}),
-            "begin with",
+            "starting with",
         ),
         (
             changed(
@@ -374,14 +374,14 @@ def test_python_splits_ascii_as_tokenizers_does(pieces: list[str]) -> None:
     """Two engines, one set of rules: `encode` takes the quicker one, `split` and `locate` the other."""
     text = "".join(pieces).encode("ascii", "ignore").decode()
     for tokenizer, read in ((TINY, text.lower()), (CASED, text)):
-        assert tokenizer._own
+        assert tokenizer._has_current_rules
         assert ascii_rules().findall(read) == tokenizer.split(read)
 
 
 def test_a_tokenizer_with_other_rules_keeps_them() -> None:
     content = json.loads(TINY.to_json())
     content["pre_tokenizer"]["pattern"]["Regex"] = "[a-z]"
-    ids, lengths = Tokenizer.from_json(json.dumps(content)).encode(["a good A"])
+    ids, lengths = Tokenizer(json.dumps(content)).encode(["a good A"])
     assert lengths.tolist() == [6]
     assert ids.tolist() == [TINY.vocabulary.index("a"), *[UNKNOWN] * 4, TINY.vocabulary.index("a")]
 

@@ -184,8 +184,8 @@ def test_neighbours_equal_the_plain_definition(
 
 def test_share_of_a_corpus() -> None:
     vectors = Vectors(np.zeros((5, 1)), np.array([False, False, True, False, True]))
-    assert vectors.share_of(split_of([[2, 3], [4]])) == pytest.approx(2 / 3)
-    assert vectors.share_of(split_of([[2, 3], [4]], [[1], [3]])) == pytest.approx(2 / 5)
+    assert vectors.coverage(split_of([[2, 3], [4]])) == pytest.approx(2 / 3)
+    assert vectors.coverage(split_of([[2, 3], [4]], [[1], [3]])) == pytest.approx(2 / 5)
 
 
 def test_default_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,26 +204,26 @@ def test_default_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds no vectors"),
-        (b"\n\n", "holds no vectors"),
-        (b"3 5\n", "holds no vectors"),
-        (b"word\nanother\n", "holds no vectors"),
+        (b"", "has no vectors"),
+        (b"\n\n", "has no vectors"),
+        (b"3 5\n", "has no vectors"),
+        (b"word\nanother\n", "has no vectors"),
         (b"Once upon a time\nthere was a soup\n", "line 1: 'upon' is not a number"),
         (b"the 1 2\nsoup 3 x4\n", "line 2: 'x4' is not a number"),
-        (b"the 1 2\nsoup 3\n", "line 2: 1 numbers where 2 should be"),
-        (b"the 1 2\nsoup  3\n", "line 2: 1 numbers where 2 should be"),
-        (b"the 1\nsoup \n", "line 2: 0 numbers where 1 should be"),
-        (b"the 1 2\nother 3\n", "line 2: 1 numbers where 2 should be"),
-        (b"the 1 2\na 1 2\nother 3 4 5\n", "line 3: more than the 2 numbers"),
-        (b"the 1 2\na 1 2\nsoup 3 4 5\n", "line 3: more than the 2 numbers"),
+        (b"the 1 2\nsoup 3\n", "line 2: 1 numbers instead of 2"),
+        (b"the 1 2\nsoup  3\n", "line 2: 1 numbers instead of 2"),
+        (b"the 1\nsoup \n", "line 2: 0 numbers instead of 1"),
+        (b"the 1 2\nother 3\n", "line 2: 1 numbers instead of 2"),
+        (b"the 1 2\na 1 2\nother 3 4 5\n", "line 3: more than 2 numbers"),
+        (b"the 1 2\na 1 2\nsoup 3 4 5\n", "line 3: more than 2 numbers"),
         (b"the 1 2\nsoup 3 nan\n", "line 2: a number is not finite"),
         (b"the 1 2\n\nsoup 3 1e400\n", "line 3: a number is not finite"),
-        (b"2 2\nthe 1 2\n", "promises 2 words in its first line but holds 1"),
-        (b"2 2\nthe 1 2\na 1 2\nb 1 2\n", "promises 2 words in its first line but holds 3"),
-        (b"2 3\nthe 1 2\na 1 2\n", "line 2: 2 numbers where 3 should be"),
+        (b"2 2\nthe 1 2\n", "promises 2 words in its first line but has 1"),
+        (b"2 2\nthe 1 2\na 1 2\nb 1 2\n", "promises 2 words in its first line but has 3"),
+        (b"2 3\nthe 1 2\na 1 2\n", "line 2: 2 numbers instead of 3"),
         (binary()[:-8], "ends inside the vector of word 8"),
-        (binary()[: -4 * D - 5], "promises 8 words in its first line but holds 7"),
-        (binary() + b"more" + b" " + bytes(4 * D), "promises 8 words in its first line but holds 9"),
+        (binary()[: -4 * D - 5], "promises 8 words in its first line but has 7"),
+        (binary() + b"more" + b" " + bytes(4 * D), "promises 8 words in its first line but has 9"),
         (binary(matrix=MATRIX * np.float32(np.inf)), "is not finite"),
     ],
 )
@@ -238,7 +238,7 @@ def test_bad_files_are_one_clear_line(tmp_path: Path, content: bytes, message: s
 
 
 def test_missing_file_folder_and_options(tmp_path: Path) -> None:
-    with pytest.raises(LimelightError, match="there is no file"):
+    with pytest.raises(LimelightError, match="no such file"):
         check_vectors(tmp_path / "glove.txt")
     with pytest.raises(LimelightError, match="is a folder"):
         check_vectors(tmp_path)
@@ -293,12 +293,12 @@ def test_several_files_stand_side_by_side(tmp_path: Path) -> None:
     assert both.matrix[2].tolist() == [1.0, 2.0, 5.0]
     assert both.found.tolist() == [False, False, True, True, True, False]
     assert first_words(f"{first},{second}", 9) == ["soup", "stew"]
-    with pytest.raises(LimelightError, match=r"there is no file .*third"):
+    with pytest.raises(LimelightError, match=r"no such file: .*third"):
         check_vectors(f"{first},{tmp_path / 'third.txt'}")
     check_vectors(f"{first}, {second}")
-    with pytest.raises(LimelightError, match="between two commas there must be a file's name"):
+    with pytest.raises(LimelightError, match="each comma must"):
         check_vectors(f"{first},")
-    with pytest.raises(LimelightError, match="there is no file"):
+    with pytest.raises(LimelightError, match="no such file"):
         check_vectors(",".join(["no"] * 3000))
 
 

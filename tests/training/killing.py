@@ -111,9 +111,9 @@ def dies_while_writing(point: int) -> None:
             tick()
             yield piece
 
-    pieces = checkpoint._pieces
-    checkpoint._pieces = in_pieces  # type: ignore[assignment]
-    files._new_part = watched(files._new_part)
+    pieces = checkpoint.safetensors_pieces
+    checkpoint.safetensors_pieces = in_pieces  # type: ignore[assignment]
+    files._create_temporary = watched(files._create_temporary)
     for name in ("fsync", "replace", "unlink"):
         setattr(os, name, watched(getattr(os, name)))
 

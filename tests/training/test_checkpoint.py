@@ -278,7 +278,7 @@ def test_resuming_without_a_checkpoint_starts_anew(
 def full_after(monkeypatch: pytest.MonkeyPatch, good: int) -> list[str]:
     """The disk is full from the n-th file on, in the midst of writing it."""
     written: list[str] = []
-    pieces = checkpoint._pieces
+    pieces = checkpoint.safetensors_pieces
 
     def pieces_until_full(*arguments: Any) -> Iterator[Any]:
         written.append("")
@@ -287,7 +287,7 @@ def full_after(monkeypatch: pytest.MonkeyPatch, good: int) -> list[str]:
                 raise OSError(errno.ENOSPC, "No space left on device")
             yield piece
 
-    monkeypatch.setattr(checkpoint, "_pieces", pieces_until_full)
+    monkeypatch.setattr(checkpoint, "safetensors_pieces", pieces_until_full)
     return written
 
 
@@ -386,7 +386,7 @@ def test_a_folder_that_is_read_only_is_said_at_the_start(
     def refused(*arguments: Any, **more: Any) -> Any:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr("limelight.storage.files._new_part", refused)
+    monkeypatch.setattr("limelight.storage.files._create_temporary", refused)
     monkeypatch.setattr("limelight.training.step.Stepper.step", lambda *_: pytest.fail("it had begun"))
     with pytest.raises(LimelightError, match=r"^cannot write .*: Read-only file system$"):
         run(tmp_path / "run")

@@ -16,7 +16,7 @@ import torch
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
 from limelight.text.dataset import Dataset, Split
-from limelight.text.noise import copies
+from limelight.text.noise import noisy_copies
 from limelight.training import Fitted, fit
 from limelight.training.checkpoint import Checkpoints
 from limelight.training.distillation import Distillation
@@ -53,7 +53,7 @@ def test_labels_and_answers_are_mixed(pair: bool) -> None:
     recipe = taught(teacher_weight=0.7, noisy_copies=2, pair="concat", seed=5)
     distillation = Distillation(data, recipe)
     assert distillation.remaining == [1, 2]
-    noisy = copies(train, 2, None, seed=5)
+    noisy = noisy_copies(train, 2, None, seed=5)
     answers, dev = [], []
     for teacher in (1, 2):
         alone = fit(data, distillation.teacher_recipe(teacher), show=False, device="cpu").network
@@ -139,7 +139,7 @@ def test_without_share_and_copies_the_labels_alone_are_learnt() -> None:
 def test_without_teachers_the_copies_have_their_text_s_label(tmp_path: Path) -> None:
     data, recipe = toys.dataset(), taught(teachers=0)
     train = data.splits["train"]
-    noisy = copies(train, 2, None, seed=0)
+    noisy = noisy_copies(train, 2, None, seed=0)
     whole = Split(
         ids=np.concatenate([train.ids, noisy.ids]), lengths=np.concatenate([train.lengths, noisy.lengths]),
         labels=np.tile(train.labels, 3),

@@ -15,7 +15,7 @@ from ..errors import LimelightError, warn
 
 if TYPE_CHECKING:
     from ..text.labels import LabelColumn
-    from ..text.tables import Row, Rows
+    from ..text.tables import Row, TableRows
 
 
 HOLDOUT = 0.1
@@ -114,13 +114,14 @@ def read_rows(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
         if sys.stdin is None:
             raise LimelightError("standard input is closed; give a table")
         return _lines(pair, skip_bad=on_bad(args) == "skip")
-    from ..text.tables import choose_columns, rows
+    from ..text.columns import choose_columns
+    from ..text.tables import TableRows
 
     check_text2(args, pair)
     columns = choose_columns(args.data, args.text, None, args.text2, need_label=False, pair=pair)
     if on_bad(args) == "error":  # unusable rows are reported before the long work
-        deque(rows(args.data, columns), maxlen=0)
-    return rows(args.data, columns, on_bad=on_bad(args))
+        deque(TableRows(args.data, columns), maxlen=0)
+    return TableRows(args.data, columns, on_bad=on_bad(args))
 
 
 def check_text2(args: argparse.Namespace, pair: bool) -> None:
@@ -162,7 +163,7 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
         warn(f"standard input: skipped {skipped:,} of {number:,} lines, which cannot be used")
 
 
-def sample_rows(read: Rows, most: int, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
+def sample_rows(read: TableRows, most: int, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
     """A random sample of at most `most` rows, in order; all labels; the number of rows.
 
     The table is read once and not held in memory.

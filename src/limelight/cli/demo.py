@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_out(out: Path) -> None:
     """Raise unless `out` is new or an earlier demo: nothing else may be overwritten."""
-    from ..runtime.folder import KIND
+    from ..runtime.folder import LAYOUT
     from ..storage.files import check_replaceable, check_writable
 
     check_not_a_model(out)
@@ -103,7 +103,7 @@ def _check_out(out: Path) -> None:
     there = [name for name in ("model", "index.html") if (out / name).exists()]
     if there and not is_demo:
         raise LimelightError(f"{out / there[0]} exists and is not from the demo; choose another --out")
-    check_replaceable(out / "model", KIND, overwrite=True)
+    check_replaceable(out / "model", LAYOUT, overwrite=True)
 
 
 def _one_thread() -> None:

@@ -20,7 +20,7 @@ from ._shared import (
 )
 
 if TYPE_CHECKING:
-    from ..runtime.metrics import Results
+    from ..runtime.metrics import Metrics
 
 ORDER = 2
 HELP = "evaluate a model on a table of labelled text"
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         raise LimelightError(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
     results, labels = _measure(args)
     data = {
-        "model": args.model, "data": args.data, **results.figures(),
+        "model": args.model, "data": args.data, **results.to_dict(),
         "classes": {
             str(label): {"precision": p, "recall": r, "f1": f, "rows": int(n)}
             for label, (p, r, f), n in zip(
@@ -65,37 +65,38 @@ def run(args: argparse.Namespace) -> int:
     return 1
 
 
-def _measure(args: argparse.Namespace) -> tuple[Results, tuple[Any, ...]]:
+def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...]]:
     import numpy as np
 
-    from ..runtime.metrics import Results
+    from ..runtime.metrics import Metrics
     from ..runtime.model import Model
+    from ..text.columns import choose_columns
     from ..text.labels import LabelColumn
-    from ..text.tables import choose_columns, rows, usable
+    from ..text.tables import TableRows, without_skipped
 
     model = Model.load(args.model)
     check_text2(args, model.pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=model.pair)
-    checked = rows(
+    checked = TableRows(
         args.data, columns, on_bad=on_bad(args)
     )  # bad rows and labels are reported before the long work
     labels = LabelColumn(row.label for row in checked)  # type: ignore[misc]
-    truth = labels.index(model.labels, usable(args.data, checked.skipped))
-    first, second = text_columns(rows(args.data, columns, on_bad=on_bad(args)), model.pair)
+    truth = labels.index(model.labels, without_skipped(args.data, checked.skipped))
+    first, second = text_columns(TableRows(args.data, columns, on_bad=on_bad(args)), model.pair)
     parts = list(model.predict_proba_stream(first, second, progress=on_terminal()))
     if sum(map(len, parts)) != len(truth):
         raise LimelightError(f"{args.data} changed while it was being read; run this again")
-    return Results.of(np.concatenate(parts), truth), model.labels
+    return Metrics.of(np.concatenate(parts), truth), model.labels
 
 
-def _format_results(args: argparse.Namespace, results: Results, labels: tuple[Any, ...]) -> str:
+def _format_results(args: argparse.Namespace, results: Metrics, labels: tuple[Any, ...]) -> str:
     names = [str(label) for label in labels]
     per_class = [
         [name, f"{n:,}", *(f"{x:.3f}" for x in figures)]
         for name, n, figures in zip(names, results.confusion.sum(axis=1), results.per_class, strict=True)
     ]
     blocks = [
-        metrics_table({args.data: results.figures()}),
+        metrics_table({args.data: results.to_dict()}),
         table(["class", "rows", "precision", "recall", "F1"], per_class),
     ]
     if len(names) <= 20:

@@ -73,11 +73,11 @@ def _check_words(model: Model, args: argparse.Namespace) -> None:
 def _weights(model: Model, reading: Reading | PairReading, args: argparse.Namespace) -> dict[str, Any] | None:
     """The weights to show besides the attention, by name; None for attention alone."""
     from ..explain.attribution import DEFAULT, NAMES, attribute
-    from ..explain.variants import length_of
+    from ..explain.variants import count_words
 
     by = args.by
     if by is None:
-        words = length_of(reading)
+        words = count_words(reading)
         by = DEFAULT if words <= LONG else "attention"
         if by != DEFAULT:
             print(f"{words:,} words: showing attention; --by {DEFAULT} takes longer", file=sys.stderr)

@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     from ..errors import LimelightError
     from ..explain import save_report
     from ..runtime.model import Model
-    from ..text.tables import choose_columns, rows, usable
+    from ..text.columns import choose_columns
+    from ..text.tables import TableRows, without_skipped
 
     if Path(args.out).suffix.lower() not in (".html", ".htm"):
         raise LimelightError(f"{args.out} should end in .html")
@@ -54,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
     models = [Model.load(folder) for folder in args.models]
     check_text2(args, models[0].pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, pair=models[0].pair)
-    read = rows(args.data, columns, on_bad=on_bad(args))
+    read = TableRows(args.data, columns, on_bad=on_bad(args))
     found, labels, total = sample_rows(read, args.most)
-    data = usable(Path(args.data).name, read.skipped)
+    data = without_skipped(Path(args.data).name, read.skipped)
     labels.index(models[0].labels, data)  # an unknown label is reported before the long work
     save_report(
         args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]

@@ -9,7 +9,9 @@ from ._shared import add_columns, add_json, check_text2, on_bad, print_result, s
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
-    from ..explain.trust import Agreement, RowEffect, Trust
+    from ..explain.model_agreement import Agreement
+    from ..explain.row_removal import RowEffect
+    from ..explain.trust import Trust
     from ..runtime.model import Model
     from ..text.tables import Row
 
@@ -81,7 +83,8 @@ def _other(args: argparse.Namespace, model: Model) -> Model:
 def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
     """A random sample of the table."""
     from ..errors import LimelightError
-    from ..text.tables import choose_columns, rows, usable
+    from ..text.columns import choose_columns
+    from ..text.tables import TableRows, without_skipped
 
     if args.texts < 1:
         raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
@@ -89,10 +92,10 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
         raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
     check_text2(args, model.pair)
     columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=model.pair)
-    read = rows(args.data, columns, on_bad=on_bad(args))
+    read = TableRows(args.data, columns, on_bad=on_bad(args))
     kept, labels, _ = sample_rows(read, args.texts, args.seed)
     labels.index(
-        model.labels, usable(args.data, read.skipped)
+        model.labels, without_skipped(args.data, read.skipped)
     )  # an unknown label is reported before the long work
     return kept
 

@@ -1,4 +1,4 @@
-"""Why a model answers as it does: which words count, how far a picture can be trusted, reports on data."""
+"""Why a model predicts what it does: which words count, how far to trust a picture, reports on data."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from .._lazy import lazy
 
 if TYPE_CHECKING:
     from .attribution import attribute
+    from .model_agreement import agreement
     from .report import save_report, to_report
-    from .trust import agreement, measure_trust
+    from .trust import measure_trust
 
 __all__ = ["agreement", "attribute", "measure_trust", "save_report", "to_report"]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "agreement": "trust:agreement",
+        "agreement": "model_agreement:agreement",
         "attribute": "attribution:attribute",
         "measure_trust": "trust:measure_trust",
         "save_report": "report:save_report",

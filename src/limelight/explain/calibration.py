@@ -1,4 +1,4 @@
-"""Whether a model is as often right as it says, and how sure a measured accuracy is."""
+"""Calibration of a model's probabilities, and how certain a measured accuracy is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ BINS = 10
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Texts by the confidence of their answers, in ten bins of equal width."""
+    """Texts by the confidence of their predictions, in ten bins of equal width."""
 
     counts: np.ndarray  # (bins,)
     confidence: np.ndarray  # (bins,): the mean; 0 in an empty bin
-    accuracy: np.ndarray  # (bins,): the share that is right; 0 in an empty bin
+    accuracy: np.ndarray  # (bins,): the share of correct predictions; 0 in an empty bin
 
     @property
     def error(self) -> float:
@@ -24,40 +24,42 @@ class Calibration:
         return float((self.counts * np.abs(self.accuracy - self.confidence)).sum() / self.counts.sum())
 
 
-def calibration(confidence: np.ndarray, right: np.ndarray) -> Calibration:
-    """From the confidence (texts,) of each answer and whether it is right (texts,).
+def measure_calibration(confidence: np.ndarray, correct: np.ndarray) -> Calibration:
+    """Bin the confidence (texts,) of each prediction and whether it is correct (texts,).
 
-    >>> found = calibration(np.array([0.95, 0.95, 0.55]), np.array([True, False, True]))
-    >>> found.counts.tolist(), round(found.error, 3)
+    >>> calibration = measure_calibration(np.array([0.95, 0.95, 0.55]), np.array([True, False, True]))
+    >>> calibration.counts.tolist(), round(calibration.error, 3)
     ([0, 0, 0, 0, 0, 1, 0, 0, 0, 2], 0.45)
     """
     bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
     counts = np.bincount(bins, minlength=BINS)
-    means = [np.bincount(bins, each, BINS) / np.maximum(counts, 1) for each in (confidence, right)]
+    means = [np.bincount(bins, each, BINS) / np.maximum(counts, 1) for each in (confidence, correct)]
     return Calibration(counts, *means)
 
 
-def wilson(right: int, total: int, z: float = 1.959964) -> tuple[float, float]:
-    """The interval of a share, 95 % by default, after Wilson (1927): never outside 0 to 1.
+def wilson(correct: int, total: int, z: float = 1.959964) -> tuple[float, float]:
+    """The confidence interval of a share, 95 % by default, after Wilson (1927): always within 0 to 1.
 
     >>> low, high = wilson(8, 10)
     >>> round(low, 4), round(high, 4)
     (0.4902, 0.9433)
     """
-    share = right / total
+    share = correct / total
     middle = (share + z * z / (2 * total)) / (1 + z * z / total)
     half = z / (1 + z * z / total) * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def mcnemar(first_only: int, second_only: int) -> float:
-    """How likely two equally good models would differ this much: the exact test of McNemar, two-sided.
+    """The probability that two equally good models differ this much: McNemar's exact test, two-sided.
 
-    Given how many texts only the first and only the second answers rightly.
+    Takes the number of texts that only the first model, and only the second, gets right.
 
     >>> round(mcnemar(1, 8), 4)
     0.0391
     """
     total, fewer = first_only + second_only, min(first_only, second_only)
-    ways = [lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1) for k in range(fewer + 1)]  # logarithms
+    ways = [
+        lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1) for k in range(fewer + 1)
+    ]  # log binomials
     return min(1.0, 2 * fsum(exp(each - total * log(2)) for each in ways))

@@ -1,10 +1,10 @@
-"""Comprehensiveness and sufficiency: does an answer really rest on the words that an attribution names?
+"""Comprehensiveness and sufficiency: does a prediction really rest on the words an attribution ranks first?
 
 As ERASER defines them (DeYoung et al. 2020). For the k words with the most weight, and p the probability of
-the answer to the whole text:
+the class predicted for the whole text:
 
-    comprehensiveness   p(text) - p(text without them)      high: the answer needs them
-    sufficiency         p(text) - p(only them)              low: they are enough for the answer
+    comprehensiveness   p(text) - p(text without them)      high: the prediction needs them
+    sufficiency         p(text) - p(only them)              low: they are enough for the prediction
 
 each for k = 1, 5, 10, 20 and 50 % of the words, rounded up, and averaged over these five.
 """
@@ -19,49 +19,50 @@ import numpy as np
 
 from ..reading.reading import AnyReading
 from ..runtime.model import Model
-from .variants import Words, answers
+from .attribution import probability_drops
+from .variants import TokenIds, predict_variants
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
 class Faithfulness:
-    """How faithful an attribution is, on a number of texts.
+    """How faithful an attribution is on some texts.
 
-    >>> found = Faithfulness("attention", np.full((2, 5), 0.3), np.full((2, 5), 0.1))
-    >>> round(found.comprehensiveness, 3), round(found.sufficiency, 3)
+    >>> attention = Faithfulness("attention", np.full((2, 5), 0.3), np.full((2, 5), 0.1))
+    >>> round(attention.comprehensiveness, 3), round(attention.sufficiency, 3)
     (0.3, 0.1)
     """
 
     name: str
-    needed: np.ndarray  # (texts, shares): comprehensiveness
-    enough: np.ndarray  # (texts, shares): sufficiency
+    drop_without: np.ndarray  # (texts, shares): comprehensiveness
+    drop_with_only: np.ndarray  # (texts, shares): sufficiency
 
     @property
     def comprehensiveness(self) -> float:
-        """Averaged over shares and texts: high is good."""
-        return float(self.needed.mean())
+        """The mean over shares and texts: high is good."""
+        return float(self.drop_without.mean())
 
     @property
     def sufficiency(self) -> float:
-        """Averaged over shares and texts: low is good."""
-        return float(self.enough.mean())
+        """The mean over shares and texts: low is good."""
+        return float(self.drop_with_only.mean())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for `json.dumps`; errors are standard errors over the texts."""
+        """Plain numbers, ready for `json.dumps`; the errors are standard errors over the texts."""
         return {
             "name": self.name,
             "comprehensiveness": self.comprehensiveness,
-            "comprehensiveness_error": standard_error(self.needed),
-            "comprehensiveness_by_share": self.needed.mean(axis=0).tolist(),
+            "comprehensiveness_error": standard_error(self.drop_without),
+            "comprehensiveness_by_share": self.drop_without.mean(axis=0).tolist(),
             "sufficiency": self.sufficiency,
-            "sufficiency_error": standard_error(self.enough),
-            "sufficiency_by_share": self.enough.mean(axis=0).tolist(),
+            "sufficiency_error": standard_error(self.drop_with_only),
+            "sufficiency_by_share": self.drop_with_only.mean(axis=0).tolist(),
         }
 
 
 def standard_error(scores: np.ndarray) -> float:
-    """Of the mean over texts, from (texts, shares).
+    """The standard error of the mean over texts, from scores (texts, shares).
 
     >>> round(standard_error(np.array([[0.1], [0.3]])), 3)
     0.1
@@ -71,9 +72,9 @@ def standard_error(scores: np.ndarray) -> float:
 
 
 def most_weighted(weights: np.ndarray) -> np.ndarray:
-    """(shares, n): True for the words with the most weight, as many as each share says; at least one.
+    """(shares, n): True for the given share of the words, those with the most weight; at least one word.
 
-    Among equal weights the earlier word comes first.
+    Of words with equal weights the earlier one comes first.
 
     >>> most_weighted(np.array([0.1, 0.6, 0.3]))[[0, -1]].tolist()
     [[False, True, False], [False, True, True]]
@@ -84,25 +85,20 @@ def most_weighted(weights: np.ndarray) -> np.ndarray:
     return np.asarray(rank < counts[:, None])
 
 
-def faithfulness(
+def measure_faithfulness(
     model: Model,
     readings: Sequence[AnyReading],
-    words: Sequence[Words],
+    ids: Sequence[TokenIds],
     weights: dict[str, list[np.ndarray]],
     progress: bool = False,
 ) -> list[Faithfulness]:
-    """Measure several attributions, each with (n + m,) for each text, in one go: equal variants run once."""
-    chosen = {name: [most_weighted(each) for each in of_texts] for name, of_texts in weights.items()}
-    kept = [
-        np.concatenate([side for of_texts in chosen.values() for side in (~of_texts[k], of_texts[k])])
-        for k in range(len(words))
+    """Measure several attributions at once, each with weights (n + m,) per text: equal variants run once."""
+    top = {name: [most_weighted(each) for each in per_text] for name, per_text in weights.items()}
+    masks = [
+        np.concatenate([mask for per_text in top.values() for mask in (~per_text[k], per_text[k])])
+        for k in range(len(ids))
     ]
-    found = answers(model, words, kept, bar="Faithfulness" if progress else "")
-    drops = np.array(
-        [
-            each.confidence - P[:, int(np.argmax(each.probabilities))].astype(float)
-            for each, P in zip(readings, found, strict=True)
-        ]
-    )  # (texts, attributions * 2 * shares)
-    parts = drops.reshape(len(words), len(weights), 2, len(SHARES))
+    predictions = predict_variants(model, ids, masks, bar_name="Faithfulness" if progress else "")
+    drops = np.array([probability_drops(each, P) for each, P in zip(readings, predictions, strict=True)])
+    parts = drops.reshape(len(ids), len(weights), 2, len(SHARES))  # 2: without the words, with only them
     return [Faithfulness(name, parts[:, k, 0], parts[:, k, 1]) for k, name in enumerate(weights)]

@@ -1,6 +1,6 @@
-"""Attributions from gradients: of the predicted class's logit, through the rows of M and to the words.
+"""Attributions from gradients of the predicted class's logit, through the rows of M and to the words.
 
-All are signed: above 0 a word speaks for the predicted class, below 0 against it.
+All are signed: a positive word speaks for the predicted class, a negative one against it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..model.network import Network
 from ..text.tokenizer import PAD
-from .variants import Words, texts_bar
+from .variants import TokenIds, progress_bar
 
 STEPS = 20  # points of the path integral
 _BATCH_WORDS = 12_000
@@ -26,10 +26,10 @@ Method = Callable[[Network, list[Side], Tensor], list[Tensor]]
 def effect(network: Network, sides: list[Side], target: Tensor) -> list[Tensor]:
     """How much of the logit comes from each word through the rows: sum_i A_it <dlogit/dM_i, h_t>.
 
-    To first order the logit is sum_i <dlogit/dM_i, M_i> and a constant, and M_i = sum_t A_it h_t: the sum
-    taken apart word by word is this. Attention alone says how much of h_t row i takes; this also says
-    what the classifier makes of it. A row that weighs each unit by itself, such as one of max pooling, is
-    taken apart unit by unit.
+    To first order the logit is a constant plus sum_i <dlogit/dM_i, M_i>, and M_i = sum_t A_it h_t: this is
+    that sum, word by word. Attention alone says how much of h_t row i takes; this also says what the
+    classifier does with it. A row that weights each unit separately, such as a max-pooled one, is split
+    unit by unit.
     """
     with torch.no_grad():
         H = [network.encoder(S, lengths) for S, lengths in sides]
@@ -49,10 +49,10 @@ def gradient_times_input(network: Network, sides: list[Side], target: Tensor) ->
 def integrated_gradients(
     network: Network, sides: list[Side], target: Tensor, steps: int = STEPS
 ) -> list[Tensor]:
-    """The same with the gradient averaged along the straight path from zero vectors to the words.
+    """Gradient times input, the gradient averaged along the straight path from zero vectors to the words.
 
-    The attributions of a text add up to its logit minus that of the zero vectors (Sundararajan et al. 2017),
-    to the accuracy of Gauss-Legendre quadrature with `steps` points.
+    The attributions of a text add up to its logit minus the logit of zero vectors (Sundararajan et al. 2017),
+    within the accuracy of Gauss-Legendre quadrature with `steps` points.
     """
     points, weights = np.polynomial.legendre.leggauss(steps)
     totals = [torch.zeros_like(S) for S, _ in sides]
@@ -63,28 +63,28 @@ def integrated_gradients(
     return [(total * S).sum(2) for total, (S, _) in zip(totals, sides, strict=True)]
 
 
-def attributions(
-    network: Network, method: Method, words: Sequence[Words], *, bar: str = ""
+def attribute_ids(
+    network: Network, method: Method, ids: Sequence[TokenIds], *, bar_name: str = ""
 ) -> list[np.ndarray]:
-    """For each text (n + m,): what `method` gives its words, batched by length; a bar if it has a name."""
-    found: list[np.ndarray] = [np.empty(0)] * len(words)
-    with _one_thread(), texts_bar(bar, len(words)) as shown:
-        for rows in _batches(words):
-            sides = [_padded(network, side) for side in zip(*(words[k].sides for k in rows), strict=True)]
+    """(n + m,) for each text: the weights `method` gives its words; a `bar_name` shows a progress bar."""
+    weights: list[np.ndarray] = [np.empty(0)] * len(ids)
+    with _one_thread(), progress_bar(bar_name, len(ids)) as bar:
+        for batch in _batches(ids):
+            sides = [_pad(network, side) for side in zip(*(ids[k].sides for k in batch), strict=True)]
             with torch.no_grad():
                 target = logits(network, sides).argmax(1)
             parts = method(network, sides, target)
-            for place, k in enumerate(rows):
-                lengths = [len(side) for side in words[k].sides]
-                own = [part[place, :n].detach() for part, n in zip(parts, lengths, strict=True)]
-                found[k] = torch.cat(own).double().numpy()
-            shown.update(len(rows))
-    return found
+            for row, k in enumerate(batch):
+                lengths = [len(side) for side in ids[k].sides]
+                unpadded = [part[row, :n].detach() for part, n in zip(parts, lengths, strict=True)]
+                weights[k] = torch.cat(unpadded).double().numpy()
+            bar.update(len(batch))
+    return weights
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The steps of an LSTM are too small to share out: on a busy machine threads wait for each other."""
+    """Use one thread: an LSTM's steps are too small to divide, and threads would wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -114,7 +114,7 @@ def _head(network: Network, M: list[Tensor]) -> Tensor:
     return torch.as_tensor(network.head(features))
 
 
-def _padded(network: Network, ids: Sequence[np.ndarray]) -> Side:
+def _pad(network: Network, ids: Sequence[np.ndarray]) -> Side:
     lengths = torch.tensor([len(each) for each in ids])
     grid = torch.full((len(ids), int(lengths.max())), PAD)
     for row, each in zip(grid, ids, strict=True):
@@ -123,10 +123,10 @@ def _padded(network: Network, ids: Sequence[np.ndarray]) -> Side:
         return network.vectors(grid), lengths
 
 
-def _batches(words: Sequence[Words]) -> Iterator[list[int]]:
-    """Numbers of the texts, the longest first, as many at a time as memory should hold."""
-    order = sorted(range(len(words)), key=lambda k: -len(words[k]))
+def _batches(ids: Sequence[TokenIds]) -> Iterator[list[int]]:
+    """Indices of the texts, longest first, as many at a time as memory should hold."""
+    order = sorted(range(len(ids)), key=lambda k: -len(ids[k]))
     while order:
-        size = max(1, _BATCH_WORDS // len(words[order[0]]))
+        size = max(1, _BATCH_WORDS // len(ids[order[0]]))
         yield order[:size]
         order = order[size:]

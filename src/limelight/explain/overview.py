@@ -1,4 +1,4 @@
-"""What the rows of A read over a whole data set: their words, their focus, and which repeat each other."""
+"""What the rows of A read in a whole data set: their words, their focus, and which repeat each other."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ MOST_WORDS = 10
 
 @dataclass(frozen=True)
 class RowOverview:
-    """One row over a data set."""
+    """One row on a data set."""
 
     row: int  # counted from 0
-    words: tuple[tuple[str, float], ...]  # the most attended, each with its attention beyond an even share
+    words: tuple[tuple[str, float], ...]  # the most attended, each with its attention above an even share
     focus: float  # mean over the texts; 0: spread evenly over the words, 1: all on a single word
-    nearest: int | None  # the row that it repeats most
-    shared: float  # how much: their mean entry of A A^T over the texts
+    nearest: int | None  # the row most like it
+    shared: float  # how alike: their mean entry of A A^T over the texts
 
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """All rows over a data set."""
+    """All rows on a data set."""
 
     rows: tuple[RowOverview, ...]
     overlap: np.ndarray  # (r, r): the mean of A A^T
@@ -40,7 +40,7 @@ class Overview:
 
 
 def overview(readings: Sequence[AnyReading]) -> Overview:
-    """Look at every row over all texts.
+    """Summarise what every row reads in all texts.
 
     >>> from limelight.reading.reading import Reading
     >>> reading = Reading(
@@ -68,9 +68,9 @@ def _nearest(shared: np.ndarray) -> tuple[int | None, float]:
 
 
 def _telling_words(texts: Sequence[tuple[Sequence[str], np.ndarray]]) -> list[list[tuple[str, float]]]:
-    """For each row the words by what it gives them beyond an even share; upper and lower case are one word.
+    """For each row, the words with the most attention above an even share; case is ignored.
 
-    By attention alone every row would read "the" and "." first, which stand in every text.
+    By attention alone every row would list "the" and "." first, which occur in every text.
     """
     numbers: dict[str, int] = defaultdict(lambda: len(numbers))
     ids = np.concatenate([[numbers[word.lower()] for word in words] for words, _ in texts]).astype(int)

@@ -1,4 +1,4 @@
-"""Plots as inline SVG, drawn by hand: their colours are the page's own, so that they follow dark mode."""
+"""Plots as inline SVG in the colours of the page, which follow dark mode."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from markupsafe import Markup
 
 from ..reading.colours import LEVELS
 from ..reading.pieces import printable
-from ..reading.wrap import shortened
+from ..reading.wrap import shorten
 from .calibration import BINS, Calibration
 
-MOST_CONFUSED = 60  # classes in a plot: cells grow with their square
+MOST_CONFUSED = 60  # classes in a plot: the number of cells is its square
 _LONGEST = 14  # characters of a class's name
 
 
 def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> Markup:
-    """True classes downwards, predicted ones across; the darker, the larger the share of the true class.
+    """Rows are the true classes, columns the predicted ones; darker means a larger share of the true class.
 
-    With very many classes, the most frequent ones are shown.
+    With very many classes, only the most frequent ones are shown.
 
-    >>> "<title>bad taken for good: 1 of 4 (25.0%)</title>" in confusion_plot(
+    >>> "<title>bad predicted as good: 1 of 4 (25.0%)</title>" in confusion_plot(
     ...     np.array([[3, 1], [0, 2]]), ["bad", "good"])
     True
     """
-    often = np.sort(np.argsort(-confusion.sum(axis=1), kind="stable")[:MOST_CONFUSED])
-    totals, labels = confusion.sum(axis=1)[often], [labels[i] for i in often]
-    confusion = confusion[np.ix_(often, often)]
+    frequent = np.sort(np.argsort(-confusion.sum(axis=1), kind="stable")[:MOST_CONFUSED])
+    totals, labels = confusion.sum(axis=1)[frequent], [labels[i] for i in frequent]
+    confusion = confusion[np.ix_(frequent, frequent)]
     k = len(labels)
     side = min(56.0, max(9.0, 330 / k))
-    names = [shortened(label, _LONGEST, len) for label in labels]
+    names = [shorten(label, _LONGEST, len) for label in labels]
     left = 26 + (6.6 * max(map(len, names)) if k <= 20 else 0)
     shares = confusion / np.maximum(totals[:, None], 1)
-    parts = [_words(left + k * side / 2, 12, "predicted", "mid"), _upwards(12, 28 + k * side / 2, "true")]
+    parts = [_words(left + k * side / 2, 12, "predicted", "mid"), _vertical(12, 28 + k * side / 2, "true")]
     for i in range(k):
         if k <= 20:
             x, y = left + (i + 0.5) * side, 28 + (i + 0.5) * side
-            below = names[i] if 7 * len(names[i]) < side else shortened(labels[i], side // 8, len)
+            below = names[i] if 7 * len(names[i]) < side else shorten(labels[i], side // 8, len)
             parts += [_words(left - 6, y + 4, names[i], "end", labels[i])]
             parts += [_words(x, 28 + k * side + 15, below, "mid", labels[i])]
         for j in range(k):
-            what = f"{labels[i]} taken for {labels[j]}" if i != j else f"{labels[i]} recognised"
-            told = f"{what}: {confusion[i, j]:,} of {totals[i]:,} ({shares[i, j]:.1%})"
+            what = f"{labels[i]} predicted {f'as {labels[j]}' if i != j else 'correctly'}"
+            title = f"{what}: {confusion[i, j]:,} of {totals[i]:,} ({shares[i, j]:.1%})"
             x, y = left + j * side, 28 + i * side
-            parts.append(_cell(x, y, side, shares[i, j], told, f"{confusion[i, j]:,}" if side >= 26 else ""))
+            parts.append(_cell(x, y, side, shares[i, j], title, f"{confusion[i, j]:,}" if side >= 26 else ""))
     return _svg(left + k * side + 8, 28 + k * side + 24, "Confusion matrix", parts)
 
 
 def overlap_plot(overlap: np.ndarray) -> Markup:
-    """The mean of A A^T: row against row.
+    """The mean of A A^T, row against row.
 
     >>> "<title>rows 1 and 2: 0.250</title>" in overlap_plot(np.array([[1.0, 0.25], [0.25, 1.0]]))
     True
@@ -65,37 +65,38 @@ def overlap_plot(overlap: np.ndarray) -> Markup:
             parts += [_words(28 + (i + 0.5) * side, 13, str(i + 1), "mid")]
         for j in range(r):
             who = f"rows {i + 1} and {j + 1}" if i != j else f"row {i + 1}"
-            told = f"{who}: {overlap[i, j]:.3f}"
+            title = f"{who}: {overlap[i, j]:.3f}"
             value = f"{overlap[i, j]:.2f}".lstrip("0") if side >= 30 else ""
-            parts.append(_cell(28 + j * side, 20 + i * side, side, overlap[i, j] / top, told, value))
-    return _svg(34 + r * side, 26 + r * side, "How much the rows repeat each other", parts)
+            parts.append(_cell(28 + j * side, 20 + i * side, side, overlap[i, j] / top, title, value))
+    return _svg(34 + r * side, 26 + r * side, "Overlap of the rows", parts)
 
 
-def reliability_plot(found: Calibration) -> Markup:
-    """Accuracy by confidence, the diagonal where both are the same, and how many texts there are.
+def reliability_plot(calibration: Calibration) -> Markup:
+    """Accuracy by confidence, the diagonal of perfect calibration, and the number of texts per bin.
 
-    >>> from limelight.explain.calibration import calibration
-    >>> "confidence 0.9 to 1.0" in reliability_plot(calibration(np.array([0.95]), np.array([True])))
+    >>> from limelight.explain.calibration import measure_calibration
+    >>> calibration = measure_calibration(np.array([0.95]), np.array([True]))
+    >>> "confidence 0.9 to 1.0" in reliability_plot(calibration)
     True
     """
     left, top, width, height, below = 38.0, 10.0, 300.0, 230.0, 44.0
-    bar, most = width / BINS, max(int(found.counts.max()), 1)
+    bar, most = width / BINS, max(int(calibration.counts.max()), 1)
     base = top + height
     parts = _grid(left, top, width, height)
-    for k, count in enumerate(found.counts.tolist()):
+    for k, count in enumerate(calibration.counts.tolist()):
         if not count:
             continue
-        confidence, accuracy = float(found.confidence[k]), float(found.accuracy[k])
-        told = (
+        confidence, accuracy = float(calibration.confidence[k]), float(calibration.accuracy[k])
+        title = (
             f"confidence {k / BINS:.1f} to {(k + 1) / BINS:.1f}: {count:,} texts, "
             f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
         )
         x, up = left + k * bar + 2, below * count / most
         high = _bar(x, base, bar - 4, height * accuracy, "bar")
-        parts.append(f"<g><title>{told}</title>{high}{_bar(x, base + 24 + below, bar - 4, up, 'count')}</g>")
+        parts.append(f"<g><title>{title}</title>{high}{_bar(x, base + 24 + below, bar - 4, up, 'count')}</g>")
     parts.append(f'<path class="ideal" d="M{left} {base}L{left + width} {top}"/>')
-    parts.append(_words(left + width / 2, base + below + 42, "confidence; below, how many texts", "mid"))
-    parts.append(_upwards(10, top + height / 2, "accuracy"))
+    parts.append(_words(left + width / 2, base + below + 42, "confidence; below, number of texts", "mid"))
+    parts.append(_vertical(10, top + height / 2, "accuracy"))
     return _svg(left + width + 12, base + below + 50, "Reliability diagram", parts)
 
 
@@ -110,7 +111,7 @@ def _grid(left: float, top: float, width: float, height: float) -> list[str]:
 
 
 def curves_plot(name: str, curves: Mapping[str, Sequence[float]]) -> Markup:
-    """Lines over the epochs, each named at its end.
+    """Lines over the epochs, each labelled at its end.
 
     >>> "<title>dev, epoch 2: 0.7</title>" in curves_plot("Accuracy", {"dev": [0.6, 0.7]})
     True
@@ -120,7 +121,7 @@ def curves_plot(name: str, curves: Mapping[str, Sequence[float]]) -> Markup:
     low, high = float(values.min()), float(values.max())
     low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
     epochs = max(map(len, curves.values()))
-    digits = min(6, max(2, int(np.ceil(-np.log10((high - low) / 10)))))  # as many as tell the rules apart
+    digits = min(6, max(2, int(np.ceil(-np.log10((high - low) / 10)))))  # enough to tell the grid lines apart
     rules = {value: f"{value:.{digits}f}" for value in np.linspace(low, high, 4).tolist()}
     left = 10 + 6.5 * max(map(len, rules.values()))  # room for the widest number, in pixels
 
@@ -141,7 +142,7 @@ def curves_plot(name: str, curves: Mapping[str, Sequence[float]]) -> Markup:
         parts.append(f'<polyline class="line{k}" points="{path}"/>')
         parts += [
             f'<circle class="dot{k}" cx="{x:.1f}" cy="{y:.1f}" r="3">'
-            f"<title>{_text(label)}, epoch {epoch + 1}: {value:.4g}</title></circle>"
+            f"<title>{_escape(label)}, epoch {epoch + 1}: {value:.4g}</title></circle>"
             for epoch, ((x, y), value) in enumerate(zip(points, line, strict=True))
         ]
         parts.append(_words(left + width + 9, end + 4, label))
@@ -149,7 +150,7 @@ def curves_plot(name: str, curves: Mapping[str, Sequence[float]]) -> Markup:
 
 
 def _apart(ends: list[float], least: float = 14.0) -> list[float]:
-    """The heights of labels, moved down where they would cover each other."""
+    """The heights of labels, moved down where they would overlap."""
     placed = list(ends)
     before = -np.inf
     for k in sorted(range(len(ends)), key=ends.__getitem__):
@@ -160,7 +161,7 @@ def _apart(ends: list[float], least: float = 14.0) -> list[float]:
 def _svg(width: float, height: float, name: str, parts: Sequence[str]) -> Markup:
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     inside = "".join(parts)
-    return Markup(f'<svg class="plot" {size} role="img" aria-label="{_text(name)}">{inside}</svg>')
+    return Markup(f'<svg class="plot" {size} role="img" aria-label="{_escape(name)}">{inside}</svg>')
 
 
 def _bar(x: float, base: float, width: float, height: float, kind: str) -> str:
@@ -168,24 +169,24 @@ def _bar(x: float, base: float, width: float, height: float, kind: str) -> str:
     return f'<rect class="{kind}" {at} rx="2"/>'
 
 
-def _cell(x: float, y: float, side: float, share: float, told: str, value: str) -> str:
+def _cell(x: float, y: float, side: float, share: float, title: str, value: str) -> str:
     level = int(np.clip(round(share * LEVELS), 0, LEVELS))
     fill = f"var(--h{level})" if level else "var(--faint)"
     at, inner = f'x="{x + 0.75:.1f}" y="{y + 0.75:.1f}"', f"{side - 1.5:.1f}"
     rect = f'<rect {at} width="{inner}" height="{inner}" rx="{min(3, side / 8):.1f}" fill="{fill}"/>'
     number = _words(x + side / 2, y + side / 2 + 4, value, "mid ink") if value else ""
-    return f"<g><title>{_text(told)}</title>{rect}{number}</g>"
+    return f"<g><title>{_escape(title)}</title>{rect}{number}</g>"
 
 
 def _words(x: float, y: float, text: str, kind: str = "start", whole: str = "") -> str:
-    """A text; where it is the beginning of a longer one, the `whole` shows under the pointer."""
-    title = f"<title>{_text(whole)}</title>" if whole and whole != text else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{title}{_text(text)}</text>'
+    """A text; if it is shortened from `whole`, the whole text is its tooltip."""
+    title = f"<title>{_escape(whole)}</title>" if whole and whole != text else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{title}{_escape(text)}</text>'
 
 
-def _upwards(x: float, y: float, text: str) -> str:
-    return f'<text transform="translate({x:.1f} {y:.1f}) rotate(-90)" class="mid">{_text(text)}</text>'
+def _vertical(x: float, y: float, text: str) -> str:
+    return f'<text transform="translate({x:.1f} {y:.1f}) rotate(-90)" class="mid">{_escape(text)}</text>'
 
 
-def _text(text: str) -> str:
+def _escape(text: str) -> str:
     return escape(printable(text))

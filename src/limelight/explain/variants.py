@@ -1,13 +1,12 @@
-"""Texts with some of their words left out, and what a model answers to them. No PyTorch.
+"""Texts with some of their words removed, and what a model predicts for them. No PyTorch.
 
-A word is left out by taking it from the sequence of words, as if it had never been written: what remains
-is a shorter text. (Putting zeros in its place would show the network something it never met in training.)
+A word is removed from the sequence, as if it had never been written: a shorter text remains. (Zeros in its
+place would show the network something it never saw in training.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,20 +15,18 @@ from tqdm.auto import tqdm
 
 from ..errors import LimelightError
 from ..reading.reading import AnyReading, Reading
-from ..runtime.batches import Sentences
-from ..runtime.export import rows_and_size
 from ..runtime.model import Model
-from ..runtime.runner import BATCH_WORDS, BLOCK
 from ..text.tokenizer import UNKNOWN
 
-Tick = Callable[[float], None]  # told how many more are done
-_NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as the tokenizer has it
-_BYTES = 2**27  # of M, held in memory together
-_TOGETHER = 2**22  # words of variants, likewise
+Advance = Callable[[float], None]  # called with how many more texts are done
+_NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as in the tokenizer
+_MAX_BYTES = 2**27  # of M in memory at once
+_MAX_WORDS = 2**22  # of variants in memory at once
+_READ_AT_ONCE = 256  # texts, between two steps of a progress bar
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class TokenIds:
     """The word ids of a text, or of both texts of a pair."""
 
     sides: tuple[np.ndarray, ...]  # (n,), and for a pair (m,)
@@ -37,62 +34,33 @@ class Words:
     def __len__(self) -> int:
         return sum(map(len, self.sides))
 
-    def keep(self, kept: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The words where `kept` (n + m,) is True, side by side."""
-        places = np.cumsum([len(side) for side in self.sides])[:-1]
-        parts = zip(self.sides, np.split(kept, places), strict=True)
-        return tuple(side[mask] if mask.any() else _NO_WORDS for side, mask in parts)
+    def keep(self, mask: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The ids of each text where `mask` (n + m,) is True."""
+        parts = zip(self.sides, self.split(mask), strict=True)
+        return tuple(side[part] if part.any() else _NO_WORDS for side, part in parts)
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Weights (n + m,) of all words as one array for each text."""
+        """Split weights (n + m,) of all words into one array for each text."""
         return tuple(np.split(weights, np.cumsum([len(side) for side in self.sides])[:-1]))
 
 
-def words_of(model: Model, readings: Iterable[AnyReading]) -> list[Words]:
+def token_ids(model: Model, readings: Iterable[AnyReading]) -> list[TokenIds]:
     """The word ids of texts that the model has read."""
-    return [Words(tuple(_ids(model, side) for side in reading.sides)) for reading in readings]
+    return [TokenIds(tuple(_side_ids(model, side) for side in reading.sides)) for reading in readings]
 
 
-def _ids(model: Model, reading: Reading) -> np.ndarray:
-    """Cut where the model cut it."""
+def _side_ids(model: Model, reading: Reading) -> np.ndarray:
+    """Truncated where the model truncated it."""
     return model.tokenizer.locate(reading.text)[0][: len(reading.offsets)]
 
 
-def length_of(reading: AnyReading) -> int:
-    """How many words a text has, or both texts of a pair."""
+def count_words(reading: AnyReading) -> int:
+    """The number of words in a text, or in both texts of a pair."""
     return sum(len(side.offsets) for side in reading.sides)
 
 
-def answers(
-    model: Model, words: Sequence[Words], kept: Iterable[np.ndarray], *, bar: str = ""
-) -> list[np.ndarray]:
-    """For each text, with kept (variants, n) True where a variant has the word: (variants, classes).
-
-    The variants of many texts are batched by length, and equal ones are computed once. With a name for it,
-    a bar is shown.
-    """
-    found: list[np.ndarray] = []
-    with texts_bar(bar, len(words)) as shown:
-        for some in _together(zip(words, kept, strict=True)):
-            found += _answers(model, some, _ticks(shown, len(found)))
-            shown.update(len(found) - shown.n)
-    return found
-
-
-def _ticks(shown: tqdm[Any], before: int) -> Tick:
-    """Moves a bar on by fractions of texts, for a group of them takes long: whole ones are shown."""
-    done = float(before)
-
-    def tick(texts: float) -> None:
-        nonlocal done
-        done += texts
-        shown.update(int(done) - shown.n)
-
-    return tick
-
-
-def model_of(given: Any) -> Model:
-    """The model itself, or that of a trained classifier."""
+def as_model(given: Any) -> Model:
+    """The model itself, or the model of a trained classifier."""
     model = getattr(given, "model_", given)
     if not isinstance(model, Model):
         raise LimelightError(f"expected a model or a trained classifier, not {type(given).__name__}")
@@ -102,75 +70,96 @@ def model_of(given: Any) -> Model:
 def read_texts(
     model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
 ) -> list[AnyReading]:
-    """A reading of each text or pair, with a bar."""
+    """Read every text or pair, with a progress bar."""
     if texts2 is not None and len(texts2) != len(texts):
-        return [*model.read_many(texts, texts2)]  # which says what is wrong
-    found: list[AnyReading] = []
-    with texts_bar("Reading" if progress else "", len(texts)) as shown:
-        for k in range(0, len(texts), BLOCK):
-            some = slice(k, k + BLOCK)
-            found += model.read_many(texts[some], None if texts2 is None else texts2[some])
-            shown.update(len(found) - shown.n)
-    return found
+        return [*model.read_many(texts, texts2)]  # raises the error
+    readings: list[AnyReading] = []
+    with progress_bar("Reading" if progress else "", len(texts)) as bar:
+        for k in range(0, len(texts), _READ_AT_ONCE):
+            some = slice(k, k + _READ_AT_ONCE)
+            readings += model.read_many(texts[some], None if texts2 is None else texts2[some])
+            bar.update(len(readings) - bar.n)
+    return readings
 
 
-def texts_bar(name: str, total: int) -> tqdm[Any]:
-    """A bar over texts, which goes when it is full; only with a name, and only on a terminal."""
+def progress_bar(name: str, total: int) -> tqdm[Any]:
+    """A bar that counts texts and disappears at the end; shown only with a name, and only on a terminal."""
     return tqdm(total=total, desc=name, unit=" texts", leave=False, disable=None if name else True)
 
 
-def _together(texts: Iterable[tuple[Words, np.ndarray]]) -> Iterator[list[tuple[Words, np.ndarray]]]:
-    """Neighbouring texts whose variants fit into memory together; those of a long text stand alone."""
-    some: list[tuple[Words, np.ndarray]] = []
-    held = 0
-    for text, masks in texts:
-        if some and held + masks.size > _TOGETHER:
-            yield some
-            some, held = [], 0
-        some.append((text, masks))
-        held += masks.size
-    if some:
-        yield some
+# ---------------------------------------------------------------- predictions
 
 
-def _answers(model: Model, texts: list[tuple[Words, np.ndarray]], tick: Tick) -> list[np.ndarray]:
-    variants = [text.keep(mask) for text, masks in texts for mask in masks]
-    rows, size = rows_and_size(model.recipe.model)
-    at_once = max(1, _BYTES // (4 * rows * size))
-    share = len(texts) / max(len(variants), 1)  # of a text that a variant is
+def predict_variants(
+    model: Model, texts: Sequence[TokenIds], masks: Iterable[np.ndarray], *, bar_name: str = ""
+) -> list[np.ndarray]:
+    """Probabilities (variants, classes) for each text; its mask (variants, n) is True for words to keep.
+
+    The variants of many texts are batched by length, and equal ones are computed once. With a `bar_name`,
+    shows a progress bar.
+    """
+    predictions: list[np.ndarray] = []
+    with progress_bar(bar_name, len(texts)) as bar:
+        for group in _group_by_memory(zip(texts, masks, strict=True)):
+            predictions += _predict_group(model, group, _fractional_updates(bar, len(predictions)))
+            bar.update(len(predictions) - bar.n)
+    return predictions
+
+
+def _fractional_updates(bar: tqdm[Any], done: float) -> Advance:
+    """Move a bar that shows whole texts by fractions of them, because a group of texts takes long."""
+
+    def advance(texts: float) -> None:
+        nonlocal done
+        done += texts
+        bar.update(int(done) - bar.n)
+
+    return advance
+
+
+def _group_by_memory(
+    texts: Iterable[tuple[TokenIds, np.ndarray]],
+) -> Iterator[list[tuple[TokenIds, np.ndarray]]]:
+    """Group neighbouring texts whose variants fit in memory together; a very long text is alone."""
+    group: list[tuple[TokenIds, np.ndarray]] = []
+    size = 0
+    for text, mask in texts:
+        if group and size + mask.size > _MAX_WORDS:
+            yield group
+            group, size = [], 0
+        group.append((text, mask))
+        size += mask.size
+    if group:
+        yield group
+
+
+def _predict_group(
+    model: Model, texts: list[tuple[TokenIds, np.ndarray]], advance: Advance
+) -> list[np.ndarray]:
+    variants = [text.keep(row) for text, mask in texts for row in mask]
+    rows, size = model.embedding_shape
+    at_once = max(1, _MAX_BYTES // (4 * rows * size))
+    texts_per_variant = len(texts) / max(len(variants), 1)
     parts = [
-        _classify(model, variants[k : k + at_once], lambda done: tick(done * share))
+        _predict_distinct(model, variants[k : k + at_once], lambda done: advance(done * texts_per_variant))
         for k in range(0, len(variants), at_once)
     ]
     P = np.concatenate([np.empty((0, len(model.labels)), np.float32), *parts])
-    return np.split(P, np.cumsum([len(masks) for _, masks in texts])[:-1])
+    return np.split(P, np.cumsum([len(mask) for _, mask in texts])[:-1])
 
 
-def _classify(model: Model, variants: Sequence[tuple[np.ndarray, ...]], tick: Tick) -> np.ndarray:
+def _predict_distinct(
+    model: Model, variants: Sequence[tuple[np.ndarray, ...]], advance: Advance
+) -> np.ndarray:
+    """(variants, classes), each different text encoded once and each different pair classified once."""
     numbers: dict[bytes, int] = {}
     ids: list[np.ndarray] = []
-    places = np.empty((len(variants), len(variants[0])), int)
+    places = np.empty((len(variants), len(variants[0])), int)  # the texts of each variant
     for k, sides in enumerate(variants):
         for side, array in enumerate(sides):
             places[k, side] = numbers.setdefault(array.tobytes(), len(numbers))
             if len(numbers) > len(ids):
                 ids.append(array)
-    alike, back = np.unique(places, axis=0, return_inverse=True)
-    M = embed_ids(model, ids, lambda done: tick(done * len(variants) / len(ids)))
-    return model._runner.classify(*(M[side] for side in alike.T))[back.reshape(-1)]
-
-
-def embed_ids(model: Model, ids: Sequence[np.ndarray], tick: Tick) -> np.ndarray:
-    """(texts, r, 2u): M of texts that are given as word ids, at least one each."""
-    run = model._runner
-    sentences = Sentences(np.concatenate(ids), np.array([len(each) for each in ids], np.int32))
-    M = np.empty((len(ids), *rows_and_size(model.recipe.model)), np.float32)
-
-    def encode(batch: np.ndarray) -> int:
-        M[batch] = run.encoder.run(sentences.feed(batch), "M")[0]
-        return len(batch)
-
-    with ThreadPoolExecutor(run.threads) as pool:
-        for done in pool.map(encode, sentences.batches(BATCH_WORDS)):
-            tick(done)
-    return M
+    distinct, inverse = np.unique(places, axis=0, return_inverse=True)
+    M = model.embed_ids(ids, on_batch=lambda done: advance(done * len(variants) / len(ids)))
+    return model.classify(*(M[side] for side in distinct.T))[inverse.reshape(-1)]

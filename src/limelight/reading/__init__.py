@@ -1,4 +1,4 @@
-"""A Reading, what a model gives for a text, and its pictures: HTML, SVG, PNG, terminal. Needs no model."""
+"""A Reading, what a model computed for a text, and its pictures: HTML, SVG, PNG, terminal. Needs no model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reading as JSON: all of its numbers, and its rows in groups."""
+"""A reading as JSON: all of its numbers, and its row groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .picture import Weights, picture_of
+from .picture import Weights, make_picture
 from .row_groups import group_rows
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def to_json(reading: AnyReading, *, weights: Weights | None = None) -> str:
-    """The reading's numbers as JSON. Rows are counted from 0, as they stand in `attention`.
+    """The reading's numbers as JSON; rows are counted from 0, in the order of `attention`.
 
     >>> from limelight.reading import Reading
     >>> reading = Reading(
@@ -26,19 +26,19 @@ def to_json(reading: AnyReading, *, weights: Weights | None = None) -> str:
     [{'rows': [0, 1], 'focus': 0.39...}]
     """
     if weights:
-        picture_of(reading, weights)  # checks them
+        make_picture(reading, weights)  # raises if they do not fit
     groups = group_rows(tuple(each.attention for each in reading.sides))
-    found: dict[str, Any] = reading.to_dict()
-    found["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
+    content: dict[str, Any] = reading.to_dict()
+    content["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
     if weights:
-        found["weights"] = {name: _plain(given) for name, given in weights.items()}
-    return json.dumps(found)
+        content["weights"] = {name: _to_lists(given) for name, given in weights.items()}
+    return json.dumps(content)
 
 
-def _plain(given: Any) -> Any:
-    """Lists of numbers, also for the two texts of a pair."""
+def _to_lists(given: Any) -> Any:
+    """Lists of numbers; for a pair, one per text."""
     return (
         np.asarray(given, dtype=float).tolist()
         if np.ndim(given[0]) == 0
-        else [_plain(each) for each in given]
+        else [_to_lists(each) for each in given]
     )

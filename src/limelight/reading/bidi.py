@@ -1,4 +1,4 @@
-"""The order of words on a line when scripts of both directions meet; a simple reading of Unicode's rules."""
+"""The visual order of words on a line that mixes text directions: Unicode's rules, simplified."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether the first letter with a direction runs from right to left, as `dir="auto"` decides.
+    """Whether the first letter with a direction is right-to-left, as `dir="auto"` decides.
 
     >>> is_right_to_left("10 שלום"), is_right_to_left("Good שלום")
     (True, False)
     """
-    return _strong(text) == "R"
+    return _direction(text) == "R"
 
 
 def visual_order(words: Sequence[str], right_to_left: bool) -> list[tuple[int, str]]:
-    """The places of the words from left to right, each with its text, brackets turned where they must be.
+    """The indices of the words from left to right, each with its text, brackets mirrored where needed.
 
     >>> visual_order(["שלום", " ", "(", "עולם", ")", " ", "ok"], right_to_left=False)
     [(4, '('), (3, 'עולם'), (2, ')'), (1, ' '), (0, 'שלום'), (5, ' '), (6, 'ok')]
     """
-    strong = [_strong(word) for word in words]
-    if not right_to_left and "R" not in strong:
+    directions = [_direction(word) for word in words]
+    if not right_to_left and "R" not in directions:
         return list(enumerate(words))
-    levels = _levels(strong, words, int(right_to_left))
+    levels = _levels(directions, words, int(right_to_left))
     order = list(range(len(words)))
     for level in (2, 1):
         order = _reverse_runs(order, levels, level)
-    return [(k, words[k].translate(_MIRRORED) if _turns(words[k], levels[k]) else words[k]) for k in order]
+    return [
+        (k, words[k].translate(_MIRRORED) if _is_mirrored(words[k], levels[k]) else words[k]) for k in order
+    ]
 
 
-def _strong(text: str) -> str | None:
+def _direction(text: str) -> str | None:
+    """L or R, from the first character that has a direction."""
     if text.isascii():
         return "L" if any(map(str.isalpha, text)) else None
     for character in text:
@@ -43,11 +46,11 @@ def _strong(text: str) -> str | None:
     return None
 
 
-def _levels(strong: Sequence[str | None], words: Sequence[str], base: int) -> list[int]:
-    """0: left to right; 1: right to left; 2: left to right inside right to left."""
+def _levels(directions: Sequence[str | None], words: Sequence[str], base: int) -> list[int]:
+    """0: left to right; 1: right to left; 2: left to right within right to left."""
     known: list[int | None] = [
         1 if direction == "R" else 2 * base if direction == "L" or any(map(str.isdigit, word)) else None
-        for direction, word in zip(strong, words, strict=True)
+        for direction, word in zip(directions, words, strict=True)
     ]
     before = _last_known(known, base)
     after = _last_known(known[::-1], base)[::-1]
@@ -55,11 +58,11 @@ def _levels(strong: Sequence[str | None], words: Sequence[str], base: int) -> li
         level if level is not None else left if left == right else base
         for level, left, right in zip(known, before, after, strict=True)
     ]
-    return _brackets_alike(found, words)
+    return _match_brackets(found, words)
 
 
-def _brackets_alike(levels: list[int], words: Sequence[str]) -> list[int]:
-    """A closing bracket runs as its opening one does, whatever follows it."""
+def _match_brackets(levels: list[int], words: Sequence[str]) -> list[int]:
+    """Give a closing bracket the level of its opening bracket, whatever follows it."""
     opened: list[int] = []
     for k, word in enumerate(words):
         if word in ("(", "[", "{"):
@@ -89,5 +92,5 @@ def _reverse_runs(order: list[int], levels: Sequence[int], level: int) -> list[i
     return out + run[::-1]
 
 
-def _turns(word: str, level: int) -> bool:
-    return level == 1 and _strong(word) is None
+def _is_mirrored(word: str, level: int) -> bool:
+    return level == 1 and _direction(word) is None

@@ -1,4 +1,4 @@
-"""The colours of the heat maps, for light and dark paper, even in lightness, safe for the colour-blind."""
+"""The colours of the heat maps, in light and dark: even steps of lightness, safe for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LEVELS = 9  # steps of colour above plain paper; more cannot be told apart in running text
+LEVELS = 9  # steps of colour above plain paper; more are indistinguishable in running text
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class Theme:
     ink: str
     muted: str  # captions and numbers
     line: str  # rules and the empty part of bars
-    warm: tuple[str, ...]  # attention, and what speaks for the class
-    cold: tuple[str, ...]  # what speaks against it
+    warm: tuple[str, ...]  # attention, and evidence for the class
+    cold: tuple[str, ...]  # evidence against it
 
 
 def levels(weights: np.ndarray, top: float) -> np.ndarray:
-    """The step of colour, -9 to 9, for every weight; `top` is the weight of the strongest colour.
+    """The colour level, -9 to 9, of every weight; `top` is the weight with the strongest colour.
 
     >>> levels(np.array([0.0, 0.02, 0.1, 0.4, -0.2]), top=0.4).tolist()
     [0, 0, 2, 9, -4]
@@ -52,7 +52,7 @@ def luminance(colour: str) -> float:
 
 
 def scale(paper: str, end: str) -> tuple[str, ...]:
-    """`LEVELS` + 1 colours from `paper` to `end`, evenly spaced to the eye (straight through OKLab).
+    """`LEVELS` + 1 colours from `paper` to `end`, perceptually even (a straight line in OKLab).
 
     >>> scale("#ffffff", "#f58220")[0], scale("#ffffff", "#f58220")[-1]
     ('#ffffff', '#f58220')

@@ -1,4 +1,4 @@
-"""What a picture shows, before it is HTML, SVG or a terminal's colours: the maps and their scales."""
+"""What a picture shows, whether in HTML, SVG or a terminal: the heat maps and their scales."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 
 from ..errors import LimelightError
 from .colours import levels
-from .pieces import Pieces, cut, printable
+from .pieces import Pieces, printable, split_pieces
 from .row_groups import group_rows, mean_row
 
 if TYPE_CHECKING:
     from .reading import AnyReading, Reading
 
 Weights = Mapping[str, Any]  # name -> (n,), or for a pair name -> ((n,), (m,))
-MOST_GROUPS = 5  # shown at once; the others are a click away
-MOST_CLASSES = 6  # with more classes the likeliest are shown first
+MOST_GROUPS = 5  # shown at once; the others are one click away
+MOST_CLASSES = 6  # with more classes the most probable are shown first
 LONG = 100  # words; the rows of a longer text are shown as passages
 
 
@@ -29,17 +29,17 @@ class HeatMap:
 
     name: str
     weights: tuple[np.ndarray, ...]  # (pieces,) for every text
-    top: float  # the weight that has the strongest colour
+    top: float  # the weight with the strongest colour
     rows: tuple[int, ...] = ()  # of A, counted from 0; empty for the overall map
     signed: bool = False
 
     @cached_property
     def levels(self) -> tuple[np.ndarray, ...]:
-        """(pieces,) for every text: the steps of colour."""
+        """(pieces,) for every text: the colour levels."""
         return tuple(levels(weights, self.top) for weights in self.weights)
 
     def most_read(self, texts: Sequence[Pieces]) -> list[tuple[str, float]]:
-        """The few words with the most weight, strongest first; of a pair, of either text."""
+        """The few words with the most weight, strongest first; for a pair, those of each text."""
         found = []
         for text, weights in zip(texts, self.weights, strict=True):
             strongest = np.argsort(-np.abs(weights), kind="stable")[: 5 if len(texts) == 1 else 3]
@@ -55,26 +55,26 @@ class Picture:
     labels: tuple[str, ...]
     probabilities: tuple[float, ...]
     main: tuple[HeatMap, ...]  # other attributions, if any, then the overall attention
-    groups: tuple[HeatMap, ...]  # the mean of every group's rows, the most telling first
+    groups: tuple[HeatMap, ...]  # the mean of each group's rows, the most informative group first
     rows: tuple[HeatMap, ...]  # every row, in the order of the groups
 
     @cached_property
-    def answer(self) -> int:
-        """The likeliest class's place in `labels`."""
+    def predicted(self) -> int:
+        """The index of the predicted class."""
         return int(np.argmax(self.probabilities))
 
     @property
     def classes(self) -> list[tuple[str, float, bool]]:
-        """(label, probability, is it the answer): in the model's order, or if many, likeliest first."""
+        """(label, probability, is it predicted): in the model's order or, if many, most probable first."""
         found = [
-            (label, probability, place == self.answer)
+            (label, probability, place == self.predicted)
             for place, (label, probability) in enumerate(zip(self.labels, self.probabilities, strict=True))
         ]
         return found if len(found) <= MOST_CLASSES else sorted(found, key=lambda each: -each[1])
 
     @cached_property
     def number(self) -> Callable[[float], str]:
-        """Writes a weight with as many digits as still tell half an even share of the longest text."""
+        """Formats a weight with enough digits to show half an even share of the longest text."""
         longest = max(len(text.spans) for text in self.texts)
         return f"{{:.{max(3, len(str(longest)) + 2)}f}}".format
 
@@ -85,15 +85,15 @@ class Picture:
 
     @property
     def is_long(self) -> bool:
-        """Whether rows are shown as passages."""
+        """Whether rows are shown as passages rather than the whole text."""
         return max(len(text.spans) for text in self.texts) > LONG
 
 
-def picture_of(reading: AnyReading, weights: Weights | None = None) -> Picture:
-    """Prepare the picture of a reading; `weights` adds other attributions by name.
+def make_picture(reading: AnyReading, weights: Weights | None = None) -> Picture:
+    """Make the picture of a reading; `weights` adds other attributions by name.
 
     >>> from limelight.reading import Reading
-    >>> picture = picture_of(Reading(
+    >>> picture = make_picture(Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[0.9, 0.1], [0.8, 0.2]]), embedding=np.zeros((2, 4)),
     ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8])))
@@ -101,15 +101,17 @@ def picture_of(reading: AnyReading, weights: Weights | None = None) -> Picture:
     [((0, 1), [0.85, 0.15])]
     """
     if not hasattr(reading, "sides"):
-        raise LimelightError(f"expected a reading, as model.read gives it, not {type(reading).__name__}")
+        raise LimelightError(f"expected a reading from model.read, not {type(reading).__name__}")
     if weights is not None and not isinstance(weights, Mapping):
-        raise LimelightError('weights must be arrays by name, such as {"Leave one out": found[0]}')
+        raise LimelightError(
+            'weights must be a mapping from names to arrays, such as {"Leave one out": weights[0]}'
+        )
     readings = reading.sides
-    texts = tuple(cut(each) for each in readings)
+    texts = tuple(split_pieces(each) for each in readings)
     attentions = tuple(each.attention for each in readings)
     overall = _heat_map("Overall attention", texts, tuple(each.overall for each in readings))
-    maximum = attentions[0].shape[0] - 1 if readings[0].max_row else None
-    groups, rows = _row_maps(texts, attentions, maximum)
+    max_row = attentions[0].shape[0] - 1 if readings[0].max_row else None
+    groups, rows = _row_maps(texts, attentions, max_row)
     return Picture(
         texts=texts,
         labels=tuple(printable(str(label)) for label in reading.labels),
@@ -121,7 +123,7 @@ def picture_of(reading: AnyReading, weights: Weights | None = None) -> Picture:
 
 
 def row_ranges(rows: Sequence[int]) -> str:
-    """Rows as people count them.
+    """Row numbers as people count them, from 1.
 
     >>> row_ranges((0, 1, 2, 6))
     '1–3, 7'
@@ -135,8 +137,8 @@ def row_ranges(rows: Sequence[int]) -> str:
     return ", ".join("–".join(map(str, span)) for span in spans)
 
 
-def on_one_scale(pictures: Sequence[Picture]) -> list[Picture]:
-    """The same pictures, with one meaning of colour across all of them, so that they can be compared."""
+def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
+    """Give the pictures one colour scale, to make them comparable."""
     top = max((picture.main[-1].top for picture in pictures), default=0.0)
     rows_top = max((row.top for picture in pictures for row in picture.rows), default=0.0)
     return [
@@ -151,26 +153,23 @@ def on_one_scale(pictures: Sequence[Picture]) -> list[Picture]:
 
 
 def _row_maps(
-    texts: tuple[Pieces, ...], attentions: tuple[np.ndarray, ...], maximum: int | None
+    texts: tuple[Pieces, ...], attentions: tuple[np.ndarray, ...], max_row: int | None
 ) -> tuple[list[HeatMap], list[HeatMap]]:
-    """The maps of the groups and of the single rows, all on the scale of the rows.
-
-    The row `maximum` is the max-pooled one.
-    """
+    """The maps of the groups and of the single rows, all on one scale; `max_row` is the max-pooled row."""
     drawn = tuple(
         np.stack([text.weights(row) for row in A]) for text, A in zip(texts, attentions, strict=True)
     )
     top = max(_top(A, len(text.spans)) for text, A in zip(texts, drawn, strict=True))
     groups = [group.rows for group in group_rows(attentions)]
-    maps = [_mean_map(drawn, rows, top, maximum) for rows in groups]
-    return maps, [_mean_map(drawn, (row,), top, maximum) for rows in groups for row in rows]
+    maps = [_mean_map(drawn, rows, top, max_row) for rows in groups]
+    return maps, [_mean_map(drawn, (row,), top, max_row) for rows in groups for row in rows]
 
 
 def _mean_map(
-    drawn: tuple[np.ndarray, ...], rows: tuple[int, ...], top: float, maximum: int | None
+    drawn: tuple[np.ndarray, ...], rows: tuple[int, ...], top: float, max_row: int | None
 ) -> HeatMap:
     name = f"Row {rows[0] + 1}" if len(rows) == 1 else f"{len(rows)} rows"
-    if rows == (maximum,):
+    if rows == (max_row,):
         name += ", max"
     return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows)
 
@@ -181,14 +180,14 @@ def _heat_map(name: str, texts: tuple[Pieces, ...], weights: tuple[np.ndarray, .
 
 
 def _top(weights: np.ndarray, n: int) -> float:
-    """The strongest colour's weight: at least three even shares, so that even attention looks pale."""
+    """The weight with the strongest colour: at least three even shares, to keep even attention pale."""
     return max(float(weights.max(initial=0.0)), min(1.0, 3 / max(n, 1)))
 
 
 def _attributions(
     texts: tuple[Pieces, ...], readings: tuple[Reading, ...], weights: Weights
 ) -> list[HeatMap]:
-    """The maps of weights that came from elsewhere, each on its own scale."""
+    """The maps of other attributions, each on its own scale."""
     maps = []
     for name, given in weights.items():
         arrays = [np.asarray(each, dtype=float) for each in (given if len(readings) == 2 else (given,))]

@@ -1,4 +1,4 @@
-"""A text cut into the pieces that are drawn: its words, and what stands between them, exactly as written."""
+"""A text split into the pieces that are drawn: its words and the gaps between them, exactly as written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _JOINER = "\u200d"
-# Control characters would vanish, break XML or steer a terminal; each has a visible stand-in.
+# Control characters would vanish, break XML or control a terminal; each gets a visible stand-in.
 _STAND_INS = (
     {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
     | {0x7F: 0x2421}
@@ -25,36 +25,36 @@ _STAND_INS = (
 
 @dataclass(frozen=True)
 class Pieces:
-    """The words of a text as they are drawn. A word that ends inside an emoji is drawn with the next one."""
+    """The words of a text as drawn. A word that ends inside an emoji is drawn together with the next word."""
 
-    text: str  # printable, and character for character as long as the original
+    text: str  # printable, with as many characters as the original
     spans: tuple[tuple[int, int], ...]
-    firsts: np.ndarray  # (pieces,): the first word of every piece
+    firsts: np.ndarray  # (pieces,): the index of the first word of each piece
     known: tuple[bool, ...]
 
     def weights(self, weights: np.ndarray) -> np.ndarray:
-        """(pieces,): the words' weights, added up where words are drawn as one piece."""
+        """(pieces,): the weights of the words, summed where several are drawn as one piece."""
         if len(weights) == len(self.firsts):
             return weights
         return np.asarray(np.add.reduceat(weights, self.firsts))
 
     @cached_property
     def words(self) -> list[str]:
-        """The pieces themselves."""
+        """The text of each piece."""
         return [self.text[start:end] for start, end in self.spans]
 
     @cached_property
     def gaps(self) -> list[str]:
-        """What stands before each piece, and after the last: one more than there are pieces."""
+        """The text before each piece and after the last: one more than there are pieces."""
         edges = [0, *(edge for span in self.spans for edge in span), len(self.text)]
         return [self.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def cut(reading: Reading) -> Pieces:
-    """The pieces of a reading's text.
+def split_pieces(reading: Reading) -> Pieces:
+    """Split a reading's text into pieces.
 
     >>> from limelight.reading import Reading
-    >>> pieces = cut(Reading(
+    >>> pieces = split_pieces(Reading(
     ...     text="Nice  soup 👩‍🍳!", offsets=np.array([[0, 4], [6, 10], [11, 12], [12, 14], [14, 15]]),
     ...     known=np.ones(5, bool), attention=np.full((1, 5), 0.2), embedding=np.zeros((1, 2)),
     ...     labels=("a", "b"), probabilities=np.array([0.5, 0.5])))
@@ -65,7 +65,7 @@ def cut(reading: Reading) -> Pieces:
     spans: list[tuple[int, int]] = []
     firsts: list[int] = []
     known: list[bool] = []
-    for word, (start, end) in enumerate(_whole(text, reading.offsets)):
+    for word, (start, end) in enumerate(_whole_characters(text, reading.offsets)):
         before = spans[-1][1] if spans else 0
         if spans and (start < before or start == end):
             spans[-1] = (spans[-1][0], max(before, end))
@@ -78,7 +78,7 @@ def cut(reading: Reading) -> Pieces:
 
 
 def printable(text: str) -> str:
-    """The text with a visible stand-in for every control character, so that each stays where it was.
+    """Replace every control character by a visible stand-in; the length stays the same.
 
     >>> printable("red: \\x1b[31m")
     'red: ␛[31m'
@@ -87,7 +87,7 @@ def printable(text: str) -> str:
 
 
 def passages(levels: np.ndarray, *, most: int = 16, around: int = 3) -> list[tuple[int, int]]:
-    """Where the strongest colours are, each with a few words around: (first, end) of every passage.
+    """The passages (first, end) with the strongest colours, each with a few words around it.
 
     >>> passages(np.array([0] * 20 + [9] + [0] * 20))
     [(17, 24)]
@@ -104,8 +104,8 @@ def passages(levels: np.ndarray, *, most: int = 16, around: int = 3) -> list[tup
     return found
 
 
-def _whole(text: str, offsets: np.ndarray) -> Iterator[tuple[int, int]]:
-    """The words' places, widened where an edge falls inside one visible character."""
+def _whole_characters(text: str, offsets: np.ndarray) -> Iterator[tuple[int, int]]:
+    """The offsets of the words, widened where one falls inside a visible character."""
     simple = text.isascii()
     for start, end in offsets.tolist():
         while not simple and is_inside(text, start):
@@ -116,7 +116,7 @@ def _whole(text: str, offsets: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def is_inside(text: str, at: int) -> bool:
-    """Whether a cut at `at` would split what a reader sees as one character."""
+    """Whether a cut at `at` would split one visible character."""
     if not 0 < at < len(text):
         return False
     here, before = text[at], text[at - 1]

@@ -1,4 +1,4 @@
-"""A Reading: what the model gives for a text. Everything that draws, explains or serves takes one."""
+"""A Reading: what a model computed for a text. Everything that draws, explains or serves takes one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from ..text.labels import Label
 
+_REPR_CHARACTERS = 60  # of the text
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -18,6 +20,8 @@ class Reading:
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.array([True, True]),
     ...     attention=np.array([[0.9, 0.1], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
     ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
+    >>> reading
+    Reading('Good soup', label='good' (0.800), attention=(2, 2), embedding=(2, 4))
     >>> reading.words, reading.label, reading.confidence
     (('Good', 'soup'), 'good', 0.8)
     >>> reading.overall.round(3).tolist()
@@ -33,29 +37,37 @@ class Reading:
     probabilities: np.ndarray  # (classes,)
     max_row: bool = False  # whether the last row of A and M is the max-pooled one
 
+    def __repr__(self) -> str:
+        shapes = f"attention={self.attention.shape}, embedding={self.embedding.shape}"
+        return f"Reading({_shorten(self.text)}, {_format_label(self)}, {shapes})"
+
     @property
     def sides(self) -> tuple[Reading, ...]:
-        """The texts that were read: this one; of a pair, both."""
+        """The texts that were read: this one, or both texts of a pair."""
         return (self,)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words as they stand in the text, case and spelling kept."""
+        """The words exactly as written in the text."""
         return tuple(self.text[start:end] for start, end in self.offsets)
 
     @property
     def overall(self) -> np.ndarray:
-        """(n,): the rows summed, normalised to 1: the paper's second way of looking."""
-        return np.asarray(self.attention.sum(axis=0) / self.attention.sum())
+        """(n,): the attention of all rows, summed and normalised to 1: the paper's second visualisation.
+
+        A max-pooled row beside rows of attention is left out, because it is not attention.
+        """
+        A = self.attention[:-1] if self.max_row and len(self.attention) > 1 else self.attention
+        return np.asarray(A.sum(axis=0) / A.sum())
 
     @property
     def label(self) -> Label:
-        """The likeliest class."""
+        """The most probable class."""
         return self.labels[int(np.argmax(self.probabilities))]
 
     @property
     def confidence(self) -> float:
-        """The probability of the likeliest class."""
+        """The probability of the most probable class."""
         return float(np.max(self.probabilities))
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,10 +91,18 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class PairReading:
-    """A pair of sentences as the model read them: two Readings that share one answer."""
+    """A pair of sentences as the model read them: two Readings that share one prediction."""
 
     first: Reading
     second: Reading
+
+    def __repr__(self) -> str:
+        texts = ", ".join(_shorten(side.text) for side in self.sides)
+        shapes = " and ".join(str(side.attention.shape) for side in self.sides)
+        return (
+            f"PairReading({texts}, {_format_label(self)}, attention={shapes}, "
+            f"embedding={self.first.embedding.shape} each)"
+        )
 
     @property
     def sides(self) -> tuple[Reading, ...]:
@@ -101,12 +121,12 @@ class PairReading:
 
     @property
     def label(self) -> Label:
-        """The likeliest class of the pair."""
+        """The most probable class of the pair."""
         return self.first.label
 
     @property
     def confidence(self) -> float:
-        """The probability of the likeliest class."""
+        """The probability of the most probable class."""
         return self.first.confidence
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,3 +140,11 @@ class PairReading:
 
 
 AnyReading = Reading | PairReading
+
+
+def _shorten(text: str) -> str:
+    return repr(text if len(text) <= _REPR_CHARACTERS else f"{text[: _REPR_CHARACTERS - 1]}…")
+
+
+def _format_label(reading: AnyReading) -> str:
+    return f"label={reading.label!r} ({reading.confidence:.3f})"

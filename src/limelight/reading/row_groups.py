@@ -1,4 +1,4 @@
-"""Rows of A that read the same words, brought together, so that thirty rows do not bury the reader."""
+"""Groups of rows of A that read the same words, because thirty separate rows are too many to look at."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ SAME = 0.6  # two rows read the same words when they share at least this much of
 
 
 @dataclass(frozen=True)
-class Group:
+class RowGroup:
     """Rows of A that read the same words."""
 
     rows: tuple[int, ...]  # counted from 0, ascending
     focus: float  # 0: spread evenly over the words; 1: all on a single word
 
 
-def group_rows(attentions: tuple[np.ndarray, ...]) -> tuple[Group, ...]:
-    """The rows in groups, the most telling group first. Any two rows of a group share at least `SAME`.
+def group_rows(attentions: tuple[np.ndarray, ...]) -> tuple[RowGroup, ...]:
+    """Group the rows, the most informative group first. Any two rows of a group share at least `SAME`.
 
-    `attentions` holds A of one text, or of both texts of a pair: their rows are then grouped in common.
-    A group tells the more, the more rows it has and the fewer words they choose.
+    `attentions` holds A of one text, or of both texts of a pair, whose rows are then grouped together.
+    A group is more informative the more rows it has and the fewer words they choose.
 
     >>> group_rows((np.array([[0.3, 0.3, 0.4], [0.9, 0.1, 0.0], [0.8, 0.1, 0.1]]),))
-    (Group(rows=(1, 2), focus=0.528...), Group(rows=(0,), focus=0.008...))
+    (RowGroup(rows=(1, 2), focus=0.528...), RowGroup(rows=(0,), focus=0.008...))
     """
-    attentions = tuple(A for A in attentions if A.shape[1])  # a text without words says nothing about rows
+    attentions = tuple(A for A in attentions if A.shape[1])  # a text without words has no attention
     if not attentions:
         return ()
     groups = _complete_linkage(np.mean([_overlap(A) for A in attentions], axis=0))
     means = [[mean_row(A, rows) for A in attentions] for rows in groups]
     found = [
-        Group(rows, float(np.mean([focus(mean) for mean in of_group])))
-        for rows, of_group in zip(groups, means, strict=True)
+        RowGroup(rows, float(np.mean([focus(mean) for mean in per_text])))
+        for rows, per_text in zip(groups, means, strict=True)
     ]
     return tuple(sorted(found, key=lambda group: (-len(group.rows) * group.focus, group.rows)))
 
 
 def mean_row(A: np.ndarray, rows: tuple[int, ...]) -> np.ndarray:
-    """(n,): what the rows of a group read on average.
+    """(n,): the mean attention of a group of rows.
 
     >>> mean_row(np.array([[0.9, 0.1], [0.7, 0.3]]), (0, 1)).round(3).tolist()
     [0.8, 0.2]
@@ -48,7 +48,7 @@ def mean_row(A: np.ndarray, rows: tuple[int, ...]) -> np.ndarray:
 
 
 def focus(weights: np.ndarray) -> float:
-    """How few words the weights choose: 0 when spread evenly, 1 when all on one word.
+    """How concentrated the weights are: 0 when spread evenly, 1 when all on one word.
 
     >>> focus(np.array([0.5, 0.5])), focus(np.array([1.0, 0.0]))
     (0.0, 1.0)
@@ -61,12 +61,12 @@ def focus(weights: np.ndarray) -> float:
 
 
 def _overlap(A: np.ndarray) -> np.ndarray:
-    """(r, r): the attention that each two rows share, from 0 to 1."""
+    """(r, r): the attention that two rows share, from 0 to 1."""
     return np.stack([np.minimum(A, row).sum(axis=1) for row in A])
 
 
 def _complete_linkage(shared: np.ndarray) -> list[tuple[int, ...]]:
-    """Merge the two closest groups while every row of the one is close to every row of the other."""
+    """Merge the two closest groups as long as every row of one is close to every row of the other."""
     shared = shared.copy()
     np.fill_diagonal(shared, -1.0)
     groups: list[tuple[int, ...]] = [(row,) for row in range(len(shared))]

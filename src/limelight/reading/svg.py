@@ -1,4 +1,4 @@
-"""Heat maps as SVG: lines broken here, every word in its measured place, colours that follow dark mode."""
+"""Heat maps as SVG: lines are wrapped here, words placed by measured widths, colours follow dark mode."""
 
 from __future__ import annotations
 
@@ -8,26 +8,22 @@ from typing import TYPE_CHECKING
 
 from .bidi import is_right_to_left, visual_order
 from .colours import DARK, LEVELS, LIGHT, Theme
-from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, picture_of, row_ranges
+from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, make_picture, row_ranges
 from .pieces import passages
-from .wrap import Atom, ems, shortened, wrap
+from .wrap import Atom, ems, shorten, wrap
 
 if TYPE_CHECKING:
     from .reading import AnyReading
 
-_MARGIN, _LABELS, _BETWEEN = (
-    28.0,
-    96.0,
-    28.0,
-)  # around the picture; the column of row names; between two texts
-_BIG, _SMALL, _NOTE = 16.0, 15.0, 12.5  # sizes of type
-_BOLD = 1.12  # bold letters are about so much wider than the plain ones that `ems` knows
-_LEADING = 1.72  # from line to line, as a multiple of the size
+_MARGIN, _LABELS, _BETWEEN = 28.0, 96.0, 28.0  # around the picture; row names; between two texts
+_BIG, _SMALL, _NOTE = 16.0, 15.0, 12.5  # font sizes
+_BOLD = 1.12  # bold letters are about this much wider than the regular ones that `ems` knows
+_LEADING = 1.72  # line height, as a multiple of the font size
 _FONT = "Helvetica,Arial,'Liberation Sans',Arimo,sans-serif"
 
 
 def to_svg(reading: AnyReading, *, weights: Weights | None = None) -> str:
-    """A reading as an SVG picture: the answer, the overall map, and the rows in groups, most telling first.
+    """A reading as an SVG picture: the prediction, the overall map, then the most informative row groups.
 
     >>> from limelight.reading import Reading
     >>> import numpy as np
@@ -38,7 +34,7 @@ def to_svg(reading: AnyReading, *, weights: Weights | None = None) -> str:
     >>> to_svg(reading)[:40]
     '<svg xmlns="http://www.w3.org/2000/svg" '
     """
-    picture = picture_of(reading, weights)
+    picture = make_picture(reading, weights)
     sheet = _Sheet(picture, width=760.0 if len(picture.texts) == 1 else 960.0)
     sheet.prediction()
     for heat in picture.main:
@@ -57,7 +53,7 @@ def to_svg(reading: AnyReading, *, weights: Weights | None = None) -> str:
 
 
 class _Sheet:
-    """A sheet that fills from the top; `y` is where the next thing goes."""
+    """A sheet filled from the top; `y` is where the next element goes."""
 
     def __init__(self, picture: Picture, width: float) -> None:
         self.picture = picture
@@ -75,26 +71,26 @@ class _Sheet:
         self.parts.append(f'<rect class="{kind}" {place} rx="{round_by}"/>')
 
     def prediction(self) -> None:
-        """The answer, and a bar for every class."""
+        """The predicted label, and a bar for every class."""
         self.y += 16
-        label = self.picture.labels[self.picture.answer]
-        percent = f"{100 * self.picture.probabilities[self.picture.answer]:.1f}%"
+        label = self.picture.labels[self.picture.predicted]
+        percent = f"{100 * self.picture.probabilities[self.picture.predicted]:.1f}%"
         inside = self.width - 2 * _MARGIN
-        label = shortened(label, (inside - 100) / (22 * _BOLD), ems)  # leaves room for the percentage
-        self.text(_MARGIN, label, "answer")
+        label = shorten(label, (inside - 100) / (22 * _BOLD), ems)  # leaves room for the percentage
+        self.text(_MARGIN, label, "label")
         self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, percent, "percent")
         self.y += 8
         classes = self.picture.classes
         shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
         column = min(inside - 280, max(_NOTE * 1.1 * ems(label) for label, _, _ in shown)) + 12
-        for label, probability, is_answer in shown:
+        for label, probability, is_predicted in shown:
             self.y += 18
-            kind = "note ink" if is_answer else "note"
-            self.text(_MARGIN, shortened(label, (column - 12) / (_NOTE * 1.1), ems), kind)
+            kind = "note ink" if is_predicted else "note"
+            self.text(_MARGIN, shorten(label, (column - 12) / (_NOTE * 1.1), ems), kind)
             self.box(_MARGIN + column, self.y - 7.5, 200, 6, "line")
             if probability * 200 >= 0.5:
                 self.box(
-                    _MARGIN + column, self.y - 7.5, 200 * probability, 6, "bar ink" if is_answer else "bar"
+                    _MARGIN + column, self.y - 7.5, 200 * probability, 6, "bar ink" if is_predicted else "bar"
                 )
             self.text(_MARGIN + column + 210, f"{probability:.3f}", kind)
         if len(classes) > len(shown):
@@ -103,7 +99,7 @@ class _Sheet:
         self.y += 34
 
     def caption(self, name: str, heat: HeatMap) -> None:
-        """The name of a map, with its scale of colours on the right."""
+        """The name of a map, with its colour scale on the right."""
         self.text(_MARGIN, name, "caption")
         right = self.width - _MARGIN
         end = f"{heat.top:.2g}"
@@ -144,7 +140,7 @@ class _Sheet:
 
     def _column(self, heat: HeatMap, text: int, left: float, width: float, size: float, brief: bool) -> None:
         pieces = self.picture.texts[text]
-        self.y -= size * 0.3  # the first line needs no air above it
+        self.y -= size * 0.3  # the first line needs no space above it
         if not pieces.text:
             self.y += size * _LEADING
             self.text(left, "empty text", "note")
@@ -154,7 +150,7 @@ class _Sheet:
             else [(0, len(pieces.words))]
         )
         for place, (first, end) in enumerate(found):
-            self.y += 6 if place else 0  # a little air for the words left out
+            self.y += 6 if place else 0  # a gap for the words left out
             for line in wrap(pieces, first, end, width / size, ems) if pieces.text else []:
                 self.y += size * _LEADING
                 self._line(line, heat, text, left, width, size)
@@ -163,7 +159,7 @@ class _Sheet:
     def _line(
         self, line: list[Atom], heat: HeatMap, text: int, left: float, width: float, size: float
     ) -> None:
-        """One line: all colours first, so that none covers a neighbour's letters."""
+        """One line: all colours first, because a box must not cover the letters of its neighbour."""
         pieces, levels = self.picture.texts[text], heat.levels[text]
         right_to_left = is_right_to_left(pieces.text)
         x = left + (width - size * sum(atom.width for atom in line)) * right_to_left
@@ -186,13 +182,13 @@ class _Sheet:
         self.parts += words
 
     def _word(self, x: float, wide: float, size: float, word: str) -> str:
-        """A word in its measured place; `textLength` makes any typeface keep to it."""
+        """A word at its measured width; `textLength` makes any font keep to it."""
         fit = f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"' if wide > 0 else ""
         kind = "big" if size == _BIG else "small"
         return f'<text class="{kind}" x="{x:.1f}" y="{self.y:.1f}"{fit}>{escape(word)}</text>'
 
     def notes(self) -> None:
-        """What is not shown, and what dots mean."""
+        """Notes on what is not shown and what dots mean."""
         left_out = self.picture.groups[MOST_GROUPS:]
         notes = []
         if left_out:
@@ -206,15 +202,15 @@ class _Sheet:
             self.text(_MARGIN, note[0].upper() + note[1:], "note")
 
     def finish(self) -> str:
-        """The whole picture, as tall as it became."""
+        """The complete SVG, as tall as its contents."""
         width, height = self.width, self.y + _MARGIN
-        answer = f"{self.picture.labels[self.picture.answer]}, {max(self.picture.probabilities):.3f}"
+        label = f"{self.picture.labels[self.picture.predicted]}, {max(self.picture.probabilities):.3f}"
         read = "; ".join(f"{heat.name}: {_most_read(self, heat)}" for heat in self.picture.main)
-        told = escape(f"{' / '.join(text.text for text in self.picture.texts)} — {read}")
+        description = escape(f"{' / '.join(text.text for text in self.picture.texts)} — {read}")
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(answer)}">',
-            f"<desc>{told}</desc>",
+            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(label)}">',
+            f"<desc>{description}</desc>",
             f"<style>{_style()}</style>",
             f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" rx="10"/>',
             *self.parts,
@@ -231,7 +227,7 @@ def _style() -> str:
     fixed = (
         f"text{{font-family:{_FONT}}}.big{{font-size:{_BIG}px}}.small{{font-size:{_SMALL}px}}"
         f".note,.caption{{font-size:{_NOTE}px}}.caption{{font-weight:bold}}"
-        ".answer{font-size:22px;font-weight:bold}.percent{font-size:16px}.rule{stroke-width:1}"
+        ".label{font-size:22px;font-weight:bold}.percent{font-size:16px}.rule{stroke-width:1}"
         ".dots{stroke-width:1.2;stroke-dasharray:1.2 2}"
     )
     return f"{fixed}{_colours(LIGHT)}@media (prefers-color-scheme:dark){{{_colours(DARK)}}}"
@@ -242,7 +238,7 @@ def _colours(theme: Theme) -> str:
         f".h{k}{{fill:{theme.warm[k]}}}.c{k}{{fill:{theme.cold[k]}}}" for k in range(1, LEVELS + 1)
     )
     return (
-        f".paper{{fill:{theme.paper}}}.big,.small,.answer{{fill:{theme.ink}}}"
+        f".paper{{fill:{theme.paper}}}.big,.small,.label{{fill:{theme.ink}}}"
         f".note,.caption,.percent,.bar{{fill:{theme.muted}}}.note.ink,.bar.ink{{fill:{theme.ink}}}"
         f".line{{fill:{theme.line}}}.rule{{stroke:{theme.line}}}.dots{{stroke:{theme.muted}}}{scales}"
     )

@@ -1,4 +1,4 @@
-"""Heat maps in a terminal, in as many colours as it has; without colours, the words and their weights."""
+"""Heat maps for a terminal, in as many colours as it has; without colours, words with their weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .colours import DARK, LIGHT, rgb
-from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, picture_of
+from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, make_picture
 from .pieces import passages
 from .wrap import Atom, cells, wrap
 
@@ -31,7 +31,7 @@ def to_terminal(
     colour: bool | None = None,
     width: int | None = None,
 ) -> str:
-    """A reading for a terminal; `colour` and `width` are found out where they are not given.
+    """A reading for a terminal; `colour` and `width` are detected unless given.
 
     >>> from limelight.reading import Reading
     >>> reading = Reading(
@@ -51,7 +51,7 @@ def to_terminal(
     What the row reads
       Row 1  Good 0.900, soup 0.100
     """
-    picture = picture_of(reading, weights)
+    picture = make_picture(reading, weights)
     width = max(20, width or min(_WIDEST, shutil.get_terminal_size().columns))
     paint = _painter(_has_colours() if colour is None else colour)
     blocks = [_prediction(picture)]
@@ -68,7 +68,7 @@ def _prediction(picture: Picture) -> list[str]:
     classes = picture.classes
     shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
     column = max(cells(label) for label, _, _ in shown)
-    lines = [f"{picture.labels[picture.answer]} {100 * picture.probabilities[picture.answer]:.1f}%"]
+    lines = [f"{picture.labels[picture.predicted]} {100 * picture.probabilities[picture.predicted]:.1f}%"]
     for label, probability, _ in shown:
         bar = "█" * round(_BAR * probability)
         lines.append(f"{label}{' ' * (column - cells(label))}  {bar:{_BAR}} {probability:.3f}")
@@ -78,7 +78,7 @@ def _prediction(picture: Picture) -> list[str]:
 
 
 def _main(picture: Picture, heat: HeatMap, width: int, paint: Paint | None) -> list[str]:
-    """The whole text, then its most read words with their weights."""
+    """The whole text, then its most read words and their weights."""
     most = heat.most_read(picture.texts)
     column = max((cells(word) for word, _ in most), default=0)
     listed = [f"  {word}{' ' * (column - cells(word))}  {picture.number(weight)}" for word, weight in most]
@@ -86,7 +86,7 @@ def _main(picture: Picture, heat: HeatMap, width: int, paint: Paint | None) -> l
 
 
 def _groups(picture: Picture, width: int, paint: Paint | None) -> list[str]:
-    """The rows in groups: their maps, or in plain text their most read words."""
+    """The row groups: their maps or, in plain text, their most read words."""
     count, shown = len(picture.rows), picture.groups[:MOST_GROUPS]
     lines = ["What the row reads" if count == 1 else f"What the {count} rows read"]
     column = max(len(group.name) for group in shown) + 4
@@ -134,7 +134,7 @@ def _atom(atom: Atom, levels: np.ndarray, paint: Paint | None) -> str:
 
 
 def _has_colours() -> bool:
-    """NO_COLOR says no, whatever the terminal can do."""
+    """Whether to use colours; NO_COLOR turns them off on any terminal."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
         return False
     return sys.stdout.isatty()
@@ -144,7 +144,7 @@ def _painter(colour: bool) -> Paint | None:
     if not colour:
         return None
     true_colour = os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit")
-    theme = LIGHT if _paper_is_light() else DARK
+    theme = LIGHT if _has_light_background() else DARK
 
     def paint(text: str, level: int) -> str:
         ink, paper = theme.ink, (theme.warm if level > 0 else theme.cold)[abs(level)]
@@ -153,8 +153,8 @@ def _painter(colour: bool) -> Paint | None:
     return paint
 
 
-def _paper_is_light() -> bool:
-    """Some terminals say their background in COLORFGBG; most are dark."""
+def _has_light_background() -> bool:
+    """Some terminals give their background in COLORFGBG; most are dark."""
     return os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 

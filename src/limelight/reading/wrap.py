@@ -1,4 +1,4 @@
-"""Breaking a text into lines where nobody else does it for us: in SVG and in a terminal."""
+"""Line wrapping for SVG and terminals, which do not wrap text themselves."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Measure = Callable[[str], float]
 
 @dataclass(frozen=True)
 class Atom:
-    """A stretch of text that stays together on a line."""
+    """A piece of text that stays together on a line."""
 
     text: str
     width: float
-    piece: int | None = None  # the piece it belongs to; None for what stands between them
+    piece: int | None = None  # the piece it belongs to; None between pieces
 
 
 def wrap(pieces: Pieces, first: int, end: int, width: float, measure: Measure) -> list[list[Atom]]:
-    """The pieces from `first` to `end`, and what stands between them, in lines of at most `width`."""
+    """Wrap the pieces from `first` to `end`, and the gaps between them, into lines of at most `width`."""
     lines: list[list[Atom]] = [[]]
     used = 0.0
     for kind, unit in groupby(_atoms(pieces, first, end, width, measure), key=lambda atom: _kind(atom.text)):
@@ -44,13 +44,13 @@ def wrap(pieces: Pieces, first: int, end: int, width: float, measure: Measure) -
     return [_without_trailing_space(line) for line in lines]
 
 
-def shortened(text: str, width: float, measure: Measure) -> str:
-    """As much of a text as fits into the width.
+def shorten(text: str, width: float, measure: Measure) -> str:
+    """Shorten a text to fit the width.
 
-    >>> shortened("good", 10, len), shortened("a long label", 6, len)
+    >>> shorten("good", 10, len), shorten("a long label", 6, len)
     ('good', 'a lon…')
     """
-    if measure(text) <= width * (1 + 1e-9):  # a width that was made from the text itself is enough
+    if measure(text) <= width * (1 + 1e-9):  # a width computed from the text itself is enough
         return text
     end = bisect_right(range(len(text)), width, key=lambda end: measure(f"{text[:end]}…"))
     return f"{text[: max(end - 1, 0)]}…"
@@ -58,7 +58,7 @@ def shortened(text: str, width: float, measure: Measure) -> str:
 
 @lru_cache(maxsize=20_000)
 def ems(text: str) -> float:
-    """The width of a text in ems, set in Helvetica or a typeface of its widths.
+    """The width of a text in ems, in Helvetica or a font of the same widths.
 
     >>> ems("soup"), ems("汤")
     (2.168, 1.0)
@@ -68,7 +68,7 @@ def ems(text: str) -> float:
 
 @lru_cache(maxsize=20_000)
 def cells(text: str) -> int:
-    """The width of a text in a terminal's cells.
+    """The width of a text in terminal cells.
 
     >>> cells("soup"), cells("汤"), cells("👩‍🍳")
     (4, 2, 2)
@@ -98,7 +98,7 @@ def _between(gap: str, measure: Measure) -> Iterator[Atom]:
 
 
 def _chop(word: str, width: float, measure: Measure) -> Iterable[str]:
-    """A word wider than a line in parts that fit, no visible character split."""
+    """Split a word wider than a line into parts that fit, never inside a visible character."""
     if measure(word) <= width:
         return [word]
     parts, start, last_cut = [], 0, 0
@@ -124,7 +124,7 @@ def _without_trailing_space(line: list[Atom]) -> list[Atom]:
 
 
 def _visible(text: str) -> str:
-    """Without what only changes the character before it: joined emoji, skin tones, half of every flag."""
+    """Remove what only modifies the character before it: joined emoji, skin tones, half of every flag."""
     if text.isascii():
         return text
     text = re.sub("\u200d.|[\U0001f3fb-\U0001f3ff\ufe00-\ufe0f\U000e0020-\U000e007f]", "", text)

@@ -1,6 +1,6 @@
-"""The network's four products with weights, as ONNX operators: in float32 and in int8.
+"""The network's four kinds of matrix products as ONNX operators, in float32 and in int8.
 
-A network is built from one of the two; everything between the products is the same.
+A graph is built with one of the two; everything between the products is the same.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from .onnx_file import Graph
 class Float32:
     """Products in float32. Every weight enters the graph exactly as it was trained and saved.
 
-    Where ONNX wants another layout, the graph rearranges the weight, once, when it is loaded; so a file can
-    hold the graph alone and point to the bytes of model.safetensors.
+    Where ONNX needs another layout, the graph rearranges the weight once, on loading. A file can therefore
+    contain the graph alone and point to the bytes of model.safetensors.
     """
 
     def __init__(self, graph: Graph, weights: Mapping[str, np.ndarray]) -> None:
         self.graph, self.weights = graph, weights
 
     def weight(self, name: str) -> str:
-        """The tensor of this name."""
+        """Add the weight of this name to the graph."""
         return self.graph.weight(name, self.weights[name])
 
     def words(self, ids: str) -> str:
-        """Equation 1: the rows of the word table, projected if they are; ids (a, b) -> S (a, b, d)."""
-        return self._projected(self.graph.op("Gather", self.weight("words.weight"), ids))
+        """Equation 1: the word vectors, projected if the model does; ids (a, b) -> S (a, b, d)."""
+        return self._project(self.graph.op("Gather", self.weight("words.weight"), ids))
 
-    def _projected(self, S: str) -> str:
-        """In float32 always: it is a small part of the work, and int8 words are rounded once already."""
+    def _project(self, S: str) -> str:
+        """Always in float32: it is a small part of the work, and int8 words are already rounded once."""
         if "projection.W" not in self.weights:
             return S
         return self.graph.op("Relu", Float32.linear(self, S, "projection.W", "projection.b"))
@@ -39,7 +39,7 @@ class Float32:
     def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> str:
         """X (n, batch, d) -> the states Y (n, 2, batch, u).
 
-        With weights of one direction alone, 1 stands for the 2.
+        With the weights of a single direction, read 1 for 2.
         """
         g, (sides, _, u) = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape
         W, R, b = (self._gates_in_onnx_order(f"encoder.{name}_{layer}", u) for name in ("W_ih", "W_hh", "b"))
@@ -47,16 +47,16 @@ class Float32:
         return g.op("LSTM", X, W, R, B, lengths, hidden_size=u, direction=direction)
 
     def linear(self, X: str, W: str, bias: str = "") -> str:
-        """X (batch, n, in) times the transposed W (out, in), and a bias."""
+        """X (batch, n, in) times the transposed W (out, in), plus a bias."""
         product = self.graph.op("MatMul", X, self.graph.op("Transpose", self.weight(W), perm=[1, 0]))
         return self.graph.op("Add", product, self.weight(bias)) if bias else product
 
     def dense(self, X: str, W: str, bias: str) -> str:
-        """The same for X (batch, in): an operator that needs no transposed copy of a W that may be large."""
+        """The same for X (batch, in), with an operator that needs no transposed copy of a large W."""
         return self.graph.op("Gemm", X, self.weight(W), self.weight(bias), transB=1)
 
     def grouped(self, X: str, W: str, bias: str = "") -> str:
-        """X (groups, batch, in) times W (groups, in, out): weights of its own for each group."""
+        """X (groups, batch, in) times W (groups, in, out): each group has its own weights."""
         product = self.graph.op("MatMul", X, self.weight(W))
         if not bias:
             return product
@@ -75,11 +75,11 @@ class Float32:
 
 
 class Int8(Float32):
-    """Products of int8 weights and inputs that are quantised on the fly; sums in int32.
+    """Products of int8 weights and inputs quantised on the fly, summed in int32.
 
-    Each output of a product has a scale of its own, each word too. Rounding is symmetric around zero.
-    Small matrices stay float32: to quantise their input takes longer than they save.
-    On x86 processors without VNNI (before about 2019) ONNX Runtime's sums can saturate: measure there first.
+    Each output of a product has its own scale, and so has each word. Rounding is symmetric around zero.
+    Small matrices stay float32: quantising their input takes longer than they save.
+    On x86 processors without VNNI (before about 2019) ONNX Runtime's sums can saturate: check the accuracy.
     """
 
     SMALL = 2**16  # weights
@@ -89,7 +89,7 @@ class Int8(Float32):
         g = self.graph
         table, scale = quantise(self.weights["words.weight"], axis=1)
         rows = g.op("Cast", g.op("Gather", g.weight("words.int8", table), ids), to=1)
-        return self._projected(g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids)))
+        return self._project(g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids)))
 
     def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> str:
         """ONNX Runtime's int8 LSTM; the gates themselves stay float32."""
@@ -106,7 +106,7 @@ class Int8(Float32):
         )  # fmt: skip
 
     def linear(self, X: str, W: str, bias: str = "") -> str:
-        """X (..., in) times the transposed W (out, in), one scale for all of X, and a bias; if W is large."""
+        """As in float32, with one scale for all of X (..., in); float32 if W is small."""
         if self.weights[W].size < self.SMALL:
             return super().linear(X, W, bias)
         integers, scale = quantise(self.weights[W], axis=1)
@@ -114,13 +114,13 @@ class Int8(Float32):
         return self.graph.op("Add", product, self.weight(bias)) if bias else product
 
     def dense(self, X: str, W: str, bias: str) -> str:
-        """As `linear`, if W is large."""
+        """As `linear`; float32 if W is small."""
         if self.weights[W].size < self.SMALL:
             return super().dense(X, W, bias)
         return self.linear(X, W, bias)
 
     def grouped(self, X: str, W: str, bias: str = "") -> str:
-        """As in float32, one scale for all of X, if the groups are large."""
+        """As in float32, with one scale for all of X; float32 if the groups are small."""
         if self.weights[W][0].size < self.SMALL:
             return super().grouped(X, W, bias)
         product = self._product(X, W, *quantise(self.weights[W], axis=1))
@@ -136,14 +136,14 @@ class Int8(Float32):
         return g.op("Mul", g.op("Cast", total, to=1), both)
 
     def _lstm_weight(self, name: str, order: np.ndarray) -> tuple[str, str]:
-        """Rearranged to (2, in, 4u), or with one direction alone to (1, in, 4u)."""
+        """Quantise and rearrange to (2, in, 4u); with a single direction, (1, in, 4u)."""
         integers, scale = quantise(self.weights[name][:, order], axis=2)
         g = self.graph
         return g.weight(f"{name}.int8", integers.transpose(0, 2, 1)), g.weight(f"{name}.scale", scale[..., 0])
 
 
 def quantise(W: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Integers from -127 to 127 and the scales that undo them, one for each line along `axis`.
+    """Round to integers from -127 to 127; also return the scales that undo it, one per line along `axis`.
 
     >>> integers, scale = quantise(np.array([[0.5, -1.0], [0.0, 0.0]], np.float32), axis=1)
     >>> integers.tolist(), (integers * scale).round(2).tolist()

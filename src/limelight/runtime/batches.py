@@ -1,4 +1,4 @@
-"""Texts to padded batches: like lengths together, and a budget of words rather than a number of texts."""
+"""Texts to padded batches: similar lengths together, and a budget of words rather than a number of texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..text.tokenizer import PAD, Tokenizer, cut
+from ..text.batches import truncate
+from ..text.tokenizer import PAD, Tokenizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +24,21 @@ class Sentences:
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> Sentences:
-        """Words of each text, cut after `max_length` of them unless that is 0."""
-        return cls(*cut(*tokenizer.encode(texts), max_length))
+        """Look up the words of each text, at most `max_length` of them unless it is 0."""
+        return cls(*truncate(*tokenizer.encode(texts), max_length))
+
+    @classmethod
+    def join(cls, ids: Sequence[np.ndarray]) -> Sentences:
+        """Join texts that are already word ids, (n,) each.
+
+        >>> Sentences.join([np.array([5]), np.array([6, 7])]).lengths.tolist()
+        [1, 2]
+        """
+        lengths = np.array([len(text) for text in ids], np.int32)
+        return cls(np.concatenate([np.empty(0, np.int32), *ids]), lengths)
 
     def batches(self, budget: int) -> list[np.ndarray]:
-        """Numbers of the texts, longest first, in batches of at most `budget` words with padding.
+        """Indices of the texts, longest first, in batches of at most `budget` words including padding.
 
         >>> [b.tolist() for b in Sentences(np.zeros(9, int), np.array([2, 4, 1, 2])).batches(budget=4)]
         [[1], [0, 3], [2]]
@@ -41,12 +52,12 @@ class Sentences:
         return batches
 
     def feed(self, batch: np.ndarray) -> dict[str, np.ndarray]:
-        """What the encoder's graph takes: ids (batch, n), padded, and lengths (batch,).
+        """The encoder graph's inputs: ids (batch, n), padded, and lengths (batch,).
 
         >>> Sentences(np.array([5, 6, 7]), np.array([1, 2])).feed(np.array([1, 0]))["ids"].tolist()
         [[6, 7], [5, 0]]
         """
-        if len(self.lengths) == 1:  # all that follows would cost a short text some of its time
+        if len(self.lengths) == 1:  # a short text is encoded in less time than padding takes
             return {"ids": self.ids[None].astype(np.int32, copy=False), "lengths": self.lengths}
         lengths = self.lengths[batch]
         t = np.arange(lengths.max())
@@ -61,7 +72,7 @@ class Sentences:
 
 
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of up to `size`, read one list at a time.
+    """Lists of up to `size` texts, read one list at a time.
 
     >>> list(chunks("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
@@ -71,10 +82,10 @@ def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield chunk
 
 
-def checked(texts: Iterable[Any]) -> Iterator[str]:
-    """The same texts, unless one is no text.
+def check_texts(texts: Iterable[Any]) -> Iterator[str]:
+    """Yield the texts, or raise at the first that is not a string.
 
-    >>> list(checked(["good", None]))
+    >>> list(check_texts(["good", None]))
     Traceback (most recent call last):
     limelight.errors.LimelightError: text 1 is None, of type NoneType; every text must be a string
     """
@@ -85,25 +96,25 @@ def checked(texts: Iterable[Any]) -> Iterator[str]:
     is_column = not isinstance(texts, Mapping | set | frozenset) and getattr(texts, "ndim", 1) == 1
     if not is_column or not hasattr(texts, "__iter__"):
         raise LimelightError(f"expected a list or a column of texts, not {type(texts).__name__}")
-    for k, text in enumerate(texts.to_pylist() if hasattr(texts, "to_pylist") else texts):  # of Arrow
+    for k, text in enumerate(texts.to_pylist() if hasattr(texts, "to_pylist") else texts):  # an Arrow column
         if not isinstance(text, str):
             given = f"{str(text)[:40]}, of type {type(text).__name__}"
             raise LimelightError(f"text {k} is {given}; every text must be a string")
         yield text
 
 
-def paired(texts: Iterable[str], texts2: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Two columns side by side, of one length.
+def check_pairs(texts: Iterable[str], texts2: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of two columns, or raise where one column is shorter.
 
-    >>> list(paired(["a", "b"], ["c"]))
+    >>> list(check_pairs(["a", "b"], ["c"]))
     Traceback (most recent call last):
-    limelight.errors.LimelightError: there are more first texts than second ones; every pair needs both
+    limelight.errors.LimelightError: got more first texts than second texts; every pair needs both
     """
     rest, rest2 = iter(texts), iter(texts2)
     for text in rest:
         text2 = next(rest2, None)
         if text2 is None:
-            raise LimelightError("there are more first texts than second ones; every pair needs both")
+            raise LimelightError("got more first texts than second texts; every pair needs both")
         yield text, text2
     if next(rest2, None) is not None:
-        raise LimelightError("there are more second texts than first ones; every pair needs both")
+        raise LimelightError("got more second texts than first texts; every pair needs both")

@@ -22,12 +22,12 @@ from ..text.labels import Label
 
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USE = (
-    "To sort {what} into the labels above, where they are like those it was trained on, and to see which "
-    "words it looked at."
+    "Classifying {what} like those it was trained on into the labels above, and seeing which words it "
+    "looked at."
 )
 _LIMITS = (
-    "Words that are not in its vocabulary are all alike to the model. Its probabilities are not "
-    "calibrated. What it attends to shows where it looked, which is not always why it decided."
+    "All words outside its vocabulary look the same to the model. Its probabilities are not calibrated. "
+    "Its attention shows where it looked, which is not always why it decided."
 )
 
 
@@ -41,19 +41,19 @@ def model_card(
     >>> card.splitlines()[0], "| test | 0.9000 |" in card
     ('---', True)
     """
-    name = _line(facts.get("name", "A Limelight model"))
+    name = _one_line(facts.get("name", "A Limelight model"))
     parts = [
         _metadata(name, facts),
         f"# {name}",
         _summary(recipe, pair, vocabulary),
-        "## Labels\n\n" + "\n".join(f"- {_line(label)}" for label in labels),
+        "## Labels\n\n" + "\n".join(f"- {_one_line(label)}" for label in labels),
         _usage(pair),
         _data(facts.get("data")),
         _results(facts.get("results")),
         _confusion(facts.get("confusion"), facts.get("confusion_split"), labels),
         _recipe(recipe),
-        f"## Intended use\n\n{_text(facts.get('intended_use') or _USE.format(what=_what(pair)))}",
-        f"## Limits\n\n{_text(facts.get('limits') or _LIMITS)}",
+        f"## Intended use\n\n{_escape(facts.get('intended_use') or _USE.format(what=_inputs(pair)))}",
+        f"## Limits\n\n{_escape(facts.get('limits') or _LIMITS)}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -62,7 +62,7 @@ def model_card(
 
 
 def _metadata(name: str, facts: Mapping[str, Any]) -> str:
-    """YAML, every value written as JSON, which YAML contains: no text can break out of it."""
+    """YAML with every value written as JSON, which is valid YAML: no text can break out of it."""
     fields: dict[str, Any] = {
         "language": facts.get("language"),
         "license": facts.get("license", "other"),
@@ -81,7 +81,7 @@ def _model_index(name: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
     accuracy = _mapping(results.get("test")).get("accuracy")
     if not isinstance(accuracy, int | float):
         return []
-    data = _line(_mapping(facts.get("data")).get("name", "own data"))
+    data = _one_line(_mapping(facts.get("data")).get("name", "custom data"))
     result = {
         "task": {"type": "text-classification"},
         "dataset": {"name": data, "type": data, "split": "test"},
@@ -90,10 +90,10 @@ def _model_index(name: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"name": name, "results": [result]}]
 
 
-# ---------------------------------------------------------------- for people
+# ---------------------------------------------------------------- for readers
 
 
-def _what(pair: bool) -> str:
+def _inputs(pair: bool) -> str:
     return "pairs of sentences" if pair else "texts"
 
 
@@ -104,8 +104,8 @@ def _summary(recipe: Recipe, pair: bool, vocabulary: int) -> str:
     else:
         how = f"the baseline '{model.embedding}' in place of self-attention"
     return (
-        f"Classifies {_what(pair)} by {how}, trained with Limelight. It knows {vocabulary:,} words. "
-        "For every text it also says which words it looked at."
+        f"Classifies {_inputs(pair)} by {how}, trained with Limelight. Its vocabulary is "
+        f"{vocabulary:,} words. For every text it also shows which words it looked at."
     )
 
 
@@ -121,8 +121,8 @@ reading = model.read({call})
 print(reading.label, reading.confidence)
 ```
 
-No PyTorch is needed. `model.onnx` (with `model.safetensors` beside it) and `model.int8.onnx` run wherever
-ONNX Runtime does; `tokenizer.json` is read by the `tokenizers` library."""
+PyTorch is not needed. `model.onnx` (with `model.safetensors` beside it) and `model.int8.onnx` run wherever
+ONNX Runtime does; the `tokenizers` library reads `tokenizer.json`."""
 
 
 def _data(data: Any) -> str:
@@ -130,7 +130,7 @@ def _data(data: Any) -> str:
     if not data:
         return ""
     rows = [(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)]
-    about = [f"{_line(key)}: {_line(value)}" for key, value in data.items() if isinstance(value, str)]
+    about = [f"{_one_line(key)}: {_one_line(value)}" for key, value in data.items() if isinstance(value, str)]
     return "\n\n".join(["## Data", *about, *([_table(("split", "rows"), rows)] if rows else [])])
 
 
@@ -144,25 +144,25 @@ def _results(results: Any) -> str:
 
 
 def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
-    whole = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
-    if not whole or {len(matrix), *map(len, matrix)} != {len(labels)}:
+    is_matrix = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
+    if not is_matrix or {len(matrix), *map(len, matrix)} != {len(labels)}:
         return ""
     rows = [(label, *map(_number, row)) for label, row in zip(labels, matrix, strict=True)]
-    on = f", {_line(split)} data" if split else ""
-    return f"## Confusion{on}\n\nRows: the true label. Columns: the predicted one.\n\n" + _table(
+    on = f", {_one_line(split)} data" if split else ""
+    return f"## Confusion{on}\n\nRows are the true labels, columns the predicted ones.\n\n" + _table(
         ("", *labels), rows
     )
 
 
 def _recipe(recipe: Recipe) -> str:
-    usual, rows = Recipe(), []
+    defaults, rows = Recipe(), []
     for section in ("text", "model", "training"):
-        own, default = getattr(recipe, section), getattr(usual, section)
-        for field in dataclasses.fields(own):
-            value = getattr(own, field.name)
+        chosen, default = getattr(recipe, section), getattr(defaults, section)
+        for field in dataclasses.fields(chosen):
+            value = getattr(chosen, field.name)
             if field.name in _ALWAYS or value != getattr(default, field.name):
                 rows.append((f"`{field.name}`", value, field.metadata["help"]))
-    return "## Recipe\n\nThe rest is as usual; `config.json` has all of it.\n\n" + _table(
+    return "## Recipe\n\nAll other options have their defaults; `config.json` lists them all.\n\n" + _table(
         ("option", "value", "meaning"), rows
     )
 
@@ -177,16 +177,16 @@ def _table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
     |---|---|
     | a\\|b | 3 |
     """
-    lines = [f"|{'|'.join(f' {_line(cell)} ' for cell in cells)}|" for cells in (head, *rows)]
+    lines = [f"|{'|'.join(f' {_one_line(cell)} ' for cell in cells)}|" for cells in (head, *rows)]
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
 
 
-def _line(value: Any) -> str:
-    """One line that neither breaks a table nor is read as HTML."""
-    return " ".join(_text(value).split()).replace("|", "\\|")
+def _one_line(value: Any) -> str:
+    """Escape a value to one line that cannot break a table."""
+    return " ".join(_escape(value).split()).replace("|", "\\|")
 
 
-def _text(value: Any) -> str:
+def _escape(value: Any) -> str:
     return str(value).replace("&", "&amp;").replace("<", "&lt;")
 
 

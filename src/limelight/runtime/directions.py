@@ -1,4 +1,4 @@
-"""The encoder for one batch on two cores: the two directions of an LSTM never wait for each other."""
+"""The encoder on two threads, one for each direction of the LSTM; they never wait for each other."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .session import Session
 
 
 class Directions:
-    """Runs as the encoder's session does, and gives the same; each direction in a thread of its own.
+    """Computes what the encoder's session does, for one batch, with each direction in its own thread.
 
-    ONNX Runtime's operator for both directions runs one after the other, whatever threads it has.
+    ONNX Runtime's operator for both directions runs them one after the other, however many threads it has.
     """
 
     def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, int8: bool) -> None:
@@ -29,18 +29,18 @@ class Directions:
         self.pooling = Session(pooling_graph(weights, recipe, int8))
 
     def run(self, pool: Executor, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
-        """ids, lengths -> the named ones of M and A. One direction runs here, the other in the pool."""
+        """ids, lengths -> M and A, as named. One direction runs in this thread, the other in the pool."""
         below = [self._words(feed["ids"].T)]  # (n, batch, d)
         for forward, reverse in self.layers:
             given = {"X": np.concatenate(below, axis=2), "lengths": feed["lengths"]}
-            other = pool.submit(reverse.run, given, "Y")
-            own = forward.run(given, "Y")
-            Y = np.concatenate([*own, *other.result()], axis=1)  # (n, 2, batch, u)
+            backward = pool.submit(reverse.run, given, "Y")
+            ahead = forward.run(given, "Y")
+            Y = np.concatenate([*ahead, *backward.result()], axis=1)  # (n, 2, batch, u)
             below.append(Y.transpose(0, 2, 1, 3).reshape(*Y.shape[::2], -1))
         return self.pooling.run({"Y": Y, **feed}, *outputs)
 
     def _words(self, ids: np.ndarray) -> np.ndarray:
-        """The rows of the word table, rounded as the int8 table is: each word has its own scale."""
+        """The word vectors; in int8, rounded as in the int8 table, each word with its own scale."""
         rows = np.asarray(self.table[ids])
         if self.int8:
             integers, scale = quantise(rows, axis=2)

@@ -1,4 +1,4 @@
-"""Embeddings into a file, some at a time, however many there are: .npy, .safetensors or .parquet."""
+"""Writes any number of embeddings to a file, some at a time: .npy, .safetensors or .parquet."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
-from numpy.lib import format as npy
 
 from ..errors import LimelightError
 from ..storage.files import atomic_file
+from ..storage.npy import NpyWriter
+from ..storage.safetensors import safetensors_header
 
 FORMATS = (".npy", ".safetensors", ".parquet")
-_HEADER = 256  # bytes kept free for the header of a safetensors file: the number of rows comes last
+_HEADER = 264  # bytes reserved for the header of a safetensors file: the number of rows is known last
 
 
 class Writer(Protocol):
-    """Takes (some rows, ...) at a time."""
+    """Takes arrays (some rows, ...) one at a time."""
 
-    def add(self, values: np.ndarray) -> None: ...
+    def append(self, values: np.ndarray) -> None: ...
     def finish(self) -> None: ...
 
 
 def write_embeddings(path: str | Path, parts: Iterable[np.ndarray]) -> tuple[int, ...]:
-    """Write arrays of equal row shape one below the other into one file, and give the shape of all.
+    """Stack arrays with rows of one shape into one file and return the shape of the whole.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "m.npy")
@@ -38,18 +39,18 @@ def write_embeddings(path: str | Path, parts: Iterable[np.ndarray]) -> tuple[int
     rows, shape = 0, ()
     with _writer(Path(path)) as writer:
         for part in parts:
-            writer.add(np.ascontiguousarray(part, dtype="<f4"))
+            writer.append(np.ascontiguousarray(part, dtype="<f4"))
             rows, shape = rows + len(part), part.shape[1:]
         if not rows:
-            raise LimelightError("there are no texts, so there is nothing to embed")
+            raise LimelightError("no texts to embed")
         writer.finish()
     return (rows, *shape)
 
 
 def check_format(path: str | Path) -> None:
-    """Raise unless the name of the file says a format that can be written."""
+    """Raise unless the file name ends in a format that can be written."""
     if Path(path).suffix.lower() not in FORMATS:
-        raise LimelightError(f"{path} should end in one of {', '.join(FORMATS)}")
+        raise LimelightError(f"{path} must end in one of {', '.join(FORMATS)}")
 
 
 @contextmanager
@@ -58,55 +59,32 @@ def _writer(path: Path) -> Iterator[Writer]:
     with atomic_file(path) as file:
         match path.suffix.lower():
             case ".npy":
-                yield _Npy(file)
+                yield NpyWriter(file, "<f4")
             case ".safetensors":
                 yield _Safetensors(file)
             case _:
                 yield _Parquet(file)
 
 
-class _Npy:
-    def __init__(self, file: BinaryIO) -> None:
-        self.file, self.rows, self.shape = file, 0, ()  # type: ignore[var-annotated]
-
-    def add(self, values: np.ndarray) -> None:
-        if not self.rows:
-            self.shape = values.shape[1:]
-            self._header()
-        self.file.write(values.data)
-        self.rows += len(values)
-
-    def finish(self) -> None:
-        self.file.seek(0)
-        self._header()
-
-    def _header(self) -> None:
-        # numpy leaves room in the header for the number of rows to grow in place
-        header = {"descr": "<f4", "fortran_order": False, "shape": (self.rows, *self.shape)}
-        npy.write_array_header_1_0(self.file, header)
-
-
 class _Safetensors:
-    """One tensor, `embeddings`. The format allows spaces at the end of its header."""
+    """One tensor, `embeddings`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.rows, self.shape = file, 0, ()  # type: ignore[var-annotated]
-        file.write(bytes(8 + _HEADER))
+        file.write(bytes(_HEADER))
 
-    def add(self, values: np.ndarray) -> None:
+    def append(self, values: np.ndarray) -> None:
         self.file.write(values.data)
         self.rows, self.shape = self.rows + len(values), values.shape[1:]
 
     def finish(self) -> None:
-        size = 4 * self.rows * int(np.prod(self.shape))
-        about = {"dtype": "F32", "shape": [self.rows, *self.shape], "data_offsets": [0, size]}
-        header = json.dumps({"embeddings": about}).encode().ljust(_HEADER)
         self.file.seek(0)
-        self.file.write(len(header).to_bytes(8, "little") + header)
+        shape = (self.rows, *self.shape)
+        self.file.write(safetensors_header({"embeddings": ("float32", shape)}, size=_HEADER))
 
 
 class _Parquet:
-    """A column `embedding` of flat vectors; the shape of each stands in the column's metadata."""
+    """A column `embedding` of flat vectors; their original shape is in the column's metadata."""
 
     def __init__(self, file: BinaryIO) -> None:
         try:
@@ -118,7 +96,7 @@ class _Parquet:
         self.file = file
         self.writer: Any = None
 
-    def add(self, values: np.ndarray) -> None:
+    def append(self, values: np.ndarray) -> None:
         pa, size = self.arrow, int(np.prod(values.shape[1:]))
         if self.writer is None:
             about = {"shape": json.dumps(list(values.shape[1:]))}

@@ -1,9 +1,9 @@
-"""A trained model as ONNX graphs: whole, for whoever runs model.onnx, and in two parts, for our own runtime.
+"""A trained model as ONNX graphs: whole, for programs that run model.onnx, and in parts, for our runtime.
 
 The whole graph of a text model:    ids, lengths        -> probabilities, M, A
 The whole graph of a pair model:    ids, lengths, pairs -> probabilities, M, A
-where `pairs` (p, 2) says by number which sentences meet. Every sentence is encoded once, however many
-others it meets. All inputs are int32; padding at the end of a row of ids is 0 and changes nothing.
+where `pairs` (p, 2) holds the indices of the sentences in each pair. A sentence is encoded once, however many
+pairs it is in. All inputs are int32; padding at the end of a row of ids is 0 and changes nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe
 from .arithmetic import Float32, Int8
-from .layers import classify, encode, meet, pool
-from .onnx_file import Graph, Place
+from .layers import classify, encode, pair_features, pool
+from .onnx_file import Graph, Location
 
 Weights = Mapping[str, np.ndarray]
 
@@ -27,9 +27,9 @@ def export_onnx(
     pair: bool,
     *,
     int8: bool = False,
-    places: Mapping[str, Place] | None = None,
+    locations: Mapping[str, Location] | None = None,
 ) -> bytes:
-    """The whole model as the bytes of an ONNX file; weights named in `places` stay outside it.
+    """The whole model as the bytes of an ONNX file; weights named in `locations` stay outside it.
 
     >>> from limelight.runtime.shapes import shapes
     >>> recipe = ModelRecipe(word_size=4, hidden=3, attention_hidden=5, rows=2, head_hidden=6)
@@ -42,37 +42,38 @@ def export_onnx(
     """
     g = Graph("limelight")
     net = Int8(g, weights) if int8 else Float32(g, weights)
-    M, A = encode(net, recipe, *_sentences(g))
+    M, A = encode(net, recipe, *_sentence_inputs(g))
     if pair:
         pairs = g.input("pairs", "int32", "pairs", 2)
         first, second = (
             g.op("Gather", M, g.op("Gather", pairs, g.constant(k, "int64"), axis=1)) for k in (0, 1)
         )
-        features = meet(net, recipe, first, second)
+        features = pair_features(net, recipe, first, second)
     else:
         features = M
     g.output(
         "probabilities", classify(net, recipe, features), "float32", "pairs" if pair else "batch", classes
     )
-    _embedding(g, recipe, M, A)
-    return g.to_bytes(places)
+    _embedding_outputs(g, recipe, M, A)
+    return g.to_bytes(locations)
 
 
 def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
     """ids, lengths -> M, A."""
     g = Graph("encoder")
     net = Int8(g, weights) if int8 else Float32(g, weights)
-    _embedding(g, recipe, *encode(net, recipe, *_sentences(g)))
+    _embedding_outputs(g, recipe, *encode(net, recipe, *_sentence_inputs(g)))
     return g
 
 
 def direction_graph(weights: Weights, layer: int, direction: str, int8: bool) -> Graph:
     """One direction of one layer of the LSTM, "forward" or "reverse": X, lengths -> Y."""
     k = ("forward", "reverse").index(direction)
-    own = {name: weights[name][k : k + 1] for name in (f"encoder.{x}_{layer}" for x in ("W_ih", "W_hh", "b"))}
-    _, units, d = own[f"encoder.W_ih_{layer}"].shape
+    names = (f"encoder.{x}_{layer}" for x in ("W_ih", "W_hh", "b"))
+    one_side = {name: weights[name][k : k + 1] for name in names}
+    _, units, d = one_side[f"encoder.W_ih_{layer}"].shape
     g = Graph(direction)
-    net = Int8(g, own) if int8 else Float32(g, own)
+    net = Int8(g, one_side) if int8 else Float32(g, one_side)
     X, lengths = g.input("X", "float32", "n", "batch", d), g.input("lengths", "int32", "batch")
     Y = net.lstm(X, lengths, layer, direction)
     g.output("Y", Y, "float32", "n", 1, "batch", units // 4)
@@ -83,9 +84,9 @@ def pooling_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
     """ids, lengths and the LSTM's Y -> M, A."""
     g = Graph("pooling")
     net = Int8(g, weights) if int8 else Float32(g, weights)
-    ids, lengths = _sentences(g)
+    ids, lengths = _sentence_inputs(g)
     Y = g.input("Y", "float32", "n", 2, "batch", recipe.hidden)
-    _embedding(g, recipe, *pool(net, recipe, ids, lengths, Y))
+    _embedding_outputs(g, recipe, *pool(net, recipe, ids, lengths, Y))
     return g
 
 
@@ -96,13 +97,13 @@ def head_graph(weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, 
     rows, size = rows_and_size(recipe)
     features = g.input("M", "float32", "batch", rows, size)
     if pair:
-        features = meet(net, recipe, features, g.input("M2", "float32", "batch", rows, size))
+        features = pair_features(net, recipe, features, g.input("M2", "float32", "batch", rows, size))
     g.output("probabilities", classify(net, recipe, features), "float32", "batch", classes)
     return g
 
 
 def rows_and_size(recipe: ModelRecipe) -> tuple[int, int]:
-    """The shape of M.
+    """The shape of M: (r, 2u).
 
     >>> rows_and_size(ModelRecipe(rows=30, hidden=300)), rows_and_size(ModelRecipe(embedding="max", hidden=7))
     ((30, 600), (1, 14))
@@ -110,11 +111,11 @@ def rows_and_size(recipe: ModelRecipe) -> tuple[int, int]:
     return recipe.matrix_rows, 2 * recipe.hidden
 
 
-def _sentences(g: Graph) -> tuple[str, str]:
+def _sentence_inputs(g: Graph) -> tuple[str, str]:
     return g.input("ids", "int32", "batch", "n"), g.input("lengths", "int32", "batch")
 
 
-def _embedding(g: Graph, recipe: ModelRecipe, M: str, A: str) -> None:
+def _embedding_outputs(g: Graph, recipe: ModelRecipe, M: str, A: str) -> None:
     rows, size = rows_and_size(recipe)
     g.output("M", M, "float32", "batch", rows, size)
     g.output("A", A, "float32", "batch", rows, "n")

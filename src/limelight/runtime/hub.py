@@ -1,4 +1,4 @@
-"""Saved models on the Hugging Face hub, through `huggingface_hub`: `pip install 'limelight[hub]'`."""
+"""Saved models on the Hugging Face hub; needs `pip install 'limelight[hub]'`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .model import Model
 
 
 def from_pretrained(name: str | Path, *, revision: str | None = None, **options: Any) -> Model:
-    """A model from the hub, or from a folder of that name if there is one; `options` are `Model.load`'s.
+    """Load a model from the hub, or from a folder of that name if one exists; `options` as for `Model.load`.
 
-    Only the files of a saved model are fetched, and everything in them is checked as for any folder.
+    Only the files of a saved model are downloaded, and they are checked like any other folder.
 
     >>> model = from_pretrained("someone/hotel-reviews")  # doctest: +SKIP
     """
@@ -24,13 +24,13 @@ def from_pretrained(name: str | Path, *, revision: str | None = None, **options:
     try:
         files = [*FILES, "config.json", "README.md"]
         folder = hub.snapshot_download(str(name), revision=revision, allow_patterns=files)
-    except Exception as error:  # whatever the hub's library raises: no such model, no network, no access
+    except Exception as error:  # the hub's library raises many kinds: no such model, no network, no access
         raise LimelightError(f"cannot get {name} from the hub: {_first_line(error)}") from error
     return Model.load(folder, **options)
 
 
 def push_to_hub(model: Model, name: str, *, private: bool = False, message: str = "Add the model") -> str:
-    """Save the model into the repository `name` on the hub, made if need be; returns its address.
+    """Upload the model to the repository `name` on the hub, created if needed; return its address.
 
     >>> push_to_hub(model, "someone/hotel-reviews")  # doctest: +SKIP
     'https://huggingface.co/someone/hotel-reviews'
@@ -42,8 +42,8 @@ def push_to_hub(model: Model, name: str, *, private: bool = False, message: str 
             api = hub.HfApi()
             address = api.create_repo(name, private=private, exist_ok=True)
             api.upload_folder(repo_id=name, folder_path=folder, commit_message=message)
-        except Exception as error:  # as above; the folder that is gone now can be made again
-            raise LimelightError(f"cannot put {name} on the hub: {_first_line(error)}") from error
+        except Exception as error:  # as above
+            raise LimelightError(f"cannot upload {name} to the hub: {_first_line(error)}") from error
     return str(address)
 
 

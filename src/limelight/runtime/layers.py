@@ -1,4 +1,4 @@
-"""The network once more, in ONNX operators: the same equations as in model/, one function per part."""
+"""The network in ONNX operators: the same equations as in model/, one function per part."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _bilstm(net: Float32, layers: int, ids: str, lengths: str) -> str:
 
 
 def _side_by_side(g: Graph, Y: str, perm: list[int]) -> str:
-    """The two directions' states next to each other."""
+    """Concatenate the states of the two directions."""
     return g.op("Reshape", g.op("Transpose", Y, perm=perm), g.constant([0, 0, -1], "int64"))
 
 
@@ -93,7 +93,7 @@ def _max_pooling(g: Graph, H: str, ids: str, words: str, size: int) -> tuple[str
 
 
 def _masked_softmax(g: Graph, scores: str, words: str) -> str:
-    """Along the words; padding gets exactly 0."""
+    """Softmax over the words; padding gets exactly 0."""
     masked = g.op("Where", _unsqueeze(g, words, 1), scores, g.constant(float("-inf"), "float32"))
     return g.op("Softmax", masked, axis=-1)
 
@@ -101,8 +101,8 @@ def _masked_softmax(g: Graph, scores: str, words: str) -> str:
 # ---------------------------------------------------------------- M to a label
 
 
-def meet(net: Float32, recipe: ModelRecipe, M: str, M2: str) -> str:
-    """Two embeddings to the factor of their relation, F_r."""
+def pair_features(net: Float32, recipe: ModelRecipe, M: str, M2: str) -> str:
+    """Combine the embeddings of a pair into the features of their relation, F_r."""
     g = net.graph
     if recipe.pair == "concat":
         difference = g.op("Abs", g.op("Sub", M, M2))

@@ -1,4 +1,4 @@
-"""How well a model does on labelled texts: the figures that the model card, `train` and `evaluate` give."""
+"""Metrics on labelled texts: what the model card, `train` and `evaluate` report."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
-    """Figures over some rows, and the confusion that they come from.
+class Metrics:
+    """Metrics over some rows, and the confusion matrix they come from.
 
     >>> P = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
-    >>> results = Results.of(P, np.array([0, 0, 1]))
-    >>> results.rows, round(results.accuracy, 3), results.confusion.tolist()
+    >>> metrics = Metrics.of(P, np.array([0, 0, 1]))
+    >>> metrics.rows, round(metrics.accuracy, 3), metrics.confusion.tolist()
     (3, 0.667, [[1, 1], [0, 1]])
     """
 
@@ -22,40 +22,40 @@ class Results:
     loss: float  # mean cross-entropy
 
     @classmethod
-    def of(cls, probabilities: np.ndarray, truth: np.ndarray) -> Results:
-        """From probabilities (rows, classes) and the number of each row's true class (rows,)."""
+    def of(cls, probabilities: np.ndarray, truth: np.ndarray) -> Metrics:
+        """Compare probabilities (rows, classes) with the index of each row's true class (rows,)."""
         classes = probabilities.shape[1]
         confusion = np.zeros((classes, classes), dtype=np.int64)
         np.add.at(confusion, (truth, probabilities.argmax(axis=1)), 1)
-        likely = probabilities[np.arange(len(truth)), truth].astype(np.float64)
-        return cls(confusion, float(-np.log(np.maximum(likely, 1e-12)).mean()) + 0.0)  # not -0.0
+        likelihood = probabilities[np.arange(len(truth)), truth].astype(np.float64)
+        return cls(confusion, float(-np.log(np.maximum(likelihood, 1e-12)).mean()) + 0.0)  # not -0.0
 
     @property
     def rows(self) -> int:
-        """How many rows were counted."""
+        """The number of rows."""
         return int(self.confusion.sum())
 
     @property
     def accuracy(self) -> float:
-        """The share of rows whose likeliest class is the true one."""
+        """The share of rows whose most probable class is the true one."""
         return float(np.trace(self.confusion) / self.rows)
 
     @property
     def per_class(self) -> np.ndarray:
-        """(classes, 3): precision, recall and F1 of each class; 0 where there is nothing to divide by."""
-        right = np.diag(self.confusion).astype(np.float64)
+        """(classes, 3): precision, recall and F1 of each class; 0 where they are undefined."""
+        correct = np.diag(self.confusion).astype(np.float64)
         predicted, true = self.confusion.sum(axis=0), self.confusion.sum(axis=1)
-        precision, recall = right / np.maximum(predicted, 1), right / np.maximum(true, 1)
-        return np.stack([precision, recall, 2 * right / np.maximum(predicted + true, 1)], axis=1)
+        precision, recall = correct / np.maximum(predicted, 1), correct / np.maximum(true, 1)
+        return np.stack([precision, recall, 2 * correct / np.maximum(predicted + true, 1)], axis=1)
 
     @property
     def macro_f1(self) -> float:
-        """The mean F1 of the classes that are true or predicted somewhere: rare ones count as much."""
+        """The mean F1 over the classes that occur or are predicted, each counting the same."""
         seen = self.confusion.sum(axis=0) + self.confusion.sum(axis=1) > 0
         return float(self.per_class[seen, 2].mean())
 
-    def figures(self) -> dict[str, Any]:
-        """The plain numbers, ready for JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, ready for `json.dumps`."""
         return {
             "accuracy": self.accuracy,
             "macro_f1": self.macro_f1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,20 @@ from ..errors import LimelightError
 from ..reading.reading import PairReading, Reading
 from ..text.labels import Label
 from ..text.tokenizer import UNKNOWN, Tokenizer
-from .batches import checked, paired
+from .batches import Sentences, check_pairs, check_texts
 from .export import rows_and_size
 from .folder import open_folder, plain_labels, save_folder
-from .runner import BATCH_WORDS, Look, Runner
+from .runner import BATCH_WORDS, EncodedText, Runner
 from .shapes import check_weights, shapes
 
 
 class Model:
     """A trained model that predicts, embeds and reads.
 
-    Made by `Model.load` from a saved folder, or by `Model.from_parts` right after training. Texts are
-    sorted by length and batched inside; results come in the order given. In float32 the same text gives
-    the same result, to rounding, in any batch and with any number of threads; in int8 the texts of a batch
-    share their scales, and M moves by a few thousandths with its company.
+    Use `Model.load` for a saved folder, `Model.from_parts` right after training. Texts are sorted by length
+    and batched internally; results are in the order given. In float32 a text gets the same result, up to
+    rounding, in any batch and with any number of threads. In int8 the texts of a batch share their scales,
+    and M varies by a few thousandths from batch to batch.
 
     >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
@@ -55,11 +55,11 @@ class Model:
 
     @classmethod
     def load(cls, folder: str | Path, *, precision: str = "float32", threads: int | None = None) -> Model:
-        """Open a folder that Limelight saved; everything in it is checked first.
+        """Open a saved folder, checking everything in it first.
 
         >>> Model.load("no/such/model")
         Traceback (most recent call last):
-        limelight.errors.LimelightError: no/such/model is not a folder; give one that Limelight saved
+        limelight.errors.LimelightError: no/such/model is not a folder; give a folder saved by Limelight
         """
         found = open_folder(folder)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
@@ -78,14 +78,14 @@ class Model:
         precision: str = "float32",
         threads: int | None = None,
     ) -> Model:
-        """A model that was never saved, from its weights as in `network.state_dict()`."""
+        """Make a model that was never saved, from weights named as in `network.state_dict()`."""
         labels = plain_labels(labels)
         weights = {name: np.asarray(array) for name, array in weights.items()}
         check_weights(weights, shapes(recipe.model, len(tokenizer), len(labels), pair))
         return cls(weights, recipe, tokenizer, labels, pair, facts or {}, precision, threads)
 
     def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
-        """Write the folder that `load` reads."""
+        """Write a folder for `load` to read; `card` replaces its README.md."""
         save_folder(
             path, weights=self.weights, recipe=self.recipe, tokenizer=self.tokenizer, labels=self.labels,
             pair=self.pair, facts=self.facts, card=card, overwrite=overwrite,
@@ -101,7 +101,7 @@ class Model:
         batch_words: int = BATCH_WORDS,
         progress: bool = False,
     ) -> list[Label]:
-        """The likeliest label of each text (or pair), in the labels' own type."""
+        """The most probable label of each text (or pair), in the type the labels were trained with."""
         best = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress).argmax(axis=1)
         return [self.labels[k] for k in best]
 
@@ -125,15 +125,15 @@ class Model:
         batch_words: int = BATCH_WORDS,
         progress: bool = False,
     ) -> Iterator[np.ndarray]:
-        """The same for any number of texts, such as a file's: an array for some of them at a time.
+        """Probabilities of any number of texts, such as a large file's: one array per chunk of texts.
 
-        Only those are in memory. A sentence that stands in several of their pairs is encoded once.
+        Only one chunk is in memory at a time. A sentence in several pairs of a chunk is encoded once.
         """
         self._check_kind(texts2)
         run, total = self._runner, _count(texts)
         if texts2 is None:
-            return run.stream(checked(texts), run.probabilities, batch_words, progress, total)
-        both = paired(checked(texts), checked(texts2))
+            return run.stream(check_texts(texts), run.probabilities, batch_words, progress, total)
+        both = check_pairs(check_texts(texts), check_texts(texts2))
         return run.stream(both, run.pair_probabilities, batch_words, progress, total)
 
     # ------------------------------------------------------------ embeddings
@@ -146,7 +146,7 @@ class Model:
         batch_words: int = BATCH_WORDS,
         progress: bool = False,
     ) -> np.ndarray:
-        """M of each text, (texts, r, 2u); flat, as one long vector each, (texts, r * 2u)."""
+        """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u)."""
         parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
         M = _collect(parts, _count(texts), rows_and_size(self.recipe.model))
         return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
@@ -154,14 +154,50 @@ class Model:
     def embed_stream(
         self, texts: Iterable[str], *, batch_words: int = BATCH_WORDS, progress: bool = False
     ) -> Iterator[np.ndarray]:
-        """The same for any number of texts: an array (some texts, r, 2u) at a time."""
+        """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
         run = self._runner
-        return run.stream(checked(texts), run.embeddings, batch_words, progress, _count(texts))
+        return run.stream(check_texts(texts), run.embeddings, batch_words, progress, _count(texts))
+
+    def embed_ids(
+        self, ids: Sequence[np.ndarray], *, on_batch: Callable[[int], object] = lambda size: None
+    ) -> np.ndarray:
+        """M of texts given as word ids, at least one id each: (texts, r, 2u).
+
+        `on_batch` is called with the number of texts in each finished batch, for a progress bar.
+
+        >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
+        >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
+        >>> words = Tokenizer.from_words(["good", "bad"])
+        >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
+        >>> ids = [model.tokenizer.locate(text)[0] for text in ("good", "not bad")]
+        >>> M = model.embed_ids(ids)
+        >>> M.shape, bool(np.allclose(M, model.embed(["good", "not bad"])))
+        ((2, 1, 6), True)
+        """
+        return self._runner.embed_sentences(Sentences.join(ids), BATCH_WORDS, on_batch)
+
+    def classify(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
+        """Probabilities (texts, classes) from embeddings M (texts, r, 2u); for pairs, from M and M2.
+
+        >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
+        >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
+        >>> words = Tokenizer.from_words(["good", "bad"])
+        >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
+        >>> model.classify(model.embed(["good", "not bad"])).tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
+        """
+        self._check_kind(M2)
+        return self._runner.classify(M) if M2 is None else self._runner.classify(M, M2)
+
+    @property
+    def embedding_shape(self) -> tuple[int, int]:
+        """The shape of M: (r, 2u)."""
+        return rows_and_size(self.recipe.model)
 
     # ------------------------------------------------------------ readings
 
     def read(self, text: str, text2: str | None = None) -> Reading | PairReading:
-        """One text (or pair) with everything the model saw in it."""
+        """One text (or pair) with everything the model computed for it."""
         return self.read_many([text], None if text2 is None else [text2])[0]
 
     def read_many(
@@ -170,40 +206,42 @@ class Model:
         """A Reading of each text, or a PairReading of each pair."""
         self._check_kind(texts2)
         if texts2 is None:
-            return [self._reading(look, P) for (look,), P in self._look(list(checked(texts)))]
-        pairs = list(paired(checked(texts), checked(texts2)))
-        looks = self._look([a for a, _ in pairs], [b for _, b in pairs])
-        return [PairReading(self._reading(a, P), self._reading(b, P)) for (a, b), P in looks]
+            return [self._reading(text, P) for (text,), P in self._encode(list(check_texts(texts)))]
+        pairs = list(check_pairs(check_texts(texts), check_texts(texts2)))
+        encoded = self._encode([a for a, _ in pairs], [b for _, b in pairs])
+        return [PairReading(self._reading(a, P), self._reading(b, P)) for (a, b), P in encoded]
 
-    def _look(self, *columns: list[str]) -> list[tuple[tuple[Look, ...], np.ndarray]]:
-        """For each text or pair: what the encoder saw, and the probabilities."""
-        sides = [self._runner.look(column) for column in columns]
-        if not sides[0]:
+    def _encode(self, *columns: list[str]) -> list[tuple[tuple[EncodedText, ...], np.ndarray]]:
+        """Each text, or both texts of each pair, with the probabilities."""
+        count = len(columns[0])
+        if not count:
             return []
-        P = self._runner.classify(*(np.stack([look.M for look in side]) for side in sides))
+        encoded = self._runner.encode_texts([text for column in columns for text in column])
+        sides = [encoded[k : k + count] for k in range(0, len(encoded), count)]
+        P = self._runner.classify(*(np.stack([text.M for text in side]) for side in sides))
         return list(zip(zip(*sides, strict=True), P, strict=True))
 
-    def _reading(self, look: Look, P: np.ndarray) -> Reading:
-        max_row = self.recipe.model.has_max_row
-        return Reading(look.text, look.offsets, look.ids != UNKNOWN, look.A, look.M, self.labels, P, max_row)
+    def _reading(self, text: EncodedText, P: np.ndarray) -> Reading:
+        known, max_row = text.ids != UNKNOWN, self.recipe.model.has_max_row
+        return Reading(text.text, text.offsets, known, text.A, text.M, self.labels, P, max_row)
 
     def _check_kind(self, texts2: Any) -> None:
         if self.pair and texts2 is None:
-            raise LimelightError("this model reads pairs of texts: give the second texts too")
+            raise LimelightError("this model reads pairs of texts: give the second texts as well")
         if not self.pair and texts2 is not None:
-            raise LimelightError("this model reads single texts, not pairs: leave the second texts out")
+            raise LimelightError("this model reads single texts, not pairs: leave out the second texts")
 
 
 def _collect(parts: Iterable[np.ndarray], count: int | None, shape: tuple[int, ...]) -> np.ndarray:
-    """All parts in one array; where their number is known, without holding them twice."""
+    """Join the parts; where the number of rows is known, without holding them twice."""
     if count is None:
         return np.concatenate([np.empty((0, *shape), np.float32), *parts])
     whole, done = np.empty((count, *shape), np.float32), 0
     for part in parts:
         whole[done : done + len(part)] = part
         done += len(part)
-    if done != count:  # never the memory that nobody has written
-        raise LimelightError(f"the texts have a length of {count:,}, but there are {done:,} of them")
+    if done != count:  # never return memory that was not written
+        raise LimelightError(f"len() of the texts is {count:,}, but they yield {done:,}")
     return whole
 
 

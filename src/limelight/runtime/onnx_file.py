@@ -1,8 +1,7 @@
 """A minimal ONNX writer: operators and tensors in, the bytes of a model file out.
 
 An ONNX file is a small protobuf message. Writing its dozen fields here keeps the `onnx` package out of the
-runtime, so that a trained model builds its own graphs from its recipe and never has to run a graph that came
-from outside.
+runtime: a trained model builds its graphs from its recipe and never runs a graph from outside.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ _FLOAT, _INT, _STRING, _INTS = 1, 2, 3, 7  # AttributeProto.AttributeType
 _EXTERNAL = 1  # TensorProto.DataLocation
 
 
-class Place(NamedTuple):
-    """Where a tensor's bytes lie outside the graph."""
+class Location(NamedTuple):
+    """Where a tensor's bytes are stored outside the graph."""
 
     file: str
     offset: int
@@ -33,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Graph:
-    """Operators in the order they run, built call by call; values are known by their names.
+    """Operators in the order they run, built call by call; values are referred to by name.
 
     >>> graph = Graph("double")
     >>> x = graph.input("x", "float32", "batch", 3)
@@ -55,28 +54,28 @@ class Graph:
         self._count = 0
 
     def input(self, name: str, dtype: str, *shape: str | int) -> str:
-        """Declare what a run is given; a word in the shape stands for any size."""
+        """Declare an input; a name in the shape stands for any size."""
         self._inputs.append(_value(name, dtype, shape))
         return name
 
     def output(self, name: str, value: str, dtype: str, *shape: str | int) -> None:
-        """Declare what a run returns: `value`, under the name `name`."""
+        """Declare an output: `value`, under the name `name`."""
         self._nodes.append(_node("Identity", [value], [name], "", {}))
         self._outputs.append(_value(name, dtype, shape))
 
     def weight(self, name: str, array: np.ndarray) -> str:
-        """A tensor of the model; the same name twice is the same tensor."""
+        """Add a tensor of the model; using a name again refers to the same tensor."""
         self.weights[name] = np.ascontiguousarray(array)
         return name
 
     def constant(self, value: Any, dtype: str) -> str:
-        """A small tensor that belongs to the graph itself: a shape, an axis, a bound."""
+        """Add a small tensor of the graph itself: a shape, an axis, a bound."""
         name = f"constant_{len(self._constants)}"
         self._constants[name] = np.asarray(value, dtype)
         return name
 
     def op(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Add an operator with one output; "" leaves an optional input out."""
+        """Add an operator with one output; "" omits an optional input."""
         return self.ops(kind, *inputs, outputs=1, domain=domain, **attributes)[0]
 
     def ops(
@@ -89,14 +88,14 @@ class Graph:
         self._domains.add(domain)
         return names
 
-    def to_bytes(self, places: Mapping[str, Place] | None = None) -> bytes:
-        """The file; tensors named in `places` stay outside it."""
-        places = places or {}
+    def to_bytes(self, locations: Mapping[str, Location] | None = None) -> bytes:
+        """The bytes of the file; tensors named in `locations` stay outside it."""
+        locations = locations or {}
         tensors = {**self.weights, **self._constants}
         graph = _message(
             *((1, node) for node in self._nodes),
             (2, self.name),
-            *((5, _tensor(name, array, places.get(name))) for name, array in tensors.items()),
+            *((5, _tensor(name, array, locations.get(name))) for name, array in tensors.items()),
             *((11, value) for value in self._inputs),
             *((12, value) for value in self._outputs),
         )
@@ -141,11 +140,11 @@ def _attribute(name: str, value: float | int | str | Sequence[int]) -> bytes:
     return _message((1, name), *((8, n) for n in value), (20, _INTS))
 
 
-def _tensor(name: str, array: np.ndarray, place: Place | None) -> bytes:
+def _tensor(name: str, array: np.ndarray, location: Location | None) -> bytes:
     head = [*((1, n) for n in array.shape), (2, _TYPES[array.dtype.name]), (8, name)]
-    if place is None:
+    if location is None:
         return _message(*head, (9, array.tobytes()))
-    entries = {"location": place.file, "offset": str(place.offset), "length": str(place.bytes)}
+    entries = {"location": location.file, "offset": str(location.offset), "length": str(location.bytes)}
     pairs = [(13, _message((1, key), (2, value))) for key, value in entries.items()]
     return _message(*head, *pairs, (14, _EXTERNAL))
 

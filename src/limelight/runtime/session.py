@@ -1,21 +1,25 @@
-"""A graph, running: ONNX Runtime over weights that stay where they are."""
+"""ONNX Runtime sessions that read a graph's weights in place."""
 
 from __future__ import annotations
 
 import os
+import threading
 from weakref import WeakSet
 
 import numpy as np
 
-# Nobody asked for its telemetry; and the thread that sends it makes every forked child hang when it ends.
+# Nobody asked for its telemetry, and the thread that sends it makes every forked child hang on exit.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 
-from .onnx_file import Graph, Place
+from .onnx_file import Graph, Location
+
+# Held while sessions and thread pools are started: threads share one, and a fork waits until it is complete.
+start_lock = threading.Lock()
 
 
 class Session:
-    """Runs a graph. Safe to call from several threads at once; each call may itself use several.
+    """Runs a graph. Threads may share it; a single call may itself use several threads.
 
     >>> graph = Graph("double")
     >>> w = graph.weight("w", np.ones(2, np.float32))
@@ -28,7 +32,7 @@ class Session:
         self._graph, self._threads = graph, threads  # kept: the session reads its weights in place
         self._session: onnxruntime.InferenceSession | None = self._start()
         if threads > 1:
-            _with_threads.add(self)
+            _multithreaded.add(self)
 
     def _start(self) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
@@ -38,27 +42,34 @@ class Session:
         tensors = self._graph.weights
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in tensors.values()]
         options.add_external_initializers(list(tensors), values)
-        places = {name: Place("memory", 0, array.nbytes) for name, array in tensors.items()}
-        content = self._graph.to_bytes(places)
+        locations = {name: Location("memory", 0, array.nbytes) for name, array in tensors.items()}
+        content = self._graph.to_bytes(locations)
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
     def run(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
-        """The named outputs."""
-        session = self._session
-        if session is None:  # there was a fork
-            session = self._session = self._start()
-        values: list[np.ndarray] = session.run(list(outputs), feed)
+        """Compute the named outputs."""
+        values: list[np.ndarray] = (self._session or self._restart()).run(list(outputs), feed)
         return values
 
+    def _restart(self) -> onnxruntime.InferenceSession:
+        """Start again after a fork."""
+        with start_lock:
+            if self._session is None:
+                self._session = self._start()
+            return self._session
 
-_with_threads: WeakSet[Session] = WeakSet()
+
+_multithreaded: WeakSet[Session] = WeakSet()
 
 
-def _stop() -> None:
-    """A forked child has none of its parent's threads, but would wait for them; so both start their own."""
-    for session in list(_with_threads):
+def _before_fork() -> None:
+    """Stop sessions that have threads: a child has none of its parent's threads, but would wait for them."""
+    start_lock.acquire()
+    for session in list(_multithreaded):
         session._session = None
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_stop)
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=start_lock.release, after_in_child=start_lock.release
+    )

@@ -1,4 +1,4 @@
-"""Which tensors a network has, from its recipe alone: what a file of weights is held against."""
+"""The names and shapes of a network's tensors, from its recipe: what a file of weights is checked against."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..errors import LimelightError
 from .export import rows_and_size
 
 FILTER_WIDTH = 3  # words that a CNN filter sees at once
-MAX_LAYERS = 1000  # a recipe from outside must not keep us counting
+MAX_LAYERS = 1000  # a recipe from outside must not keep us looping
 Shapes = dict[str, tuple[int, ...]]
 
 
 def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Shapes:
-    """Name and shape of every tensor, as in `network.state_dict()`.
+    """The name and shape of every tensor, as in `network.state_dict()`.
 
     >>> recipe = ModelRecipe(embedding="max", word_size=4, hidden=3, head_hidden=6)
     >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
@@ -38,24 +38,24 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
 
 
 def check_weights(weights: Mapping[str, np.ndarray], expected: Shapes) -> None:
-    """Raise one clear line unless `weights` are exactly the expected tensors, float32 and finite."""
-    names_differ(set(weights), set(expected))
+    """Raise unless `weights` are exactly the expected tensors, float32 and finite."""
+    check_names(set(weights), set(expected))
     for name, shape in expected.items():
         array = weights[name]
         if array.shape != shape or array.dtype != np.float32:
             raise LimelightError(
-                f"the weight {name} is {array.dtype} {array.shape}; the recipe asks for float32 {shape}"
+                f"weight {name} is {array.dtype} {array.shape}; the recipe needs float32 {shape}"
             )
         if not np.isfinite(array).all():
-            raise LimelightError(f"the weight {name} holds numbers that are not finite; train again")
+            raise LimelightError(f"weight {name} contains numbers that are not finite; train again")
 
 
-def names_differ(found: set[str], expected: set[str]) -> None:
-    """Raise one clear line unless both are the same names."""
+def check_names(found: set[str], expected: set[str]) -> None:
+    """Raise unless the weights have exactly the expected names."""
     if missing := sorted(expected - found):
-        raise LimelightError(f"the weights lack {', '.join(missing[:3])}, which the recipe asks for")
-    if foreign := sorted(found - expected):
-        raise LimelightError(f"the weights hold {str(foreign[0])[:60]!r}, which the recipe does not know")
+        raise LimelightError(f"the weights lack {', '.join(missing[:3])}, which the recipe needs")
+    if extra := sorted(found - expected):
+        raise LimelightError(f"the weights include {str(extra[0])[:60]!r}, which the recipe does not have")
 
 
 def _encoder(recipe: ModelRecipe) -> Shapes:

@@ -1,4 +1,4 @@
-"""Weights as one model.safetensors, read without trusting a byte of it."""
+"""Weights as one model.safetensors, read without trusting any of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..storage.json_file import parse_object
-from .onnx_file import Place
-from .shapes import Shapes, names_differ
+from ..storage.safetensors import safetensors_pieces
+from .onnx_file import Location
+from .shapes import Shapes, check_names
 
 MAX_HEADER = 2**20  # bytes; a few hundred per tensor are usual
 
@@ -23,9 +24,7 @@ def write_weights(weights: Mapping[str, np.ndarray]) -> bytes:
     >>> read_weights(content, {"w": (2,)})["w"].tolist()
     [1.0, 2.0]
     """
-    from safetensors.numpy import save
-
-    return bytes(save({name: np.ascontiguousarray(array) for name, array in weights.items()}))
+    return b"".join(safetensors_pieces(weights))
 
 
 def read_weights(content: bytes, expected: Shapes) -> dict[str, np.ndarray]:
@@ -35,32 +34,32 @@ def read_weights(content: bytes, expected: Shapes) -> dict[str, np.ndarray]:
     Traceback (most recent call last):
     limelight.errors.LimelightError: model.safetensors is not a safetensors file: it is 7 bytes long
     """
-    places = tensor_places(content, expected)
+    locations = tensor_locations(content, expected)
     return {
-        name: np.frombuffer(content, "<f4", prod(shape), places[name].offset).reshape(shape)
+        name: np.frombuffer(content, "<f4", prod(shape), locations[name].offset).reshape(shape)
         for name, shape in expected.items()
     }
 
 
-def tensor_places(content: bytes, expected: Shapes) -> dict[str, Place]:
-    """Where in the file each tensor lies."""
+def tensor_locations(content: bytes, expected: Shapes) -> dict[str, Location]:
+    """Where each tensor is in the file."""
     header, start = _header(content)
     header.pop("__metadata__", None)
-    names_differ(set(header), set(expected))
-    places = {}
+    check_names(set(header), set(expected))
+    locations = {}
     for name, shape in expected.items():
         begin, end = _offsets(name, header[name], shape)
-        places[name] = Place("model.safetensors", start + begin, end - begin)
+        locations[name] = Location("model.safetensors", start + begin, end - begin)
     end = start
-    for place in sorted(places.values(), key=lambda place: place.offset):
-        if place.offset != end:
+    for location in sorted(locations.values(), key=lambda location: location.offset):
+        if location.offset != end:
             raise LimelightError(
                 "the tensors in model.safetensors overlap or leave gaps; fetch the folder again"
             )
-        end += place.bytes
+        end += location.bytes
     if end != len(content):
-        raise LimelightError(f"model.safetensors has {len(content):,} bytes; its header accounts for {end:,}")
-    return places
+        raise LimelightError(f"model.safetensors has {len(content):,} bytes; its header describes {end:,}")
+    return locations
 
 
 def _header(content: bytes) -> tuple[dict[str, Any], int]:
@@ -68,18 +67,18 @@ def _header(content: bytes) -> tuple[dict[str, Any], int]:
         raise LimelightError(f"model.safetensors is not a safetensors file: it is {len(content)} bytes long")
     size = int.from_bytes(content[:8], "little")
     if size > min(MAX_HEADER, len(content) - 8) or size % 4:
-        raise LimelightError(f"model.safetensors is not usable: its header claims to be {size:,} bytes long")
+        raise LimelightError(f"model.safetensors is damaged: its header claims to be {size:,} bytes long")
     return parse_object(content[8 : 8 + size], "the header of model.safetensors"), 8 + size
 
 
 def _offsets(name: str, entry: Any, shape: tuple[int, ...]) -> tuple[int, int]:
-    """Begin and end of a tensor in the data, if its entry says what the recipe expects."""
+    """The start and end of a tensor in the data; its entry must match the recipe."""
     if not isinstance(entry, dict) or entry.get("dtype") != "F32" or entry.get("shape") != list(shape):
         found = (
             str(entry)[:80] if not isinstance(entry, dict) else f"{entry.get('dtype')} {entry.get('shape')}"
         )
         raise LimelightError(
-            f"{name} in model.safetensors is {found[:80]}; the recipe asks for F32 {list(shape)}"
+            f"{name} in model.safetensors is {found[:80]}; the recipe needs F32 {list(shape)}"
         )
     offsets = entry.get("data_offsets")
     if not (isinstance(offsets, list) and len(offsets) == 2 and all(type(x) is int for x in offsets)):
@@ -87,6 +86,6 @@ def _offsets(name: str, entry: Any, shape: tuple[int, ...]) -> tuple[int, int]:
     begin, end = offsets
     if begin < 0 or end - begin != 4 * prod(shape):
         raise LimelightError(
-            f"{name} in model.safetensors lies at {begin} to {end}, not {4 * prod(shape):,} bytes"
+            f"{name} in model.safetensors is at {begin} to {end}, which is not {4 * prod(shape):,} bytes"
         )
     return begin, end

@@ -1,4 +1,4 @@
-"""Opening a file for reading, compressed or not, with one clear line when it cannot be read."""
+"""Reading files, compressed or not, with a one-line error when one cannot be read."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 
 @contextlib.contextmanager
 def open_bytes(path: str | Path, raw: BinaryIO | None = None) -> Iterator[BinaryIO]:
-    """The decompressed bytes of a file, by its last suffix: .gz, .xz, .bz2, .zst, .zip or none of them.
+    """Open a file for its decompressed bytes; the suffix says how: .gz, .xz, .bz2, .zst, .zip or none.
 
-    `raw` may be the file already opened, for a caller who watches how far it has been read.
+    `raw` may be the file already open, for a caller that follows how far it has been read.
 
     >>> with open_bytes("reviews.csv.gz") as file:  # doctest: +SKIP
     ...     file.readline()
@@ -32,20 +32,20 @@ def open_bytes(path: str | Path, raw: BinaryIO | None = None) -> Iterator[Binary
     check_file(path)
     with tidy_reading(path), contextlib.ExitStack() as stack:
         raw = raw or stack.enter_context(open(path, "rb"))
-        yield stack.enter_context(_decompressed(raw, path))
+        yield stack.enter_context(_decompress(raw, path))
 
 
 def check_file(path: Path) -> None:
-    """A missing file or a folder, said in one line."""
+    """Raise if `path` is missing or a folder."""
     if not path.exists():
-        raise LimelightError(f"there is no file {path}; check the name")
+        raise LimelightError(f"no such file: {path}")
     if path.is_dir():
         raise LimelightError(f"{path} is a folder; name a file in it")
 
 
 @contextlib.contextmanager
 def tidy_reading(path: Path) -> Iterator[None]:
-    """Turn what goes wrong below a read (no permission, a damaged archive) into one clear line."""
+    """Turn any failure to read a file (no permission, a damaged archive) into a one-line error."""
     try:
         yield
     except LimelightError:
@@ -59,7 +59,7 @@ def tidy_reading(path: Path) -> Iterator[None]:
         raise LimelightError(f"cannot read {path}: {error}") from error
 
 
-def _decompressed(raw: BinaryIO, path: Path) -> Any:
+def _decompress(raw: BinaryIO, path: Path) -> Any:
     match path.suffix.lower():
         case ".gz":
             return gzip.GzipFile(fileobj=raw)
@@ -75,31 +75,31 @@ def _decompressed(raw: BinaryIO, path: Path) -> Any:
 
 
 class _Zstandard(io.RawIOBase):
-    """The library's own reader takes a file that was cut off for a whole one; this one does not."""
+    """A reader that raises at the end of a truncated file, which the library's own takes for complete."""
 
     def __init__(self, raw: BinaryIO, path: Path) -> None:
         try:
             import zstandard
         except ImportError:
             raise LimelightError(f"{path} needs zstandard: pip install 'limelight[tables]'") from None
-        self._raw, self._new = raw, zstandard.ZstdDecompressor().decompressobj
-        self._frame, self._ready, self._given = self._new(), b"", 0
+        self._raw, self._new_frame = raw, zstandard.ZstdDecompressor().decompressobj
+        self._frame, self._ready, self._taken = self._new_frame(), b"", 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while self._given == len(self._ready):
+        while self._taken == len(self._ready):
             if self._frame.eof and (packed := self._frame.unused_data or self._raw.read(1 << 16)):
-                self._frame = self._new()
+                self._frame = self._new_frame()
             elif self._frame.eof:
                 return 0
             elif not (packed := self._raw.read(1 << 16)):
                 raise EOFError("the compressed data ends too early")
-            self._ready, self._given = self._frame.decompress(packed), 0
-        piece = self._ready[self._given : self._given + len(buffer)]
+            self._ready, self._taken = self._frame.decompress(packed), 0
+        piece = self._ready[self._taken : self._taken + len(buffer)]
         buffer[: len(piece)] = piece
-        self._given += len(piece)
+        self._taken += len(piece)
         return len(piece)
 
 
@@ -107,6 +107,6 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> IO[bytes]:
     names = [info.filename for info in archive.infolist() if not info.is_dir()]
     if len(names) != 1:
         raise LimelightError(
-            f"{path} holds {len(names)} files ({', '.join(names[:6])}); unpack it and name the one to read"
+            f"{path} holds {len(names)} files ({', '.join(names[:6])}); unpack it and give one of them"
         )
     return archive.open(names[0])

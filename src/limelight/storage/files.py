@@ -1,30 +1,34 @@
-"""Writing so that a reader sees the old file or the new one, never half of either."""
+"""Files and folders that appear whole or not at all.
+
+A reader sees the old content or the new, never half of either, whatever ends the process that writes.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
+import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ..errors import LimelightError, tidy_os_errors
-from .locks import is_at, lock
+from .exchange import exchange
+from .locks import is_same_file, try_lock
 
-WAS = "was"  # what an old folder is called while the new one takes its place
+_OLD = "was"  # name of the old folder inside a temporary one while the new one takes its place
 _POSIX = os.name == "posix"  # elsewhere a folder cannot be opened, nor an open file renamed
 
 
-class Kind(NamedTuple):
-    """A kind of folder that we write: the files that each of them has, and those that some have."""
+class FolderLayout(NamedTuple):
+    """A type of folder that we write: the files that all of them have, and those that some have."""
 
     name: str
-    marks: tuple[str, ...]
-    others: tuple[str, ...]
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
 
 
 @contextlib.contextmanager
@@ -34,56 +38,60 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     >>> with atomic_file("note.txt") as file:  # doctest: +SKIP
     ...     file.write(b"all of it or nothing")
     """
-    path = Path(os.path.realpath(path))  # through a link, as any program writes
+    path = Path(os.path.realpath(path))  # follow links, as any program that writes does
     with tidy_os_errors(f"cannot write {path}"):
-        if path.exists() and not path.is_file():  # such as /dev/null, which renaming would replace
-            raise LimelightError(f"cannot write {path}: it is there already and no plain file")
-        with _part_of(path) as part:
-            with open(part, "wb") as file:  # opened again by name, for writers that want a path: file.name
+        if path.exists() and not path.is_file():  # such as /dev/null, which a rename would replace
+            raise LimelightError(f"cannot write {path}: it exists and is not a regular file")
+        with _temporary(path) as temporary:
+            with open(temporary, "wb") as file:  # by name, for writers that need a path: file.name
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(part, path)
+            os.replace(temporary, path)
             _fsync_folder(path.parent)
 
 
 @contextlib.contextmanager
-def atomic_folder(path: str | Path, kind: Kind, overwrite: bool = False) -> Iterator[Path]:
-    """Fill a temporary folder beside `path`, then rename it into place as a whole.
+def atomic_folder(path: str | Path, layout: FolderLayout, overwrite: bool = False) -> Iterator[Path]:
+    """Fill a temporary folder beside `path`, then put it in place as a whole.
 
-    >>> with atomic_folder("notes", Kind("a folder of notes", ("note.txt",), ())) as folder:  # doctest: +SKIP
+    An old folder at `path` and the new one trade names in one step where the system can (see `exchange`).
+    Elsewhere two renames follow each other: for a moment `path` is missing, and after a kill in that moment
+    the next writer brings the old folder back.
+
+    >>> layout = FolderLayout("a folder of notes", ("note.txt",), ())
+    >>> with atomic_folder("notes", layout) as folder:  # doctest: +SKIP
     ...     (folder / "note.txt").write_text("all of it or nothing")
     """
-    check_replaceable(path, kind, overwrite)
+    check_replaceable(path, layout, overwrite)
     path = Path(os.path.realpath(path))
-    with tidy_os_errors(f"cannot write {path}"), _part_of(path, folder=True) as part:
-        yield part
-        for file in part.rglob("*"):
+    with tidy_os_errors(f"cannot write {path}"), _temporary(path, folder=True) as temporary:
+        yield temporary
+        for file in temporary.rglob("*"):
             if file.is_file():
                 _fsync(file)
-        _swap(part, path)
+        _put_in_place(temporary, path)
         _fsync_folder(path.parent)
 
 
-def check_replaceable(path: str | Path, kind: Kind, overwrite: bool) -> None:
-    """A folder of the same kind may be overwritten if that is wished; whatever else is there stays.
+def check_replaceable(path: str | Path, layout: FolderLayout, overwrite: bool) -> None:
+    """Raise unless `path` is free or, with `overwrite`, a folder of this layout and nothing else.
 
-    >>> notes = Kind("a folder of notes", ("note.txt",), ())
-    >>> check_replaceable("no such folder", notes, overwrite=False)
+    >>> check_replaceable("no such folder", FolderLayout("a folder of notes", ("note.txt",), ()), False)
     """
     path = Path(path)
     if path.name in ("", ".."):
         raise LimelightError(f"{str(path)!r} cannot be the output; name a new folder")
     with tidy_os_errors(f"cannot write {path}"):
-        _sweep(Path(os.path.realpath(path)))  # what was there before a killed writer comes back
+        _remove_leftovers(Path(os.path.realpath(path)))  # may bring back what was there before a kill
         if not path.exists() or (path.is_dir() and not any(path.iterdir())):
             return
-        if not all((path / mark).is_file() for mark in kind.marks):
-            raise LimelightError(f"{path} exists and is not {kind.name}, so it stays; choose another name")
-        ours = {*kind.marks, *kind.others}
-        own = sorted(each.name for each in path.iterdir() if each.name not in ours or not each.is_file())
-        if overwrite and own:
-            raise LimelightError(f"{path} also holds {own[0]}, which would be lost; move it first")
+        if not all((path / name).is_file() for name in layout.required):
+            raise LimelightError(f"{path} exists and is not {layout.name}; choose another name")
+        ours = {*layout.required, *layout.optional}
+        foreign = sorted(each.name for each in path.iterdir() if each.name not in ours or not each.is_file())
+        if overwrite and foreign:
+            raise LimelightError(f"{path} also holds {foreign[0]}, which would be lost; move it first")
     if not overwrite:
         raise LimelightError(
             f"{path} already exists; choose another name or allow it with --overwrite "
@@ -92,93 +100,104 @@ def check_replaceable(path: str | Path, kind: Kind, overwrite: bool) -> None:
 
 
 def check_writable(folder: str | Path) -> None:
-    """Say before the long work that nothing can be written into a folder, which need not be there yet."""
+    """Raise if nothing can be written into a folder, which need not exist yet: before the long work."""
     folder = Path(folder)
     with tidy_os_errors(f"cannot write {folder}"):
-        there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
-        tempfile.TemporaryFile(dir=there).close()
+        nearest = next(each for each in (folder, *folder.absolute().parents) if os.path.lexists(each))
+        tempfile.TemporaryFile(dir=nearest).close()
 
 
 @contextlib.contextmanager
-def _part_of(path: Path, folder: bool = False, suffix: str = "part") -> Iterator[Path]:
-    """A new file or folder beside `path`, gone at the end if it has not been renamed.
+def _temporary(path: Path, folder: bool = False, suffix: str = "part") -> Iterator[Path]:
+    """Create a file or folder beside `path`; remove what is under its name at the end.
 
-    It is locked meanwhile: so other writers know it from what a killed one has left. If it holds what `path`
-    was and has lost, it stays.
+    It stays locked meanwhile: other writers can tell it from what a killed one left behind. If it holds the
+    old folder, and `path` has none, it is not removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path)
-    part, handle = _locked_part(path, folder, suffix)
+    _remove_leftovers(path)
+    temporary, handle = _create_locked(path, folder, suffix)
     try:
-        yield part
+        yield temporary
     finally:
         with contextlib.suppress(OSError):
-            if not (part / WAS).exists():
-                _remove(part)
+            if not (temporary / _OLD).exists():
+                _remove(temporary)
         if handle is not None:
             os.close(handle)
 
 
-def _locked_part(path: Path, folder: bool, suffix: str) -> tuple[Path, int | None]:
+def _create_locked(path: Path, folder: bool, suffix: str) -> tuple[Path, int | None]:
     while True:
-        part = _new_part(path, folder, suffix)
+        temporary = _create_temporary(path, folder, suffix)
         if not _POSIX:
-            return part, None
-        with contextlib.suppress(FileNotFoundError):  # before it is locked, another writer may sweep it up
-            handle = os.open(part, os.O_RDONLY)
-            mine = lock(handle)
-            if mine is None or (mine and is_at(handle, part)):
-                return part, handle
+            return temporary, None
+        with contextlib.suppress(FileNotFoundError):  # another writer may remove it before it is locked
+            handle = os.open(temporary, os.O_RDONLY)
+            got = try_lock(handle)
+            if got is None or (got and is_same_file(handle, temporary)):
+                return temporary, handle
             os.close(handle)
 
 
-def _new_part(path: Path, folder: bool, suffix: str) -> Path:
-    """An empty file or folder with the permissions that a new one has here."""
+def _create_temporary(path: Path, folder: bool, suffix: str) -> Path:
+    """Create an empty file or folder with the permissions that any new one gets here."""
     while True:
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.{suffix}")
+        temporary = path.with_name(f".{path.name}.limelight-{secrets.token_hex(4)}.{suffix}")
         with contextlib.suppress(FileExistsError):
-            part.mkdir() if folder else part.touch(exist_ok=False)
-            return part
+            temporary.mkdir() if folder else temporary.touch(exist_ok=False)
+            return temporary
 
 
-def _sweep(path: Path) -> None:
-    """Clear away what writing `path` left behind when it was killed; what is being written is locked.
+def _remove_leftovers(path: Path) -> None:
+    """Remove what killed writers of `path` left behind; what is still being written is locked.
 
-    If it was killed just when the new folder was to take the place of the old one, the old one comes back.
-    Where there are no locks, nothing is cleared away, and nothing comes back by itself.
+    If one was killed between the two renames of `_replace_in_two_steps`, the old folder comes back.
+    Without locks, nothing is removed, and nothing comes back by itself.
     """
-    for part in path.parent.glob(f".{glob.escape(path.name)}.????????.*") if _POSIX else ():
-        if part.suffix not in (".part", ".old"):
-            continue
+    for leftover in _leftovers(path) if _POSIX else ():
         with contextlib.suppress(OSError):
-            handle = os.open(part, os.O_RDONLY)
+            handle = os.open(leftover, os.O_RDONLY)
             try:
-                if lock(handle):
-                    if (part / WAS).exists() and not os.path.lexists(path):
-                        os.replace(part / WAS, path)
-                    _remove(part)
+                if try_lock(handle):
+                    if (leftover / _OLD).exists() and not os.path.lexists(path):
+                        os.replace(leftover / _OLD, path)
+                    _remove(leftover)
             finally:
                 os.close(handle)
 
 
-def _remove(part: Path) -> None:
-    shutil.rmtree(part) if part.is_dir() else part.unlink()
+def _leftovers(path: Path) -> list[Path]:
+    """What has a name that `_create_temporary` may have given, and nobody else would."""
+    ours = re.compile(rf"\.{re.escape(path.name)}\.limelight-[0-9a-f]{{8}}\.(part|old)")
+    try:
+        return [path.with_name(name) for name in os.listdir(path.parent) if ours.fullmatch(name)]
+    except OSError:  # no such folder yet, or one that cannot be listed
+        return []
 
 
-def _swap(new: Path, path: Path) -> None:
-    """Rename `new` to `path`; what stood there goes only after the new one is complete."""
+def _remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _put_in_place(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; an old folder there ends up under the name `new`, or is gone."""
     if not path.exists():
         os.replace(new, path)
-        return
-    with _part_of(path, folder=True, suffix="old") as aside:
+    elif not exchange(new, path):
+        _replace_in_two_steps(new, path)
+
+
+def _replace_in_two_steps(new: Path, path: Path) -> None:
+    with _temporary(path, folder=True, suffix="old") as aside:
         try:
-            os.replace(path, aside / WAS)
+            os.replace(path, aside / _OLD)
             os.replace(new, path)
         except BaseException:
-            if (aside / WAS).exists() and not path.exists():
-                os.replace(aside / WAS, path)
+            if (aside / _OLD).exists() and not path.exists():
+                os.replace(aside / _OLD, path)
             raise
-        os.replace(aside / WAS, aside / "gone")  # half of it must never come back
+        os.replace(aside / _OLD, aside / "gone")  # half of it must never come back
 
 
 def _fsync_folder(folder: Path) -> None:
@@ -193,28 +212,3 @@ def _fsync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def tables_of(given: Mapping[str, Any]) -> dict[str, list[Path]]:
-    """The files of each part, of which people name one or several; `train` must have at least one.
-
-    >>> tables_of({"train": "train.csv", "dev": None}) == {"train": [Path("train.csv")]}
-    True
-    >>> tables_of({"train": 3})
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: train must be a file or a list of files, not int
-    """
-    found = {name: [] if each is None else _paths(name, each) for name, each in given.items()}
-    if not found["train"]:
-        raise LimelightError("there is no training table; name at least one")
-    return {name: paths for name, paths in found.items() if paths}
-
-
-def _paths(name: str, given: Any) -> list[Path]:
-    one = isinstance(given, str | os.PathLike | Mapping) or hasattr(given, "ndim")
-    several = list(given) if isinstance(given, Iterable) and not one else [given]
-    for path in several:
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-            shown = "''" if isinstance(path, str) else type(path).__name__
-            raise LimelightError(f"{name} must be a file or a list of files, not {shown}")
-    return [Path(path) for path in several]

@@ -1,4 +1,4 @@
-"""JSON from outside: any bytes give an object or one clear line; and to the outside: plain values only."""
+"""Reading JSON from outside, where any bytes give an object or a one-line error; and values JSON can hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import LimelightError
 
 
 def parse_object(content: bytes, what: str) -> dict[str, Any]:
-    """A JSON object, with distinct names and finite numbers.
+    """Parse a JSON object with distinct keys and finite numbers; `what` names it in errors.
 
     >>> parse_object(b'{"rows": 8}', "config.json")
     {'rows': 8}
@@ -22,7 +22,12 @@ def parse_object(content: bytes, what: str) -> dict[str, Any]:
     limelight.errors.LimelightError: config.json is not a JSON object
     """
     try:
-        data = json.loads(content, object_pairs_hook=_distinct, parse_constant=_finite, parse_float=_finite)
+        data = json.loads(
+            content,
+            object_pairs_hook=_check_distinct,
+            parse_constant=_check_finite,
+            parse_float=_check_finite,
+        )
     except (ValueError, RecursionError) as error:
         raise LimelightError(f"{what} is not valid JSON: {' '.join(str(error).split())[:100]}") from error
     if not isinstance(data, dict):
@@ -30,34 +35,34 @@ def parse_object(content: bytes, what: str) -> dict[str, Any]:
     return data
 
 
-def plain(value: Any) -> Any:
-    """Facts as JSON can hold them: NumPy's numbers and tuples as Python's own, what is not finite as null.
+def to_json_values(value: Any) -> Any:
+    """Turn NumPy numbers and tuples into Python's own types, and what is not finite into None.
 
-    >>> plain({"loss": float("nan"), "rows": np.int64(3), "sizes": (1, 2)})
+    >>> to_json_values({"loss": float("nan"), "rows": np.int64(3), "sizes": (1, 2)})
     {'loss': None, 'rows': 3, 'sizes': [1, 2]}
     """
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): to_json_values(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [to_json_values(each) for each in value]
     if isinstance(value, float) and not isfinite(value):
         return None
     if value is None or isinstance(value, str | int | float):
         return value
-    raise LimelightError(f"the facts about a model must be plain JSON; got {type(value).__name__}")
+    raise LimelightError(f"facts about a model must be JSON values; got {type(value).__name__}")
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _check_distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a key occurs twice in one object")
     return data
 
 
-def _finite(text: str) -> float:
+def _check_finite(text: str) -> float:
     number = float(text)
     if not isfinite(number):
-        raise ValueError(f"{text[:20]} is no finite number")
+        raise ValueError(f"{text[:20]} is not a finite number")
     return number

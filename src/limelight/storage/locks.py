@@ -1,4 +1,4 @@
-"""One process at a time: locks that the system takes back from a process that ends, however it ends."""
+"""One process at a time: locks that the system releases when a process ends, however it ends."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..errors import LimelightError, tidy_os_errors
 
 try:
     import fcntl
-except ImportError:  # not on Windows: nothing is locked there
+except ImportError:  # Windows: nothing is locked there
     fcntl = None  # type: ignore[assignment]
 
 
 class BusyError(LimelightError):
-    """Another process, or thread, holds the lock: later it may be free.
+    """Another process or thread holds the lock; it may be free later.
 
     >>> issubclass(BusyError, LimelightError)
     True
@@ -25,7 +25,7 @@ class BusyError(LimelightError):
 
 @contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
-    """Hold the lock file `path`; if another process, or thread, holds it, say that it is `busy`.
+    """Hold the lock file `path`; if another process or thread holds it, raise the message `busy`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "lock"
@@ -36,33 +36,33 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     """
     with tidy_os_errors(f"cannot write {path.parent}"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = _take(path, busy)
+        handle = _acquire(path, busy)
     try:
         yield
     finally:
         with suppress(OSError):
-            path.unlink()  # before it is free: whoever has opened it then looks again
+            path.unlink()  # before it is released: a process that has opened it will then open it again
         os.close(handle)
 
 
-def _take(path: Path, busy: str) -> int:
-    """The lock file, opened and locked; where there are no locks, just opened."""
+def _acquire(path: Path, busy: str) -> int:
+    """Open and lock the file; without locks, only open it."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        mine = lock(handle)
-        if mine is None or (mine and is_at(handle, path)):
+        got = try_lock(handle)
+        if got is None or (got and is_same_file(handle, path)):
             return handle
         os.close(handle)
-        if not mine:
+        if not got:
             raise BusyError(busy)
 
 
-def lock(handle: int) -> bool | None:
-    """Lock an open file or folder until it is closed: False if another has it, None where there are no locks.
+def try_lock(handle: int) -> bool | None:
+    """Lock an open file or folder until it is closed: False if it is locked already, None without locks.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as one, open(one.name) as other:
-    ...     lock(one.fileno()), lock(other.fileno())
+    ...     try_lock(one.fileno()), try_lock(other.fileno())
     (True, False)
     """
     if fcntl is None:
@@ -71,13 +71,13 @@ def lock(handle: int) -> bool | None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without them
+    except OSError:  # a file system without locks
         return None
     return True
 
 
-def is_at(handle: int, path: str | Path) -> bool:
-    """Whether an open file is still there under its name; who held it before may have removed it."""
+def is_same_file(handle: int, path: str | Path) -> bool:
+    """Whether `path` is still the open file; whoever held its lock before may have removed it."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path))
     except FileNotFoundError:

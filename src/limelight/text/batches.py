@@ -1,4 +1,4 @@
-"""Sentences of like length together: which rows form a batch, and their ids as one padded array."""
+"""Batches of sentences of similar length: which rows form one, and their ids as one padded array."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .dataset import Split
 
-POOL = 100  # batches that are sorted by length together: enough for little padding, few enough to stay random
+POOL = 100  # batches sorted by length together: enough for little padding, few enough to stay random
 
 
 class Batch(NamedTuple):
@@ -24,14 +24,14 @@ class Batch(NamedTuple):
 
 
 def row_lengths(split: Split) -> np.ndarray:
-    """(rows,): the length a row is sorted by; of a pair, the longer sentence's."""
+    """(rows,): the length that a row is sorted by; for a pair, of its longer sentence."""
     return np.asarray(split.lengths if split.lengths2 is None else np.maximum(split.lengths, split.lengths2))
 
 
 def training_plan(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> list[np.ndarray]:
     """The rows of each batch of an epoch: every row exactly once, the last batch possibly smaller.
 
-    The order follows from (seed, epoch) alone, so a run can go on from any step of any epoch.
+    The order depends on (seed, epoch) alone: a run can resume at any step of any epoch.
 
     >>> [rows.tolist() for rows in training_plan(np.array([9, 1, 8, 2, 7]), batch=2, seed=0, epoch=0)]
     [[0], [1, 3], [4, 2]]
@@ -47,7 +47,7 @@ def training_plan(lengths: np.ndarray, batch: int, seed: int, epoch: int) -> lis
 
 
 def reading_plan(lengths: np.ndarray, words: int) -> list[np.ndarray]:
-    """The rows of each batch for evaluation, shortest first, each batch of about `words` words with padding.
+    """The rows of each batch for evaluation, shortest first, each of about `words` words with padding.
 
     >>> [rows.tolist() for rows in reading_plan(np.array([4, 1, 2, 1]), words=4)]
     [[1, 3], [2], [0]]
@@ -65,22 +65,34 @@ def reading_plan(lengths: np.ndarray, words: int) -> list[np.ndarray]:
 
 def gather(split: Split, rows: np.ndarray, width: int | None = None) -> Batch:
     """The rows' ids, padded with 0 to the longest (or to `width`), with lengths and labels."""
-    ids, lengths = _padded(split.ids, split.starts, split.lengths, rows, width)
+    ids, lengths = _pad(split.ids, split.starts, split.lengths, rows, width)
     labels = None if split.labels is None else split.labels[rows].astype(np.int64)
     weights = None if split.weights is None else np.asarray(split.weights[rows], dtype=np.float32)
     if split.ids2 is None or split.lengths2 is None or split.starts2 is None:
         return Batch(ids, lengths, labels, weights)
-    return Batch(
-        ids, lengths, labels, weights, *_padded(split.ids2, split.starts2, split.lengths2, rows, width)
-    )
+    return Batch(ids, lengths, labels, weights, *_pad(split.ids2, split.starts2, split.lengths2, rows, width))
 
 
-def _padded(
+def _pad(
     ids: np.ndarray, starts: np.ndarray, lengths: np.ndarray, rows: np.ndarray, width: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    own = lengths[rows].astype(np.int64)
-    places = np.arange(width or max(1, own.max(initial=1)))
-    words = places < own[:, None]  # (batch, n)
+    wanted = lengths[rows].astype(np.int64)
+    places = np.arange(width or max(1, wanted.max(initial=1)))
+    words = places < wanted[:, None]  # (batch, n)
     padded = np.zeros(words.shape, dtype=np.int64)
     padded[words] = ids[(starts[rows][:, None] + places)[words]]
-    return padded, own
+    return padded, wanted
+
+
+def truncate(ids: np.ndarray, lengths: np.ndarray, max_length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Keep the first `max_length` words of each sentence; 0 keeps all.
+
+    >>> ids, lengths = truncate(np.array([5, 6, 7, 8]), np.array([3, 1]), max_length=2)
+    >>> ids.tolist(), lengths.tolist()
+    ([5, 6, 8], [2, 1])
+    """
+    if max_length == 0 or lengths.max(initial=0) <= max_length:
+        return ids, lengths
+    starts = np.cumsum(lengths) - lengths
+    position = np.arange(len(ids)) - np.repeat(starts, lengths)
+    return ids[position < max_length], np.minimum(lengths, max_length)

@@ -1,14 +1,12 @@
 """An encoded data set: word ids back to back, lengths and labels as plain arrays in a folder.
 
-`dataset.json` describes the folder and names the tokenizer by its hash; the arrays are memory-mapped, so
-that opening a data set of any size takes no memory. `dataset.py` makes one from raw text.
+`dataset.json` describes the folder and names the tokenizer by its hash. The arrays are memory-mapped:
+opening a data set of any size takes no memory. `encode.py` makes one from raw text.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -20,15 +18,18 @@ import safetensors
 import safetensors.numpy
 
 from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import Kind, atomic_folder
-from .arrays import DTYPES, ArraysOnDisk, array_path, extremes, open_arrays
+from ..storage.files import FolderLayout, atomic_folder
+from ..storage.safetensors import safetensors_pieces
+from .arrays import DTYPES, ArraysOnDisk, array_path, min_max, open_arrays
 from .labels import Label
 from .tokenizer import Tokenizer
 
 FORMAT, VERSION = "limelight-dataset", 1
 SPLITS = ("train", "dev", "test")
 _ARRAYS = tuple(array_path(Path(), split, array).name for split in SPLITS for array in DTYPES)
-KIND = Kind("an encoded data set", ("dataset.json",), ("tokenizer.json", "vectors.safetensors", *_ARRAYS))
+LAYOUT = FolderLayout(
+    "an encoded data set", ("dataset.json",), ("tokenizer.json", "vectors.safetensors", *_ARRAYS)
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class Split:
         return None if self.lengths2 is None else _starts(self.lengths2)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The arrays that are there, by name."""
+        """The arrays that are not None, by name."""
         return {f.name: values for f in fields(self) if (values := getattr(self, f.name)) is not None}
 
 
@@ -91,7 +92,7 @@ class Dataset:
     labels: tuple[Label, ...]
     splits: Mapping[str, Split]
     vectors: np.ndarray | None  # (vocabulary, d) float32: pretrained word vectors
-    facts: dict[str, Any]  # where it came from, what was counted, skipped and held out
+    facts: dict[str, Any]  # sources, counts, what was skipped and held out
 
     @property
     def pair(self) -> bool:
@@ -100,7 +101,7 @@ class Dataset:
 
     def save(self, folder: str | Path, overwrite: bool = False) -> None:
         """Write everything into a folder, whole or not at all."""
-        with atomic_folder(folder, KIND, overwrite) as temporary:
+        with atomic_folder(folder, LAYOUT, overwrite) as temporary:
             arrays = ArraysOnDisk(temporary)
             for name, split in self.splits.items():
                 arrays.append(name, split.arrays(), len(self.tokenizer))
@@ -114,7 +115,9 @@ class Dataset:
         description = _read_description(folder)
         tokenizer = Tokenizer.load(folder / "tokenizer.json")
         if tokenizer.hash != description["tokenizer"]:
-            raise LimelightError(f"{folder}: tokenizer.json is not the one it was encoded with; encode again")
+            raise LimelightError(
+                f"{folder}: tokenizer.json is not the one the data was encoded with; encode it again"
+            )
         labels = tuple(description["labels"])
         splits = {
             name: Split(**open_arrays(folder, name, description["splits"][name]))
@@ -127,23 +130,12 @@ class Dataset:
         return cls(tokenizer, labels, splits, vectors, description["facts"])
 
 
-def _save_vectors(vectors: np.ndarray, path: Path) -> None:
-    try:
-        safetensors.numpy.save_file({"vectors": vectors}, path)
-    except safetensors.SafetensorError as error:  # of a full disk, for one
-        number = re.search(r"os error (\d+)", str(error))
-        if number is None:
-            raise
-        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
-
-
 def write_description(dataset: Dataset, folder: Path) -> None:
-    """Everything but the arrays: tokenizer.json, the vectors, and dataset.json last."""
+    """Write everything but the arrays: tokenizer.json, the vectors and, last, dataset.json."""
     dataset.tokenizer.save(folder / "tokenizer.json")
     if dataset.vectors is not None:
-        path = folder / "vectors.safetensors"
-        _save_vectors(dataset.vectors, path)
-        path.chmod((folder / "tokenizer.json").stat().st_mode)  # safetensors makes it private
+        with open(folder / "vectors.safetensors", "wb") as file:
+            file.writelines(safetensors_pieces({"vectors": dataset.vectors}))
     description = {
         "format": FORMAT,
         "version": VERSION,
@@ -166,9 +158,7 @@ def _starts(lengths: np.ndarray) -> np.ndarray:
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / "dataset.json"
     if not path.is_file():
-        raise LimelightError(
-            f"{folder} is not an encoded data set (it has no dataset.json); encode one first"
-        )
+        raise LimelightError(f"{folder} is not an encoded data set (no dataset.json); encode one first")
     with tidy_os_errors(f"cannot read {path}"):
         content = path.read_bytes()
     try:
@@ -176,10 +166,10 @@ def _read_description(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise LimelightError(f"{path} is damaged ({error}); encode the data again") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise LimelightError(f"{path} does not describe a data set of Limelight")
+        raise LimelightError(f"{path} does not describe a Limelight data set")
     if description.get("version") != VERSION:
         raise LimelightError(
-            f"{path} has version {description.get('version')!r}, this Limelight reads {VERSION}; "
+            f"{path} has version {description.get('version')!r}, this version reads {VERSION}; "
             "update Limelight or encode the data again"
         )
     _check_description(description, path)
@@ -197,7 +187,7 @@ def _check_description(description: dict[str, Any], path: Path) -> None:
 
 
 def _is_split(name: str, sizes: Any) -> bool:
-    """Whether a split's entry has a known name and the sizes of known arrays, at least ids and lengths."""
+    """Whether an entry has a known name and the sizes of known arrays, ids and lengths among them."""
     if name not in SPLITS or not isinstance(sizes, dict):
         return False
     return {"ids", "lengths"} <= set(sizes) <= set(DTYPES) and all(
@@ -206,20 +196,20 @@ def _is_split(name: str, sizes: Any) -> bool:
 
 
 def _check_split(split: Split, where: str, words: int, classes: int) -> None:
-    """Sizes that fit together, ids and labels that exist: nothing later has to look again."""
+    """Check that sizes fit together and that ids and labels exist: nothing later has to check again."""
     for ids, lengths in ((split.ids, split.lengths), (split.ids2, split.lengths2)):
         if (ids is None) != (lengths is None) or (lengths is not None and len(lengths) != len(split)):
-            raise LimelightError(f"{where}: its arrays do not belong together; encode the data again")
+            raise LimelightError(f"{where}: its arrays do not fit together; encode the data again")
         if ids is not None and lengths is not None:
             fits = int(lengths.sum(dtype=np.int64)) == len(ids) and lengths.min() >= 1
-            lowest, highest = extremes(ids)
+            lowest, highest = min_max(ids)
             if not fits or lowest < 0 or highest >= words:
                 raise LimelightError(f"{where}: its word ids are damaged; encode the data again")
     for values in (split.labels, split.weights):
         if values is not None and len(values) != len(split):
-            raise LimelightError(f"{where}: its arrays do not belong together; encode the data again")
+            raise LimelightError(f"{where}: its arrays do not fit together; encode the data again")
     if split.labels is not None and not 0 <= split.labels.min() <= split.labels.max() < classes:
-        raise LimelightError(f"{where}: it has labels that dataset.json does not name; encode the data again")
+        raise LimelightError(f"{where}: some labels are not in dataset.json; encode the data again")
 
 
 def _read_vectors(folder: Path, words: int) -> np.ndarray:
@@ -231,6 +221,6 @@ def _read_vectors(folder: Path, words: int) -> np.ndarray:
             raise LimelightError(f"{path} is damaged ({error}); encode the data again") from None
     if vectors.ndim != 2 or len(vectors) != words or vectors.dtype != np.float32:
         raise LimelightError(
-            f"{path} holds {vectors.dtype} of shape {vectors.shape} where float32 of ({words}, d) should be"
+            f"{path} holds {vectors.dtype} of shape {vectors.shape}, not float32 of shape ({words}, d)"
         )
     return np.asarray(vectors)

@@ -1,8 +1,8 @@
 """From raw text to an encoded data set: tables of any size into a folder, or sequences in memory.
 
 The tables are read three times: to check every row and collect the labels, to count the words of the
-training split, and to write the ids. What is held in memory is one chunk of rows, the vocabulary and
-four bytes per label, however large the tables are.
+training split, and to write the ids. Memory holds one chunk of rows, the vocabulary and four bytes per
+label, however large the tables are.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ import numpy as np
 
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
-from ..storage.files import atomic_folder, check_replaceable, tables_of
+from ..storage.files import atomic_folder, check_replaceable
 from .arrays import ArraysInMemory, ArraysOnDisk
-from .dataset import KIND, SPLITS, Dataset, Split, write_description
+from .columns import Columns, choose_columns
+from .dataset import LAYOUT, SPLITS, Dataset, Split, write_description
+from .encode_steps import encode_chunks, read_labels, train_tokenizer, warn_about_labels
+from .holdout import choose_held_out, describe_held_out, split_held_out
 from .labels import Label
-from .passes import encoded_chunks, hold_out, read_labels, read_words, shared_out, warn_of_labels
-from .sources import InMemory, Part, Tables, Texts
-from .tables import choose_columns
+from .sources import MemorySource, TableSource, Texts, TextSource, table_paths
 from .tokenizer import SPECIAL, Tokenizer
-from .vectors import check_vectors, first_words, read_vectors
+from .vectors import check_vectors, first_words, read_vectors, split_paths
 
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
 
 Paths = str | Path | Sequence[str | Path]
-FEW = 0.5  # of the words in the texts: pretrained vectors that have fewer may be the wrong ones
+LOW_COVERAGE = 0.5  # share of the words in the texts: pretrained vectors with less may be the wrong ones
 
 
 def encode_tables(
@@ -49,12 +50,14 @@ def encode_tables(
     on_bad: str = "error",
     overwrite: bool = False,
     progress: bool = True,
+    vectors_folder: str | Path = "",
 ) -> Dataset:
     """Encode tables into the folder `out` and open it.
 
-    Each of `train`, `dev` and `test` is a file or several parts; the columns are named or guessed (see
+    Each of `train`, `dev` and `test` is a file or several; the columns are named or guessed (see
     `choose_columns`) in the first training file and must be the same in all. Without `dev`, a stratified
-    part of the training rows (`holdout`) is held out. The words come from the training split alone.
+    share of the training rows (`holdout`) is held out. The words come from the training split alone.
+    Relative paths in `recipe.vectors` start from `vectors_folder`, by default the working folder.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -63,16 +66,18 @@ def encode_tables(
     >>> dataset.labels, dataset.facts["rows"]
     ((1, 5), {'train': 3, 'dev': 1})
     """
-    check_replaceable(out, KIND, overwrite)
-    files = tables_of({"train": train, "dev": dev, "test": test})
+    check_replaceable(out, LAYOUT, overwrite)
+    files = table_paths({"train": train, "dev": dev, "test": test})
     columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
-    parts = {name: Tables(paths, columns, on_bad) for name, paths in files.items()}
-    with atomic_folder(out, KIND, overwrite) as folder:
-        dataset = _encode(parts, ArraysOnDisk(folder), recipe, holdout, seed, progress)
+    sources = {name: TableSource(paths, columns, on_bad) for name, paths in files.items()}
+    with atomic_folder(out, LAYOUT, overwrite) as folder:
+        arrays = ArraysOnDisk(folder)
+        dataset = _encode(sources, arrays, recipe, holdout, seed, progress, vectors_folder=vectors_folder)
         dataset.facts["columns"] = asdict(columns)
-        dataset.facts["skipped"] = {name: part.skipped for name, part in parts.items()}
-        if progress and dataset.facts["held_out"]:
-            print(dataset.facts["held_out"], file=sys.stderr)
+        dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
+        guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
+        for note in filter(None, (guessed, dataset.facts["held_out"]) if progress else ()):
+            print(note, file=sys.stderr)
         write_description(dataset, folder)
     return Dataset.open(out)
 
@@ -93,9 +98,9 @@ def encode_texts(
 ) -> Dataset:
     """Encode sequences in memory: texts, their labels, for pairs the second texts, and sample weights.
 
-    `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, a stratified part of the rows
-    (`holdout`) is held out; `holdout=0` holds nothing out. Where the labels are numbers from 0 that stand
-    for others, `names` has those, for what is said of them.
+    `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, a stratified share of the rows
+    (`holdout`) is held out; `holdout=0` holds out none. Where the labels are numbers that stand for the
+    user's own, `names` has those, for warnings about them.
 
     >>> texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
     >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0)
@@ -106,85 +111,67 @@ def encode_texts(
     ([1, 0, 1, 0], (0, 1))
     """
     given = {"train": Texts(texts, labels, texts2, weights), "dev": dev, "test": test}
-    parts = {name: InMemory(Texts(*part), name) for name, part in given.items() if part is not None}
-    kinds = {(part.pair, part.labelled) for part in parts.values()}
-    if len(kinds) > 1:
+    sources = {name: MemorySource(Texts(*each), name) for name, each in given.items() if each is not None}
+    if len({(source.pair, source.labelled) for source in sources.values()}) > 1:
         raise LimelightError("train, dev and test must all have labels or none, and all second texts or none")
-    return _encode(parts, ArraysInMemory(), recipe, holdout, seed, progress, names)
+    return _encode(sources, ArraysInMemory(), recipe, holdout, seed, progress, names)
 
 
 def _encode(
-    parts: Mapping[str, Part],
+    sources: Mapping[str, TextSource],
     arrays: ArraysOnDisk | ArraysInMemory,
     recipe: TextRecipe,
     holdout: float,
     seed: int,
     progress: bool,
     names: Sequence[Label] | None = None,
+    vectors_folder: str | Path = "",
 ) -> Dataset:
-    if recipe.vectors:
-        check_vectors(recipe.vectors)  # before the long work, not after it
-    classes, labels = read_labels(parts, progress)
-    warn_of_labels(labels["train"], classes, names or classes)
+    vector_files = split_paths(recipe.vectors, vectors_folder) if recipe.vectors else []
+    check_vectors(vector_files)  # before the long work, not after it
+    classes, labels = read_labels(sources, progress)
+    warn_about_labels(labels["train"], classes, names or classes)
     held = np.zeros(len(labels["train"]), dtype=bool)
-    if "dev" not in parts:
-        held = hold_out(labels["train"], holdout, seed)
-        _warn_if_none(held, holdout)
-    tokenizer = read_words(parts["train"], held, recipe, progress)
-    if recipe.vectors and recipe.extra_words:
-        tokenizer = _with_spare_words(tokenizer, recipe)
-    for name, part in parts.items():
-        encoded = encoded_chunks(part, labels[name], tokenizer, recipe.max_length, progress)
-        for split, chunk in shared_out(encoded, held) if name == "train" else ((name, c) for c in encoded):
+    if "dev" not in sources:
+        held = choose_held_out(labels["train"], holdout, seed)
+        if holdout and not held.any():
+            warn("no class has a second row to hold out: without a development set, the last epoch is kept")
+    tokenizer = train_tokenizer(sources["train"], held, recipe, progress)
+    if vector_files and recipe.extra_words:
+        tokenizer = _with_extra_words(tokenizer, first_words(vector_files, recipe.extra_words))
+    for name, source in sources.items():
+        chunks = encode_chunks(source, labels[name], tokenizer, recipe.max_length, progress)
+        for split, chunk in split_held_out(chunks, held) if name == "train" else ((name, c) for c in chunks):
             arrays.append(split, chunk, len(tokenizer))
     finished = arrays.finish()
     splits = {name: Split(**finished[name]) for name in SPLITS if name in finished}
-    facts = _facts(parts, splits, classes, recipe, seed)
-    facts["held_out"] = _held_out_note(held, labels["train"], holdout, parts["train"].where)
-    vectors = _vectors(tokenizer, splits["train"], recipe, seed, facts, progress) if recipe.vectors else None
+    facts = _facts(sources, splits, classes, recipe, seed)
+    facts["held_out"] = describe_held_out(held, labels["train"], holdout, sources["train"].where)
+    vectors = None
+    if vector_files:
+        vectors = _read_vectors(vector_files, tokenizer, splits["train"], recipe, seed, facts, progress)
     return Dataset(tokenizer, classes, splits, vectors, facts)
 
 
-def _with_spare_words(tokenizer: Tokenizer, recipe: TextRecipe) -> Tokenizer:
-    """What only the pretrained vectors know follows the words of the training data."""
-    own = dict.fromkeys(tokenizer.vocabulary[len(SPECIAL) :])
-    spare = first_words(recipe.vectors, recipe.extra_words)
-    if recipe.lowercase:
-        spare = [word for word in spare if word == word.lower()]
-    words = [word for word in {**own, **dict.fromkeys(spare)} if word not in SPECIAL]
-    return Tokenizer.from_words(words, lowercase=recipe.lowercase)
-
-
-def _warn_if_none(held: np.ndarray, share: float) -> None:
-    if share and not held.any():
-        why = "no class has a second row, so that none can be held out"
-        warn(f"{why}: without a development set, the last epoch is kept")
-
-
-def _held_out_note(held: np.ndarray, labels: np.ndarray, share: float, where: str) -> str | None:
-    """What was held out, with its true share."""
-    if not held.any():
-        return None
-    asked, true = f"{100 * share:.3g}%", f"{100 * held.mean():.3g}%"
-    classes, giving = labels.max() + 1, len(np.unique(labels[held]))
-    if giving < classes:
-        how = f"{true}; small classes that give none: {classes - giving:,} of {classes:,}"
-    elif true == asked:
-        how = f"{asked} of each class"
-    else:
-        how = f"{true}: {asked} of each class, rounded, and at least one row"
-    return f"held out {held.sum():,} of the {len(held):,} rows of {where} as the development set ({how})"
+def _with_extra_words(tokenizer: Tokenizer, extra: Sequence[str]) -> Tokenizer:
+    """A tokenizer that also knows words of the pretrained vectors, after those of the training data."""
+    if tokenizer.lowercase:
+        extra = [word for word in extra if word == word.lower()]
+    words = dict.fromkeys([*tokenizer.vocabulary[len(SPECIAL) :], *extra])
+    return Tokenizer.from_words(
+        [word for word in words if word not in SPECIAL], lowercase=tokenizer.lowercase
+    )
 
 
 def _facts(
-    parts: Mapping[str, Part],
+    sources: Mapping[str, TextSource],
     splits: Mapping[str, Split],
     classes: Sequence[Label],
     recipe: TextRecipe,
     seed: int,
 ) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "sources": {name: part.where for name, part in parts.items()},
+        "sources": {name: source.where for name, source in sources.items()},
         "rows": {name: len(split) for name, split in splits.items()},
         "words": {name: split.words for name, split in splits.items()},
         "recipe": asdict(recipe),
@@ -200,26 +187,29 @@ def _facts(
     return facts
 
 
-def _vectors(
-    tokenizer: Tokenizer, train: Split, recipe: TextRecipe, seed: int, facts: dict[str, Any], progress: bool
+def _read_vectors(
+    files: Sequence[str],
+    tokenizer: Tokenizer,
+    train: Split,
+    recipe: TextRecipe,
+    seed: int,
+    facts: dict[str, Any],
+    progress: bool,
 ) -> np.ndarray:
+    """The vectors of the vocabulary; `facts` learns how many were found."""
     vectors = read_vectors(
-        recipe.vectors,
-        tokenizer.vocabulary,
-        seed=seed,
-        missing=recipe.missing_vectors,
-        corpus=train,
+        files, tokenizer.vocabulary, seed=seed, missing=recipe.missing_vectors, corpus=train,
         progress=progress,
-    )
-    share = vectors.share_of(train)
+    )  # fmt: skip
+    coverage = vectors.coverage(train)
     facts["vectors"] = {
         "source": recipe.vectors,
         "size": vectors.matrix.shape[1],
-        "words": len(tokenizer) - 2,
+        "words": len(tokenizer) - len(SPECIAL),
         "found": int(vectors.found.sum()),
-        "found_of_training_words": round(share, 4),
+        "found_of_training_words": round(coverage, 4),
     }
-    if share < FEW:
-        known = f"{recipe.vectors} has {share:.0%} of the words in the training texts"
-        warn(f"{known}; is it of their language, and written as they are (lower case)?")
+    if coverage < LOW_COVERAGE:
+        known = f"{recipe.vectors} has only {coverage:.0%} of the words in the training texts"
+        warn(f"{known}; check its language, and whether its words are in lower case")
     return vectors.matrix

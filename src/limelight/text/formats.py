@@ -1,4 +1,4 @@
-"""What csv, tsv, jsonl and parquet files hold: the names of the columns, then the values of each row."""
+"""Reading csv, tsv, jsonl and parquet files: the names of the columns, then the values of each row."""
 
 from __future__ import annotations
 
@@ -16,34 +16,41 @@ from typing import Any
 from ..errors import LimelightError
 from ..storage.compression import COMPRESSIONS, check_file, open_bytes, tidy_reading
 
-KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 
 class BadRowError(Exception):
     """What is wrong with a row, without its file and number."""
 
 
-def kind(path: Path) -> str:
-    """The format of a table by its name.
+def table_format(path: Path) -> str:
+    """The format of a table, by its file name.
 
-    >>> kind(Path("reviews.csv.gz"))
+    >>> table_format(Path("reviews.csv.gz"))
     'csv'
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     compressed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
-    found = KINDS.get(suffixes[-1] if suffixes else "")
+    found = FORMATS.get(suffixes[-1] if suffixes else "")
     if found is None or (compressed and found == "parquet"):
         raise LimelightError(
-            f"{path} is no table that can be read; its name must end in .csv, .tsv, .jsonl or .parquet "
+            f"{path} is not a table; its name must end in .csv, .tsv, .jsonl or .parquet "
             f"(all but parquet also with {', '.join(COMPRESSIONS)} after it)"
         )
     return found
 
 
-def names(path: Path) -> list[str]:
-    """The columns: the csv header, the parquet schema, the keys of the first hundred json rows."""
+def column_names(path: Path) -> list[str]:
+    """The names of the columns: the csv header, the parquet schema, the keys of the first 100 json rows.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
+    >>> _ = path.write_text("stars,text\\n5,Good soup.\\n")
+    >>> column_names(path)
+    ['stars', 'text']
+    """
     check_file(path)
-    match kind(path):
+    match table_format(path):
         case "parquet":
             with _parquet(path) as file:
                 return list(file.schema_arrow.names)
@@ -56,24 +63,28 @@ def names(path: Path) -> list[str]:
             return next(_csv_rows(path))
 
 
-def values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
-    """The `wanted` columns of every row (None for None) as the file has them, or what is wrong with it."""
-    read = {"parquet": _parquet_values, "jsonl": _json_values}.get(kind(path), _csv_values)
+def read_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
+    """Yield the `wanted` columns of every row (None for None), or what is wrong with the row."""
+    read = {"parquet": _parquet_values, "jsonl": _json_values}.get(table_format(path), _csv_values)
     return read(path, wanted)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names for an error message, not longer than a line.
+def join_names(names: Sequence[str]) -> str:
+    """Names for an error message, shortened to a line.
 
-    >>> listed(["text", "stars"])
+    >>> join_names(["text", "stars"])
     'text, stars'
     """
-    shown = ", ".join(short(" ".join(name.split())) for name in names[:20])
+    shown = ", ".join(shorten(" ".join(name.split())) for name in names[:20])
     return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
-def short(text: str) -> str:
-    """The beginning of a text, for an error message."""
+def shorten(text: str) -> str:
+    """The beginning of a text, for an error message.
+
+    >>> shorten("soup " * 20)
+    'soup soup soup soup soup soup soup so...'
+    """
     return text if len(text) <= 40 else text[:37] + "..."
 
 
@@ -86,7 +97,7 @@ def _csv_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[A
         if len(fields) == width:
             yield [None if i is None else fields[i] for i in positions]
         else:
-            yield BadRowError(f"it has {len(fields)} fields, the header has {width} ({listed(header)})")
+            yield BadRowError(f"it has {len(fields)} fields, the header has {width} ({join_names(header)})")
 
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
@@ -94,12 +105,12 @@ def _csv_rows(path: Path) -> Iterator[list[str]]:
     csv.field_size_limit(2**31 - 1)  # a field may be a whole book
     with _open_text(path) as file:
         first = file.readline()
-        said = re.fullmatch(r"sep=([,;|\t])\s*", first)  # a spreadsheet's own line before the header
-        first = file.readline() if said else first
-        separator = said[1] if said else "\t" if kind(path) == "tsv" else _separator(first)
-        # Strict: a quotation mark that is never closed must not swallow the rest of the file in silence.
+        stated = re.fullmatch(r"sep=([,;|\t])\s*", first)  # a line that spreadsheets put before the header
+        first = file.readline() if stated else first
+        separator = stated[1] if stated else "\t" if table_format(path) == "tsv" else _separator(first)
+        # Strict: an unclosed quotation mark must not silently swallow the rest of the file.
         reader = csv.reader(itertools.chain([first], file), delimiter=separator, strict=True)
-        lines = filter(None, _tidy_csv(reader, path, 1 if said else 0))
+        lines = filter(None, _tidy_csv_errors(reader, path, 1 if stated else 0))
         header = next(lines, None)
         if header is None:
             raise LimelightError(f"{path} is empty; its first line must name the columns")
@@ -108,7 +119,7 @@ def _csv_rows(path: Path) -> Iterator[list[str]]:
 
 
 def _separator(header: str) -> str:
-    """A comma, unless the header has none and another separator, as spreadsheets write in many countries.
+    """A comma, unless the header has none but another separator, as spreadsheets write in many countries.
 
     >>> _separator("text;label"), _separator("text"), _separator("text,label;old")
     (';', ',', ',')
@@ -117,20 +128,20 @@ def _separator(header: str) -> str:
     return found[0] if len(found) == 1 and "," not in header else ","
 
 
-def _tidy_csv(reader: Any, path: Path, before: int) -> Iterator[list[str]]:
-    end = before  # of the last good row: a mark that is never closed is noticed many lines below it
+def _tidy_csv_errors(reader: Any, path: Path, before: int) -> Iterator[list[str]]:
+    end = before  # of the last good row: an unclosed mark is noticed many lines below it
     try:
         for fields in reader:
             end = before + reader.line_num
             yield fields
     except csv.Error as error:
-        begins, noticed = end + 1, before + reader.line_num
-        where = f"line {begins}" if noticed <= begins else f"the row of lines {begins} to {noticed}"
-        never_closed = str(error) == "unexpected end of data"
-        what = "a quotation mark is never closed" if never_closed else error
+        begin, noticed = end + 1, before + reader.line_num
+        where = f"line {begin}" if noticed <= begin else f"lines {begin} to {noticed}"
+        unclosed = str(error) == "unexpected end of data"
+        what = "a quotation mark is never closed" if unclosed else error
         raise LimelightError(
             f"{path}, {where}: {what}; "
-            "a field with a quotation mark in it must be quoted, and the mark doubled"
+            "a field with a quotation mark in it must be quoted, with the mark doubled"
         ) from None
 
 
@@ -157,7 +168,7 @@ def _json_row(line: str, number: int) -> dict[str, Any] | BadRowError:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         return BadRowError(f"line {number} is not JSON ({reason})")
     if not isinstance(row, dict):
-        return BadRowError(f"line {number} is {short(repr(row))}, not a JSON object")
+        return BadRowError(f"line {number} is {shorten(repr(row))}, not a JSON object")
     return row
 
 
@@ -178,14 +189,16 @@ def _parquet(path: Path) -> Iterator[Any]:
     except ImportError:
         raise LimelightError(f"{path} needs pyarrow: pip install 'limelight[tables]'") from None
     try:
-        # Buffered: otherwise a whole column of a row group is in memory at once.
+        # Buffered: otherwise a whole column of a row group would be in memory at once.
         with tidy_reading(path), pq.ParquetFile(path, buffer_size=1 << 20) as file:
             yield file
     except UnicodeDecodeError as error:
-        raise LimelightError(f"{path} holds text that is not UTF-8 ({error.reason}); write it anew") from None
+        raise LimelightError(
+            f"{path} holds text that is not UTF-8 ({error.reason}); write the file again"
+        ) from None
     except (pa.ArrowException, pa.ArrowInvalid) as error:
         reason = " ".join(str(error).split())
-        raise LimelightError(f"{path} is not a parquet file that can be read ({reason})") from None
+        raise LimelightError(f"{path} is not a readable parquet file ({reason})") from None
 
 
 @contextlib.contextmanager

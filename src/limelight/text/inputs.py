@@ -1,4 +1,4 @@
-"""What people hand over as texts and labels: lists, numpy arrays, pandas and Arrow columns, all as lists."""
+"""Texts and labels as users pass them (lists, numpy arrays, pandas and Arrow columns), turned into lists."""
 
 from __future__ import annotations
 
@@ -8,55 +8,56 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
+from .formats import shorten
 from .labels import Label
 
 LARGEST = float(np.finfo(np.float32).max)
 
 
 def as_list(values: Any, what: str) -> list[Any]:
-    """A plain list of Python's own values.
+    """A list of Python's own values.
 
     >>> as_list(np.array([1, 2]), "labels")
     [1, 2]
     >>> as_list("Good soup", "texts")
     Traceback (most recent call last):
-    limelight.errors.LimelightError: texts must be a list or a column; got one string: put it in a list
+    limelight.errors.LimelightError: texts must be a list or a column; got one string; put it in a list
     """
     if isinstance(values, (str, bytes)):
-        raise LimelightError(f"{what} must be a list or a column; got one string: put it in a list")
+        raise LimelightError(f"{what} must be a list or a column; got one string; put it in a list")
     if isinstance(values, (Mapping, set, frozenset)) or not hasattr(values, "__iter__"):
-        raise LimelightError(f"{what} must be a list or a column, not {_kind(values)}")
+        raise LimelightError(f"{what} must be a list or a column, not {_type_name(values)}")
     if getattr(values, "ndim", 1) != 1:
-        raise LimelightError(f"{what} must be one column; got {_kind(values)} of shape {values.shape}")
+        raise LimelightError(f"{what} must be one column; got {_type_name(values)} of shape {values.shape}")
     for method in ("to_pylist", "tolist"):  # of Arrow; of numpy and pandas
         if hasattr(values, method):
             plain = list(getattr(values, method)())
             kind = getattr(getattr(values, "dtype", None), "kind", "")
-            return _own(plain) if kind == "O" else plain
-    return _own(values)
+            return _native_values(plain) if kind == "O" else plain
+    return _native_values(values)
 
 
-def _own(values: Iterable[Any]) -> list[Any]:
-    """Python's own values in place of numpy's."""
+def _native_values(values: Iterable[Any]) -> list[Any]:
+    """Replace numpy's numbers by Python's own."""
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def as_texts(values: Any, what: str = "texts") -> list[str]:
-    """A list of strings; anything else in it is an error that says where.
+    """A list of strings; anything else in it is an error that names its place.
 
     >>> as_texts(["Good soup", None])
     Traceback (most recent call last):
-    limelight.errors.LimelightError: texts[1] is None; every one must be a string
+    limelight.errors.LimelightError: texts[1] is None; each must be a string
     """
     texts = as_list(values, what)
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise LimelightError(f"{what}[{number}] is {_short(text)}; every one must be a string")
+            raise LimelightError(f"{what}[{number}] is {_show(text)}; each must be a string")
     return texts
 
 
 def as_pairs(values: Any) -> tuple[list[str], list[str]]:
-    """First and second texts from a list of pairs, an array of two columns or a data frame of two.
+    """First and second texts from a list of pairs, or an array or data frame of two columns.
 
     >>> as_pairs([("A man sleeps.", "He rests."), ("It rains.", "It is dry.")])
     (['A man sleeps.', 'It rains.'], ['He rests.', 'It is dry.'])
@@ -66,20 +67,22 @@ def as_pairs(values: Any) -> tuple[list[str], list[str]]:
     rows = values.tolist() if isinstance(values, np.ndarray) else as_list(values, "pairs")
     for number, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 2:
-            raise LimelightError(f"pairs[{number}] is {_short(row)}; every one must be two strings")
+            raise LimelightError(f"pairs[{number}] is {_show(row)}; each must be two strings")
     return as_texts([row[0] for row in rows], "first texts"), as_texts(
         [row[1] for row in rows], "second texts"
     )
 
 
-def same_length(texts: list[Any], other: list[Any], what: str) -> None:
+def check_same_length(texts: list[Any], other: list[Any], what: str) -> None:
     """Raise unless there are as many of one as of the other."""
     if len(texts) != len(other):
-        raise LimelightError(f"there are {len(texts):,} texts but {len(other):,} {what}; give each its own")
+        raise LimelightError(
+            f"got {len(texts):,} texts but {len(other):,} {what}; there must be one for each text"
+        )
 
 
 def as_weights(values: Any, what: str) -> list[float]:
-    """A list of numbers of at least 0, none too large for the float32 that they are kept in.
+    """A list of numbers of at least 0, none too large for float32.
 
     >>> as_weights([1, -1], "sample weights")
     Traceback (most recent call last):
@@ -88,12 +91,12 @@ def as_weights(values: Any, what: str) -> list[float]:
     plain = as_list(values, what)
     for number, weight in enumerate(plain):
         if not isinstance(weight, (int, float)) or not 0 <= weight <= LARGEST:
-            raise LimelightError(f"{what}[{number}] is {_short(weight)}; it must be a number of at least 0")
+            raise LimelightError(f"{what}[{number}] is {_show(weight)}; it must be a number of at least 0")
     return [float(weight) for weight in plain]
 
 
 def as_classes(labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted classes in the labels' own type, and the number of each row's class.
+    """The sorted classes in the labels' own type, and the class number of each row.
 
     >>> classes, numbers = as_classes(["good", "bad", "good"])
     >>> classes.tolist(), numbers.tolist()
@@ -104,48 +107,47 @@ def as_classes(labels: Any) -> tuple[np.ndarray, np.ndarray]:
     for number, label in enumerate(plain):
         if not is_label(label):
             raise LimelightError(
-                f"labels[{number}] is {_short(label)}; it must be text, a number or a boolean"
+                f"labels[{number}] is {_show(label)}; it must be text, a number or a boolean"
             )
     if len(kinds) > 1 and not kinds <= {int, float}:
         names = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise LimelightError(f"the labels are of different types ({names}); make them all of one")
+        raise LimelightError(f"labels have different types ({names}); convert them to one")
     array = labels if isinstance(labels, np.ndarray) and labels.dtype != object else np.array(plain)
     if array.dtype.kind in "fO" and any(type(x) is int and abs(x) > 2**53 for x in plain):
-        raise LimelightError("some labels are integers too large for numbers here; give them as text")
+        raise LimelightError("some labels are integers too large to stay exact; give them as text")
     classes, numbers = np.unique(array, return_inverse=True)
     if len(plain) and len(classes) < 2:
-        raise LimelightError(f"every label is {plain[0]!r}; it takes at least two classes to learn from")
+        raise LimelightError(f"every label is {plain[0]!r}; at least two classes are needed")
     return classes, numbers
 
 
-def numbers_of(labels: Any, classes: Sequence[Label], what: str = "labels") -> list[int]:
-    """The number of each label's class; a label that is none of the classes is an error.
+def class_numbers(labels: Any, classes: Sequence[Label], what: str = "labels") -> list[int]:
+    """The class number of each label; a label that is not a class is an error.
 
-    >>> numbers_of(["good", "bad"], ["bad", "good"])
+    >>> class_numbers(["good", "bad"], ["bad", "good"])
     [1, 0]
     """
     places = {label: number for number, label in enumerate(classes)}
     plain = as_list(labels, what)
     for number, label in enumerate(plain):
         if not is_label(label) or label not in places:
-            raise no_class(f"{what}[{number}]", label, classes)
+            raise unknown_label_error(f"{what}[{number}]", label, classes)
     return [places[label] for label in plain]
 
 
 def is_label(value: Any) -> bool:
-    """Text, a number or a boolean; NaN says that there is none."""
+    """Whether a value is text, a number or a boolean; NaN means that it is missing."""
     return isinstance(value, (str, int, float)) and value == value
 
 
-def no_class(what: str, label: Any, classes: Sequence[Label]) -> LimelightError:
-    """What is said of a label that is none of the classes."""
-    return LimelightError(f"{what} is {_short(label)}; the classes are: {', '.join(map(str, classes[:20]))}")
+def unknown_label_error(what: str, label: Any, classes: Sequence[Label]) -> LimelightError:
+    """The error about a label that is not one of the classes."""
+    return LimelightError(f"{what} is {_show(label)}; the classes are: {', '.join(map(str, classes[:20]))}")
 
 
-def _kind(values: Any) -> str:
+def _type_name(values: Any) -> str:
     return "None" if values is None else type(values).__name__
 
 
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 40 else shown[:37] + "..."
+def _show(value: Any) -> str:
+    return shorten(repr(value))

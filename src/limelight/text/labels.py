@@ -1,8 +1,8 @@
 """Labels: what the classes are, and the number of each row's class.
 
-Booleans stay booleans; numbers that are all whole become integers; strings stay strings, unless every one
-of them is written as an integer is ("3", not "03" or "3.0"): a csv file has no other way to hold one. The
-same class may be written in another way in another file: 0.5 for "0.5", true for "True".
+Booleans stay booleans; numbers that are all whole become integers; strings stay strings, unless all of them
+are written like integers ("3", not "03" or "3.0"): a csv file cannot hold integers in any other way. The same
+class may be written differently in another file: 0.5 for "0.5", true for "True".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from .formats import listed
+from .formats import join_names
 
 Label = str | int | bool | float
 
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 
 
 class LabelColumn:
-    """The labels of many rows, four bytes each, and every different one once.
+    """The labels of many rows, four bytes each, and each distinct label once.
 
     >>> column = LabelColumn(["good", "bad", "good"])
     >>> column.numbers.tolist(), column.distinct
@@ -43,45 +43,47 @@ class LabelColumn:
 
     @property
     def numbers(self) -> np.ndarray:
-        """(rows,) int32: index of each row's label in `distinct`."""
+        """(rows,) int32: the index of each row's label in `distinct`."""
         return np.array(self._numbers, dtype=np.int32)
 
     @property
     def distinct(self) -> list[Label]:
-        """The different labels as they came, in the order of their first row."""
+        """The distinct labels as given, in the order of their first row."""
         return [label for _, label in self._seen]
 
     def classes(self) -> tuple[Label, ...]:
-        """The classes, sorted, numbers by their size.
+        """The classes, sorted; numbers by value.
 
         >>> LabelColumn(["10", "9", "10"]).classes()
         (9, 10)
         """
-        kind = _kind(self.distinct)
-        found: set[Any] = {_as_kind(label, kind) for label in self.distinct}
+        kind = _class_type(self.distinct)
+        found: set[Any] = {_convert(label, kind) for label in self.distinct}
         return tuple(sorted(found))
 
     def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
-        """(rows,) int32: the class of each row; a label that is none of them is an error.
+        """(rows,) int32: the class of each row; a label that is not a class is an error.
 
         >>> LabelColumn(["10", "9", "10"]).index((9, 10), "dev.csv").tolist()
         [1, 0, 1]
         """
         exact = {(type(label), label): number for number, label in enumerate(classes)}
-        meanings = Counter(map(_meaning, classes))
-        alike = {_meaning(label): n for n, label in enumerate(classes) if meanings[_meaning(label)] == 1}
-        numbers = [exact.get((type(label), label), alike.get(_meaning(label), -1)) for label in self.distinct]
+        counts = Counter(map(_normalise, classes))
+        alike = {_normalise(label): n for n, label in enumerate(classes) if counts[_normalise(label)] == 1}
+        numbers = [
+            exact.get((type(label), label), alike.get(_normalise(label), -1)) for label in self.distinct
+        ]
         if -1 in numbers:
-            stranger = numbers.index(-1)
-            row = self._numbers.index(stranger) + 1
+            unknown = numbers.index(-1)
+            row = self._numbers.index(unknown) + 1
             raise LimelightError(
-                f"{where}, row {row}: the label {self.distinct[stranger]!r} does not occur in the training "
-                f"data, which has: {listed([str(label) for label in classes])}"
+                f"{where}, row {row}: the label {self.distinct[unknown]!r} does not occur in the training "
+                f"data, which has: {join_names([str(label) for label in classes])}"
             )
         return np.take(np.array(numbers, dtype=np.int32), self.numbers)
 
 
-def _kind(labels: Sequence[Label]) -> type:
+def _class_type(labels: Sequence[Label]) -> type:
     types = {type(label) for label in labels}
     if types <= {int, float}:
         return int if all(float(label).is_integer() for label in labels) else float
@@ -90,19 +92,18 @@ def _kind(labels: Sequence[Label]) -> type:
     if types == {bool}:
         return bool
     names = " and ".join(sorted(t.__name__ for t in types))
-    raise LimelightError(f"the labels are of different types ({names}); make them all of one")
+    raise LimelightError(f"labels have different types ({names}); convert them to one")
 
 
-def _as_kind(label: Label, kind: type) -> Label:
-    """The label as the classes have it."""
+def _convert(label: Label, kind: type) -> Label:
     return label if type(label) is kind else kind(label)
 
 
-def _meaning(label: Label) -> tuple[type, Any]:
-    """What a label says, however a format writes it: a csv file has text for 0.5, 3 and True.
+def _normalise(label: Label) -> tuple[type, Any]:
+    """A label, however a format writes it: a csv file has text for 0.5, 3 and True.
 
-    >>> _meaning("0.50") == _meaning(0.5), _meaning("true") == _meaning(True), _meaning("03") == _meaning(3)
-    (True, True, False)
+    >>> [_normalise(a) == _normalise(b) for a, b in [("0.50", 0.5), ("true", True), ("03", 3)]]
+    [True, True, False]
     """
     if isinstance(label, str):
         if _NUMBER.fullmatch(label):

@@ -1,9 +1,9 @@
 """The word-splitting rules: one regular expression in the syntax of Oniguruma, which `tokenizers` uses.
 
-At each place the first alternative that fits makes the word. So longer forms stand before shorter ones, what
-is most frequent stands first, and the rest is grouped by its first character. No alternative looks much
-further than it takes, and repeated groups have a bound: only so is the time linear in the length of any text,
-and Oniguruma, which gives up after ten million steps back, never does. A word beyond a bound is cut in two.
+The first alternative that matches makes the word: longer forms come before shorter ones, the most frequent
+come first, and the rest is grouped by first character. No alternative looks much further ahead than it
+matches, and repeated groups are bounded. This keeps the time linear in the length of any text, and Oniguruma
+from giving up, as it does after ten million backtracking steps. A word beyond a bound is split in two.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-# Kept with their full stop, unless a letter follows it.
+# They keep their full stop, unless a letter follows it.
 ABBREVIATIONS = """
 adj adm adv al ala alex apr ariz assn assoc asst atty attys aug ave bhd bldg blvd brig bros calif capt cf cie
 cmdr co col colo comdr conn corp cos cpl ct dak dec dept det dr drs elec esq est etc ext feb fla fri ft ga gen
@@ -20,9 +20,9 @@ mo mon mont mr mrs ms msgr mt natl neb nev nov oct okla penn pfc ph ph.d plc pre
 rt sen sens sep sept sgt spc sq sr st ste supt sys tel tenn thu thurs treas tue tues univ va vs vt wed wis
 wisc wm wyo
 """
-# These are other words when in lower case,
+# These are other words in lower case,
 CAPITALISED_ABBREVIATIONS = "ark az del ill la mass miss ore pa tex wash"
-# and these when no number follows.
+# and these if no number follows.
 NUMBER_ABBREVIATIONS = "art ca fig figs no nos op pp prop"
 # After one letter and a full stop they begin a sentence: "my wife and I. The room", but "George W. Bush".
 SENTENCE_STARTERS = """
@@ -35,7 +35,7 @@ MERGED_WORDS = (("can", "not"), ("gon", "na"), ("got", "ta"), ("wan", "na"), ("g
 
 
 def any_of(words: str, *, capitalised: bool = False) -> str:
-    """These words in any case, as a tree of letters: it fails sooner than a list of words would.
+    """These words in any case, as a tree of letters, which fails sooner than a list of words.
 
     >>> any_of("st ste no")
     '(?:[nN][oO]|[sS][tT](?:[eE])?)'
@@ -61,11 +61,11 @@ def _group(*alternatives: str) -> str:
 
 
 def _starting(first: str, *alternatives: str) -> str:
-    """Alternatives that are tried only where a character of the class `first` stands."""
+    """Alternatives that are tried only at a character of the class `first`."""
     return f"(?=[{first}]){_group(*alternatives)}"
 
 
-INVISIBLE = r"\u00ad\u200c\u200d"  # soft hyphen and joiners, which may stand inside a word
+INVISIBLE = r"\u00ad\u200c\u200d"  # soft hyphen and joiners, which may occur inside a word
 LETTER = rf"\p{{L}}\p{{M}}{INVISIBLE}"
 CHARACTER = rf"{LETTER}\p{{Nd}}"
 WORD_END = rf"(?![{CHARACTER}])"
@@ -156,7 +156,7 @@ WORD = rf"(?![\s{INVISIBLE}])" + _group(
     r"[^\s\p{Cf}\p{Cc}]\p{M}*+",
 )
 
-# What Unicode's properties come down to in a text of ASCII characters; most to one that cannot occur.
+# What Unicode's properties amount to in ASCII text; most to a character that cannot occur.
 _ASCII = {
     r"\p{L}": "A-Za-z",
     r"\p{M}": r"\u0300",
@@ -170,7 +170,7 @@ _ASCII = {
 
 @cache
 def ascii_rules() -> re.Pattern[str]:
-    """The same rules for Python's own `re`, which is quicker than `tokenizers`, but for ASCII texts alone.
+    """The same rules for Python's `re`, which is faster than `tokenizers`, but for ASCII texts only.
 
     >>> ascii_rules().findall("I don't!")
     ['I', 'do', "n't", '!']

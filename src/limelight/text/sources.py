@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -10,14 +11,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import LimelightError
+from .columns import Columns, choose_columns
 from .formats import BadRowError
 from .inputs import as_list, as_weights
 from .labels import Label
-from .tables import Columns, Row, check_label, check_text, choose_columns, rows
+from .tables import Row, TableRows, check_label, check_text
 
 
 class Texts(NamedTuple):
-    """Labelled texts in memory: the development or test part for `encode_texts`."""
+    """Labelled texts in memory: the development or test split for `encode_texts`."""
 
     texts: Sequence[str]
     labels: Sequence[Label] | None = None
@@ -26,8 +28,8 @@ class Texts(NamedTuple):
 
 
 @dataclass
-class Tables:
-    """The rows of one split, from files; may be read again and again."""
+class TableSource:
+    """The rows of one split, from files."""
 
     paths: list[Path]
     columns: Columns
@@ -38,7 +40,7 @@ class Tables:
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for path in self.paths:  # whatever is missing is said before the long work
+        for path in self.paths:  # a missing file or column is an error before the long work
             choose_columns(path, self.columns.text, self.columns.label, self.columns.text2)
 
     @property
@@ -51,14 +53,24 @@ class Tables:
         return f"{self.paths[0]} and {more} more" if more else str(self.paths[0])
 
     def rows(self) -> Iterator[Row]:
-        """Every row of every file; a file that is not what it was the first time is an error."""
+        """Every row of every file; a file that has changed since it was first read is an error."""
         self.skipped = 0
         for path in self.paths:
-            reader = rows(path, self.columns, on_bad=self.on_bad)
+            rows = TableRows(path, self.columns, on_bad=self.on_bad)
             self._check_unchanged(path)
-            yield from reader
+            yield from rows
             self._check_unchanged(path)
-            self.skipped += reader.skipped
+            self.skipped += rows.skipped
+
+    def name_row(self, index: int) -> str:
+        """The file and number of the row at an index among those that `rows` yields."""
+        for path in self.paths:
+            rows = TableRows(path, self.columns, on_bad=self.on_bad)
+            for _ in rows:
+                if index == 0:
+                    return f"{path}, row {rows.number}"
+                index -= 1
+        raise IndexError(index)
 
     def _check_unchanged(self, path: Path) -> None:
         now = path.stat()
@@ -66,7 +78,7 @@ class Tables:
             raise LimelightError(f"{path} changed while it was being read; run this again")
 
 
-class InMemory:
+class MemorySource:
     """The rows of one split, from sequences."""
 
     skipped = 0
@@ -78,18 +90,6 @@ class InMemory:
         self._texts2 = None if given.texts2 is None else self._as_list(given.texts2, "second texts")
         self.weights = None if given.weights is None else self._as_weights(given.weights)
         self.labelled, self.pair = self._labels is not None, self._texts2 is not None
-
-    def _as_list(self, values: Any, what: str) -> list[Any]:
-        plain = as_list(values, f"{self.where}: {what}")
-        if not plain:
-            raise LimelightError(f"{self.where}: there are no {what}; give at least one")
-        if what != "texts" and len(plain) != len(self._texts):
-            raise LimelightError(f"{self.where}: {len(self._texts):,} texts but {len(plain):,} {what}")
-        return plain
-
-    def _as_weights(self, values: Any) -> np.ndarray:
-        plain = as_weights(self._as_list(values, "weights"), f"{self.where}: weights")
-        return np.array(plain, dtype=np.float32)
 
     def rows(self) -> Iterator[Row]:
         """Every row, checked."""
@@ -106,5 +106,46 @@ class InMemory:
                 raise LimelightError(f"{self.where}: {error}; correct it or leave it out") from None
             yield Row(text, label, text2)
 
+    def name_row(self, index: int) -> str:
+        """The row at an index among those that `rows` yields."""
+        return f"{self.where}: texts[{index}]"
 
-Part = Tables | InMemory
+    def _as_list(self, values: Any, what: str) -> list[Any]:
+        plain = as_list(values, f"{self.where}: {what}")
+        if not plain:
+            raise LimelightError(f"{self.where}: no {what}; give at least one")
+        if what != "texts" and len(plain) != len(self._texts):
+            raise LimelightError(f"{self.where}: {len(self._texts):,} texts but {len(plain):,} {what}")
+        return plain
+
+    def _as_weights(self, values: Any) -> np.ndarray:
+        plain = as_weights(self._as_list(values, "weights"), f"{self.where}: weights")
+        return np.array(plain, dtype=np.float32)
+
+
+TextSource = TableSource | MemorySource
+
+
+def table_paths(given: Mapping[str, Any]) -> dict[str, list[Path]]:
+    """The files of each split, given as one path or several; `train` must have at least one.
+
+    >>> table_paths({"train": "train.csv", "dev": None}) == {"train": [Path("train.csv")]}
+    True
+    >>> table_paths({"train": 3})
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: train must be a file or a list of files, not int
+    """
+    found = {name: [] if each is None else _as_paths(name, each) for name, each in given.items()}
+    if not found["train"]:
+        raise LimelightError("no training table; name at least one")
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def _as_paths(name: str, given: Any) -> list[Path]:
+    one = isinstance(given, str | os.PathLike | Mapping) or hasattr(given, "ndim")
+    several = list(given) if isinstance(given, Iterable) and not one else [given]
+    for path in several:
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            shown = "''" if isinstance(path, str) else type(path).__name__
+            raise LimelightError(f"{name} must be a file or a list of files, not {shown}")
+    return [Path(path) for path in several]

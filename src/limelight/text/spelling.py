@@ -1,21 +1,21 @@
-"""Which known words stand in for an unknown one, by its spelling alone: 'umbrellas' for 'umbrella'."""
+"""Known words that are spelled like an unknown one: 'umbrella' for 'umbrellas'."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
 
-STEM = 4  # letters that an inflected form shares at least with its relative
-PART = 3  # letters of a part of a compound at least
-ENDING = 4  # letters that an ending has at most
+STEM = 4  # letters that two forms of a word share at least
+PART = 3  # letters of each part of a compound at least
+ENDING = 4  # letters of an ending at most
 
 
 class Spelling:
-    """Known words, to be asked for the ones most like another word.
+    """Known words, and a search for those most similar to another word.
 
     >>> known = Spelling(["umbrella", "dark", "haired", "trash", "can", "snow"])
-    >>> known.alike("umbrellas"), known.alike("dark-haired"), known.alike("trashcan"), known.alike("xyzzy")
-    (['umbrella'], ['dark', 'haired'], ['trash', 'can'], [])
+    >>> [known.similar(word) for word in ("umbrellas", "dark-haired", "trashcan", "xyzzy")]
+    [['umbrella'], ['dark', 'haired'], ['trash', 'can'], []]
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -23,30 +23,32 @@ class Spelling:
         self.known = set(self.sorted)
         self.longest = max(map(len, self.sorted), default=0)
 
-    def alike(self, word: str) -> list[str]:
-        """The nearest form of the same word, or its parts, or a farther form; nothing if there is none."""
+    def similar(self, word: str) -> list[str]:
+        """The nearest form of the same word, or its parts, or a more distant form; empty if none is known."""
         if not word.isalpha():
             return self._pieces(word)
-        if len(word) > 2 * self.longest:  # nothing can be like it, and to find that out would take long
+        if len(word) > 2 * self.longest:  # nothing can be similar, and the search would take long
             return []
         return self._form(word, 2) or self._compound(word) or self._form(word, ENDING)
 
     def _form(self, word: str, ending: int) -> list[str]:
-        """The word that shares with it all but the last few letters, and more than two thirds of all."""
+        """The word that shares all but the last few letters, and more than two thirds of all letters."""
         shorter = [word[:-k] for k in range(1, ending + 1) if word[:-k] in self.known]
         at = bisect_left(self.sorted, word)
-        near = self.sorted[max(0, at - 1) : at + 1]  # in the order of the alphabet, these share the most
+        near = self.sorted[
+            max(0, at - 1) : at + 1
+        ]  # in alphabetical order, these share the longest beginning
         close = [other for other in [*shorter, *near] if _close(word, other, ending)]
         return [max(close, key=lambda other: (_shared(word, other), -len(other)))] if close else []
 
     def _pieces(self, word: str) -> list[str]:
-        """The parts of a word with hyphens and the like, as far as they, or words like them, are known."""
+        """The parts of a word with hyphens and the like, if they or similar words are known."""
         pieces = "".join(letter if letter.isalpha() else " " for letter in word).split()
-        long = [piece for piece in pieces if len(piece) >= PART]  # the 's' of '1990s' says nothing
-        return [each for piece in long for each in ([piece] if piece in self.known else self.alike(piece))]
+        long = [piece for piece in pieces if len(piece) >= PART]  # the 's' of '1990s' means nothing
+        return [each for piece in long for each in ([piece] if piece in self.known else self.similar(piece))]
 
     def _compound(self, word: str) -> list[str]:
-        """Two known words that it is made of; the cut nearest to the middle."""
+        """The two known words that make up the word, split as near to the middle as possible."""
         cuts = sorted(range(PART, len(word) - PART + 1), key=lambda cut: abs(2 * cut - len(word)))
         for cut in cuts:
             if word[:cut] in self.known and word[cut:] in self.known:
@@ -60,7 +62,7 @@ def _close(word: str, other: str, ending: int) -> bool:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many letters two words begin with alike."""
+    """The length of the beginning that two words share."""
     return next(
         (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )

@@ -1,14 +1,14 @@
-"""Words and their ids, split as the Stanford tokenizer does; rules and vocabulary in one tokenizer.json.
+"""Splitting text into words as the Stanford tokenizer does; rules and vocabulary are one tokenizer.json.
 
 The conventions are those of the Penn Treebank. A contraction is two words (do n't, I 'm, can not, gon na),
-and so is a possessive (the hotel 's). Quotes, brackets and other marks are words of their own; only runs of
+and so is a possessive (the hotel 's). Quotes, brackets and other marks are separate words; only runs of
 ! and ?, of hyphens and of asterisks, and three to five full stops stay together. A full stop belongs to an
-abbreviation (Mr., U.S., a.m., etc.) and otherwise stands alone. A number keeps its points, commas and
-colons (1,000.50, 10:30) and a whole number its fraction (2 1/2); $ and % stand alone. Hyphens and up to two
+abbreviation (Mr., U.S., a.m., etc.) and otherwise is a word. A number keeps its points, commas and
+colons (1,000.50, 10:30) and a whole number its fraction (2 1/2); $ and % are words. Hyphens and up to two
 slashes join (five-star, and/or). A URL, an e-mail address, an @name, a #tag (its letters), an emoticon, a
-markup tag and an emoji with all that modifies it are one word each. Where the space after a sentence is
-missing (good.The, good!The) both words stay one, as they do in the Stanford tokenizer. Other scripts are
-split at spaces and marks.
+markup tag and an emoji with its modifiers are one word each. Without a space between two sentences
+(good.The, good!The) both words stay one, as in the Stanford tokenizer. Other scripts are split at spaces and
+marks.
 """
 
 from __future__ import annotations
@@ -32,16 +32,14 @@ from .rules import WORD, ascii_rules
 PAD = 0
 UNKNOWN = 1
 SPECIAL = ("<pad>", "<unk>")
-LONGEST = 1024  # characters of a word that is learnt: more is a file without spaces, not a word
+LONGEST = 1024  # characters of a word in the vocabulary: more is a file without spaces, not a word
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_CHUNK = (
-    1_000_000  # characters that are encoded at a time: each word costs some hundred bytes until it is an id
-)
+_CHUNK = 1_000_000  # characters encoded at a time: each word takes some hundred bytes until it is an id
 
 
 class Tokenizer:
-    """Splits text into words, as the Stanford tokenizer does, and gives each word its id.
+    """Splits text into words and gives each its id; made from the text of a tokenizer.json.
 
     >>> tokenizer = Tokenizer.train(["I don't like it.", "I like it!"])
     >>> tokenizer.split("I don't!")
@@ -59,16 +57,16 @@ class Tokenizer:
         self._ids = self._tokenizer.get_vocab()
         self.vocabulary: tuple[str, ...] = tuple(sorted(self._ids, key=self._ids.__getitem__))
         self.lowercase: bool = isinstance(self._tokenizer.normalizer, normalizers.Lowercase)
-        self._own = _own_rules(self._tokenizer)
+        self._has_current_rules = _has_current_rules(self._tokenizer)
 
     @classmethod
     def train(
         cls, texts: Iterable[str], *, lowercase: bool = True, min_count: int = 1, max_words: int = 100_000
     ) -> Tokenizer:
-        """Count the words of `texts` (read once, never held) and keep the most frequent.
+        """Count the words of `texts` (read once, not kept) and keep the most frequent.
 
-        Equally frequent words come in alphabetical order; `max_words` does not count padding and unknown.
-        A word of more than `LONGEST` characters stays unknown, however frequent it is.
+        Equally frequent words are in alphabetical order; `max_words` does not count padding and unknown.
+        A word of more than `LONGEST` characters is unknown, however frequent.
 
         >>> Tokenizer.train(["b a b c", "c"], min_count=2).vocabulary
         ('<pad>', '<unk>', 'b', 'c')
@@ -97,7 +95,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
-        """Read a tokenizer.json that `save` wrote.
+        """Load a tokenizer.json that `save` wrote.
 
         >>> Tokenizer.load("model/tokenizer.json")  # doctest: +SKIP
         """
@@ -106,24 +104,15 @@ class Tokenizer:
         try:
             return cls(content.decode())
         except ValueError as error:
-            raise LimelightError(f"{path} is not a tokenizer of Limelight: {_one_line(error)}") from error
+            raise LimelightError(f"{path} is not a Limelight tokenizer: {_one_line(error)}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write one standard tokenizer.json, which plain `tokenizers` loads too.
+        """Write a standard tokenizer.json, which plain `tokenizers` loads too.
 
         >>> Tokenizer.from_words(["good"]).save("tokenizer.json")  # doctest: +SKIP
         """
         with atomic_file(path) as file:
             file.write(self._json.encode())
-
-    @classmethod
-    def from_json(cls, text: str) -> Tokenizer:
-        """The tokenizer that `to_json` gave.
-
-        >>> Tokenizer.from_json(Tokenizer.from_words(["good"]).to_json()).vocabulary
-        ('<pad>', '<unk>', 'good')
-        """
-        return cls(text)
 
     def to_json(self) -> str:
         """Rules and vocabulary as the text of a tokenizer.json.
@@ -146,7 +135,7 @@ class Tokenizer:
         return len(self.vocabulary)
 
     def split(self, text: str) -> list[str]:
-        """The words, as they stand in the text.
+        """The words, as they are in the text.
 
         >>> Tokenizer.from_words([]).split("Mr. O'Neil's 20% off...")
         ['Mr.', "O'Neil", "'s", '20', '%', 'off', '...']
@@ -174,19 +163,19 @@ class Tokenizer:
         """
         ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         for chunk in _chunks(texts):
-            words = self._words(chunk)
+            words = self._encode_chunk(chunk)
             lengths.append(np.fromiter(map(len, words), np.int32, count=len(words)))
             ids.append(np.fromiter(chain.from_iterable(words), np.int32, count=int(lengths[-1].sum())))
         return np.concatenate(ids), np.concatenate(lengths)
 
-    def _words(self, texts: list[str]) -> list[list[int]]:
-        """Ids of each text; what is not ASCII, or was made with other rules, goes through `tokenizers`."""
-        others = [text for text in texts if not (self._own and text.isascii())]
+    def _encode_chunk(self, texts: list[str]) -> list[list[int]]:
+        """Ids of each text; `tokenizers` splits those that are not ASCII, and all if the rules are older."""
+        others = [text for text in texts if not (self._has_current_rules and text.isascii())]
         found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
         ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
-        return [(ids[text] if text in ids else self._quick(text)) or [UNKNOWN] for text in texts]
+        return [(ids[text] if text in ids else self._encode_ascii(text)) or [UNKNOWN] for text in texts]
 
-    def _quick(self, text: str) -> list[int]:
+    def _encode_ascii(self, text: str) -> list[int]:
         get, words = self._ids.get, ascii_rules().findall(text.lower() if self.lowercase else text)
         return [get(word, UNKNOWN) for word in words]
 
@@ -202,15 +191,15 @@ def _build(ids: dict[str, int], lowercase: bool) -> tokenizers.Tokenizer:
     return tokenizer
 
 
-def _own_rules(tokenizer: tokenizers.Tokenizer) -> bool:
+def _has_current_rules(tokenizer: tokenizers.Tokenizer) -> bool:
     """Whether it splits as this version does; a saved tokenizer keeps the rules it was made with."""
     rules = json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer else None
-    own = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
-    return rules == own and isinstance(tokenizer.normalizer, normalizers.Lowercase | None)
+    current = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
+    return rules == current and isinstance(tokenizer.normalizer, normalizers.Lowercase | None)
 
 
 def _parse(text: str) -> tokenizers.Tokenizer:
-    """Check what comes from outside: a word-level model with ids 0, 1, 2, ..., the special two first."""
+    """Parse JSON from outside: it must be a word-level model with ids 0, 1, 2, ..., the special two first."""
     try:
         content = json.loads(text)
         model, vocabulary = content["model"], content["model"]["vocab"]
@@ -220,12 +209,12 @@ def _parse(text: str) -> tokenizers.Tokenizer:
         raise LimelightError(f"not a tokenizer.json: {_one_line(error)}") from error
     special = [vocabulary.get(word) for word in SPECIAL]
     if model.get("type") != "WordLevel" or special != [PAD, UNKNOWN] or ids != list(range(len(ids))):
-        raise LimelightError(f"expected word-level ids 0, 1, 2, ... that begin with {' and '.join(SPECIAL)}")
+        raise LimelightError(f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}")
     changes = [
         part for part in ("added_tokens", "truncation", "padding", "post_processor") if content.get(part)
     ]
     if changes:
-        raise LimelightError(f"expected rules and words alone, found {' and '.join(changes)}")
+        raise LimelightError(f"expected only rules and words, found {' and '.join(changes)}")
     return tokenizer
 
 
@@ -242,23 +231,9 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _encodable(text: str) -> str:
-    """Lone surrogates are no text; each becomes the replacement character, so that offsets stay the same."""
+    """Replace lone surrogates, which are not text, by the replacement character; offsets stay the same."""
     return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
-
-
-def cut(ids: np.ndarray, lengths: np.ndarray, max_length: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first `max_length` words of each sentence; 0 keeps them all.
-
-    >>> ids, lengths = cut(np.array([5, 6, 7, 8]), np.array([3, 1]), max_length=2)
-    >>> ids.tolist(), lengths.tolist()
-    ([5, 6, 8], [2, 1])
-    """
-    if max_length == 0 or lengths.max(initial=0) <= max_length:
-        return ids, lengths
-    starts = np.cumsum(lengths) - lengths
-    position = np.arange(len(ids)) - np.repeat(starts, lengths)
-    return ids[position < max_length], np.minimum(lengths, max_length)

@@ -1,4 +1,4 @@
-"""GloVe and word2vec files: told apart by their content, streamed once, numbers parsed only where wanted."""
+"""GloVe and word2vec files: recognised by their content, streamed once, numbers parsed only if wanted."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tqdm import tqdm
 
 from ..errors import LimelightError
 from ..storage.compression import check_file, open_bytes, tidy_reading
-from .formats import short
+from .formats import shorten
 
 BLOCK = 1 << 18
 HEADER = re.compile(rb"(\d+)[ \t]+(\d+)[ \t\r]*\n")
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-# What text never holds, and what four-byte numbers soon do.
+# Characters that text never has, and four-byte numbers soon do.
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 Take = Callable[[bytes, np.ndarray], None]
 
 
 class VectorFile:
-    """One vectors file: its form (text or binary), the size d of a vector and what its header promises.
+    """A vectors file: text or binary, the size d of a vector, and the number of words its header promises.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "glove.txt")
@@ -49,15 +49,15 @@ class VectorFile:
         body = head[self._begin :]
         self.size = int(header[2]) if header else _usual_spaces(body)
         if not body.strip() or self.size < 1:
-            raise LimelightError(f"{self.path} holds no vectors; each line must be a word and its numbers")
+            raise LimelightError(f"{self.path} has no vectors; each line must be a word and its numbers")
         self.binary = header is not None and _is_binary(body, self.size)
         if not self.binary:
             first = body.split(b"\n", 1)[0]
-            self._spaces = self.size + first.endswith((b" ", b" \r"))  # word2vec's own tool writes one more
+            self._spaces = self.size + first.endswith((b" ", b" \r"))  # the word2vec tool writes one more
             self._parse([(2 if header else 1, first)])
 
     def read(self, wanted: Container[bytes], take: Take, progress: bool = False) -> None:
-        """Go through the file once and hand every wanted word with its vector (d,) to `take`."""
+        """Read the file once and call `take` with every wanted word and its vector (d,)."""
         check_file(self.path)
         with tidy_reading(self.path), open(self.path, "rb") as raw, open_bytes(self.path, raw) as file:
             _read(file, self._begin)
@@ -79,12 +79,12 @@ class VectorFile:
     def _read_lines(
         self, block: bytes, start: int, stop: int, number: int, wanted: Container[bytes], take: Take
     ) -> int:
-        """Take what is wanted from block[start:stop], whose first line is `number`; the number after it."""
+        """Take wanted words from block[start:stop], whose first line is `number`; return the next number."""
         found: list[tuple[int, bytes]] = []
         find = block.find
         while start < stop:
             end = find(b"\n", start)
-            # A word may hold spaces ('. . .'): what stands before the first one only says where to look.
+            # A word may have spaces ('. . .'): what comes before the first one only says where to look.
             if block[start : find(b" ", start)] in wanted:
                 found.append((number, block[start:end]))
             start = end + 1
@@ -105,7 +105,7 @@ class VectorFile:
                 numbers.append((number, line[len(word) :]))
         if not words:
             return []
-        if any(text.isspace() for _, text in numbers):  # numpy would leave out such a line
+        if any(text.isspace() for _, text in numbers):  # numpy would skip such a line
             raise self._unreadable(numbers)
         try:
             vectors = np.loadtxt([text for _, text in numbers], dtype=np.float32, comments=None, ndmin=2)
@@ -126,10 +126,10 @@ class VectorFile:
         return word
 
     def _check_sizes(self, block: bytes, start: int, stop: int, number: int, lines: int) -> int:
-        """See that each line of block[start:stop] has d numbers, and count the blank lines.
+        """Check that each line of block[start:stop] has d numbers, and count the blank lines.
 
-        A block whose lines have the usual number of spaces on the whole is taken to be right, which costs
-        next to nothing; only another one is looked at line by line.
+        A block with the usual number of spaces in total is taken to be right, which is fast; only other
+        blocks are checked line by line.
         """
         spaces = np.count_nonzero(np.frombuffer(block, np.uint8, stop - start, start) == ord(" "))
         if spaces == self._spaces * lines:
@@ -144,16 +144,16 @@ class VectorFile:
 
     def _check_size(self, number: int, word: bytes, values: int) -> None:
         if values != self.size:
-            raise self._error(number, f"{values} numbers where {self.size} should be")
+            raise self._error(number, f"{values} numbers instead of {self.size}")
         _, space, last = word.rpartition(b" ")
         if space and NUMBER.fullmatch(last):
-            raise self._error(number, f"more than the {self.size} numbers that should be there")
+            raise self._error(number, f"more than {self.size} numbers")
 
     def _check_words(self, count: int) -> None:
         if self.words is not None and count != self.words:
             raise LimelightError(
-                f"{self.path} promises {self.words:,} words in its first line but holds {count:,}; "
-                "get it again"
+                f"{self.path} promises {self.words:,} words in its first line but has {count:,}; "
+                "download it again"
             )
 
     def _read_binary(self, blocks: Iterator[bytes], wanted: Container[bytes], take: Take) -> None:
@@ -174,26 +174,30 @@ class VectorFile:
                     take(word, vector)
                 start = end
         if buffer[start:].strip(b"\n"):
-            raise LimelightError(f"{self.path} ends inside the vector of word {count + 1:,}; get it again")
+            raise LimelightError(
+                f"{self.path} ends inside the vector of word {count + 1:,}; download it again"
+            )
         self._check_words(count)
 
     def _unreadable(self, lines: list[tuple[int, bytes]]) -> LimelightError:
-        """Which of these lines it was, and why."""
+        """The error that names which of these lines cannot be read, and why."""
         for number, line in lines:
             values = line.split()
             for value in values:
                 if not NUMBER.fullmatch(value):
-                    return self._error(number, f"{short(value.decode(errors='replace'))!r} is not a number")
+                    return self._error(number, f"{shorten(value.decode(errors='replace'))!r} is not a number")
             if len(values) != self.size:
-                return self._error(number, f"{len(values)} numbers where {self.size} should be")
+                return self._error(number, f"{len(values)} numbers instead of {self.size}")
         return self._error(lines[0][0], "its numbers cannot be read")
 
     def _error(self, number: int, what: str) -> LimelightError:
-        return LimelightError(f"{self.path}, line {number}: {what}; correct the line or get the file again")
+        return LimelightError(
+            f"{self.path}, line {number}: {what}; correct the line or download the file again"
+        )
 
 
 def _read(file: BinaryIO, size: int) -> bytes:
-    """So many bytes, fewer only at the end: a decompressor may hand out less at a time."""
+    """Read `size` bytes, fewer only at the end: a decompressor may return less at a time."""
     pieces = []
     while size > 0 and (piece := file.read(size)):
         pieces.append(piece)
@@ -202,7 +206,7 @@ def _read(file: BinaryIO, size: int) -> bytes:
 
 
 def _blocks(file: BinaryIO, raw: BinaryIO, progress: bool) -> Iterator[bytes]:
-    """The rest of a file; the bar goes by the file on disk, whose size is known."""
+    """Yield the rest of a file; the bar follows the file on disk, whose size is known."""
     size = os.fstat(raw.fileno()).st_size
     disable = None if progress else True
     with tqdm(total=size, desc="reading vectors", unit="B", unit_scale=True, disable=disable) as bar:
@@ -212,7 +216,7 @@ def _blocks(file: BinaryIO, raw: BinaryIO, progress: bool) -> Iterator[bytes]:
 
 
 def _whole_lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int, int]]:
-    """Pieces block[start:stop] of whole lines; only the line that two blocks share is ever copied."""
+    """Yield pieces block[start:stop] of whole lines; only lines that two blocks share are copied."""
     rest = b""
     for block in itertools.chain(blocks, [b"\n"]):
         first, last = block.find(b"\n") + 1, block.rfind(b"\n") + 1
@@ -224,7 +228,7 @@ def _whole_lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int, int]]:
 
 
 def _usual_spaces(body: bytes) -> int:
-    """How many spaces a line has, by most of the first hundred: a word with spaces in it is rare."""
+    """The most common number of spaces in the first hundred lines: a word with spaces in it is rare."""
     lines = [line.rstrip().count(b" ") for line in body.split(b"\n")[:100] if line.strip()]
     return Counter(lines).most_common(1)[0][0] if lines else 0
 

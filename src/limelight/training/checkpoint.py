@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import safetensors
-import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -19,11 +16,11 @@ from ..config.older import upgrade
 from ..config.recipe import options
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
+from ..storage.safetensors import safetensors_pieces
 from . import run_folder
 
 FORMAT = 1
 KEPT = 2
-DTYPES = {torch.float64: "F64", torch.int64: "I64", torch.float32: "F32"}
 
 
 @dataclass
@@ -53,27 +50,8 @@ class Found(NamedTuple):
 def write(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
     """Write tensors and a JSON description as one safetensors file, atomically."""
     with atomic_file(path) as file:
-        for piece in _pieces(tensors, {"limelight": json.dumps({"format": FORMAT, **about})}):
-            file.write(piece)
-
-
-def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Iterator[bytes | memoryview]:
-    """The file piece by piece: only one tensor at a time is copied from the GPU.
-
-    safetensors' own `save_file` writes a temporary file that it does not sync to disk, and that a killed
-    process leaves behind.
-    """
-    widest_first = sorted(tensors.items(), key=lambda item: -item[1].itemsize)  # keeps all of them aligned
-    header: dict[str, Any] = {"__metadata__": metadata}
-    end = 0
-    for name, x in widest_first:
-        begin, end = end, end + x.nbytes
-        header[name] = {"dtype": DTYPES[x.dtype], "shape": list(x.shape), "data_offsets": [begin, end]}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    yield struct.pack("<Q", len(text)) + text
-    for _, x in widest_first:
-        yield x.detach().contiguous().cpu().numpy().reshape(-1).view(np.uint8).data
+        metadata = {"limelight": json.dumps({"format": FORMAT, **about})}
+        file.writelines(safetensors_pieces(tensors, metadata, lambda x: x.detach().cpu().numpy()))
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -21,7 +21,7 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..model.network import Network
 from ..text.dataset import Dataset, Split
-from ..text.noise import copies
+from ..text.noise import noisy_copies
 from . import checkpoint, run_folder
 from .distributed import Processes
 from .evaluate import plan_batches, predict_batches
@@ -148,6 +148,6 @@ def _with_copies(dataset: Dataset, recipe: Recipe) -> Dataset:
     count, split = recipe.training.noisy_copies, dataset.splits["train"]
     if not count:
         return dataset
-    parts, more = split.arrays(), copies(split, count, dataset.vectors, recipe.training.seed).arrays()
+    parts, more = split.arrays(), noisy_copies(split, count, dataset.vectors, recipe.training.seed).arrays()
     whole = Split(**{name: np.concatenate([parts[name], more[name]]) for name in parts})
     return dataclasses.replace(dataset, splits={**dataset.splits, "train": whole})

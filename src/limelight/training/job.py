@@ -26,6 +26,7 @@ class Job:
     holdout: float = 0.1
     on_bad: str = "error"
     overwrite: bool = False
+    started_in: str = ""  # the working directory that relative paths of vectors start from
 
     @property
     def folder(self) -> Path:
@@ -39,9 +40,9 @@ class Job:
 
 
 def save_job(job: Job) -> None:
-    """Write `run.json`; table paths become absolute, as the run may be resumed from another directory."""
+    """Write `run.json`, with absolute table paths: the run may be resumed from another directory."""
     tables = {name: [os.path.abspath(path) for path in paths] for name, paths in job.tables.items()}
-    content = {**asdict(job), "tables": tables, "format": FORMAT}
+    content = {**asdict(job), "tables": tables, "started_in": os.getcwd(), "format": FORMAT}
     del content["out"]
     with atomic_file(job.folder / "run.json") as file:
         file.write((json.dumps(content, indent=2) + "\n").encode())

@@ -37,6 +37,7 @@ def _encode(job: Job, show: bool) -> Dataset:
         job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"), text=text,
         label=label, text2=text2, recipe=job.recipe.text, holdout=job.holdout,
         seed=job.recipe.training.seed, on_bad=job.on_bad, overwrite=True, progress=show,
+        vectors_folder=job.started_in,
     )  # fmt: skip
 
 

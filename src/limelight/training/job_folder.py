@@ -56,9 +56,9 @@ def is_resumable(job: Job) -> bool:
 
 def check_output(job: Job) -> None:
     """Raise before the long work if the result could not be written; with overwrite, remove an old run."""
-    from ..runtime.folder import KIND
+    from ..runtime.folder import LAYOUT
 
-    check_replaceable(job.out, KIND, job.overwrite)
+    check_replaceable(job.out, LAYOUT, job.overwrite)
     if not job.folder.exists():
         return
     if not (job.folder / "run.json").is_file():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import warn
-from ..runtime.metrics import Results
+from ..runtime.metrics import Metrics
 from ..text.dataset import Dataset
 from ..text.labels import Label
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_CONFUSED = 50  # classes; a larger table is unreadable on a card
 
 
-def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, Results]:
+def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, Metrics]:
     """Evaluate the network on those of the splits that exist."""
     from .evaluate import logits
 
@@ -29,11 +29,11 @@ def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[
             values = logits(fitted.network, dataset.splits[name]).astype(np.float64)
             exponentials = np.exp(values - values.max(axis=1, keepdims=True))
             probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
-            results[name] = Results.of(probabilities, np.asarray(dataset.splits[name].labels))
+            results[name] = Metrics.of(probabilities, np.asarray(dataset.splits[name].labels))
     return results
 
 
-def warn_if_constant(results: Mapping[str, Results], labels: Sequence[Label]) -> None:
+def warn_if_constant(results: Mapping[str, Metrics], labels: Sequence[Label]) -> None:
     """Warn if the model predicts the same class for every development row."""
     if "dev" not in results:
         return
@@ -46,12 +46,12 @@ def warn_if_constant(results: Mapping[str, Results], labels: Sequence[Label]) ->
         )
 
 
-def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Results]) -> dict[str, Any]:
+def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Metrics]) -> dict[str, Any]:
     """What the saved folder records about its data, training and results."""
     sources = dataset.facts.get("sources", {})
     facts: dict[str, Any] = {
         "data": {"name": ", ".join(sources.values()), **dataset.facts.get("rows", {})},
-        "results": {split: found.figures() for split, found in results.items()},
+        "results": {split: found.to_dict() for split, found in results.items()},
         "encoding": dataset.facts,
         "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
     }

@@ -14,9 +14,9 @@ from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
-from ..runtime.metrics import Results
-from ..storage.files import tables_of
+from ..runtime.metrics import Metrics
 from ..text.dataset import Dataset
+from ..text.sources import table_paths
 from . import need_torch
 from .job import Job
 from .job_data import announce_data, open_data, prepare_data, recipe_for, wait_for_data
@@ -38,7 +38,7 @@ class Outcome:
     interrupted: bool
     best_epoch: int
     history: list[dict[str, Any]]
-    results: dict[str, Results]
+    results: dict[str, Metrics]
     facts: dict[str, Any]
 
 
@@ -78,7 +78,7 @@ def fit(
         options["seed"] = options.pop("random_state")
     job = Job(
         out=Path(out), recipe=preset_of(preset).override(**options),
-        tables={name: [str(path) for path in paths] for name, paths in tables_of(given).items()},
+        tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
         columns={"text": text, "label": label, "text2": text2},
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip

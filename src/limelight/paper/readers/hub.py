@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import LimelightError
-from ...text.formats import listed
+from ...text.formats import join_names
 from .prepared import About, Parsed, prepared
 from .snli import LABELS, NO_GOLD, pair
 from .splits import SPLITS, Sizes
@@ -70,7 +70,7 @@ def _load(source: str | Path | Copy) -> Copy:
 
 def _split(copy: Copy, name: str) -> Iterable[Mapping[str, Any]]:
     if name not in copy:
-        raise LimelightError(f"the copy has no split {name!r}; it has: {listed(list(copy))}")
+        raise LimelightError(f"the copy has no split {name!r}; it has: {join_names(list(copy))}")
     return copy[name]
 
 

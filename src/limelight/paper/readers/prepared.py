@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ...errors import LimelightError
-from ...storage.files import Kind, atomic_folder
+from ...storage.files import FolderLayout, atomic_folder
 from .splits import SPLITS, Sizes, by_group, by_row
 
 Item = TypeVar("Item")
@@ -22,7 +22,7 @@ Row = dict[str, str | int]
 Parsed = Row | str  # a row, or the reason to drop it
 About = dict[str, Any]
 _TABLES = tuple(f"{split}.jsonl" for split in SPLITS)
-KIND = Kind("a folder of prepared tables", ("about.json", *_TABLES), ())
+LAYOUT = FolderLayout("a folder of prepared tables", ("about.json", *_TABLES), ())
 MOST_UNUSABLE = 0.05  # with more unusable rows than this, it is the wrong file or damaged
 
 BROKEN_JSON = "broken JSON"
@@ -76,7 +76,7 @@ def prepared(
     >>> (out / "dev.jsonl").read_text()
     '{"text": "Good soup.", "label": 5}\\n'
     """
-    with atomic_folder(out, KIND, overwrite) as folder:
+    with atomic_folder(out, LAYOUT, overwrite) as folder:
         with contextlib.ExitStack() as stack:
             files = {s: stack.enter_context(_new(folder / f"{s}.jsonl")) for s in SPLITS}
             tables = Tables(source, files, expected)

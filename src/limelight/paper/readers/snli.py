@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...errors import LimelightError
-from ...text.formats import listed
+from ...text.formats import join_names
 from .prepared import BROKEN_JSON, About, Parsed, json_object, prepared, text_problem
 from .sources import open_source
 from .splits import SPLITS
@@ -61,7 +61,9 @@ def _from_txt(header: bytes, name: str) -> Callable[[bytes], Parsed]:
     """A parser that finds columns by name; quotation marks have no special meaning."""
     names = _fields(header)
     if not set(COLUMNS) <= set(names):
-        raise LimelightError(f"{name} has the columns {listed(names)}; it must have {listed(COLUMNS)}")
+        raise LimelightError(
+            f"{name} has the columns {join_names(names)}; it must have {join_names(COLUMNS)}"
+        )
     positions = [names.index(column) for column in COLUMNS]
 
     def parse(line: bytes) -> Parsed:

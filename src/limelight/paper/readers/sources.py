@@ -15,7 +15,7 @@ from typing import IO, cast
 
 from ...errors import LimelightError
 from ...storage.compression import COMPRESSIONS, check_file, open_bytes, tidy_reading
-from ...text.formats import listed
+from ...text.formats import join_names
 
 TARS = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 BUFFER = 1 << 20  # zip and tar read line by line are slow without one
@@ -43,10 +43,12 @@ class Source:
             spellings = {name, *(name + suffix for suffix in COMPRESSIONS)}
             found = [n for n in self.names if PurePosixPath(n).name in spellings]
             if len(found) > 1:
-                raise LimelightError(f"{self.path} holds several {name} ({listed(found)}); give one folder")
+                raise LimelightError(
+                    f"{self.path} holds several {name} ({join_names(found)}); give one folder"
+                )
             if found:
                 return found[0]
-        held = f"it holds: {listed(self.names)}" if self.names else "it is empty"
+        held = f"it holds: {join_names(self.names)}" if self.names else "it is empty"
         raise LimelightError(f"{self.path} holds no {' or '.join(wanted)}; {held}")
 
     @contextlib.contextmanager

@@ -14,23 +14,24 @@ import pytest
 
 from limelight.errors import LimelightError
 from limelight.storage import files
-from limelight.storage.files import Kind, atomic_file, atomic_folder, check_writable
-from limelight.storage.locks import lock
+from limelight.storage.exchange import exchange
+from limelight.storage.files import FolderLayout, atomic_file, atomic_folder, check_writable
+from limelight.storage.locks import try_lock
 
 KILLED = """
 import os, signal, sys
-from limelight.storage.files import Kind, atomic_file, atomic_folder
+from limelight.storage.files import FolderLayout, atomic_file, atomic_folder
 
-kind = Kind("anything", (), ("part",))
-with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] + "/data", kind) as folder:
+layout = FolderLayout("anything", (), ("part",))
+with atomic_file(sys.argv[1] + "/a[1].npy") as file, atomic_folder(sys.argv[1] + "/data", layout) as folder:
     file.write(b"half")
     (folder / "part").write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-ANY = Kind("anything", (), ("part",))
-NOTE = Kind("a note", ("note.txt",), ())
+ANY = FolderLayout("anything", (), ("part",))
+NOTE = FolderLayout("a note", ("note.txt",), ())
 
 
 def names(folder: Path) -> list[str]:
@@ -76,15 +77,15 @@ def test_two_who_write_at_once_leave_each_other_alone(tmp_path):
 
 @pytest.mark.parametrize("opened", [False, True])
 def test_what_another_sweeps_up_before_it_is_locked_is_made_anew(tmp_path, monkeypatch, opened):
-    new_part, swept = files._new_part, []
+    create, swept = files._create_temporary, []
 
     def sweep(path):
         if path.name not in swept:
             swept.append(path.name)
-            files._sweep(path)
+            files._remove_leftovers(path)
 
     def made(path, folder, suffix):
-        part = new_part(path, folder, suffix)
+        part = create(path, folder, suffix)
         if not opened:
             sweep(path)
         return part
@@ -92,10 +93,10 @@ def test_what_another_sweeps_up_before_it_is_locked_is_made_anew(tmp_path, monke
     def locked(handle):
         if opened:
             sweep(tmp_path / ("b" if stat.S_ISDIR(os.fstat(handle).st_mode) else "a"))
-        return lock(handle)
+        return try_lock(handle)
 
-    monkeypatch.setattr(files, "_new_part", made)
-    monkeypatch.setattr(files, "lock", locked)
+    monkeypatch.setattr(files, "_create_temporary", made)
+    monkeypatch.setattr(files, "try_lock", locked)
     with atomic_file(tmp_path / "a") as file, atomic_folder(tmp_path / "b", ANY) as folder:
         file.write(b"whole")
         (folder / "part").write_bytes(b"whole")
@@ -112,7 +113,7 @@ def test_what_is_not_ours_is_never_replaced(tmp_path, overwrite: bool):
     (tmp_path / "note.txt").write_text("mine")
     for path in (thesis, tmp_path / "note.txt"):
         with (
-            pytest.raises(LimelightError, match="exists and is not a note, so it stays"),
+            pytest.raises(LimelightError, match="exists and is not a note"),
             atomic_folder(path, NOTE, overwrite),
         ):
             pass
@@ -125,6 +126,77 @@ def filled(path: Path, content: bytes, overwrite: bool = False) -> None:
         (folder / "note.txt").write_bytes(content)
 
 
+@pytest.fixture
+def without_exchange(monkeypatch):
+    """As where the system cannot exchange two names in one step."""
+    monkeypatch.setattr(files, "exchange", lambda one, other: False)
+
+
+def test_two_folders_trade_names(tmp_path):
+    filled(tmp_path / "a", b"old")
+    filled(tmp_path / "b", b"new")
+    if not exchange(tmp_path / "a", tmp_path / "b"):
+        pytest.skip("this system cannot")
+    assert (tmp_path / "a" / "note.txt").read_bytes() == b"new"
+    assert (tmp_path / "b" / "note.txt").read_bytes() == b"old"
+    assert not exchange(tmp_path / "a", tmp_path / "missing")
+    assert names(tmp_path) == ["a", "b"]
+
+
+READER = """
+import os, sys
+print("ready", flush=True)
+count = 0
+while count < 1000 or not os.path.exists(sys.argv[1] + ".done"):
+    os.close(os.open(sys.argv[1], os.O_RDONLY))
+    count += 1
+"""
+
+
+def test_a_reader_never_finds_a_folder_that_is_being_replaced_missing(tmp_path):
+    filled(tmp_path / "data", b"old")
+    filled(tmp_path / "other", b"old")
+    if not exchange(tmp_path / "data", tmp_path / "other"):
+        pytest.skip("this system cannot exchange two names")
+    reader = subprocess.Popen([sys.executable, "-c", READER, tmp_path / "data"], stdout=subprocess.PIPE)
+    assert reader.stdout is not None
+    assert reader.stdout.readline() == b"ready\n"
+    for content in (b"new", b"old") * 200:
+        filled(tmp_path / "data", content, overwrite=True)
+    (tmp_path / "data.done").touch()
+    assert reader.wait(60) == 0
+    assert names(tmp_path) == ["data", "data.done", "other"]
+
+
+@pytest.mark.usefixtures("without_exchange")
+def test_a_folder_is_replaced_where_names_cannot_be_exchanged(tmp_path):
+    for content in (b"old", b"new"):
+        filled(tmp_path / "data", content, overwrite=True)
+        assert (tmp_path / "data" / "note.txt").read_bytes() == content
+    assert names(tmp_path) == ["data"]
+
+
+def test_the_old_folder_left_by_a_kill_after_the_exchange_goes(tmp_path, monkeypatch):
+    filled(tmp_path / "data", b"old")
+    with monkeypatch.context() as patched:  # as if killed before the old one is removed
+        patched.setattr(files, "_remove", lambda part: None)
+        filled(tmp_path / "data", b"new", overwrite=True)
+    assert len(names(tmp_path)) == 2
+    filled(tmp_path / "data", b"newer", overwrite=True)
+    assert names(tmp_path) == ["data"]
+    assert (tmp_path / "data" / "note.txt").read_bytes() == b"newer"
+
+
+@pytest.mark.parametrize("name", [".data.notebook.part", ".data.12345678.old", ".data.limelight-mine.part"])
+def test_only_what_we_wrote_is_removed(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    (tmp_path / f"{name}s").mkdir()
+    filled(tmp_path / "data", b"new")
+    assert names(tmp_path) == sorted([name, f"{name}s", "data"])
+    assert (tmp_path / name).read_text() == "mine"
+
+
+@pytest.mark.usefixtures("without_exchange")
 def test_the_old_folder_comes_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
     filled(tmp_path / "data", b"old")
     replace, calls = os.replace, []
@@ -143,6 +215,7 @@ def test_the_old_folder_comes_back_where_the_new_one_cannot_take_its_place(tmp_p
     assert (tmp_path / "data" / "note.txt").read_bytes() == b"old"
 
 
+@pytest.mark.usefixtures("without_exchange")
 def test_the_old_folder_is_kept_where_it_cannot_come_back(tmp_path, monkeypatch):
     filled(tmp_path / "data", b"old")
     replace, calls = os.replace, []
@@ -163,6 +236,7 @@ def test_the_old_folder_is_kept_where_it_cannot_come_back(tmp_path, monkeypatch)
     assert names(tmp_path) == ["data"]
 
 
+@pytest.mark.usefixtures("without_exchange")
 def test_half_of_an_old_folder_never_comes_back(tmp_path, monkeypatch):
     filled(tmp_path / "data", b"old")
     with monkeypatch.context() as patched:  # as if killed while the old one is removed
@@ -195,8 +269,10 @@ def test_the_old_folder_comes_back_after_a_kill_between_the_two_renames(tmp_path
     killed = """
 import os, signal, sys
 from pathlib import Path
-from limelight.storage.files import Kind, atomic_folder
+from limelight.storage import files
+from limelight.storage.files import FolderLayout, atomic_folder
 
+files.exchange = lambda one, other: False
 replace, calls = os.replace, []
 
 def killing(source, target):
@@ -206,7 +282,7 @@ def killing(source, target):
     replace(source, target)
 
 os.replace = killing
-with atomic_folder(Path(sys.argv[1]), Kind("a note", ("note.txt",), ()), overwrite=True) as folder:
+with atomic_folder(Path(sys.argv[1]), FolderLayout("a note", ("note.txt",), ()), overwrite=True) as folder:
     (folder / "note.txt").write_bytes(b"new")
 """
     done = subprocess.run([sys.executable, "-c", killed, tmp_path / "data"])
@@ -242,6 +318,7 @@ def test_permissions_are_those_of_any_new_file(tmp_path):
     assert (mode["a"], mode["b"]) == (mode["plain"], mode["folder"])
 
 
+@pytest.mark.usefixtures("without_exchange")
 def test_where_folders_cannot_be_opened(tmp_path, monkeypatch):
     """As on Windows, where also a file can only be synced by who may write it."""
     opened = os.open
@@ -271,7 +348,7 @@ def test_a_name_that_cannot_be_is_one_line(tmp_path):
 def test_a_device_is_not_replaced(tmp_path):
     link = tmp_path / "null"
     link.symlink_to("/dev/null")
-    with pytest.raises(LimelightError, match="it is there already and no plain file"), atomic_file(link):
+    with pytest.raises(LimelightError, match="not a regular file"), atomic_file(link):
         pass
     assert link.is_symlink()
     assert names(tmp_path) == ["null"]

@@ -3,14 +3,17 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from explain.readings import SOUP, make_reading
 from limelight.reading import to_page, to_svg
 from limelight.reading.reading import PairReading
+from reading.readings import SOUP, make_reading
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(
@@ -53,18 +56,27 @@ def test_light_and_dark_screens_get_different_pictures(tmp_path: Path, kind: str
     assert shots[0] != shots[1]
 
 
-def test_a_person_can_click_and_point_without_an_error(tmp_path: Path):
+@contextmanager
+def opened(file: Path, **options: Any) -> Iterator[Any]:
+    """The file in a page of a browser that can be used."""
     playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(**options)
+        page.goto(file.as_uri())
+        yield page
+        browser.close()
+
+
+def test_a_person_can_click_and_point_without_an_error(tmp_path: Path):
     page_file = tmp_path / "page.html"
     page_file.write_bytes(to_page([make_reading(SOUP)]).encode())
     complaints: list[str] = []
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page()
+    with opened(page_file) as page:
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("requestfailed", lambda request: complaints.append(request.url))
-        page.goto(page_file.as_uri())
+        page.reload()
         word = page.locator("p[dir=auto] b").first
         word.hover()
         weight = float(word.get_attribute("title"))
@@ -73,7 +85,49 @@ def test_a_person_can_click_and_point_without_an_error(tmp_path: Path):
         rows.locator("summary").first.click()
         assert rows.evaluate("d => d.open")
         shot = page.screenshot()
-        browser.close()
     assert 0 < weight <= 1
     assert complaints == []
     assert len(shot) > 10_000
+
+
+PHONE = {"viewport": {"width": 390, "height": 844}}
+
+
+def test_a_wide_table_on_a_phone_scrolls_in_its_box_and_shows_it(tmp_path: Path):
+    file = tmp_path / "page.html"
+    file.write_bytes(to_page([make_reading(SOUP, r=12)]).encode())
+    with opened(file, **PHONE) as page:
+        page.get_by_text("Weights as a table").click()
+        check_scrolling(page, page.get_by_role("region", name="Weights as a table"))
+
+
+def check_scrolling(page: Any, box: Any) -> None:
+    """The page itself is no wider than the screen; the box scrolls by keyboard, its edge says that it can."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert box.evaluate("b => b.scrollWidth > b.clientWidth + 20")
+    box.focus()
+    assert box.evaluate("b => b === document.activeElement")
+    start = box.screenshot()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("b => b.scrollLeft > 0", arg=box.element_handle())
+    box.evaluate("b => { b.scrollLeft = b.scrollWidth }")
+    shaded, end = edge_darkness(page, start), edge_darkness(page, box.screenshot())
+    assert shaded > 10 > end, (shaded, end)
+
+
+def edge_darkness(page: Any, shot: bytes) -> float:
+    """How much darker than white the lightest pixel is at the right edge of a screenshot's lower half."""
+    return page.evaluate(
+        """async bytes => {
+            const image = await createImageBitmap(new Blob([new Uint8Array(bytes)], {type: "image/png"}))
+            const canvas = new OffscreenCanvas(image.width, image.height), c = canvas.getContext("2d")
+            c.drawImage(image, 0, 0)
+            const top = Math.floor(image.height / 2)
+            const p = c.getImageData(image.width - 6, top, 4, top - 4).data
+            let least = 255
+            for (let k = 0; k < p.length; k += 4)
+                least = Math.min(least, 255 - Math.max(p[k], p[k + 1], p[k + 2]))
+            return least
+        }""",
+        list(shot),
+    )

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from explain.readings import SOUP, focused, make_reading
 from limelight.reading import to_svg
 from limelight.reading.bidi import is_right_to_left, visual_order
-from limelight.reading.pieces import cut
+from limelight.reading.pieces import split_pieces
 from limelight.reading.reading import PairReading
-from limelight.reading.wrap import cells, ems, shortened, wrap
+from limelight.reading.wrap import cells, ems, shorten, wrap
+from reading.readings import SOUP, focused, make_reading
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -106,7 +106,7 @@ def test_widths():
     width=st.integers(4, 20),
 )
 def test_lines_fit_and_keep_every_word(text: str, width: int):
-    pieces = cut(make_reading(text, pattern=r"\S+"))
+    pieces = split_pieces(make_reading(text, pattern=r"\S+"))
     lines = wrap(pieces, 0, len(pieces.words), width, cells)
     assert all(sum(atom.width for atom in line) <= width for line in lines if len(line) > 1)
     drawn = "".join(atom.text for line in lines for atom in line)
@@ -131,14 +131,14 @@ def test_long_labels_leave_room_for_their_numbers():
     }
     assert places.keys() == {"50.0%", "0.300", "0.500", "0.200"}
     assert max(places.values()) < 700, "of 760"
-    told = [text for kind, _, text in words if kind == "note" and text.startswith("a very")]
-    assert len(set(told)) == 3
-    assert all(text.endswith("…") for text in told)
+    shown = [text for kind, _, text in words if kind == "note" and text.startswith("a very")]
+    assert len(set(shown)) == 3
+    assert all(text.endswith("…") for text in shown)
 
 
 @given(st.text(max_size=60), st.floats(0.5, 20))
 def test_shortened_texts_fit_and_no_more_than_needed_goes(text: str, width: float):
-    found = shortened(text, width, ems)
+    found = shorten(text, width, ems)
     if found != text:
         assert text.startswith(found[:-1])
         assert len(found) == 1 or ems(found) <= width

@@ -16,7 +16,7 @@ from limelight.storage import locks
 from limelight.storage.locks import locked
 
 pytest.importorskip("fcntl")
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "src")}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
 
 
 def start(program: str, *arguments: object) -> subprocess.Popen[str]:

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from explain.parse import Parsed
-from explain.readings import SOUP, focused, make_reading
 from limelight.errors import LimelightError
 from limelight.reading import compare_html, to_html, to_page
 from limelight.reading.reading import PairReading
+from reading.parse import Parsed
+from reading.readings import SOUP, focused, make_reading
 
 
 def test_every_word_has_its_weight_and_its_colour():
@@ -169,7 +169,7 @@ def test_models_side_by_side_share_one_scale():
     assert parsed.maps[0].words[0][1]["class"] == "h9"
     assert parsed.maps[2].words[0][1]["class"] == "h4"
     assert parsed.all_text.index("without") < parsed.all_text.rindex("with")
-    with pytest.raises(LimelightError, match="2 readings side by side have 1 names"):
+    with pytest.raises(LimelightError, match="2 readings side by side and 1 names"):
         compare_html([loud, quiet], names=["one"])
 
 

@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from explain.readings import SOUP, focused, make_reading
 from limelight.reading import to_terminal
 from limelight.reading.reading import PairReading
 from limelight.reading.terminal import _nearest
+from reading.readings import SOUP, focused, make_reading
 
 
 @pytest.fixture(autouse=True)
@@ -17,33 +17,33 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_plain_text_has_the_words_and_their_weights():
-    told = to_terminal(make_reading(SOUP, focused(SOUP, "cold", "cold", "rude")), colour=False, width=60)
-    assert "\x1b" not in told
-    assert "The soup was cold, the waiter rude\nand the bill a joke." in told
-    assert "\n  cold  0.6015\n  rude  0.3030\n" in told
-    assert "\n  2 rows  cold 0.9000," in told
-    assert "\n  Row 3   rude 0.9000," in told
-    assert max(map(len, told.splitlines())) <= 60
+    shown = to_terminal(make_reading(SOUP, focused(SOUP, "cold", "cold", "rude")), colour=False, width=60)
+    assert "\x1b" not in shown
+    assert "The soup was cold, the waiter rude\nand the bill a joke." in shown
+    assert "\n  cold  0.6015\n  rude  0.3030\n" in shown
+    assert "\n  2 rows  cold 0.9000," in shown
+    assert "\n  Row 3   rude 0.9000," in shown
+    assert max(map(len, shown.splitlines())) <= 60
 
 
 def test_the_max_pooled_row_is_called_so():
     reading = replace(make_reading(SOUP, focused(SOUP, "cold", "rude", "bill")), max_row=True)
-    told = to_terminal(reading, colour=False, width=60)
-    assert "\n  Row 1       cold 0.9000," in told
-    assert "\n  Row 3, max  bill 0.9000," in told
+    shown = to_terminal(reading, colour=False, width=60)
+    assert "\n  Row 1       cold 0.9000," in shown
+    assert "\n  Row 3, max  bill 0.9000," in shown
 
 
 def test_true_colours(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("COLORTERM", "truecolor")
-    told = to_terminal(make_reading("Good soup", [[1.0, 0.0]]), colour=True, width=60)
-    assert "\x1b[38;2;236;233;228;48;2;154;74;5mGood\x1b[0m soup" in told
+    shown = to_terminal(make_reading("Good soup", [[1.0, 0.0]]), colour=True, width=60)
+    assert "\x1b[38;2;236;233;228;48;2;154;74;5mGood\x1b[0m soup" in shown
     monkeypatch.setenv("COLORFGBG", "0;15")
     assert "48;2;245;130;32mGood" in to_terminal(make_reading("Good soup", [[1.0, 0.0]]), colour=True)
 
 
 def test_256_colours():
-    told = to_terminal(make_reading("Good soup", [[1.0, 0.0]]), colour=True, width=60)
-    assert re.search(r"\x1b\[38;5;\d+;48;5;\d+mGood\x1b\[0m soup", told)
+    shown = to_terminal(make_reading("Good soup", [[1.0, 0.0]]), colour=True, width=60)
+    assert re.search(r"\x1b\[38;5;\d+;48;5;\d+mGood\x1b\[0m soup", shown)
     assert (_nearest(255, 0, 0), _nearest(95, 135, 175), _nearest(8, 8, 8)) == (196, 67, 232)
 
 
@@ -59,14 +59,14 @@ def test_colours_are_found_out(monkeypatch, name: str, value: str, tty: bool, co
 
 
 def test_the_text_cannot_steer_the_terminal():
-    told = to_terminal(make_reading("\x1b[31mred\x07 \x9b5m", labels=("\x1b[2J", "b")), colour=False)
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", told)
-    assert "␛[31mred␇" in told
+    shown = to_terminal(make_reading("\x1b[31mred\x07 \x9b5m", labels=("\x1b[2J", "b")), colour=False)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
+    assert "␛[31mred␇" in shown
 
 
 def test_lines_fit_the_width_with_colours_too():
-    told = to_terminal(make_reading(SOUP + " 汤汤汤汤 👩‍🍳 " + "x" * 90, r=6), colour=True, width=40)
-    bare = re.sub(r"\x1b\[[\d;]*m", "", told)
+    shown = to_terminal(make_reading(SOUP + " 汤汤汤汤 👩‍🍳 " + "x" * 90, r=6), colour=True, width=40)
+    bare = re.sub(r"\x1b\[[\d;]*m", "", shown)
     assert max(len(line) for line in bare.splitlines()) <= 40
     assert bare.count("x") >= 90
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from explain.readings import make_reading
-from limelight.reading.pieces import cut, passages, printable
+from limelight.reading.pieces import passages, printable, split_pieces
+from reading.readings import make_reading
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,17 @@ from limelight.reading.pieces import cut, passages, printable
     ],
 )
 def test_words_never_end_inside_a_visible_character(text: str, words: list[str]):
-    assert cut(make_reading(text, pattern=r"\S")).words == words  # every code point a word
+    assert split_pieces(make_reading(text, pattern=r"\S")).words == words  # every code point a word
 
 
 def test_a_visible_character_belongs_to_one_word_whole():
-    pieces = cut(make_reading("👩‍🍳 ok", pattern="👩|ok"))  # the joiner and the pan are no words
+    pieces = split_pieces(make_reading("👩‍🍳 ok", pattern="👩|ok"))  # the joiner and the pan are no words
     assert (pieces.words, pieces.gaps) == (["👩‍🍳", "ok"], ["", " ", ""])
 
 
 def test_the_weights_of_joined_words_are_added():
     reading = make_reading("a 👩‍🍳", [[0.1, 0.5, 0.1, 0.3]], pattern=r"\S")
-    pieces = cut(reading)
+    pieces = split_pieces(reading)
     assert pieces.words == ["a", "👩‍🍳"]
     assert pieces.weights(reading.attention[0]).tolist() == pytest.approx([0.1, 0.9])
 
@@ -53,7 +53,7 @@ def test_passages_join_where_they_meet():
 @examples(150)
 @given(st.text(alphabet=st.sampled_from("ab é\u0301👩\u200d🍳🏽🇫🇷שع\n\ufe0f汤"), max_size=20))
 def test_pieces_and_gaps_make_the_text(text: str):
-    pieces = cut(make_reading(text, pattern=r"\S\S?"))
+    pieces = split_pieces(make_reading(text, pattern=r"\S\S?"))
     joined = "".join(gap + word for gap, word in zip(pieces.gaps, [*pieces.words, ""], strict=True))
     assert joined == text
     assert pieces.weights(np.ones(len(make_reading(text, pattern=r"\S\S?").offsets))).shape == (

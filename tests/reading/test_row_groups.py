@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.reading.row_groups import SAME, Group, focus, group_rows
+from limelight.reading.row_groups import SAME, RowGroup, focus, group_rows
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> float:
@@ -18,7 +18,7 @@ def test_equal_rows_are_one_group():
 def test_the_group_that_tells_most_comes_first():
     even, one, two = [0.25] * 4, [1.0, 0, 0, 0], [0, 0.5, 0.5, 0]
     A = np.array([even, even, even, two, one, one])
-    assert group_rows((A,)) == (Group((4, 5), 1.0), Group((3,), 0.5), Group((0, 1, 2), 0.0))
+    assert group_rows((A,)) == (RowGroup((4, 5), 1.0), RowGroup((3,), 0.5), RowGroup((0, 1, 2), 0.0))
 
 
 def test_no_chain_joins_rows_that_differ():
@@ -38,7 +38,7 @@ def test_a_pair_is_grouped_by_both_texts():
 
 def test_texts_without_words_do_not_count():
     A, empty = np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros((2, 0))
-    assert group_rows((A, empty)) == group_rows((A,)) == (Group((0, 1), 1.0),)
+    assert group_rows((A, empty)) == group_rows((A,)) == (RowGroup((0, 1), 1.0),)
     assert group_rows((empty,)) == ()
 
 

@@ -1,0 +1,74 @@
+"""How alike two models read the same texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..reading.reading import AnyReading
+
+
+class Agreement(NamedTuple):
+    """How alike two models read, averaged over texts."""
+
+    spearman: float  # of the words' ranks: 1 the same order, 0 unrelated
+    divergence: float  # Jensen-Shannon, in bits: 0 the same attention, 1 nothing in common
+
+
+def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agreement:
+    """Compare the overall attention of two models on the same texts, word by word.
+
+    >>> from limelight.reading.reading import Reading
+    >>> reading = Reading(
+    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
+    ...     attention=np.array([[0.9, 0.1]]), embedding=np.zeros((1, 4)),
+    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
+    >>> agreement([reading], [reading])
+    Agreement(spearman=1.0, divergence=0.0)
+    """
+    if len(first) != len(second):
+        raise LimelightError(f"got {len(first)} and {len(second)} readings; both must be of the same texts")
+    pairs = [
+        (a, b)
+        for one, other in zip(first, second, strict=True)
+        for a, b in zip(one.sides, other.sides, strict=True)
+    ]
+    for a, b in pairs:
+        if a.text != b.text or a.offsets.shape != b.offsets.shape:
+            raise LimelightError("the two models split a text differently; compare models of one recipe")
+    spearmans = [spearman(a.overall, b.overall) for a, b in pairs if len(a.offsets) > 1]
+    divergences = [jensen_shannon(a.overall, b.overall) for a, b in pairs]
+    return Agreement(float(np.mean(spearmans or [1.0])), float(np.mean(divergences)))
+
+
+def spearman(a: np.ndarray, b: np.ndarray) -> float:
+    """The correlation of two rankings, from -1 to 1; equal values share their mean rank.
+
+    >>> round(spearman(np.array([0.1, 0.2, 0.7]), np.array([1.0, 3.0, 2.0])), 6)
+    0.5
+    """
+    x, y = (_ranks(each) - (len(a) - 1) / 2 for each in (a, b))
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / scale if scale else 0.0
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[inverse])
+
+
+def jensen_shannon(p: np.ndarray, q: np.ndarray) -> float:
+    """The divergence of two distributions in bits: 0 if they are the same, 1 if they share nothing.
+
+    >>> jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    1.0
+    """
+    middle = (p + q) / 2
+
+    def bits(x: np.ndarray) -> float:
+        return float((x[x > 0] * np.log2(x[x > 0] / middle[x > 0])).sum())
+
+    return (bits(p) + bits(q)) / 2

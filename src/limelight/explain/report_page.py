@@ -1,0 +1,143 @@
+"""The page of a report: plots, examples, errors, and where two models differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from ..errors import LimelightError
+from ..reading.html import card
+from ..reading.picture import make_picture
+from ..reading.rendering import render_style, style, templates
+from .attribution import NAMES, leave_one_out
+from .calibration import mcnemar
+from .model_agreement import Agreement, agreement
+from .plots import MOST_CONFUSED, confusion_plot, curves_plot, overlap_plot, reliability_plot
+from .report_data import ModelReport
+from .trust import LONGEST as TRUST_LONGEST
+from .variants import token_ids
+
+SURE = 0.8  # the paper shows examples that the model is at least this sure of
+PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6  # texts shown
+MOST_CLASSES = 12  # with more classes, examples of the most frequent ones
+LONGEST = 400  # words; leaving out each word of a longer text would take too long
+CURVES = {  # title -> line -> key in the training history
+    "Accuracy": {"training": "accuracy", "dev": "dev_accuracy", "weighted dev": "dev_weighted_accuracy"},
+    "Loss": {"training": "loss", "dev": "dev_loss", "weighted dev": "dev_weighted_loss"},
+    "Penalty": {"training": "penalty"},
+}
+
+
+def render_report(reports: list[ModelReport], data: str, rng: np.random.Generator) -> str:
+    """The page on one model or two; `rng` draws the examples."""
+    first, single = reports[0], len(reports) == 1
+    sections = {
+        "most_confused": MOST_CONFUSED,
+        "confusions": [confusion_plot(each.metrics.confusion, each.labels) for each in reports],
+        "reliabilities": [reliability_plot(each.calibration) for each in reports],
+        "overlaps": [overlap_plot(each.overview.overlap) for each in reports],
+        "curves": [_learning_curves(each.model.facts) for each in reports],
+        "examples": _examples(first, rng) if single else [],
+        "errors": _errors(first) if single else [],
+        "differences": [] if single else _differences(*reports),
+        "comparison": None if single else _compare(*reports),
+    }
+    environment = templates(__package__)
+    return environment.get_template("report.html.jinja").render(
+        reports=reports, data=data, sure=SURE, longest=LONGEST, trust_longest=TRUST_LONGEST,
+        style=style() + render_style(environment, "report.css.jinja"),
+        title=f"{' and '.join(each.name for each in reports)}{f' on {data}' if data else ''}", **sections,
+    )  # fmt: skip
+
+
+def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, Markup]]:
+    """The curves of the training history, if the model has one."""
+    training = facts.get("training")
+    history = training.get("history") if isinstance(training, dict) else None
+    if not isinstance(history, list) or len(history) < 2:
+        return []
+    plots = []
+    for title, keys in CURVES.items():
+        lines = {label: [record.get(key) for record in history] for label, key in keys.items()}
+        complete = {k: line for k, line in lines.items() if all(isinstance(x, int | float) for x in line)}
+        if complete:
+            plots.append((title, curves_plot(title, complete)))
+    return plots
+
+
+# ---------------------------------------------------------------- one model
+
+
+def _examples(report: ModelReport, rng: np.random.Generator) -> list[tuple[str, int, list[Markup]]]:
+    """The paper's selection: random texts of each predicted class that the model is sure of."""
+    sure = np.array([each.confidence > SURE for each in report.readings])
+    predicted = report.predicted
+    counts = np.bincount(predicted, minlength=len(report.labels))
+    examples = []
+    for k in sorted(np.argsort(-counts, kind="stable")[:MOST_CLASSES].tolist()):
+        candidates = np.flatnonzero(sure & (predicted == k))
+        drawn = rng.choice(candidates, size=min(PER_CLASS, len(candidates)), replace=False)
+        cards = [_small_card(report, int(text)) for text in drawn]
+        examples.append((report.labels[k], len(candidates), cards))
+    return examples
+
+
+def _errors(report: ModelReport) -> list[Markup]:
+    """The most confident wrong predictions, with the words that each rests on."""
+    wrong = np.flatnonzero(~report.correct)
+    confidence = np.array([report.readings[k].confidence for k in wrong])
+    chosen = wrong[np.argsort(-confidence, kind="stable")[:ERRORS]]
+    readings = [report.readings[k] for k in chosen]
+    ids = token_ids(report.model, readings)
+    short = [k for k, text in enumerate(ids) if len(text) <= LONGEST]
+    found = leave_one_out(report.model, [readings[k] for k in short], [ids[k] for k in short])
+    split = {k: ids[k].split(weights) for k, weights in zip(short, found, strict=True)}
+    return [_small_card(report, int(text), weights=split.get(k)) for k, text in enumerate(chosen)]
+
+
+def _small_card(
+    report: ModelReport, text: int, name: str = "", weights: tuple[np.ndarray, ...] | None = None
+) -> Markup:
+    """A picture of the overall attention alone, or of leave-one-out weights (one array per side) instead."""
+    given = None
+    if weights is not None:
+        given = {NAMES["leave-one-out"]: weights if report.model.pair else weights[0]}
+    picture = make_picture(report.readings[text], given)
+    truth, predicted = report.labels[int(report.truth[text])], report.labels[report.predicted[text]]
+    caption = f"labelled {truth}" if report.correct[text] else f"labelled {truth}, not {predicted}"
+    only = replace(picture, main=picture.main[:1], groups=(), rows=())
+    return card(only, f"{name}: {caption}" if name else caption)
+
+
+# ---------------------------------------------------------------- two models
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What sets two models apart."""
+
+    first_only: int  # texts that only the first gets right
+    second_only: int
+    chance: float  # the probability that equally good models differ this much
+    agreement: Agreement | None  # None where they split texts differently
+
+
+def _compare(first: ModelReport, second: ModelReport) -> Comparison:
+    first_only = int((first.correct & ~second.correct).sum())
+    second_only = int((second.correct & ~first.correct).sum())
+    try:
+        alike = agreement(first.readings, second.readings)
+    except LimelightError:
+        alike = None
+    return Comparison(first_only, second_only, mcnemar(first_only, second_only), alike)
+
+
+def _differences(first: ModelReport, second: ModelReport) -> list[tuple[Markup, Markup]]:
+    """Texts that only one of the two gets right, the most confident first."""
+    differ = np.flatnonzero(first.correct != second.correct)
+    confidence = [max(first.readings[k].confidence, second.readings[k].confidence) for k in differ]
+    chosen = differ[np.argsort(-np.array(confidence), kind="stable")[:DIFFERENCES]].tolist()
+    return [(_small_card(first, k, first.name), _small_card(second, k, second.name)) for k in chosen]

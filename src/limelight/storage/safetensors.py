@@ -1,0 +1,75 @@
+"""Writing safetensors files: one tensor in memory at a time, under whatever file the caller has open.
+
+The safetensors library reads these files. Its own `save_file` writes through a temporary file of its own,
+which a killed process leaves behind and which nothing syncs to the disk; and it needs all tensors at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+# What a safetensors header calls each dtype, and its bytes per value.
+DTYPES = {
+    "float64": ("F64", 8), "int64": ("I64", 8), "uint64": ("U64", 8),
+    "float32": ("F32", 4), "int32": ("I32", 4), "uint32": ("U32", 4),
+    "float16": ("F16", 2), "int16": ("I16", 2), "uint16": ("U16", 2),
+    "int8": ("I8", 1), "uint8": ("U8", 1), "bool": ("BOOL", 1),
+}  # fmt: skip
+
+
+def safetensors_pieces(
+    tensors: Mapping[str, Any],
+    metadata: Mapping[str, str] | None = None,
+    to_numpy: Callable[[Any], np.ndarray] = np.asarray,
+) -> Iterator[bytes | memoryview]:
+    """Yield a safetensors file piece by piece: the header, then the bytes of one tensor after the other.
+
+    A tensor is an array or anything with a `shape` and a `dtype` of the same names, as PyTorch's;
+    `to_numpy` fetches its values when they are due, from a GPU for example.
+
+    >>> from safetensors.numpy import load
+    >>> load(b"".join(safetensors_pieces({"w": np.array([1.5, 2.0])})))
+    {'w': array([1.5, 2. ])}
+    """
+    entries = {name: (_dtype_name(x), tuple(x.shape)) for name, x in tensors.items()}
+    # The widest values first: then each tensor starts at a multiple of its value's size.
+    order = sorted(entries, key=lambda name: (-DTYPES[entries[name][0]][1], name))
+    yield safetensors_header({name: entries[name] for name in order}, metadata)
+    for name in order:
+        values = to_numpy(tensors[name])
+        values = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+        yield values.reshape(-1).view(np.uint8).data
+
+
+def safetensors_header(
+    entries: Mapping[str, tuple[str, tuple[int, ...]]],
+    metadata: Mapping[str, str] | None = None,
+    size: int = 0,
+) -> bytes:
+    """The first bytes of a file: dtype and shape of each tensor, in the order their values follow.
+
+    Spaces fill it up to `size` bytes at least: a writer that learns a shape last leaves this much room.
+
+    >>> safetensors_header({"w": ("float32", (2, 3))})[8:]
+    b'{"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}       '
+    >>> len(safetensors_header({"w": ("float32", (2, 3))}, size=256))
+    256
+    """
+    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    end = 0
+    for name, (dtype, shape) in entries.items():
+        code, width = DTYPES[dtype]
+        begin, end = end, end + width * prod(shape)
+        header[name] = {"dtype": code, "shape": list(shape), "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text = text.ljust(max(len(text) + -len(text) % 8, size - 8))  # the values start at a multiple of 8
+    return len(text).to_bytes(8, "little") + text
+
+
+def _dtype_name(tensor: Any) -> str:
+    return str(getattr(tensor.dtype, "name", tensor.dtype)).removeprefix("torch.")

@@ -1,0 +1,121 @@
+"""Which columns of a table hold the text, the label and, for pairs, the second text."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import LimelightError
+from .formats import column_names, join_names
+
+# Usual names of columns. One is guessed only if no other of its list is in the table.
+TEXTS = (
+    "text", "sentence", "review", "review_text", "content", "body", "comment", "tweet", "document",
+    "post", "message", "utterance", "question",
+)  # fmt: skip
+LABELS = (
+    "label", "labels", "class", "category", "target", "stars", "rating", "score", "sentiment",
+    "gold_label", "intent", "topic",
+)  # fmt: skip
+PAIRS = (
+    ("premise", "hypothesis"), ("sentence1", "sentence2"), ("text1", "text2"), ("text", "text2"),
+    ("text_a", "text_b"), ("sentence_a", "sentence_b"), ("question1", "question2"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the columns to read.
+
+    >>> str(Columns("review", "stars"))
+    'text column: review, label column: stars'
+    """
+
+    text: str
+    label: str | None = None
+    text2: str | None = None
+
+    def __str__(self) -> str:
+        named = {"text column": self.text, "second text column": self.text2, "label column": self.label}
+        return ", ".join(f"{what}: {name}" for what, name in named.items() if name is not None)
+
+
+def choose_columns(
+    path: str | Path,
+    text: str | None = None,
+    label: str | None = None,
+    text2: str | None = None,
+    need_label: bool = True,
+    pair: bool | None = False,
+) -> Columns:
+    """Check the columns that are named, and guess the others.
+
+    A column is guessed if it is the only one with a usual name (`TEXTS`, `LABELS`, for pairs `PAIRS`; case
+    does not matter); a label also if only one column is left. A label is guessed only if it is needed.
+    With `pair=None`, the names decide between single texts and pairs.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
+    >>> _ = path.write_text("stars,text,city\\n5,Good soup.,Ghent\\n")
+    >>> choose_columns(path)
+    Columns(text='text', label='stars', text2=None)
+    """
+    names = column_names(Path(path))
+    given = [name for name in (text, label, text2) if name is not None]
+    for name in given:
+        check_column(path, name, names)
+    if len(set(given)) < len(given):
+        raise LimelightError(f"{path}: one column cannot be two things; got {', '.join(given)}")
+    if pair is None and text is None:
+        pair = _has_only_pairs(names)
+    if pair or text2:
+        text, text2 = _choose_pair(path, text, text2, names)
+    else:
+        text = text or _guess(path, "text", TEXTS, [n for n in names if n != label], names)
+    if need_label and label is None:
+        rest = [n for n in names if n not in (text, text2)]
+        label = rest[0] if len(rest) == 1 else _guess(path, "label", LABELS, rest, names)
+    return Columns(text, label, text2)
+
+
+def check_column(path: str | Path, name: str, names: list[str]) -> None:
+    """Raise unless exactly one of the columns `names` has this name."""
+    if names.count(name) > 1:
+        raise LimelightError(f"{path} has {names.count(name)} columns named {name!r}; rename all but one")
+    if name not in names:
+        near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.8)
+        hint = f"did you mean {next(n for n in names if n.lower() == near[0])!r}? It" if near else "it"
+        raise LimelightError(f"{path} has no column {name!r}; {hint} has the columns: {join_names(names)}")
+
+
+def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: list[str]) -> tuple[str, str]:
+    if text and text2:
+        return text, text2
+    pairs = [(a, b) for a, b in _usual_pairs(names) if text in (None, a) and text2 in (None, b)]
+    if len(pairs) != 1:
+        raise LimelightError(
+            f"{path}: which two columns are the pair of texts? Name them (--text, --text2); "
+            f"it has the columns: {join_names(names)}"
+        )
+    return pairs[0]
+
+
+def _usual_pairs(names: list[str]) -> list[tuple[str, str]]:
+    spelled = {name.lower(): name for name in names}
+    return [(spelled[a], spelled[b]) for a, b in PAIRS if a in spelled and b in spelled]
+
+
+def _has_only_pairs(names: list[str]) -> bool:
+    """Whether there is a pair of text columns and no column that could be a single text."""
+    return len(_usual_pairs(names)) == 1 and not any(name.lower() in TEXTS for name in names)
+
+
+def _guess(path: str | Path, what: str, usual: Sequence[str], rest: list[str], names: list[str]) -> str:
+    found = [name for name in rest if name.lower() in usual]
+    if len(found) != 1:
+        raise LimelightError(
+            f"{path}: which column is the {what}? Name it (--{what}); it has the columns: {join_names(names)}"
+        )
+    return found[0]

@@ -1,0 +1,123 @@
+"""The steps of encoding, each of which reads all rows once: labels, words, arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from tqdm import tqdm
+
+from ..config.recipe import TextRecipe
+from ..errors import LimelightError, warn
+from .batches import truncate
+from .formats import join_names
+from .holdout import Chunk
+from .labels import Label, LabelColumn
+from .sources import TextSource
+from .tables import Row, chunks, without_skipped
+from .tokenizer import Tokenizer
+
+NO_VALUE = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write it
+# Words, as many as in a short novel. The default network needs some 3 GiB to train on such a text; without
+# a bound, one row that is a whole file by mistake would use up the memory, perhaps hours later.
+LONGEST_TEXT = 50_000
+
+
+def read_labels(
+    sources: Mapping[str, TextSource], progress: bool
+) -> tuple[tuple[Label, ...], dict[str, np.ndarray]]:
+    """The classes, and the number of each row's class by split; checks every row on the way."""
+    columns = {}
+    for name, source in sources.items():
+        rows = tqdm(source.rows(), f"checking {name}", unit=" rows", disable=_disable(progress))
+        columns[name] = LabelColumn(0 if row.label is None else row.label for row in rows)
+    if not sources["train"].labelled:
+        return (), {name: column.numbers for name, column in columns.items()}
+    classes = columns["train"].classes()
+    if len(classes) == 1:
+        raise LimelightError(
+            f"{sources['train'].where}: every label is {classes[0]!r}; at least two classes are needed"
+        )
+    where = {name: without_skipped(source.where, source.skipped) for name, source in sources.items()}
+    return classes, {name: column.index(classes, where[name]) for name, column in columns.items()}
+
+
+def warn_about_labels(labels: np.ndarray, classes: Sequence[Label], names: Sequence[Label]) -> None:
+    """Warn about classes that can hardly be learnt, by the `names` that the user knows."""
+    if classes:
+        _warn_about_single_rows(labels, names)
+        _warn_about_missing(labels, classes)
+
+
+def _warn_about_single_rows(labels: np.ndarray, names: Sequence[Label]) -> None:
+    single = [str(names[i]) for i in np.flatnonzero(np.bincount(labels) == 1).tolist()]
+    if single:
+        what = "1 label occurs" if len(single) == 1 else f"{len(single)} labels occur"
+        warn(f"{what} only once in the training data: {join_names(single)}")
+
+
+def _warn_about_missing(labels: np.ndarray, classes: Sequence[Label]) -> None:
+    """A missing value that a program wrote out cannot be told from a class of that name."""
+    for number, label in enumerate(classes):
+        if label in NO_VALUE:
+            what = f"the label {label!r} (rows: {np.count_nonzero(labels == number):,}) is learnt as a class"
+            todo = "if it means no label, empty those cells and skip such rows with --skip-bad"
+            warn(f"{what}; {todo} (in Python: on_bad='skip')")
+
+
+def train_tokenizer(source: TextSource, held: np.ndarray, recipe: TextRecipe, progress: bool) -> Tokenizer:
+    """The tokenizer with the words of the training rows, without those held out."""
+    rows = tqdm(source.rows(), "counting words", len(held), unit=" rows", disable=_disable(progress))
+    texts = (
+        text
+        for row, out in zip(rows, held.tolist(), strict=True)
+        if not out
+        for text in (row.text, row.text2)
+        if text is not None
+    )
+    return Tokenizer.train(
+        texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words
+    )
+
+
+def encode_chunks(
+    source: TextSource, labels: np.ndarray, tokenizer: Tokenizer, max_length: int, progress: bool
+) -> Iterator[Chunk]:
+    """Yield the arrays of a split (ids, lengths, labels, ...), some thousand rows at a time."""
+    done = 0
+    title = f"encoding {source.where}"
+    with tqdm(total=len(labels), desc=title, unit=" rows", disable=_disable(progress)) as bar:
+        for rows in chunks(source.rows()):
+            chunk = _encode(rows, tokenizer, max_length)
+            if max_length == 0:
+                _check_lengths(chunk, source, done)
+            if source.labelled:
+                chunk["labels"] = labels[done : done + len(rows)]
+            if source.weights is not None:
+                chunk["weights"] = source.weights[done : done + len(rows)]
+            yield chunk
+            done += len(rows)
+            bar.update(len(rows))
+
+
+def _check_lengths(chunk: Chunk, source: TextSource, done: int) -> None:
+    for lengths in (chunk[name] for name in ("lengths", "lengths2") if name in chunk):
+        longest = int(lengths.argmax())
+        if lengths[longest] > LONGEST_TEXT:
+            raise LimelightError(
+                f"{source.name_row(done + longest)}: a text of {lengths[longest]:,} words is too long "
+                f"(limit: {LONGEST_TEXT:,}); truncate texts with --max-length (in Python: max_length)"
+            )
+
+
+def _encode(rows: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Chunk:
+    ids, lengths = truncate(*tokenizer.encode([row.text for row in rows]), max_length)
+    if rows[0].text2 is None:
+        return {"ids": ids, "lengths": lengths}
+    ids2, lengths2 = truncate(*tokenizer.encode([row.text2 or "" for row in rows]), max_length)
+    return {"ids": ids, "lengths": lengths, "ids2": ids2, "lengths2": lengths2}
+
+
+def _disable(progress: bool) -> bool | None:
+    """What tqdm's `disable` must be: None shows the bar on a terminal only."""
+    return None if progress else True

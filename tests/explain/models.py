@@ -1,0 +1,39 @@
+"""Models for the tests: with random weights, and one whose answers are known."""
+
+from __future__ import annotations
+
+from math import exp
+
+import numpy as np
+
+from limelight.config.recipe import Recipe
+from limelight.runtime.model import Model
+from limelight.text.tokenizer import Tokenizer
+from trained import LABELS, network_of, recipe_of, tokenizer, weights_of
+
+
+def random_model(pair: str | None = None, **options) -> Model:
+    recipe = recipe_of({"rows": 3, **options}, pair)
+    network = network_of(recipe, pair is not None)
+    return Model.from_parts(
+        weights=weights_of(network), recipe=recipe, tokenizer=tokenizer(), labels=LABELS,
+        pair=pair is not None, threads=1,
+    )  # fmt: skip
+
+
+def word_spotter() -> Model:
+    """A model that says "+" with probability 1 / (1 + e^-2) if it finds "good", else 1 / (1 + e^2)."""
+    recipe = Recipe().override(embedding="cnn", word_size=1, hidden=1, head_hidden=1)
+    weights = {
+        "words.weight": np.array([[0], [0], [1], [0], [0]]),  # padding, unknown, good, bad, soup
+        "encoder.W": np.array([[[0, 1, 0]], [[0, 0, 0]]]), "encoder.b": np.zeros(2),
+        "head.W_1": np.array([[1, 0]]), "head.b_1": np.zeros(1),
+        "head.W_2": np.array([[-2], [2]]), "head.b_2": np.array([1, -1]),
+    }  # fmt: skip
+    return Model.from_parts(
+        weights={name: array.astype(np.float32) for name, array in weights.items()}, recipe=recipe,
+        tokenizer=Tokenizer.from_words(["good", "bad", "soup"]), labels=["-", "+"], threads=1,
+    )  # fmt: skip
+
+
+HIGH, LOW = 1 / (1 + exp(-2)), 1 / (1 + exp(2))

@@ -1,0 +1,103 @@
+"""Attributions, held against plain loops and a model whose answers are known."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+
+from explain.models import random_model
+from limelight.errors import LimelightError
+from limelight.explain import attribute, measure_trust, variants
+from limelight.explain.attribution import METHODS
+from limelight.explain.variants import predict_variants, token_ids
+from limelight.reading import to_html
+
+
+def test_words_are_left_out_of_the_sequence_and_not_zeroed():
+    model = random_model()
+    text = "w1 w2 w3 w4"
+    ids = token_ids(model, [model.read(text)])
+    mask = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0]], bool)
+    expected = model.predict_proba([text, "w1 w3", ""])
+    np.testing.assert_allclose(predict_variants(model, ids, [mask])[0], expected, atol=1e-6)
+
+
+def test_leaving_one_out_is_what_a_plain_loop_finds():
+    model, text = random_model(), "w1 w2 w3 w4 w5 w2"
+    P = model.predict_proba([text])[0]
+    words = text.split()
+    without = model.predict_proba([" ".join(words[:k] + words[k + 1 :]) for k in range(6)])
+    found = attribute(model, [text], by="leave-one-out")[0]
+    np.testing.assert_allclose(found, P.max() - without[:, P.argmax()], atol=1e-6)
+
+
+def test_few_texts_at_once_change_nothing(monkeypatch: pytest.MonkeyPatch):
+    model, texts = random_model(), ["w1 w2 w3", "w2", "w4 w5 w1 w2", "w3 w3"]
+    together = attribute(model, texts, by="leave-one-out")
+    monkeypatch.setattr(variants, "_MAX_WORDS", 10)
+    for found, expected in zip(attribute(model, texts, by="leave-one-out"), together, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_bar_moves_while_a_group_of_texts_is_worked_on(monkeypatch: pytest.MonkeyPatch):
+    seen: list[float] = []
+
+    class Bar(contextlib.nullcontext):
+        n = 0
+
+        def __enter__(self):
+            return self
+
+        def update(self, texts: int) -> None:
+            self.n += texts
+            seen.append(self.n)
+
+    monkeypatch.setattr(variants, "progress_bar", lambda name, total: Bar())
+    monkeypatch.setattr("limelight.runtime.model.BATCH_WORDS", 4)
+    attribute(random_model(), ["w1 w2 w3 w4 w5", "w2 w3 w1 w5 w4", "w4 w5 w1 w2 w3"], by="leave-one-out")
+    assert seen == sorted(seen)
+    assert set(seen) == {0, 1, 2, 3}
+
+
+def test_pairs_leave_words_out_of_either_text():
+    model = random_model(pair="concat")
+    first, second = "w1 w2 w3", "w4 w5"
+    P = model.predict_proba([first], [second])[0]
+    found = attribute(model, [first], [second], by="leave-one-out")[0]
+    without = model.predict_proba(["w1 w2", first], [second, "w5"])[:, P.argmax()]
+    assert found[0][2] == pytest.approx(P.max() - without[0], abs=1e-6)
+    assert found[1][0] == pytest.approx(P.max() - without[1], abs=1e-6)
+    assert measure_trust(model, [first], [second]).texts == 1
+
+
+@pytest.mark.parametrize("by", METHODS)
+@pytest.mark.parametrize("pair", [None, "gated"])
+def test_every_attribution_can_be_drawn(by: str, pair: str | None):
+    model, texts, second = random_model(pair), ["w1 w2 w3", "", "w4 unheard"], ["w5", "w6 w7", ""]
+    found = attribute(model, texts, second if pair else None, by=by)
+    for k, weights in enumerate(found):
+        reading = model.read(texts[k], second[k]) if pair else model.read(texts[k])
+        assert by in to_html(reading, weights={by: weights})
+    alone = attribute(model, texts[:1], second[:1] if pair else None, by=by)[0]
+    np.testing.assert_allclose(
+        np.concatenate([*alone] if pair else [alone]),
+        np.concatenate([*found[0]] if pair else [found[0]]),
+        atol=1e-5,
+    )
+
+
+def test_an_unknown_attribution_is_an_error():
+    with pytest.raises(LimelightError, match=r"by is 'magic'.*attention, effect"):
+        attribute(random_model(), ["w1"], by="magic")
+    with pytest.raises(LimelightError, match="no texts"):
+        measure_trust(random_model(), [])
+
+
+def test_attention_leaves_out_the_max_pooled_row():
+    model, texts = random_model(max_row=True), ["w1 w2 w3", "w4 w5"]
+    for weights, reading in zip(attribute(model, texts, by="attention"), model.read_many(texts), strict=True):
+        A = reading.attention[:-1]
+        np.testing.assert_allclose(weights, A.sum(axis=0) / A.sum(), atol=1e-6)
+        assert not np.allclose(weights, reading.attention.mean(axis=0), atol=1e-4)
