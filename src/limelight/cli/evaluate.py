@@ -10,7 +10,7 @@ from ..errors import LimelightError
 from ._shared import (
     add_columns,
     add_json,
-    check_text2,
+    columns_from,
     metrics_table,
     on_bad,
     on_terminal,
@@ -70,16 +70,13 @@ def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...]]:
 
     from ..runtime.metrics import Metrics
     from ..runtime.model import Model
-    from ..text.columns import choose_columns
     from ..text.labels import LabelColumn
     from ..text.tables import TableRows, without_skipped
 
     model = Model.load(args.model)
-    check_text2(args, model.pair)
-    columns = choose_columns(args.data, args.text, args.label, args.text2, pair=model.pair)
-    checked = TableRows(
-        args.data, columns, on_bad=on_bad(args)
-    )  # bad rows and labels are reported before the long work
+    columns = columns_from(args, model.pair)
+    # bad rows and labels are reported before the long work
+    checked = TableRows(args.data, columns, on_bad=on_bad(args))
     labels = LabelColumn(row.label for row in checked)  # type: ignore[misc]
     truth = labels.index(model.labels, without_skipped(args.data, checked.skipped))
     first, second = text_columns(TableRows(args.data, columns, on_bad=on_bad(args)), model.pair)

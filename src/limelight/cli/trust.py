@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ._shared import add_columns, add_json, check_text2, on_bad, print_result, sample_rows, table
+from ._shared import add_columns, add_json, columns_from, on_bad, print_result, sample_rows, table
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
@@ -83,20 +83,16 @@ def _other(args: argparse.Namespace, model: Model) -> Model:
 def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
     """A random sample of the table."""
     from ..errors import LimelightError
-    from ..text.columns import choose_columns
     from ..text.tables import TableRows, without_skipped
 
     if args.texts < 1:
         raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
     if args.seed < 0:
         raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
-    check_text2(args, model.pair)
-    columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=model.pair)
-    read = TableRows(args.data, columns, on_bad=on_bad(args))
+    read = TableRows(args.data, columns_from(args, model.pair, need_label=False), on_bad=on_bad(args))
     kept, labels, _ = sample_rows(read, args.texts, args.seed)
-    labels.index(
-        model.labels, without_skipped(args.data, read.skipped)
-    )  # an unknown label is reported before the long work
+    # an unknown label is reported before the long work
+    labels.index(model.labels, without_skipped(args.data, read.skipped))
     return kept
 
 
