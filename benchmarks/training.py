@@ -111,7 +111,10 @@ class PlainTrainer:
             for n, p in self.model.named_parameters()
             if (p.dim() == 1 or n.startswith("words")) and p.requires_grad
         ]
-        groups = [{"params": decayed, "weight_decay": t.weight_decay}, {"params": others, "weight_decay": 0.0}]
+        groups = [
+            {"params": decayed, "weight_decay": t.weight_decay},
+            {"params": others, "weight_decay": 0.0},
+        ]
         kinds = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad, "adam": torch.optim.Adam}
         self.optimiser = kinds[t.optimizer](groups, lr=t.learning_rate)
 
