@@ -13,7 +13,6 @@ from limelight.cli import main
 from limelight.config.older import RENAMED
 from limelight.errors import LimelightError
 from limelight.paper import (
-    cost,
     experiment,
     figure_heatmaps,
     figure_rows,
@@ -343,7 +342,6 @@ def test_bad_data(given, complaint):
         (table4, "table4", {"head": "full"}, None),
         (figure_rows, "figure-rows", {"rows": 3}, "age"),
         (figure_heatmaps, "figure-heatmaps", {"penalty": 0.5}, "yelp"),
-        (cost, "cost", {"embedding": "cnn"}, None),
     ],
 )
 def test_what_is_compared_is_not_changed(module, name, own, task, tmp_path):
