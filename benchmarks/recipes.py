@@ -58,12 +58,7 @@ COMMON: dict[str, dict[str, Any]] = {
         "weight_decay": 0.0,
     },
 }
-SINGLE = {
-    **COMMON,
-    "stacked": {"layers": 2},
-    "rows-16": {"rows": 16},
-    "max-2x300": {**MAX, "layers": 2},
-}
+SINGLE = {**COMMON, "stacked": {"layers": 2}, "rows-16": {"rows": 16}, "max-2x300": {**MAX, "layers": 2}}
 TWO = {"layers": 2, "mix_units": 0}  # smaller than the preset; most of the search used it
 PAIR = {
     **COMMON,

@@ -33,10 +33,7 @@ TABLES = {
 }
 UNLABELLED = {
     "one row.csv": (b"text,stars\ngood,5\n", "every label is 5; at least two classes"),
-    "one class.csv": (
-        b"text,stars\ngood,5\nfine,5\n",
-        "every label is 5; at least two classes",
-    ),
+    "one class.csv": (b"text,stars\ngood,5\nfine,5\n", "every label is 5; at least two classes"),
     "no label.csv": (b"text,stars\ngood,5\nbad,\n", "row 2: no label in column 'stars'"),
 }
 COLUMNS = ["--text", "text", "--label", "stars"]

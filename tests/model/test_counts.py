@@ -46,8 +46,7 @@ def test_the_pruning_table(row):
 
 
 @pytest.mark.parametrize(
-    ("row", "printed"),
-    [("Yelp, pruned", 2_890_500), ("Age, pruned", 822_750), ("SNLI, pruned", 5_595_000)],
+    ("row", "printed"), [("Yelp, pruned", 2_890_500), ("Age, pruned", 822_750), ("SNLI, pruned", 5_595_000)]
 )
 def test_the_pruned_hidden_layer_with_its_biases(row, printed):
     options, classes, pair, *_ = TABLE[row]

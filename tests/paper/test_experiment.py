@@ -12,16 +12,7 @@ import pytest
 from limelight.cli import main
 from limelight.config.older import RENAMED
 from limelight.errors import LimelightError
-from limelight.paper import (
-    experiment,
-    figure_heatmaps,
-    figure_rows,
-    results,
-    table1,
-    table2,
-    table3,
-    table4,
-)
+from limelight.paper import experiment, figure_heatmaps, figure_rows, results, table1, table2, table3, table4
 from limelight.paper.experiment import run_experiment
 from limelight.paper.plan import Data, Plan
 from limelight.storage.locks import locked

@@ -68,8 +68,7 @@ def run(args: argparse.Namespace) -> int:
     _check_out(out)
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(
-        epochs=min(EPOCHS, recipe.training.epochs),
-        extra_words=min(EXTRA_WORDS, recipe.text.extra_words),
+        epochs=min(EPOCHS, recipe.training.epochs), extra_words=min(EXTRA_WORDS, recipe.text.extra_words)
     )
     dataset = bundled(recipe, args.sentences)
     rows = dataset.facts["rows"]

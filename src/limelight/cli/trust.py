@@ -34,11 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--with", dest="other", metavar="MODEL", help="a second model, to compare their attention"
     )
     parser.add_argument(
-        "--texts",
-        type=int,
-        default=200,
-        metavar="N",
-        help="number of texts to sample (default: 200)",
+        "--texts", type=int, default=200, metavar="N", help="number of texts to sample (default: 200)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     add_columns(parser, label=False)

@@ -46,14 +46,7 @@ class PrunedHead(nn.Module):
     """
 
     def __init__(
-        self,
-        rows: int,
-        size: int,
-        p: int,
-        q: int,
-        classes: int,
-        dropout: float = 0.0,
-        mix: int = 0,
+        self, rows: int, size: int, p: int, q: int, classes: int, dropout: float = 0.0, mix: int = 0
     ) -> None:
         super().__init__()
         self.p, self.q = p, q
