@@ -168,14 +168,12 @@ def write(plan: Plan, device: str, batch: int, forms: Any, models: Any) -> None:
     ]
     content = {"device": device, "batch": batch, "penalty": forms, "steps": models, "options": plan.options}
     write_table(plan, "cost", "Cost", body, lines, content)
-    lines_by_form = {name: [(n, 1000 * s) for n, s in by.items()] for name, by in forms.items()}
-    chart = line_chart("The penalty and its KL form", "words", "milliseconds", lines_by_form, log=True)
+    by_form = {name: [1000 * s for s in by.values()] for name, by in forms.items()}
+    chart = line_chart("The penalty and its KL form", "words", "milliseconds", by_form, lengths)
     write_picture(plan.out / "cost-penalty", chart)
     for part, what, unit, scale in ((0, "time", "milliseconds", 1000), (1, "memory", "MiB", 2**-20)):
-        points = {
-            MODELS[m]: [(n, scale * found[part]) for n, found in by.items()] for m, by in models.items()
-        }
-        chart = line_chart(f"A step's {what} by length", "words", unit, points, log=True)
+        points = {MODELS[m]: [scale * found[part] for found in by.values()] for m, by in models.items()}
+        chart = line_chart(f"A step's {what} by length", "words", unit, points, lengths)
         write_picture(plan.out / f"cost-{what}", chart)
 
 

@@ -52,7 +52,7 @@ def test_the_chart_of_rows_has_a_line_for_each_r(tmp_path):
 
 
 def test_a_chart_escapes_and_keeps_its_names_apart():
-    svg = line_chart("a < b", "x", "y", {f"<{k}>": [(1, 1), (2, 1 + k / 1000)] for k in range(8)})
+    svg = line_chart("a < b", "x", "y", {f"<{k}>": [1, 1 + k / 1000] for k in range(8)})
     assert "a &lt; b" in svg
     heights = [float(y) for y in re.findall(r'y="([\d.]+)"[^>]*>&lt;\d&gt;', svg)]
     gaps = np.diff(sorted(heights))

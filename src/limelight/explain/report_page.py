@@ -53,7 +53,7 @@ def render_report(reports: list[ModelReport], data: str, rng: np.random.Generato
     )  # fmt: skip
 
 
-def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, Markup]]:
+def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """The curves of the training history, if the model has one."""
     training = facts.get("training")
     history = training.get("history") if isinstance(training, dict) else None

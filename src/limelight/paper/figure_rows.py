@@ -54,7 +54,7 @@ def write(plan: Plan, results: ResultsByRun) -> None:
 
 def draw(plan: Plan, data: Data, curves: dict[int, list[float]]) -> None:
     """Draw one line per r."""
-    lines = {f"r = {r}": list(enumerate(curve, 1)) for r, curve in curves.items()}
+    lines = {f"r = {r}": curve for r, curve in curves.items()}
     svg = line_chart(f"Rows of the embedding: {data.name}", "epoch", "test accuracy, per cent", lines)
     write_picture(plan.out / f"figure-rows-{data.name}", svg)
 
