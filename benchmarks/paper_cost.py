@@ -21,10 +21,9 @@ from torch import Tensor
 from limelight.config.recipe import Recipe
 from limelight.model.attention import penalty
 from limelight.model.network import Network
-from limelight.paper.chart import line_chart
-from limelight.paper.plan import Plan
+from limelight.paper.figure_rows import line_chart
+from limelight.paper.plan import CLASSES, Plan, setting
 from limelight.paper.report import markdown, write_picture, write_table
-from limelight.paper.settings import CLASSES, setting
 from limelight.training.loss import Tensors, loss
 from limelight.training.setup import choose_device
 

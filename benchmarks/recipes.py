@@ -92,7 +92,7 @@ def train(
     dataset: Dataset, recipe: Recipe, options: argparse.Namespace, until: float, keep: Path | None
 ) -> dict[str, Any]:
     """Train one recipe: accuracies, time to each epoch, size."""
-    from limelight.model.network import parameters_by_part
+    from limelight.runtime.shapes import parameters_by_part
     from limelight.training import fit
     from limelight.training.evaluate import evaluate
 
@@ -113,7 +113,7 @@ def train(
         late.cancel()
     if fitted.interrupted:
         raise LateError if time.time() >= until else SystemExit("interrupted")
-    parts = parameters_by_part(fitted.network)
+    parts = parameters_by_part({k: tuple(w.shape) for k, w in fitted.network.named_parameters()})
     found = {
         "dev": fitted.state.best_accuracy,
         "history": [record["dev_accuracy"] for record in fitted.history],

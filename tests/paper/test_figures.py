@@ -17,11 +17,11 @@ import reference
 from agreement import assert_agree
 from limelight.cli import main
 from limelight.paper import figure_heatmaps, figure_rows
-from limelight.paper.chart import line_chart
+from limelight.paper.figure_rows import line_chart
 from limelight.paper.heatmap_data import OWN, surest
 from limelight.paper.plan import Data, Plan
 from limelight.text.dataset import Split
-from paper.small import TINY, plan, result, results, save_pairs, save_reviews
+from paper.small import TINY, plan, result, results, run, save_pairs, save_reviews
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "paper_cost.py"  # benchmarks/ is not a package
 _spec = importlib.util.spec_from_file_location("paper_cost", SCRIPT)
@@ -69,7 +69,7 @@ def test_the_surest_are_right_and_in_order():
 def test_the_heat_maps_show_the_words(tmp_path):
     folder = save_reviews(tmp_path / "data")
     asked = plan(tmp_path, ("yelp", "yelp", folder), options={"epochs": 4, "rows": 8})
-    figure_heatmaps.run(asked)
+    run(figure_heatmaps, asked)
     page = (tmp_path / "figure-heatmaps-yelp.html").read_text()
     assert page.count("without penalty") >= 3
     kept = json.loads((tmp_path / "yelp-self-attention-seed0" / "readings.json").read_text())
@@ -95,7 +95,7 @@ def test_the_heat_maps_tell_what_they_are_of(tmp_path):
     assert told("ab") == ["Drawn are test texts of 2 words, all of them in the vocabulary."]
     assert told("ab", "c?d") == ["Drawn are test texts of 2 to 3 words, not all of them in the vocabulary."]
     folder = save_reviews(tmp_path / "data")
-    figure_heatmaps.run(plan(tmp_path, ("yelp", "yelp", folder)))
+    run(figure_heatmaps, plan(tmp_path, ("yelp", "yelp", folder)))
     table = (tmp_path / "figure-heatmaps.md").read_text()
     assert "- Drawn are test texts of 9 words, all of them in the vocabulary.\n" in table
 
@@ -103,7 +103,7 @@ def test_the_heat_maps_tell_what_they_are_of(tmp_path):
 def test_texts_of_ours_are_drawn_where_they_were_read(tmp_path):
     folder = save_reviews(tmp_path / "data")
     asked = plan(tmp_path, ("yelp", "yelp", folder), options={"epochs": 1, "rows": 8})
-    figure_heatmaps.run(asked)
+    run(figure_heatmaps, asked)
     path = tmp_path / "yelp-self-attention-seed0" / "readings.json"
     kept = json.loads(path.read_text())
     assert [len(each["attention"]) for each in kept["own"]] == [8] * len(OWN["yelp"])
@@ -114,7 +114,7 @@ def test_texts_of_ours_are_drawn_where_they_were_read(tmp_path):
     del kept["own"]  # as readings were before
     path.write_text(json.dumps(kept))
     drawn.unlink()
-    figure_heatmaps.run(asked)
+    run(figure_heatmaps, asked)
     assert not drawn.exists()
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LimelightError, warn
 
 if TYPE_CHECKING:
+    from ..config.recipe import Recipe
+    from ..text.dataset import Dataset
     from ..text.labels import LabelColumn
     from ..text.tables import Row, TableRows
 
@@ -77,10 +79,20 @@ def holdout(args: argparse.Namespace) -> float:
     return HOLDOUT if args.holdout is None else float(args.holdout)
 
 
-def tables_from(args: argparse.Namespace) -> dict[str, list[str]]:
+def tables_from(args: argparse.Namespace) -> dict[str, Any]:
     """The files of each split."""
     found = {"train": args.data, "dev": args.dev, "test": args.test}
     return {name: list(paths) for name, paths in found.items() if paths}
+
+
+def encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any) -> Dataset:
+    """Encode the tables that the flags name."""
+    from ..text.encode import encode_tables
+
+    return encode_tables(
+        out, **tables_from(args), text=args.text, label=args.label, text2=args.text2, recipe=recipe.text,
+        holdout=holdout(args), seed=recipe.training.seed, on_bad=on_bad(args), **how,
+    )  # fmt: skip
 
 
 def on_terminal() -> bool:
@@ -114,20 +126,21 @@ def read_rows(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
         if sys.stdin is None:
             raise LimelightError("standard input is closed; give a table")
         return _lines(pair, skip_bad=on_bad(args) == "skip")
+    if on_bad(args) == "error":  # unusable rows are reported before the long work
+        deque(open_table(args, pair, need_label=False), maxlen=0)
+    return open_table(args, pair, need_label=False)
+
+
+def open_table(args: argparse.Namespace, pair: bool, need_label: bool = True) -> TableRows:
+    """The rows of a table, with the columns that were named or guessed."""
     from ..text.columns import choose_columns
     from ..text.tables import TableRows
 
-    check_text2(args, pair)
-    columns = choose_columns(args.data, args.text, None, args.text2, need_label=False, pair=pair)
-    if on_bad(args) == "error":  # unusable rows are reported before the long work
-        deque(TableRows(args.data, columns), maxlen=0)
-    return TableRows(args.data, columns, on_bad=on_bad(args))
-
-
-def check_text2(args: argparse.Namespace, pair: bool) -> None:
-    """Raise if a model of single texts is given a second column."""
     if args.text2 and not pair:
         raise LimelightError(f"this model reads single texts; --text2 {args.text2} is for models of pairs")
+    label = getattr(args, "label", None)
+    columns = choose_columns(args.data, args.text, label, args.text2, need_label=need_label, pair=pair)
+    return TableRows(args.data, columns, on_bad=on_bad(args))
 
 
 def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:

@@ -91,12 +91,14 @@ def run(args: argparse.Namespace) -> int:
     """Prepare the data, or run an experiment."""
     if args.step == "prepare":
         return _prepare(args)
+    from ..paper.experiment import run_experiment
     from ..training import need_torch
 
     need_torch()
     plan = _plan(args)
     _check_out(plan.out)
-    import_module(f"...paper.{args.step.replace('-', '_')}", __name__).run(plan)
+    step = import_module(f"...paper.{args.step.replace('-', '_')}", __name__)
+    run_experiment(plan, step.runs(plan), lambda results: step.write(plan, results))
     print((plan.out / f"{args.step}.md").read_text(encoding="utf-8"), end="")
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_output_file, check_text2, on_bad, sample_rows
+from ._shared import add_columns, add_overwrite, check_output_file, open_table, sample_rows
 
 ORDER = 4
 HELP = "write an HTML report: how good a model is, what it reads, how far to trust that"
@@ -42,8 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from ..errors import LimelightError
     from ..explain import save_report
     from ..runtime.model import Model
-    from ..text.columns import choose_columns
-    from ..text.tables import TableRows, without_skipped
+    from ..text.tables import without_skipped
 
     if Path(args.out).suffix.lower() not in (".html", ".htm"):
         raise LimelightError(f"{args.out} should end in .html")
@@ -53,9 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if args.most < 1:
         raise LimelightError(f"--most is {args.most}; it must be at least 1")
     models = [Model.load(folder) for folder in args.models]
-    check_text2(args, models[0].pair)
-    columns = choose_columns(args.data, args.text, args.label, args.text2, pair=models[0].pair)
-    read = TableRows(args.data, columns, on_bad=on_bad(args))
+    read = open_table(args, models[0].pair)
     found, labels, total = sample_rows(read, args.most)
     data = without_skipped(Path(args.data).name, read.skipped)
     labels.index(models[0].labels, data)  # an unknown label is reported before the long work

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ._shared import add_columns, add_json, check_text2, on_bad, print_result, sample_rows, table
+from ._shared import add_columns, add_json, open_table, print_result, sample_rows, table
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
     from ..explain.model_agreement import Agreement
-    from ..explain.row_removal import RowEffect
+    from ..explain.overview import RowEffect
     from ..explain.trust import Trust
     from ..runtime.model import Model
     from ..text.tables import Row
@@ -79,30 +79,27 @@ def _other(args: argparse.Namespace, model: Model) -> Model:
 def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
     """A random sample of the table."""
     from ..errors import LimelightError
-    from ..text.columns import choose_columns
-    from ..text.tables import TableRows, without_skipped
+    from ..text.tables import without_skipped
 
     if args.texts < 1:
         raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
     if args.seed < 0:
         raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
-    check_text2(args, model.pair)
-    columns = choose_columns(args.data, args.text, args.label, args.text2, need_label=False, pair=model.pair)
-    read = TableRows(args.data, columns, on_bad=on_bad(args))
+    read = open_table(args, model.pair, need_label=False)
     kept, labels, _ = sample_rows(read, args.texts, args.seed)
-    labels.index(
-        model.labels, without_skipped(args.data, read.skipped)
-    )  # an unknown label is reported before the long work
+    # an unknown label is reported before the long work
+    labels.index(model.labels, without_skipped(args.data, read.skipped))
     return kept
 
 
 def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
+    over = f"mean over {found.texts:,} texts ± standard error" if found.texts > 1 else "one text"
     blocks = [
         table(
             ["picture", "comprehensiveness", "sufficiency"],
             [_way(each, found.texts > 1) for each in found.attributions],
         )
-        + f"\n({_over(found.texts)})",
+        + f"\n({over})",
         table(
             ["row removed", "predictions changed", "drop in probability", "drop in accuracy"],
             [_row(row) for row in found.rows],
@@ -113,10 +110,6 @@ def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
         figures = f"Spearman {alike.spearman:.3f}, Jensen-Shannon {alike.divergence:.3f} bits"
         blocks.append(f"overall attention of both models: {figures}")
     return "\n\n".join(blocks)
-
-
-def _over(texts: int) -> str:
-    return f"mean over {texts:,} texts ± standard error" if texts > 1 else "one text"
 
 
 def _way(found: Faithfulness, several: bool) -> list[str]:

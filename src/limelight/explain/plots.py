@@ -116,7 +116,7 @@ def curves_plot(
     ticks: Sequence[object] | None = None,
     size: tuple[float, float] = (180.0, 130.0),
 ) -> str:
-    """Lines over epochs from 1, or over `ticks` of `x`, named at their ends; `size` is that of the inner plot.
+    """Lines over epochs from 1, or over `ticks` of `x`, named at their ends; `size` is of the inner plot.
 
     >>> "<title>dev, epoch 2: 0.7</title>" in curves_plot("Accuracy", {"dev": [0.6, 0.7]})
     True
@@ -135,9 +135,9 @@ def curves_plot(
         return left + width * across, top + height * (1 - (value - low) / (high - low))
 
     parts = []
-    for value, number in rules.items():
+    for value, shown in rules.items():
         parts.append(f'<path class="rule" d="M{left} {at(0, value)[1]:.1f}h{width}"/>')
-        parts.append(_words(left - 6, at(0, value)[1] + 4, number, "end"))
+        parts.append(_words(left - 6, at(0, value)[1] + 4, shown, "end"))
     for k in sorted({round(k) for k in np.linspace(0, count - 1, int(width // 54))}):
         parts.append(_words(at(k, low)[0], top + height + 18, str(ticks[k]), "mid"))
     ends = _apart([at(len(line) - 1, line[-1])[1] for line in curves.values()], top + height)
