@@ -111,9 +111,12 @@ class PlainTrainer:
             for n, p in self.model.named_parameters()
             if (p.dim() == 1 or n.startswith("words")) and p.requires_grad
         ]
-        groups = [{"params": decayed, "weight_decay": t.l2}, {"params": others, "weight_decay": 0.0}]
+        groups = [
+            {"params": decayed, "weight_decay": t.weight_decay},
+            {"params": others, "weight_decay": 0.0},
+        ]
         kinds = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad, "adam": torch.optim.Adam}
-        self.optimiser = kinds[t.optimiser](groups, lr=t.rate)
+        self.optimiser = kinds[t.optimizer](groups, lr=t.learning_rate)
 
     def step(self, rows: np.ndarray) -> torch.Tensor:
         t = self.recipe.training
@@ -171,7 +174,7 @@ def made_up(name: str) -> tuple[Split, int, int]:
     The preset's extra words are in the word table but in no sentence.
     """
     rows, words, mean, spread = SHAPES[name]
-    vocabulary = words + preset(name).text.spare_words
+    vocabulary = words + preset(name).text.extra_words
     random = np.random.default_rng(0)
 
     def sentences() -> tuple[np.ndarray, np.ndarray]:

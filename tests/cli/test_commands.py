@@ -548,3 +548,10 @@ def test_explain_leaves_words_out_unless_the_text_is_long(call, model):
     _, out, said = call("explain", model, "Good soup. " * 200)
     assert "Leave one out" not in out
     assert "600 words: showing attention" in said
+
+
+def test_guessed_columns_are_named_on_a_terminal(call, model, table, monkeypatch):
+    monkeypatch.setattr("limelight.cli._shared.on_terminal", lambda: True)
+    assert "text column: text, label column: stars (guessed)" in call("evaluate", model, table)[2]
+    named = call("evaluate", model, table, "--text", "text", "--label", "stars")
+    assert "guessed" not in named[2]

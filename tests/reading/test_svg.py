@@ -51,8 +51,11 @@ def test_words_stay_inside_the_picture_and_apart():
         assert next_y > y or next_x >= x + wide - 0.11
 
 
+ONE_TOO_MANY = ("cold", "cold", "rude", "joke", "left", "bill", "not", "waiter", "a", "and")
+
+
 def test_groups_and_what_is_left_out():
-    svg = to_svg(make_reading(SOUP, focused(SOUP, "cold", "cold", "rude", "joke", "left", "bill", "not")))
+    svg = to_svg(make_reading(SOUP, focused(SOUP, *ONE_TOO_MANY)))
     assert ">2 rows</text>" in svg
     assert ">1–2</text>" in svg
     assert ">1 more row is not shown.</text>" in svg

@@ -15,6 +15,7 @@ from ..errors import LimelightError, warn
 
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
+    from ..text.columns import Columns
     from ..text.dataset import Dataset
     from ..text.labels import LabelColumn
     from ..text.tables import Row, TableRows
@@ -126,21 +127,25 @@ def read_rows(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
         if sys.stdin is None:
             raise LimelightError("standard input is closed; give a table")
         return _lines(pair, skip_bad=on_bad(args) == "skip")
-    if on_bad(args) == "error":  # unusable rows are reported before the long work
-        deque(open_table(args, pair, need_label=False), maxlen=0)
-    return open_table(args, pair, need_label=False)
-
-
-def open_table(args: argparse.Namespace, pair: bool, need_label: bool = True) -> TableRows:
-    """The rows of a table, with the columns that were named or guessed."""
-    from ..text.columns import choose_columns
     from ..text.tables import TableRows
+
+    columns = columns_from(args, pair, need_label=False)
+    if on_bad(args) == "error":  # unusable rows are reported before the long work
+        deque(TableRows(args.data, columns), maxlen=0)
+    return TableRows(args.data, columns, on_bad=on_bad(args))
+
+
+def columns_from(args: argparse.Namespace, pair: bool, need_label: bool = True) -> Columns:
+    """The columns of a table for a model of pairs or of single texts; guessed ones are named."""
+    from ..text.columns import Columns, choose_columns
 
     if args.text2 and not pair:
         raise LimelightError(f"this model reads single texts; --text2 {args.text2} is for models of pairs")
     label = getattr(args, "label", None)
     columns = choose_columns(args.data, args.text, label, args.text2, need_label=need_label, pair=pair)
-    return TableRows(args.data, columns, on_bad=on_bad(args))
+    if on_terminal() and columns != Columns(args.text or "", label, args.text2):
+        print(f"{columns} (guessed)", file=sys.stderr)
+    return columns
 
 
 def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:

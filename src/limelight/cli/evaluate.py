@@ -10,9 +10,10 @@ from ..errors import LimelightError
 from ._shared import (
     add_columns,
     add_json,
+    columns_from,
     metrics_table,
+    on_bad,
     on_terminal,
-    open_table,
     print_result,
     table,
     text_columns,
@@ -70,13 +71,15 @@ def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...]]:
     from ..runtime.metrics import Metrics
     from ..runtime.model import Model
     from ..text.labels import LabelColumn
-    from ..text.tables import without_skipped
+    from ..text.tables import TableRows, without_skipped
 
     model = Model.load(args.model)
-    checked = open_table(args, model.pair)  # bad rows and labels are reported before the long work
+    columns = columns_from(args, model.pair)
+    # bad rows and labels are reported before the long work
+    checked = TableRows(args.data, columns, on_bad=on_bad(args))
     labels = LabelColumn(row.label for row in checked)  # type: ignore[misc]
     truth = labels.index(model.labels, without_skipped(args.data, checked.skipped))
-    first, second = text_columns(open_table(args, model.pair), model.pair)
+    first, second = text_columns(TableRows(args.data, columns, on_bad=on_bad(args)), model.pair)
     parts = list(model.predict_proba_stream(first, second, progress=on_terminal()))
     if sum(map(len, parts)) != len(truth):
         raise LimelightError(f"{args.data} changed while it was being read; run this again")

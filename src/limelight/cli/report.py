@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_output_file, open_table, sample_rows
+from ._shared import add_columns, add_overwrite, check_output_file, columns_from, on_bad, sample_rows
 
 ORDER = 4
 HELP = "write an HTML report: how good a model is, what it reads, how far to trust that"
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from ..errors import LimelightError
     from ..explain import save_report
     from ..runtime.model import Model
-    from ..text.tables import without_skipped
+    from ..text.tables import TableRows, without_skipped
 
     if Path(args.out).suffix.lower() not in (".html", ".htm"):
         raise LimelightError(f"{args.out} should end in .html")
@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     if args.most < 1:
         raise LimelightError(f"--most is {args.most}; it must be at least 1")
     models = [Model.load(folder) for folder in args.models]
-    read = open_table(args, models[0].pair)
+    columns = columns_from(args, models[0].pair)
+    read = TableRows(args.data, columns, on_bad=on_bad(args))
     found, labels, total = sample_rows(read, args.most)
     data = without_skipped(Path(args.data).name, read.skipped)
     labels.index(models[0].labels, data)  # an unknown label is reported before the long work

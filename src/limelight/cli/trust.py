@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ._shared import add_columns, add_json, open_table, print_result, sample_rows, table
+from ._shared import add_columns, add_json, columns_from, on_bad, print_result, sample_rows, table
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
@@ -79,13 +79,13 @@ def _other(args: argparse.Namespace, model: Model) -> Model:
 def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
     """A random sample of the table."""
     from ..errors import LimelightError
-    from ..text.tables import without_skipped
+    from ..text.tables import TableRows, without_skipped
 
     if args.texts < 1:
         raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
     if args.seed < 0:
         raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
-    read = open_table(args, model.pair, need_label=False)
+    read = TableRows(args.data, columns_from(args, model.pair, need_label=False), on_bad=on_bad(args))
     kept, labels, _ = sample_rows(read, args.texts, args.seed)
     # an unknown label is reported before the long work
     labels.index(model.labels, without_skipped(args.data, read.skipped))
