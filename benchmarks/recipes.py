@@ -58,12 +58,7 @@ COMMON: dict[str, dict[str, Any]] = {
         "weight_decay": 0.0,
     },
 }
-SINGLE = {
-    **COMMON,
-    "stacked": {"layers": 2},
-    "rows-16": {"rows": 16},
-    "max-2x300": {**MAX, "layers": 2},
-}
+SINGLE = {**COMMON, "stacked": {"layers": 2}, "rows-16": {"rows": 16}, "max-2x300": {**MAX, "layers": 2}}
 TWO = {"layers": 2, "mix_units": 0}  # smaller than the preset; most of the search used it
 PAIR = {
     **COMMON,
@@ -97,7 +92,7 @@ def train(
     dataset: Dataset, recipe: Recipe, options: argparse.Namespace, until: float, keep: Path | None
 ) -> dict[str, Any]:
     """Train one recipe: accuracies, time to each epoch, size."""
-    from limelight.model.network import parameters_by_part
+    from limelight.runtime.shapes import parameters_by_part
     from limelight.training import fit
     from limelight.training.evaluate import evaluate
 
@@ -118,7 +113,7 @@ def train(
         late.cancel()
     if fitted.interrupted:
         raise LateError if time.time() >= until else SystemExit("interrupted")
-    parts = parameters_by_part(fitted.network)
+    parts = parameters_by_part({k: tuple(w.shape) for k, w in fitted.network.named_parameters()})
     found = {
         "dev": fitted.state.best_accuracy,
         "history": [record["dev_accuracy"] for record in fitted.history],

@@ -96,7 +96,7 @@ class PlainTrainer:
         t = recipe.training
         self.split, self.recipe, self.device = split, recipe, device
         self.model = Plain(
-            recipe, network.words.weight.shape[0], network.head.softmax_parameters()[1][0].numel(), split.pair
+            recipe, network.words.weight.shape[0], [*network.head.parameters()][-1].numel(), split.pair
         )
         self.model.to(network.words.weight.dtype)
         copy_weights(network, self.model)

@@ -157,10 +157,7 @@ def test_a_column_must_be_there_as_well():
     [
         ("It answers more texts, 2.8 times as many.", None),
         ("It answers more texts, 2.9 times as many.", "has 2.9; the results have 2.8"),
-        (
-            "It answers more texts, 2.8 times as many, in 21% of the time",
-            "nothing says where 21 comes from",
-        ),
+        ("It answers more texts, 2.8 times as many, in 21% of the time", "nothing says where 21 comes from"),
         ("It answers many texts.", "stands there 0 times"),
     ],
 )

@@ -10,19 +10,20 @@ from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package; `homes` has "module:attribute" for each name.
+    """The `__getattr__` and `__dir__` of a package; `homes` has the names in each module.
 
-    >>> getattribute, names = lazy("limelight", {"Recipe": "config.recipe:Recipe"})
+    >>> getattribute, names = lazy("limelight", {"config.recipe": "Recipe", "runtime.model": "Model.load"})
     >>> getattribute("Recipe").__name__, names()
-    ('Recipe', ['Recipe'])
+    ('Recipe', ['Recipe', 'load'])
     """
+    places = {each.split(".")[-1]: (module, each) for module, all in homes.items() for each in all.split()}
 
     def getattribute(name: str) -> Any:
-        if name not in homes:
+        if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, _, attribute = homes[name].partition(":")
+        module, attribute = places[name]
         value = attrgetter(attribute)(import_module(f".{module}", package))
         setattr(sys.modules[package], name, value)
         return value
 
-    return getattribute, lambda: sorted(homes)
+    return getattribute, lambda: sorted(places)

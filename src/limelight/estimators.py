@@ -292,9 +292,7 @@ class TextClassifier(_Classifier):
 
     def read(self, text: str) -> Reading:
         """What the model reads in one text."""
-        reading = self._model.read(text)
-        assert isinstance(reading, Reading)
-        return reading
+        return cast("Reading", self._model.read(text))
 
 
 class PairClassifier(_Classifier):
@@ -358,9 +356,7 @@ class PairClassifier(_Classifier):
 
     def read(self, text: str, text2: str) -> PairReading:
         """What the model reads in one pair."""
-        reading = self._model.read(text, text2)
-        assert isinstance(reading, PairReading)
-        return reading
+        return cast("PairReading", self._model.read(text, text2))
 
 
 def _columns(X: Any, X2: Any = None) -> tuple[list[str], list[str]]:

@@ -19,9 +19,9 @@ from safetensors.numpy import load_file
 
 import limelight
 from limelight.cli._parser import commands, parser_for
-from limelight.cli.info import count_parts
 from limelight.config.presets import PRESETS
 from limelight.config.recipe import options
+from limelight.runtime.shapes import parameters_by_part, shapes
 from reviews import pairs, reviews, write_csv
 from trained import ARCHITECTURES, network_of, recipe_of
 
@@ -397,11 +397,13 @@ def test_info_of_the_papers_pruning_table(call):
 @pytest.mark.parametrize("pair", [None, "gated", "concat"])
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_parts_are_those_of_the_network(name, pair):
-    from limelight.model.network import parameters_by_part
-
     recipe = recipe_of(ARCHITECTURES[name], pair)
     network = network_of(recipe, pair is not None)
-    assert count_parts(recipe, 42, 3, pair is not None) == parameters_by_part(network)
+    parts = parameters_by_part(shapes(recipe.model, 42, 3, pair is not None))
+    assert sum(parts.values()) == sum(w.numel() for w in network.parameters())
+    assert parts["encoder"] == sum(w.numel() for w in network.encoder.parameters())
+    softmax = [w for k, w in network.head.named_parameters() if k in ("W_2", "W_o")]
+    assert parts["softmax"] == sum(w.numel() for w in softmax)
 
 
 def test_encode_then_train(call, table, tmp_path):

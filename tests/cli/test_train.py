@@ -19,7 +19,7 @@ import limelight
 from limelight.cli.train import _format_outcome
 from limelight.config.recipe import TrainingRecipe
 from limelight.training.run_job import Outcome
-from limelight.training.signals import catch_interrupts
+from limelight.training.train import catch_interrupts
 from reviews import FLAGS, pairs, review_table, write_csv
 
 LIMELIGHT = [sys.executable, "-m", "limelight"]
@@ -200,7 +200,7 @@ def test_what_is_missing_is_said_before_the_tables_are_read(refused, tmp_path, m
 
 def test_a_failed_run_keeps_what_took_long_to_encode(refused, tmp_path, monkeypatch):
     table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
-    monkeypatch.setattr("limelight.training.job_folder.SLOW_ENCODING", -1.0)
+    monkeypatch.setattr("limelight.training.job.SLOW_ENCODING", -1.0)
     refused("train", table, "--out", out, *FLAGS, *NOT_A_NUMBER)
     assert (tmp_path / "m.run" / "data" / "dataset.json").is_file()
     refused("train", tmp_path / "m.run" / "data", "--out", tmp_path / "other", *FLAGS, *NOT_A_NUMBER)
@@ -287,7 +287,7 @@ def test_a_failed_run_keeps_its_teachers(name, call, refused, tmp_path, monkeypa
 def test_a_resumed_run_that_fails_can_be_resumed_again(refused, tmp_path, monkeypatch):
     table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.training.job_folder.SLOW_ENCODING", -1.0)
+        patch.setattr("limelight.training.job.SLOW_ENCODING", -1.0)
         refused("train", table, "--out", out, *FLAGS, *NOT_A_NUMBER)
     shutil.rmtree(tmp_path / "m.run" / "data")  # as after a kill in the midst of encoding
     table.rename(tmp_path / "away.csv")

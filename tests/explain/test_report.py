@@ -246,7 +246,7 @@ def test_the_numbers_of_a_curve_fit_beside_it(values):
     """They end at the axis; a digit takes less than 6.5 pixels."""
     svg = str(curves_plot("Loss", {"dev": values}))
     text = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="end">([\d.]+)</text>', svg)
-    assert len(text) == 4
+    assert len({number for _, number in text}) == len(text) >= 2
     assert all(6.5 * len(number) <= float(x) for x, number in text)
 
 

@@ -12,7 +12,7 @@ from explain.models import HIGH, LOW, random_model, word_spotter
 from limelight.errors import LimelightError
 from limelight.explain import attribute, measure_trust
 from limelight.explain.faithfulness import SHARES, measure_faithfulness
-from limelight.explain.row_removal import remove_rows
+from limelight.explain.overview import remove_rows
 from limelight.explain.variants import token_ids
 from limelight.runtime.model import Model
 from trained import LABELS, network_of, recipe_of, texts_of, tokenizer, weights_of

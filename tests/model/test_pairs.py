@@ -11,7 +11,7 @@ from torch.func import functional_call
 import reference
 from agreement import assert_agree, assert_gradcheck, randomise, values_of
 from drawing import examples
-from limelight.model.pairs import GatedEncoder, concat_features
+from limelight.model.heads import GatedEncoder, concat_features
 
 sizes = st.integers(1, 5)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from limelight.config.recipe import TextRecipe
+from limelight.paper.experiment import run_experiment
 from limelight.paper.plan import Data, Plan
 from limelight.text.encode import Texts, encode_texts
 from reviews import pairs, reviews
@@ -29,6 +30,11 @@ def save_pairs(folder: Path) -> Path:
     other = Texts(a2, labels2, b2)
     encode_texts(a, labels, b, recipe=TextRecipe(), dev=other, test=other).save(folder)
     return folder
+
+
+def run(module: Any, asked: Plan) -> None:
+    """Run an experiment as `limelight paper` does."""
+    run_experiment(asked, module.runs(asked), lambda results: module.write(asked, results))
 
 
 def plan(out: Path, *data: tuple[str, str, Path], **changes: Any) -> Plan:

@@ -12,22 +12,12 @@ import pytest
 from limelight.cli import main
 from limelight.config.older import RENAMED
 from limelight.errors import LimelightError
-from limelight.paper import (
-    cost,
-    experiment,
-    figure_heatmaps,
-    figure_rows,
-    results,
-    table1,
-    table2,
-    table3,
-    table4,
-)
+from limelight.paper import experiment, figure_heatmaps, figure_rows, results, table1, table2, table3, table4
 from limelight.paper.experiment import run_experiment
 from limelight.paper.plan import Data, Plan
 from limelight.storage.locks import locked
 from limelight.training.step import Stepper
-from paper.small import plan, save_reviews
+from paper.small import plan, run, save_reviews
 
 YELP, AGE, SNLI = (Data(task, task, Path(task)) for task in ("yelp", "age", "snli"))
 
@@ -126,7 +116,7 @@ def test_the_figures_runs():
 
 def test_a_run_leaves_its_result_and_no_checkpoints(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
-    table3.run(asked)
+    run(table3, asked)
     folder = tmp_path / "yelp-self-attention-seed0"
     assert sorted(path.name for path in folder.iterdir()) == ["history.jsonl", "readings.json", "result.json"]
     found = json.loads((folder / "result.json").read_text())
@@ -155,12 +145,12 @@ def test_a_finished_run_is_not_run_again(tmp_path, reviews, monkeypatch):
 
 def test_experiments_in_one_folder_share_their_runs(tmp_path, reviews, monkeypatch):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
-    table3.run(asked)
+    run(table3, asked)
     trained = []
     real = experiment.train
     monkeypatch.setattr(experiment, "train", lambda *args: trained.append(args[1].name) or real(*args))
-    table4.run(asked)
-    figure_heatmaps.run(asked)
+    run(table4, asked)
+    run(figure_heatmaps, asked)
     assert trained == ["yelp-pruned-seed0"]
 
 
@@ -211,17 +201,17 @@ def test_another_recipe_is_not_taken_for_the_same_run(tmp_path, reviews):
 @pytest.mark.parametrize("module", [table3, table4])
 def test_results_of_other_options_stop_it_before_anything(module, changes, tmp_path, reviews):
     data = ("yelp", "yelp", reviews)
-    module.run(plan(tmp_path, data))
+    run(module, plan(tmp_path, data))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     with pytest.raises(LimelightError, match=r"-seed0/result.json is of a run with another recipe; give the"):
-        module.run(plan(tmp_path, data, options={"learning_rate": 0.5}, **changes))
+        run(module, plan(tmp_path, data, options={"learning_rate": 0.5}, **changes))
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
 def test_seeds_may_be_added(tmp_path, reviews):
     data = ("yelp", "yelp", reviews)
-    table3.run(plan(tmp_path, data, seeds=(0,)))
-    table3.run(plan(tmp_path, data, seeds=(0, 1), only=("*-seed1",)))
+    run(table3, plan(tmp_path, data, seeds=(0,)))
+    run(table3, plan(tmp_path, data, seeds=(0, 1), only=("*-seed1",)))
     cells = json.loads((tmp_path / "table3.json").read_text())["accuracy"]["yelp"]
     assert [cells[model]["seeds"] for model in table3.MODELS] == [[0, 1], [0, 1]]
 
@@ -257,7 +247,7 @@ def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     (tmp_path / "yelp-self-attention-seed0").write_text("in the way")
     with pytest.raises(LimelightError, match="1 of 2 runs failed: yelp-self-attention-seed0"):
-        table3.run(asked)
+        run(table3, asked)
     assert (tmp_path / "yelp-no-penalty-seed0" / "result.json").exists()
 
 
@@ -265,13 +255,13 @@ def test_a_run_of_another_process_is_passed_over(tmp_path, reviews, capsys):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     name, other = "yelp-self-attention-seed0", "yelp-no-penalty-seed0"
     with locked(tmp_path / f".{name}.lock", "taken"):
-        table3.run(asked)
+        run(table3, asked)
     err = capsys.readouterr().err
     assert f"[1/2] {name}\n  skipped: it is being trained by another process\n" in err
     assert err.splitlines()[-1].startswith("1 of 2 runs are still being trained by another process")
     assert "| with penalty (1.0) | - |" in (tmp_path / "table3.md").read_text()
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [other]
-    table3.run(asked)
+    run(table3, asked)
     assert [(tmp_path / each / "result.json").is_file() for each in (name, other)] == [True, True]
     assert list(tmp_path.glob(".*")) == []
 
@@ -294,7 +284,7 @@ def test_what_another_process_was_training_is_looked_at_again(finishes, tmp_path
         return real(plan, run, dataset)
 
     monkeypatch.setattr(experiment, "_train", train)
-    table3.run(asked)
+    run(table3, asked)
     assert trained == ([ours.name] if finishes else [ours.name, theirs.name])
     assert list(json.loads((tmp_path / "table3.json").read_text())["runs"]) == [theirs.name, ours.name]
 
@@ -343,23 +333,22 @@ def test_bad_data(given, complaint):
         (table4, "table4", {"head": "full"}, None),
         (figure_rows, "figure-rows", {"rows": 3}, "age"),
         (figure_heatmaps, "figure-heatmaps", {"penalty": 0.5}, "yelp"),
-        (cost, "cost", {"embedding": "cnn"}, None),
     ],
 )
 def test_what_is_compared_is_not_changed(module, name, own, task, tmp_path):
     data = (Data(task, task, tmp_path),) if task else ()
     option = next(iter(own))
     with pytest.raises(LimelightError, match=f"^{name} sets {option} itself"):
-        module.run(Plan(tmp_path, data, options=own))
+        run(module, Plan(tmp_path, data, options=own))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_data_that_does_not_fit(tmp_path, reviews):
     with pytest.raises(LimelightError, match="does not hold pairs of texts"):
-        table2.run(plan(tmp_path, ("snli", "snli", reviews)))
+        run(table2, plan(tmp_path, ("snli", "snli", reviews)))
     with pytest.raises(LimelightError, match="table1 takes data for yelp and age; snli is for snli"):
-        table1.run(plan(tmp_path, ("snli", "snli", reviews)))
+        run(table1, plan(tmp_path, ("snli", "snli", reviews)))
     with pytest.raises(LimelightError, match="table1 needs data: --data yelp=DIR"):
-        table1.run(plan(tmp_path))
+        run(table1, plan(tmp_path))
     with pytest.raises(LimelightError, match=r"--only nothing matches no run.*: yelp-"):
-        table3.run(plan(tmp_path, ("yelp", "yelp", reviews), only=("nothing",)))
+        run(table3, plan(tmp_path, ("yelp", "yelp", reviews), only=("nothing",)))

@@ -1,9 +1,20 @@
 import numpy as np
 import pytest
 
-from limelight.reading.colours import DARK, LEVELS, LIGHT, Theme, contrast, levels, luminance
+from limelight.reading.colours import DARK, LEVELS, LIGHT, Theme, _linear, levels
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+
+
+def contrast(first: str, second: str) -> float:
+    """The WCAG contrast of two colours, from 1 (the same) to 21 (black on white)."""
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, from 0 (black) to 1 (white), as WCAG defines it."""
+    return float(_linear(colour) @ (0.2126, 0.7152, 0.0722))
 
 
 @THEMES

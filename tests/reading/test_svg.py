@@ -105,8 +105,7 @@ def test_widths():
 
 @examples(150)
 @given(
-    text=st.text(alphabet=st.sampled_from("abc d\n\t汤é👩\u200d🍳ש"), max_size=60),
-    width=st.integers(4, 20),
+    text=st.text(alphabet=st.sampled_from("abc d\n\t汤é👩\u200d🍳ש"), max_size=60), width=st.integers(4, 20)
 )
 def test_lines_fit_and_keep_every_word(text: str, width: int):
     pieces = split_pieces(make_reading(text, pattern=r"\S+"))

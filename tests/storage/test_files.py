@@ -14,8 +14,7 @@ import pytest
 
 from limelight.errors import LimelightError
 from limelight.storage import files
-from limelight.storage.exchange import exchange
-from limelight.storage.files import FolderLayout, atomic_file, atomic_folder, check_writable
+from limelight.storage.files import FolderLayout, atomic_file, atomic_folder, check_writable, exchange
 from limelight.storage.locks import try_lock
 
 KILLED = """

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from limelight.storage.npy import NpyWriter
+from limelight.storage.array_files import NpyWriter
 
 
 @pytest.mark.parametrize("row", [(), (2, 3)])

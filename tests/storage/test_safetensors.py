@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from limelight.storage.safetensors import DTYPES, safetensors_header, safetensors_pieces
+from limelight.storage.array_files import DTYPES, safetensors_header, safetensors_pieces
 
 
 def file_of(tensors: dict[str, Any], **options: Any) -> bytes:

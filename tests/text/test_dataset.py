@@ -345,10 +345,7 @@ def test_texts_without_labels() -> None:
             {"texts": ["a", "b"], "labels": [0, 1], "weights": [1, 1e39]},
             "train: weights[1] is 1e+39; it must be",
         ),
-        (
-            {"texts": TEXTS, "labels": LABELS, "dev": (["a"], ["great"])},
-            "dev, row 1: the label 'great'",
-        ),
+        ({"texts": TEXTS, "labels": LABELS, "dev": (["a"], ["great"])}, "dev, row 1: the label 'great'"),
         ({"texts": TEXTS, "labels": LABELS, "dev": (["a"],)}, "must all have labels or none"),
         ({"texts": TEXTS, "labels": LABELS, "holdout": 1.0}, "holdout is 1.0; it must be"),
     ],

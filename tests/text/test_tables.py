@@ -149,11 +149,7 @@ def test_choosing(tmp_path: Path, header: str, named: dict[str, object], expecte
 @pytest.mark.parametrize(
     ("header", "named", "message"),
     [
-        (
-            "text,review,label",
-            {},
-            "is the text? Name it (--text); it has the columns: text, review, label",
-        ),
+        ("text,review,label", {}, "is the text? Name it (--text); it has the columns: text, review, label"),
         ("text,label,stars", {}, "which column is the label"),
         ("text,age,gender", {}, "which column is the label"),
         ("Good soup here,5", {}, "it has the columns: Good soup here, 5"),
@@ -192,11 +188,7 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], m
         ("a.csv", b"text,stars\nGood,\n", "row 1: no label in column 'stars'"),
         ("a.csv", b"text,stars\nGood,5\nBad\n", "row 2: it has 1 fields, the header has 2 (text, stars)"),
         ("a.csv", b"text,stars\nGood, very,5\n", "row 1: it has 3 fields, the header has 2"),
-        (
-            "a.csv",
-            b'text,stars\n"Good,5\nBad,1\n',
-            "lines 2 to 3: a quotation mark is never closed",
-        ),
+        ("a.csv", b'text,stars\n"Good,5\nBad,1\n', "lines 2 to 3: a quotation mark is never closed"),
         ("a.csv", b'text,stars\n"Good" soup,5\n', "line 2: ',' expected after '\"'"),
         ("a.csv", b'sep=;\ntext;stars\n"Good" soup;5\n', "line 3: ';' expected after '\"'"),
         ("a.csv", b"sep=;\n", "is empty; its first line must name the columns"),

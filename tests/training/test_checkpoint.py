@@ -187,11 +187,7 @@ def test_a_newer_format_is_refused(trained: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "data", "message"),
     [
-        (
-            {"learning_rate": 0.5},
-            {},
-            r"learning_rate 0\.02, this run has 0\.5; resume with the same",
-        ),
+        ({"learning_rate": 0.5}, {}, r"learning_rate 0\.02, this run has 0\.5; resume with the same"),
         ({"hidden": 7}, {}, "was made with hidden 6, this run has 7"),
         ({"seed": 1}, {}, "was made with seed 0, this run has 1"),
         ({}, {"rows": 51}, r"was made with train rows '50 of \d+ words \(\w+\)', this run has '51 of"),
@@ -420,7 +416,6 @@ def test_there_is_no_pickle_anywhere() -> None:
     files = list(Path(limelight.__file__).parent.rglob("*.py"))
     assert len(files) > 30
     unsafe = re.compile(
-        r"^\s*(import|from) (pickle|dill|marshal|shelve)\b|torch\.(load|save)\(|allow_pickle=True",
-        re.M,
+        r"^\s*(import|from) (pickle|dill|marshal|shelve)\b|torch\.(load|save)\(|allow_pickle=True", re.M
     )
     assert [path.name for path in files if unsafe.search(path.read_text("utf-8"))] == []

@@ -16,12 +16,12 @@ from safetensors.torch import load_file
 
 import limelight
 from limelight.errors import LimelightError
+from limelight.explain.gradients import network_of
 from limelight.text.dataset import Dataset
 from limelight.training import Fitted, fit
 from limelight.training import outcome as chosen
 from limelight.training.checkpoint import select_prefix
 from limelight.training.evaluate import Scores, evaluate, logits
-from limelight.training.restore import network_of
 from limelight.training.setup import build_network
 from limelight.training.train import random_state_restored
 from training import toys

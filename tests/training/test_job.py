@@ -13,8 +13,7 @@ import pytest
 
 from limelight.config.presets import preset
 from limelight.errors import LimelightError
-from limelight.training.job import Job, load_job, resume_command, save_job
-from limelight.training.job_folder import is_resumable
+from limelight.training.job import Job, is_resumable, load_job, resume_command, save_job
 
 
 @pytest.fixture

@@ -151,8 +151,7 @@ def test_only_patience_with_a_development_split_stops_early(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0 s"), (61, "1 min 1 s"), (3600, "1 h 0 min"), (9e4, "25 h 0 min")],
+    ("seconds", "text"), [(0.4, "0 s"), (61, "1 min 1 s"), (3600, "1 h 0 min"), (9e4, "25 h 0 min")]
 )
 def test_clock(seconds: float, text: str) -> None:
     assert progress._format_time(seconds) == text

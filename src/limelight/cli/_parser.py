@@ -94,9 +94,7 @@ def commands() -> dict[str, ModuleType]:
 def parser_for(argv: Sequence[str] = ()) -> Parser:
     """The parser; `--help` shows the values of the preset named in `argv`."""
     parser = Parser(
-        prog="limelight",
-        description="Train sentence embeddings that show what they read.",
-        epilog=EPILOG,
+        prog="limelight", description="Train sentence embeddings that show what they read.", epilog=EPILOG
     )
     parser.add_argument("--version", action="version", version=f"limelight {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

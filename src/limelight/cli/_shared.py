@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import LimelightError, warn
 
 if TYPE_CHECKING:
+    from ..config.recipe import Recipe
     from ..text.columns import Columns
+    from ..text.dataset import Dataset
     from ..text.labels import LabelColumn
     from ..text.tables import Row, TableRows
 
@@ -78,10 +80,20 @@ def holdout(args: argparse.Namespace) -> float:
     return HOLDOUT if args.holdout is None else float(args.holdout)
 
 
-def tables_from(args: argparse.Namespace) -> dict[str, list[str]]:
+def tables_from(args: argparse.Namespace) -> dict[str, Any]:
     """The files of each split."""
     found = {"train": args.data, "dev": args.dev, "test": args.test}
     return {name: list(paths) for name, paths in found.items() if paths}
+
+
+def encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any) -> Dataset:
+    """Encode the tables that the flags name."""
+    from ..text.encode import encode_tables
+
+    return encode_tables(
+        out, **tables_from(args), text=args.text, label=args.label, text2=args.text2, recipe=recipe.text,
+        holdout=holdout(args), seed=recipe.training.seed, on_bad=on_bad(args), **how,
+    )  # fmt: skip
 
 
 def on_terminal() -> bool:

@@ -9,17 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._parser import add_recipe, check_encoded, given_options, recipe_from
-from ._shared import (
-    add_data,
-    add_device,
-    add_json,
-    holdout,
-    on_bad,
-    on_terminal,
-    print_result,
-    table,
-    tables_from,
-)
+from ._shared import add_data, add_device, add_json, encode, on_terminal, print_result, table
 
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
@@ -75,17 +65,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
-    from ..text.encode import Dataset, encode_tables
+    from ..text.dataset import Dataset
 
     if (Path(args.data[0]) / "dataset.json").is_file():
         check_encoded(args)
         return Dataset.open(args.data[0])
-    tables = tables_from(args)
-    return encode_tables(
-        folder, tables["train"], tables.get("dev"), tables.get("test"), text=args.text, label=args.label,
-        text2=args.text2, recipe=recipe.text, holdout=holdout(args), seed=recipe.training.seed,
-        on_bad=on_bad(args), progress=True,
-    )  # fmt: skip
+    return encode(args, folder, recipe)
 
 
 def _warn_unused(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> None:

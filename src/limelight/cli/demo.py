@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_json, check_not_a_model, table
+from ._shared import add_json, check_not_a_model
+from .compare import format_table
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..text.encode import Dataset
     from ..training import Fitted
-    from ..training.compare import Contestant
 
 ORDER = 0
 HELP = "train on the bundled sentences and see what the model reads (about two minutes)"
@@ -62,14 +62,15 @@ def run(args: argparse.Namespace) -> int:
     if args.sentences is not None and args.sentences < LEAST:
         raise LimelightError(f"--sentences is {args.sentences}; it must be at least {LEAST}")
     need_torch()
-    _one_thread()
+    import torch
+
+    torch.set_num_threads(1)  # the steps of such a small network are too short for several
     started = time.monotonic()
     out = Path(args.out)
     _check_out(out)
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(
-        epochs=min(EPOCHS, recipe.training.epochs),
-        extra_words=min(EXTRA_WORDS, recipe.text.extra_words),
+        epochs=min(EPOCHS, recipe.training.epochs), extra_words=min(EXTRA_WORDS, recipe.text.extra_words)
     )
     dataset = bundled(recipe, args.sentences)
     rows = dataset.facts["rows"]
@@ -83,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"out": str(out), "models": [vars(one) for one in contestants]}))
         return 0
-    print(f"\n{_table_1(contestants)}\n")
+    print(f"\nTable 1, on these sentences\n{format_table(contestants)}\n")
     print("\n\n".join(readings))
     print(_next_steps(out, time.monotonic() - started))
     return 0
@@ -104,13 +105,6 @@ def _check_out(out: Path) -> None:
     if there and not is_demo:
         raise LimelightError(f"{out / there[0]} exists and is not from the demo; choose another --out")
     check_replaceable(out / "model", LAYOUT, overwrite=True)
-
-
-def _one_thread() -> None:
-    """The steps of such a small network are too short for several threads."""
-    import torch
-
-    torch.set_num_threads(1)
 
 
 def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
@@ -136,21 +130,6 @@ def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
     facts = facts_of(dataset, fitted, results_of(fitted, dataset, ("dev", "test")))
     save(out, dataset, fitted, {"name": NAME, "license": "mit", **facts}, overwrite=True)
     return Model.load(out)
-
-
-def _table_1(contestants: list[Contestant]) -> str:
-    rows = [
-        [
-            one.name,
-            f"{one.test[0]:.2%}",
-            f"{one.dev[0]:.2%}",
-            f"{one.parameters:,}",
-            f"{one.seconds[0]:.0f} s",
-        ]
-        for one in contestants
-    ]
-    head = ["Table 1, on these sentences", "test", "dev", "parameters", "trained in"]
-    return table(head, rows)
 
 
 def shown_sentences() -> list[tuple[str, str]]:

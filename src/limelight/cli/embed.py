@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ._shared import (
     add_columns,
@@ -15,9 +13,6 @@ from ._shared import (
     print_result,
     read_rows,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
 
 ORDER = 4
 HELP = "embed the texts of a table, or lines of standard input"
@@ -52,12 +47,8 @@ def run(args: argparse.Namespace) -> int:
     model = Model.load(args.model, precision=args.precision)
     texts = (row.text for row in read_rows(args, pair=False))
     parts = model.embed_stream(texts, progress=on_terminal())
-    shape = write_embeddings(args.out, _flat(parts) if args.flat else parts)
+    shape = write_embeddings(args.out, (M.reshape(len(M), -1) for M in parts) if args.flat else parts)
     print_result(
         args, {"out": args.out, "shape": list(shape)}, f"saved {args.out}: {' x '.join(map(str, shape))}"
     )
     return 0
-
-
-def _flat(parts: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
-    return (M.reshape(len(M), -1) for M in parts)

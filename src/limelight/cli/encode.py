@@ -5,17 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ._parser import add_recipe, given_options, recipe_from
-from ._shared import (
-    add_data,
-    add_json,
-    add_overwrite,
-    holdout,
-    on_bad,
-    on_terminal,
-    print_result,
-    table,
-    tables_from,
-)
+from ._shared import add_data, add_json, add_overwrite, encode, on_terminal, print_result, table
 
 ORDER = 7
 HELP = "encode tables once, to train on another machine or several times"
@@ -43,16 +33,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Encode, and print what was found."""
     from ..config.effects import warn_unused
-    from ..text.encode import encode_tables
     from ..text.tokenizer import SPECIAL
 
-    recipe, tables = recipe_from(args), tables_from(args)
+    recipe = recipe_from(args)
     warn_unused(recipe, given_options(args))
-    dataset = encode_tables(
-        args.out, tables["train"], tables.get("dev"), tables.get("test"), text=args.text, label=args.label,
-        text2=args.text2, recipe=recipe.text, holdout=holdout(args), seed=recipe.training.seed,
-        on_bad=on_bad(args), overwrite=args.overwrite, progress=on_terminal(),
-    )  # fmt: skip
+    dataset = encode(args, args.out, recipe, overwrite=args.overwrite, progress=on_terminal())
     facts, words = dataset.facts, len(dataset.tokenizer) - len(SPECIAL)
     rows = [[name, f"{n:,}", f"{facts['words'][name]:,}"] for name, n in facts["rows"].items()]
     lines = [table(["split", "rows", "words"], rows), f"{words:,} different words"]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..config.presets import PRESETS
 from ..errors import LimelightError
 from ._parser import add_options, given_options, show_value
 from ._shared import add_json, metrics_table, print_result, table
-
-if TYPE_CHECKING:
-    from ..config.recipe import Recipe
 
 ORDER = 6
 HELP = "describe a model folder or a preset: parameters, recipe, results"
@@ -45,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
     from ..runtime.folder import open_folder
+    from ..runtime.shapes import parameters_by_part, shapes
     from ..text.tokenizer import SPECIAL
 
     if not Path(args.what).exists():
@@ -52,16 +50,17 @@ def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
     found = open_folder(args.what)  # first, so that a folder that is not a model says so
     if given_options(args) or args.classes is not None or args.pairs:
         raise LimelightError(f"{args.what} is already trained; its options and classes cannot be changed")
-    parts = count_parts(found.recipe, len(found.tokenizer), len(found.labels), found.pair)
+    tensors = shapes(found.recipe.model, len(found.tokenizer), len(found.labels), found.pair)
     return {
         "model": args.what, "kind": "pair" if found.pair else "text", "labels": list(found.labels),
-        "vocabulary": len(found.tokenizer) - len(SPECIAL), "parameters": parts,
+        "vocabulary": len(found.tokenizer) - len(SPECIAL), "parameters": parameters_by_part(tensors),
         "recipe": found.recipe.to_dict(), "facts": found.facts,
     }  # fmt: skip
 
 
 def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
     from ..config.presets import FOR_PAIRS, preset
+    from ..runtime.shapes import parameters_by_part, shapes
 
     recipe = preset(args.what).override(**given_options(args))
     pair = args.pairs or args.what in FOR_PAIRS
@@ -69,36 +68,12 @@ def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
     classes = usual if args.classes is None else args.classes
     if classes < 2:
         raise LimelightError(f"--classes is {classes}; it must be at least 2")
-    parts = count_parts(recipe, 2, classes, pair)
+    parts = parameters_by_part(shapes(recipe.model, 2, classes, pair))
     del parts["words"]  # the vocabulary depends on the data
     return {
         "preset": args.what, "kind": "pair" if pair else "text", "classes": classes, "parameters": parts,
         "recipe": recipe.to_dict(),
     }  # fmt: skip
-
-
-def count_parts(recipe: Recipe, vocabulary: int, classes: int, pair: bool) -> dict[str, int]:
-    """Count the parameters of each part of the network, without PyTorch.
-
-    >>> from limelight.config.recipe import Recipe
-    >>> count_parts(Recipe(), vocabulary=2, classes=5, pair=False)["hidden"]
-    54000000
-    """
-    from math import prod
-
-    from ..runtime.shapes import shapes
-
-    parts = dict.fromkeys(
-        ("words", "projection", "encoder", "attention", "gate",
-         "hidden", "hidden biases", "softmax", "softmax biases"), 0,
-    )  # fmt: skip
-    for name, shape in shapes(recipe.model, vocabulary, classes, pair).items():
-        part, _, rest = name.partition(".")
-        if part == "head":
-            part = "softmax" if rest in ("W_2", "b_2", "W_o", "b_o") else "hidden"
-            part += " biases" if rest.startswith("b_") else ""
-        parts["attention" if part == "pooling" else part] += prod(shape)
-    return parts
 
 
 def _format_description(data: dict[str, Any]) -> str:

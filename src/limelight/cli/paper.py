@@ -25,13 +25,9 @@ EXPERIMENT = """\
 
   limelight paper {name} {example}--out runs
 
-{how}"""
-RUNS = """\
 Runs are trained one after the other, each in its own folder under --out; the table is rewritten after each.
 Ctrl-C stops, and the same command resumes. Experiments with the same --out share common runs, and several
 processes can share the work: each skips what another is training, and checks again at the end."""
-
-COST = "It takes a few minutes and is measured anew each time."
 
 NAMES = ("snli", "yelp", "yelp-full", "pan", "snli-hub", "yelp-hub")
 # name -> what it shows, and an example of its data
@@ -42,7 +38,6 @@ EXPERIMENTS = {
     "table4": ("pruning: sizes and, with --data, accuracy", "--data yelp=DIR "),
     "figure-rows": ("test accuracy by epoch, for r from 1 to 30", "--data age=DIR --data snli=DIR "),
     "figure-heatmaps": ("heat maps with and without penalty, most confident texts", "--data yelp=DIR "),
-    "cost": ("cost of the penalty and of the KL form; time and memory by length", ""),
 }
 
 
@@ -65,21 +60,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json(prepare)
     for name, (help, example) in EXPERIMENTS.items():
         sentence = help[0].upper() + help[1:] + "."
-        how = RUNS if example else COST
-        described = EXPERIMENT.format(help=sentence, name=name, example=example, how=how)
-        step = steps.add_parser(name, help=help, description=described)
-        _add_experiment(step, trains=bool(example))
+        described = EXPERIMENT.format(help=sentence, name=name, example=example)
+        _add_experiment(steps.add_parser(name, help=help, description=described))
 
 
-def _add_experiment(parser: argparse.ArgumentParser, trains: bool) -> None:
+def _add_experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the runs, tables and figures")
     add_device(parser)
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="options",
         help="change an option of all recipes, such as penalty_scale=author; may be repeated",
     )  # fmt: skip
-    if not trains:
-        return
     parser.add_argument(
         "--data", action="append", default=[], metavar="NAME=DIR",
         help="a folder written by 'limelight encode' for yelp, age or snli; yelp:hotels uses other data with "
@@ -100,12 +91,14 @@ def run(args: argparse.Namespace) -> int:
     """Prepare the data, or run an experiment."""
     if args.step == "prepare":
         return _prepare(args)
+    from ..paper.experiment import run_experiment
     from ..training import need_torch
 
     need_torch()
     plan = _plan(args)
     _check_out(plan.out)
-    import_module(f"...paper.{args.step.replace('-', '_')}", __name__).run(plan)
+    step = import_module(f"...paper.{args.step.replace('-', '_')}", __name__)
+    run_experiment(plan, step.runs(plan), lambda results: step.write(plan, results))
     print((plan.out / f"{args.step}.md").read_text(encoding="utf-8"), end="")
     return 0
 
@@ -146,22 +139,19 @@ def _plan(args: argparse.Namespace) -> Plan:
 
     from ..paper.plan import Data, Plan
 
-    options = _options(args)
-    if args.step == "cost":
-        return Plan(Path(args.out), options=options, device=args.device)
     data = tuple(Data.parse(each) for each in args.data)
     names = [each.name for each in data]
     if len(set(names)) < len(names) or len(set(args.seeds)) < len(args.seeds):
         raise LimelightError("a data set or seed is given twice; give each once")
     return Plan(
-        Path(args.out), data, tuple(args.seeds), options, tuple(args.only), args.device, args.note,
+        Path(args.out), data, tuple(args.seeds), _options(args), tuple(args.only), args.device, args.note,
         show=not args.quiet,
     )  # fmt: skip
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
     """The options of --set and of its shorthands."""
-    short = {name: getattr(args, name, None) for name in ("epochs", "precision")}
+    short = {name: getattr(args, name) for name in ("epochs", "precision")}
     given = [_option(each) for each in args.options]
     found: dict[str, Any] = {}
     for name, value in [*given, *((name, value) for name, value in short.items() if value is not None)]:

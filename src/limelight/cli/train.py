@@ -59,7 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, or resume training."""
-    from ..training.job_folder import is_resumable
+    from ..training.job import is_resumable
     from ..training.run_job import run_job
 
     if not 0 <= args.checkpoint_minutes < float("inf"):  # nan neither

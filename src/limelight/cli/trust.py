@@ -10,7 +10,7 @@ from ._shared import add_columns, add_json, columns_from, on_bad, print_result, 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
     from ..explain.model_agreement import Agreement
-    from ..explain.row_removal import RowEffect
+    from ..explain.overview import RowEffect
     from ..explain.trust import Trust
     from ..runtime.model import Model
     from ..text.tables import Row
@@ -34,11 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--with", dest="other", metavar="MODEL", help="a second model, to compare their attention"
     )
     parser.add_argument(
-        "--texts",
-        type=int,
-        default=200,
-        metavar="N",
-        help="number of texts to sample (default: 200)",
+        "--texts", type=int, default=200, metavar="N", help="number of texts to sample (default: 200)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     add_columns(parser, label=False)
@@ -97,12 +93,13 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
 
 
 def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
+    over = f"mean over {found.texts:,} texts ± standard error" if found.texts > 1 else "one text"
     blocks = [
         table(
             ["picture", "comprehensiveness", "sufficiency"],
             [_way(each, found.texts > 1) for each in found.attributions],
         )
-        + f"\n({_over(found.texts)})",
+        + f"\n({over})",
         table(
             ["row removed", "predictions changed", "drop in probability", "drop in accuracy"],
             [_row(row) for row in found.rows],
@@ -113,10 +110,6 @@ def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
         figures = f"Spearman {alike.spearman:.3f}, Jensen-Shannon {alike.divergence:.3f} bits"
         blocks.append(f"overall attention of both models: {figures}")
     return "\n\n".join(blocks)
-
-
-def _over(texts: int) -> str:
-    return f"mean over {texts:,} texts ± standard error" if texts > 1 else "one text"
 
 
 def _way(found: Faithfulness, several: bool) -> list[str]:

@@ -71,15 +71,10 @@ class ModelRecipe:
     )
     word_size: int = option(100, "Size of the word vectors [d].", low=1, needs=NO_VECTORS)
     projection: int = option(
-        0,
-        "Project the word vectors to this size with a trained layer, relu(W w + b); 0 does not.",
-        low=0,
+        0, "Project the word vectors to this size with a trained layer, relu(W w + b); 0 does not.", low=0
     )
     hidden: int = option(
-        300,
-        "LSTM units in each direction [u]; a CNN has twice as many filters.",
-        low=1,
-        basic=True,
+        300, "LSTM units in each direction [u]; a CNN has twice as many filters.", low=1, basic=True
     )
     layers: int = option(
         1, "Stacked biLSTM layers; each reads the words and the layers below it.", low=1, needs=LSTM
@@ -93,9 +88,7 @@ class ModelRecipe:
         basic=True,
     )
     max_row: bool = option(
-        False,
-        "Append a row to M with each unit's maximum over the words. Not in the paper.",
-        needs=ATTENTION,
+        False, "Append a row to M with each unit's maximum over the words. Not in the paper.", needs=ATTENTION
     )
     author_code: bool = option(
         False, "Follow the author's code, not the paper: biases in the attention, its initial weights."
@@ -150,11 +143,7 @@ class TrainingRecipe:
     """How the network is trained."""
 
     penalty: float = option(
-        1.0,
-        "Coefficient of the penalty that keeps the rows different.",
-        low=0,
-        needs=ATTENTION,
-        basic=True,
+        1.0, "Coefficient of the penalty that keeps the rows different.", low=0, needs=ATTENTION, basic=True
     )
     penalty_scale: str = option(
         "paper",

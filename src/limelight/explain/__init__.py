@@ -17,10 +17,9 @@ __all__ = ["agreement", "attribute", "measure_trust", "save_report", "to_report"
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "agreement": "model_agreement:agreement",
-        "attribute": "attribution:attribute",
-        "measure_trust": "trust:measure_trust",
-        "save_report": "report:save_report",
-        "to_report": "report:to_report",
+        "attribution": "attribute",
+        "model_agreement": "agreement",
+        "report": "save_report to_report",
+        "trust": "measure_trust",
     },
 )

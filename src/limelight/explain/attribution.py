@@ -83,7 +83,6 @@ def probability_drops(reading: AnyReading, P: np.ndarray) -> np.ndarray:
 def _by_gradients(model: Model, ids: Sequence[TokenIds], by: str, progress: bool) -> list[np.ndarray]:
     if find_spec("torch") is None:
         raise LimelightError(f"attribution by {by} needs PyTorch: pip install 'limelight[train]'")
-    from ..training.restore import network_of
     from . import gradients
 
     methods: dict[str, Callable[..., Any]] = {
@@ -91,4 +90,4 @@ def _by_gradients(model: Model, ids: Sequence[TokenIds], by: str, progress: bool
         "gradients": gradients.integrated_gradients,
     }
     bar_name = NAMES[by] if progress else ""
-    return gradients.attribute_ids(network_of(model), methods[by], ids, bar_name=bar_name)
+    return gradients.attribute_ids(gradients.network_of(model), methods[by], ids, bar_name=bar_name)

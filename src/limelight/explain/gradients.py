@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..model.network import Network
+from ..runtime.model import Model
 from ..text.tokenizer import PAD
 from .variants import TokenIds, progress_bar
 
@@ -21,6 +22,19 @@ _BATCH_WORDS = 12_000
 
 Side = tuple[Tensor, Tensor]  # word vectors S (batch, n, d), and lengths (batch,)
 Method = Callable[[Network, list[Side], Tensor], list[Tensor]]
+
+
+def network_of(model: Model) -> Network:
+    """The model's network on the CPU, in evaluation mode.
+
+    >>> model = Model.load("reviews")  # doctest: +SKIP
+    >>> network_of(model)(ids, lengths).logits  # doctest: +SKIP
+    """
+    with torch.random.fork_rng(devices=[]):  # the random starting weights are thrown away
+        network = Network(model.recipe.model, len(model.tokenizer), len(model.labels), model.pair)
+    weights = {name: torch.from_numpy(np.array(array)) for name, array in model.weights.items()}
+    network.load_state_dict(weights, assign=True)
+    return network.eval()
 
 
 def effect(network: Network, sides: list[Side], target: Tensor) -> list[Tensor]:
@@ -35,15 +49,8 @@ def effect(network: Network, sides: list[Side], target: Tensor) -> list[Tensor]:
         H = [network.encoder(S, lengths) for S, lengths in sides]
     values = [h.clone().requires_grad_() for h in H]
     M = [network.pool(h, lengths, v)[0] for h, v, (_, lengths) in zip(H, values, sides, strict=True)]
-    gradients = torch.autograd.grad(_chosen(network, M, target), values)
+    gradients = torch.autograd.grad(_chosen(_head(network, M), target), values)
     return [(g * h).sum(2) for g, h in zip(gradients, H, strict=True)]
-
-
-def gradient_times_input(network: Network, sides: list[Side], target: Tensor) -> list[Tensor]:
-    """<dlogit/dw_t, w_t> of every word vector w_t."""
-    S = [side.requires_grad_() for side, _ in sides]
-    gradients = _word_gradients(network, S, [lengths for _, lengths in sides], target)
-    return [(g * s).sum(2) for g, s in zip(gradients, S, strict=True)]
 
 
 def integrated_gradients(
@@ -58,7 +65,8 @@ def integrated_gradients(
     totals = [torch.zeros_like(S) for S, _ in sides]
     for point, weight in zip((1 + points) / 2, weights / 2, strict=True):
         S = [(side * point).requires_grad_() for side, _ in sides]
-        gradients = _word_gradients(network, S, [lengths for _, lengths in sides], target)
+        given = [(vectors, lengths) for vectors, (_, lengths) in zip(S, sides, strict=True)]
+        gradients = torch.autograd.grad(_chosen(logits(network, given), target), S)
         totals = [total + g * weight for total, g in zip(totals, gradients, strict=True)]
     return [(total * S).sum(2) for total, (S, _) in zip(totals, sides, strict=True)]
 
@@ -98,15 +106,8 @@ def logits(network: Network, sides: list[Side]) -> Tensor:
     return _head(network, [network.pool(network.encoder(S, lengths), lengths)[0] for S, lengths in sides])
 
 
-def _word_gradients(
-    network: Network, S: list[Tensor], lengths: list[Tensor], target: Tensor
-) -> tuple[Tensor, ...]:
-    chosen = logits(network, list(zip(S, lengths, strict=True))).gather(1, target[:, None]).sum()
-    return torch.autograd.grad(chosen, S)
-
-
-def _chosen(network: Network, M: list[Tensor], target: Tensor) -> Tensor:
-    return _head(network, M).gather(1, target[:, None]).sum()
+def _chosen(logits: Tensor, target: Tensor) -> Tensor:
+    return logits.gather(1, target[:, None]).sum()
 
 
 def _head(network: Network, M: list[Tensor]) -> Tensor:

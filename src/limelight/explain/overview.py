@@ -1,4 +1,4 @@
-"""What the rows of A read in a whole data set: their words, their focus, and which repeat each other."""
+"""The rows on a whole data set: their words and focus, which repeat each other, what each contributes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from ..reading.reading import AnyReading
 from ..reading.row_groups import focus
+from ..runtime.model import Model
+from ..text.labels import Label, LabelColumn
 
 MOST_WORDS = 10
 
@@ -35,8 +37,17 @@ class Overview:
     @property
     def redundancy(self) -> float:
         """The mean of A A^T off its diagonal: 0 when no two rows read the same words."""
-        r = len(self.overlap)
-        return float((self.overlap.sum() - np.trace(self.overlap)) / (r * (r - 1))) if r > 1 else 0.0
+        return redundancy(self.overlap)
+
+
+def redundancy(overlap: np.ndarray) -> float:
+    """The mean of A A^T (r, r) off its diagonal.
+
+    >>> redundancy(np.array([[1.0, 0.5], [0.5, 0.5]]))
+    0.5
+    """
+    r = len(overlap)
+    return float((overlap.sum() - np.trace(overlap)) / max(r * (r - 1), 1))
 
 
 def overview(readings: Sequence[AnyReading]) -> Overview:
@@ -83,3 +94,52 @@ def _telling_words(texts: Sequence[tuple[Sequence[str], np.ndarray]]) -> list[li
         order = [k for k in np.argsort(-beyond, kind="stable")[:MOST_WORDS] if beyond[k] > 0]
         found.append([(names[k], float(beyond[k])) for k in order])
     return found
+
+
+# ---------------------------------------------------------------- with a row of M removed
+
+
+@dataclass(frozen=True)
+class RowEffect:
+    """The effect of removing a row of M: of replacing its values by their means over the texts."""
+
+    row: int  # counted from 0
+    changed: float  # share of the predictions that change
+    drop: float  # mean drop of the predicted class's probability
+    accuracy_drop: float | None  # None without labels
+
+
+def remove_rows(
+    model: Model, readings: Sequence[AnyReading], labels: Sequence[Label] | None = None
+) -> tuple[RowEffect, ...]:
+    """Measure the effect of each row of M by replacing its values by their means over the texts.
+
+    The mean removes what the row says about this text and stays within what the classifier is used to;
+    it never saw zeros. In a pair the row is removed from both texts.
+    """
+    sides = zip(*(each.sides for each in readings), strict=True)
+    M = [np.stack([reading.embedding for reading in side]) for side in sides]
+    before = np.stack([each.probabilities for each in readings])
+    return tuple(_remove_row(model, M, before, labels, row) for row in range(M[0].shape[1]))
+
+
+def _remove_row(
+    model: Model, M: list[np.ndarray], before: np.ndarray, labels: Sequence[Label] | None, row: int
+) -> RowEffect:
+    without = [m.copy() for m in M]
+    for m in without:
+        m[:, row] = m[:, row].mean(axis=0)
+    after = model.classify(*without)
+    predicted, texts = before.argmax(axis=1), np.arange(len(before))
+    drop = float((before[texts, predicted] - after[texts, predicted]).mean())
+    changed = float((after.argmax(axis=1) != predicted).mean())
+    return RowEffect(row, changed, drop, _accuracy_drop(model, predicted, after.argmax(axis=1), labels))
+
+
+def _accuracy_drop(
+    model: Model, before: np.ndarray, after: np.ndarray, labels: Sequence[Label] | None
+) -> float | None:
+    if labels is None:
+        return None
+    truth = LabelColumn(labels).index(model.labels, "the data")
+    return float((before == truth).mean() - (after == truth).mean())

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
-from markupsafe import Markup
 
 from ..reading.colours import LEVELS
 from ..reading.pieces import printable
@@ -17,7 +16,7 @@ MOST_CONFUSED = 60  # classes in a plot: the number of cells is its square
 _LONGEST = 14  # characters of a class's name
 
 
-def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> Markup:
+def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> str:
     """Rows are the true classes, columns the predicted ones; darker means a larger share of the true class.
 
     With very many classes, only the most frequent ones are shown.
@@ -49,7 +48,7 @@ def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> Markup:
     return _svg(left + k * side + 8, 28 + k * side + 24, "Confusion matrix", parts)
 
 
-def overlap_plot(overlap: np.ndarray) -> Markup:
+def overlap_plot(overlap: np.ndarray) -> str:
     """The mean of A A^T, row against row.
 
     >>> "<title>rows 1 and 2: 0.250</title>" in overlap_plot(np.array([[1.0, 0.25], [0.25, 1.0]]))
@@ -71,7 +70,7 @@ def overlap_plot(overlap: np.ndarray) -> Markup:
     return _svg(34 + r * side, 26 + r * side, "Overlap of the rows", parts)
 
 
-def reliability_plot(calibration: Calibration) -> Markup:
+def reliability_plot(calibration: Calibration) -> str:
     """Accuracy by confidence, the diagonal of perfect calibration, and the number of texts per bin.
 
     >>> from limelight.explain.calibration import measure_calibration
@@ -110,58 +109,82 @@ def _grid(left: float, top: float, width: float, height: float) -> list[str]:
     return parts
 
 
-def curves_plot(name: str, curves: Mapping[str, Sequence[float]]) -> Markup:
-    """Lines over the epochs, each labelled at its end.
+def curves_plot(
+    name: str,
+    curves: Mapping[str, Sequence[float]],
+    x: str = "epoch",
+    ticks: Sequence[object] | None = None,
+    size: tuple[float, float] = (180.0, 130.0),
+) -> str:
+    """Lines over epochs from 1, or over `ticks` of `x`, named at their ends; `size` is of the inner plot.
 
     >>> "<title>dev, epoch 2: 0.7</title>" in curves_plot("Accuracy", {"dev": [0.6, 0.7]})
     True
     """
-    top, width, height = 12.0, 180.0, 130.0
+    (width, height), top = size, 12.0
     values = np.concatenate([np.asarray(line, float) for line in curves.values()])
     low, high = float(values.min()), float(values.max())
     low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
-    epochs = max(map(len, curves.values()))
-    digits = min(6, max(2, int(np.ceil(-np.log10((high - low) / 10)))))  # enough to tell the grid lines apart
-    rules = {value: f"{value:.{digits}f}" for value in np.linspace(low, high, 4).tolist()}
+    count = max(map(len, curves.values()))
+    ticks = ticks or range(1, count + 1)
+    rules = _round_numbers(low, high, height // 40)
     left = 10 + 6.5 * max(map(len, rules.values()))  # room for the widest number, in pixels
 
-    def at(epoch: int, value: float) -> tuple[float, float]:
-        across = epoch / max(epochs - 1, 1)
+    def at(k: int, value: float) -> tuple[float, float]:
+        across = k / max(count - 1, 1)
         return left + width * across, top + height * (1 - (value - low) / (high - low))
 
     parts = []
-    for value, number in rules.items():
+    for value, shown in rules.items():
         parts.append(f'<path class="rule" d="M{left} {at(0, value)[1]:.1f}h{width}"/>')
-        parts.append(_words(left - 6, at(0, value)[1] + 4, number, "end"))
-    for epoch in sorted({0, epochs // 2, epochs - 1}):
-        parts.append(_words(at(epoch, low)[0], top + height + 18, str(epoch + 1), "mid"))
-    ends = _apart([at(len(line) - 1, line[-1])[1] for line in curves.values()])
-    for k, ((label, line), end) in enumerate(zip(curves.items(), ends, strict=True)):
-        points = [at(epoch, value) for epoch, value in enumerate(line)]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(f'<polyline class="line{k}" points="{path}"/>')
+        parts.append(_words(left - 6, at(0, value)[1] + 4, shown, "end"))
+    for k in sorted({round(k) for k in np.linspace(0, count - 1, int(width // 54))}):
+        parts.append(_words(at(k, low)[0], top + height + 18, str(ticks[k]), "mid"))
+    ends = _apart([at(len(line) - 1, line[-1])[1] for line in curves.values()], top + height)
+    for number, ((label, line), end) in enumerate(zip(curves.items(), ends, strict=True)):
+        points = [at(k, value) for k, value in enumerate(line)]
+        path = " ".join(f"{cx:.1f},{cy:.1f}" for cx, cy in points)
+        parts.append(f'<polyline class="line{number}" points="{path}"/>')
         parts += [
-            f'<circle class="dot{k}" cx="{x:.1f}" cy="{y:.1f}" r="3">'
-            f"<title>{_escape(label)}, epoch {epoch + 1}: {value:.4g}</title></circle>"
-            for epoch, ((x, y), value) in enumerate(zip(points, line, strict=True))
+            f'<circle class="dot{number}" cx="{cx:.1f}" cy="{cy:.1f}" r="3">'
+            f"<title>{_escape(f'{label}, {x} {tick}')}: {value:.4g}</title></circle>"
+            for (cx, cy), tick, value in zip(points, ticks, line, strict=False)
         ]
-        parts.append(_words(left + width + 9, end + 4, label))
+        parts.append(_words(points[-1][0] + 9, end + 4, label, f"dot{number}"))
     return _svg(left + width + 58, top + height + 26, name, parts)
 
 
-def _apart(ends: list[float], least: float = 14.0) -> list[float]:
-    """The heights of labels, moved down where they would overlap."""
-    placed = list(ends)
-    before = -np.inf
-    for k in sorted(range(len(ends)), key=ends.__getitem__):
-        placed[k] = before = max(ends[k], before + least)
+def _round_numbers(low: float, high: float, most: float) -> dict[float, str]:
+    """Round numbers from `low` to `high`, at least two and about `most`, with digits to tell them apart.
+
+    >>> _round_numbers(41.2, 55.0, 4)
+    {45.0: '45', 50.0: '50', 55.0: '55'}
+    """
+    power = 10 ** np.floor(np.log10((high - low) / most))
+    found: dict[float, str] = {}
+    for step in (10 * power, 5 * power, 2 * power, power):
+        if len(found) < 2 or (high - low) / step <= most:
+            digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+            numbers = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step
+            found = {float(each): f"{each:.{digits}f}" for each in numbers}
+    return found
+
+
+def _apart(heights: list[float], bottom: float, least: float = 14.0) -> list[float]:
+    """The heights of labels, moved apart where they would overlap, and kept above `bottom`."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    placed, before, below = list(heights), -np.inf, bottom + least
+    for k in order:
+        placed[k] = before = max(placed[k], before + least)
+    for k in reversed(order):
+        placed[k] = below = min(placed[k], below - least)
     return placed
 
 
-def _svg(width: float, height: float, name: str, parts: Sequence[str]) -> Markup:
+def _svg(width: float, height: float, name: str, parts: Sequence[str]) -> str:
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     inside = "".join(parts)
-    return Markup(f'<svg class="plot" {size} role="img" aria-label="{_escape(name)}">{inside}</svg>')
+    return f'<svg class="plot" {size} role="img" aria-label="{_escape(name)}">{inside}</svg>'
 
 
 def _bar(x: float, base: float, width: float, height: float, kind: str) -> str:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 
 from ..errors import LimelightError
-from ..reading.html import card
+from ..reading.html import card, render_style, style, templates
 from ..reading.picture import make_picture
-from ..reading.rendering import render_style, style, templates
 from .attribution import NAMES, leave_one_out
 from .calibration import mcnemar
 from .model_agreement import Agreement, agreement
 from .plots import MOST_CONFUSED, confusion_plot, curves_plot, overlap_plot, reliability_plot
-from .report_data import ModelReport
 from .trust import LONGEST as TRUST_LONGEST
 from .variants import token_ids
+
+if TYPE_CHECKING:
+    from .report import ModelReport
 
 SURE = 0.8  # the paper shows examples that the model is at least this sure of
 PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6  # texts shown
@@ -53,7 +54,7 @@ def render_report(reports: list[ModelReport], data: str, rng: np.random.Generato
     )  # fmt: skip
 
 
-def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, Markup]]:
+def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """The curves of the training history, if the model has one."""
     training = facts.get("training")
     history = training.get("history") if isinstance(training, dict) else None

@@ -16,7 +16,7 @@ from ..text.inputs import as_list, as_texts
 from ..text.labels import Label
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
 from .faithfulness import SHARES, Faithfulness, measure_faithfulness
-from .row_removal import RowEffect, remove_rows
+from .overview import RowEffect, remove_rows
 from .variants import TokenIds, as_model, count_words, read_texts, token_ids
 
 DRAWS = 5  # of random weights, averaged
@@ -102,7 +102,8 @@ def measure_readings(
     if not readings:
         return Trust(0, (), ())
     ids = token_ids(model, readings)
-    weights = {NAMES[by]: attribute_readings(model, readings, ids, by, progress) for by in _available()}
+    ways = [by for by in NAMES if by not in NEED_PYTORCH or find_spec("torch")]
+    weights = {NAMES[by]: attribute_readings(model, readings, ids, by, progress) for by in ways}
     weights |= _baselines(ids, seed)
     r = len(readings[0].sides[0].attention)
     single_rows = [f"Row {row + 1}" for row in range(r if rows and r > 1 else 0)]
@@ -112,10 +113,6 @@ def measure_readings(
     best = _best_row([measured.pop(name) for name in single_rows])
     found = sorted([*measured.values(), *([best] if best else [])], key=lambda each: -each.comprehensiveness)
     return Trust(len(ids), tuple(found), remove_rows(model, readings, labels) if rows else ())
-
-
-def _available() -> list[str]:
-    return [by for by in NAMES if by not in NEED_PYTORCH or find_spec("torch")]
 
 
 def _baselines(ids: Sequence[TokenIds], seed: int) -> dict[str, list[np.ndarray]]:

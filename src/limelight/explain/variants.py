@@ -14,7 +14,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ..errors import LimelightError
-from ..reading.reading import AnyReading, Reading
+from ..reading.reading import AnyReading
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
 
@@ -45,13 +45,11 @@ class TokenIds:
 
 
 def token_ids(model: Model, readings: Iterable[AnyReading]) -> list[TokenIds]:
-    """The word ids of texts that the model has read."""
-    return [TokenIds(tuple(_side_ids(model, side) for side in reading.sides)) for reading in readings]
-
-
-def _side_ids(model: Model, reading: Reading) -> np.ndarray:
-    """Truncated where the model truncated it."""
-    return model.tokenizer.locate(reading.text)[0][: len(reading.offsets)]
+    """The word ids of texts that the model has read, truncated where it truncated them."""
+    return [
+        TokenIds(tuple(model.tokenizer.locate(side.text)[0][: len(side.offsets)] for side in reading.sides))
+        for reading in readings
+    ]
 
 
 def count_words(reading: AnyReading) -> int:

@@ -1,4 +1,4 @@
-"""M to a label: the two-layer perceptron of section 2 and its pruned form of appendix A."""
+"""M to a label: two embeddings to one, the perceptron of section 2, and its pruned form of appendix A."""
 
 from __future__ import annotations
 
@@ -27,14 +27,6 @@ class FullHead(nn.Module):
         hidden = torch.relu(nn.functional.linear(M.flatten(1), self.W_1, self.b_1))
         return nn.functional.linear(self.dropout(hidden), self.W_2, self.b_2)
 
-    def hidden_parameters(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-        """Weights and biases of the hidden layer."""
-        return [self.W_1], [self.b_1]
-
-    def softmax_parameters(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-        """Weights and biases of the softmax layer."""
-        return [self.W_2], [self.b_2]
-
 
 class PrunedHead(nn.Module):
     """Appendix A: p hidden units for each row of M (M^v), q for each column (M^h), a softmax over both.
@@ -46,14 +38,7 @@ class PrunedHead(nn.Module):
     """
 
     def __init__(
-        self,
-        rows: int,
-        size: int,
-        p: int,
-        q: int,
-        classes: int,
-        dropout: float = 0.0,
-        mix: int = 0,
+        self, rows: int, size: int, p: int, q: int, classes: int, dropout: float = 0.0, mix: int = 0
     ) -> None:
         super().__init__()
         self.p, self.q = p, q
@@ -87,14 +72,33 @@ class PrunedHead(nn.Module):
         dropped: Tensor = self.dropout(torch.relu(units))
         return dropped.flatten(1)
 
-    def hidden_parameters(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-        """Weights and biases of the hidden layers."""
-        named = list(self.named_parameters())
-        return (
-            [x for name, x in named if name.startswith(("W_v", "W_h", "W_m"))],
-            [x for name, x in named if name.startswith(("b_v", "b_h", "b_m"))],
-        )
 
-    def softmax_parameters(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-        """Weights and biases of the softmax layer."""
-        return [self.W_o], [self.b_o]
+# ---------------------------------------------------------------- pairs: two embeddings to one
+
+
+class GatedEncoder(nn.Module):
+    """F_r = batcheddot(M_h, W_fh) * batcheddot(M_p, W_fp): a weight matrix for each row, on each side.
+
+    >>> GatedEncoder(rows=3, size=4)(torch.randn(7, 3, 4), torch.randn(7, 3, 4)).shape
+    torch.Size([7, 3, 4])
+    """
+
+    def __init__(self, rows: int, size: int) -> None:
+        super().__init__()
+        self.W_fp = uniform(size**-0.5, rows, size, size)
+        self.W_fh = uniform(size**-0.5, rows, size, size)
+
+    def forward(self, M_p: Tensor, M_h: Tensor) -> Tensor:
+        """Two (batch, rows, size) -> F_r (batch, rows, size)."""
+        F_p = torch.bmm(M_p.transpose(0, 1), self.W_fp)  # (rows, batch, size)
+        F_h = torch.bmm(M_h.transpose(0, 1), self.W_fh)
+        return (F_p * F_h).transpose(0, 1)
+
+
+def concat_features(u: Tensor, v: Tensor) -> Tensor:
+    """[u; v; |u-v|; u*v] row by row: two (batch, rows, size) -> (batch, rows, 4 * size).
+
+    >>> concat_features(torch.tensor([[[2.0]]]), torch.tensor([[[3.0]]])).tolist()
+    [[[2.0, 3.0, 1.0, 6.0]]]
+    """
+    return torch.cat([u, v, (u - v).abs(), u * v], dim=2)

@@ -9,7 +9,7 @@ from torch import nn
 
 from .baselines import Convolution
 from .encoder import BiLSTM, WordEmbedding
-from .pairs import GatedEncoder
+from .heads import GatedEncoder
 
 
 @torch.no_grad()

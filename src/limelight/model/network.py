@@ -12,9 +12,8 @@ from .attention import StructuredSelfAttention
 from .baselines import Convolution, MaxPooling
 from .dropout import Dropout
 from .encoder import BiLSTM, Projection, WordEmbedding
-from .heads import FullHead, PrunedHead
+from .heads import FullHead, GatedEncoder, PrunedHead, concat_features
 from .initialisation import initialise
-from .pairs import GatedEncoder, concat_features
 
 
 class Output(NamedTuple):
@@ -124,30 +123,3 @@ def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> FullHead |
         return FullHead(rows, size, recipe.head_hidden, classes, recipe.dropout)
     p, q = recipe.row_units, recipe.column_units
     return PrunedHead(rows, size, p, q, classes, recipe.dropout, recipe.mix_units)
-
-
-def parameters_by_part(network: Network) -> dict[str, int]:
-    """The number of parameters of each part, as in the paper's pruning table.
-
-    >>> with torch.device("meta"):
-    ...     yelp = Network(ModelRecipe(), vocabulary=2, classes=5)
-    >>> parameters_by_part(yelp)["hidden"], parameters_by_part(yelp)["softmax"]
-    (54000000, 15000)
-    """
-
-    def count(parameters: list[nn.Parameter]) -> int:
-        return sum(x.numel() for x in parameters)
-
-    weights, biases = network.head.hidden_parameters()
-    softmax_weights, softmax_biases = network.head.softmax_parameters()
-    return {
-        "words": count(list(network.words.parameters())),
-        "projection": count(list(network.projection.parameters())) if network.projection is not None else 0,
-        "encoder": count(list(network.encoder.parameters())),
-        "attention": count(list(network.pooling.parameters())),
-        "gate": count(list(network.gate.parameters())) if network.gate is not None else 0,
-        "hidden": count(weights),
-        "hidden biases": count(biases),
-        "softmax": count(softmax_weights),
-        "softmax biases": count(softmax_biases),
-    }

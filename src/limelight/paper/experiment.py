@@ -9,11 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import LimelightError
+from ..runtime.shapes import parameters_by_part
 from ..storage.locks import BusyError, locked
-from ..text.dataset import Dataset
+from ..text.batches import row_lengths
+from ..text.dataset import Dataset, Split
 from ..training import run_folder
-from .output import log, write_json
 from .plan import ExperimentRun, Plan
 from .results import (
     ResultsByRun,
@@ -22,16 +25,19 @@ from .results import (
     collect_results,
     describe_run,
     full_recipe,
+    log,
     open_data,
     read_result,
+    write_json,
 )
 
 if TYPE_CHECKING:
+    from ..model.network import Network
     from ..training import Fitted
 
 
 def run_experiment(plan: Plan, runs: Sequence[ExperimentRun], write: Callable[[ResultsByRun], None]) -> None:
-    """Train what is missing, and `write` the results so far after every run.
+    """Train what is missing, and `write` the results so far after every run; without runs, once.
 
     If the folder has results with other options, nothing is trained or written. A failing run does not stop
     the others; its error is raised at the end. Runs that another process is training are tried again after
@@ -49,6 +55,8 @@ def run_experiment(plan: Plan, runs: Sequence[ExperimentRun], write: Callable[[R
     def write_all() -> None:
         write(collect_results(plan.out, runs, opened))
 
+    if not runs:
+        write_all()
     waiting: Sequence[ExperimentRun] = selected
     while (busy := _run_all(waiting, result_of, write_all, failed)) and len(busy) < len(waiting):
         waiting = busy
@@ -133,11 +141,10 @@ def _tester(dataset: Dataset) -> Callable[[Any], dict[str, float]]:
 
 
 def _result(run: ExperimentRun, dataset: Dataset, fitted: Fitted) -> RunResult:
-    from ..model.network import parameters_by_part
     from ..training.outcome import results_of
-    from .lengths import by_length
 
     found = results_of(fitted, dataset, ("dev", "test"))
+    tensors = {name: tuple(w.shape) for name, w in fitted.network.named_parameters()}
     return {
         **describe_run(run, dataset),
         "accuracy": {split: each.accuracy for split, each in found.items()},
@@ -145,7 +152,7 @@ def _result(run: ExperimentRun, dataset: Dataset, fitted: Fitted) -> RunResult:
         "best_epoch": fitted.state.best_epoch + 1,
         "steps": fitted.state.number,
         "history": fitted.history,
-        "parameters": parameters_by_part(fitted.network),
+        "parameters": parameters_by_part(tensors),
         "device": _device_name(fitted),
     }
 
@@ -164,3 +171,29 @@ def _save_readings(folder: Path, fitted: Fitted, dataset: Dataset, task: str) ->
     from .heatmap_data import collect_readings
 
     write_json(folder / "readings.json", collect_readings(fitted.network, dataset, task))
+
+
+def by_length(network: Network, split: Split) -> list[dict[str, Any]]:
+    """Range of words and accuracy of each quarter of the rows, the shortest first."""
+    from ..training.evaluate import logits
+
+    right = logits(network, split).argmax(axis=1) == np.asarray(split.labels)
+    return quarters(row_lengths(split), right)
+
+
+def quarters(lengths: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
+    """The same from lengths and correctness.
+
+    >>> quarters(np.array([1, 9, 2, 3]), np.array([True, False, True, True]))[-1]
+    {'words': [9, 9], 'rows': 1, 'accuracy': 0.0}
+    """
+    parts = np.array_split(np.argsort(lengths, kind="stable"), 4)
+    return [
+        {
+            "words": [int(lengths[rows].min()), int(lengths[rows].max())],
+            "rows": len(rows),
+            "accuracy": float(right[rows].mean()),
+        }
+        for rows in parts
+        if len(rows)
+    ]

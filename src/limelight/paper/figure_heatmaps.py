@@ -9,20 +9,27 @@ command draws them where it is installed.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from ..explain.overview import redundancy
+from ..reading.colours import LIGHT, levels
+from ..reading.pieces import printable
+from ..reading.wrap import ems
 from ..storage.files import atomic_file
-from .experiment import run_experiment
-from .output import log
 from .plan import Data, ExperimentRun, Plan
 from .report import data_notes, figures, markdown, percent, write_picture, write_table
-from .results import ResultsByRun
+from .results import ResultsByRun, log
 
 MODELS = {"no-penalty": "without penalty", "self-attention": "with penalty"}
 SIX = 6  # rows, of 30
+_SIZE, _LEADING, _MARGIN = 14.0, 24.0, 24.0
+_CHARACTER = 1.06  # typefaces differ: a little more room than Helvetica needs
 
 Readings = dict[str, dict[str, Any]]  # from `collect_readings`, by model
 
@@ -74,7 +81,7 @@ def _figures(kept: Readings, results: ResultsByRun, data: Data, model: str) -> t
     if model not in kept:
         return "-", "-", "-"
     found = [np.array(each["attention"]) for each in _all(kept[model])]
-    overlaps = [overlap(A) for A in found]
+    overlaps = [redundancy(A @ A.T) for A in found]
     focus = [(A.sum(axis=0) / A.sum()).max() for A in found]
     accuracy = percent(figures(results, data, model))
     return f"{np.mean(overlaps):.3f}", f"{np.mean(focus):.3f}", accuracy
@@ -97,24 +104,13 @@ def _all(kept: dict[str, Any]) -> list[dict[str, Any]]:
     return [*kept["compared"], *(each for found in kept["surest"].values() for each in found)]
 
 
-def overlap(A: np.ndarray) -> float:
-    """The mean of A A^T off its diagonal, for A (r, n).
-
-    >>> overlap(np.array([[1.0, 0.0], [0.5, 0.5]]))
-    0.5
-    """
-    r = len(A)
-    overlaps = A @ A.T
-    return float((overlaps.sum() - np.trace(overlaps)) / max(r * (r - 1), 1))
-
-
 def draw(plan: Plan, data: Data, kept: Readings) -> None:
     """Draw a page with everything, and the paper's figures as sheets."""
     from ..reading import to_page
     from .heatmap_data import to_reading
-    from .heatmap_sheet import sheet
 
-    compared = [[to_reading(kept[model]["compared"][k]) for model in MODELS] for k in _texts(kept)]
+    pairs = zip(*(kept[model]["compared"] for model in MODELS), strict=True)
+    compared = [[to_reading(each) for each in pair] for pair in pairs]
     surest = [to_reading(each) for found in kept["self-attention"]["surest"].values() for each in found]
     title = f"What the paper's model reads: {data.name}"
     with atomic_file(plan.out / f"figure-heatmaps-{data.name}.html") as file:
@@ -133,22 +129,14 @@ def draw(plan: Plan, data: Data, kept: Readings) -> None:
             write_picture(plan.out / f"{stem}-surest-{_file_name(label)}", picture)
 
 
-def _texts(kept: Readings) -> range:
-    return range(len(kept["self-attention"]["compared"]))
-
-
-def _six_rows(found: dict[str, Any]) -> list[Any]:
+def _six_rows(found: dict[str, Any]) -> list[Map]:
     """Six evenly spaced rows, and the sum of all."""
-    from .heatmap_sheet import Map
-
     A = np.array(found["attention"])
     rows = sorted({round(k) for k in np.linspace(0, len(A) - 1, SIX)})
     return [*(Map(f"Row {k + 1}", found["words"], A[k]) for k in rows), *_overall([found])]
 
 
-def _overall(found: list[dict[str, Any]]) -> list[Any]:
-    from .heatmap_sheet import Map
-
+def _overall(found: list[dict[str, Any]]) -> list[Map]:
     maps = []
     for each in found:
         answer = int(np.argmax(each["probabilities"]))
@@ -163,6 +151,64 @@ def _file_name(label: str) -> str:
     return "".join(character if character.isalnum() else "-" for character in label)
 
 
-def run(plan: Plan) -> None:
-    """Train what table 3 has not trained yet, and draw."""
-    run_experiment(plan, runs(plan), lambda results: write(plan, results))
+# ---------------------------------------------------------------- several heat maps on one sheet
+
+
+@dataclass(frozen=True)
+class Map:
+    """Words, a weight for each, and what they show."""
+
+    caption: str
+    words: Sequence[str]
+    weights: np.ndarray  # (n,)
+
+
+def sheet(columns: Sequence[tuple[str, Sequence[Map]]], width: float = 520.0) -> str:
+    """Columns with their titles; in every map, the strongest word has the strongest colour.
+
+    >>> svg = sheet([("without penalty", [Map("Row 1", ["Good", "soup"], np.array([0.9, 0.1]))])])
+    >>> svg.count("<rect"), "Good" in svg
+    (3, True)
+    """
+    drawn = [
+        _column(title, maps, _MARGIN + k * (width + _MARGIN), width)
+        for k, (title, maps) in enumerate(columns)
+    ]
+    height = max(bottom for _, bottom in drawn) + _MARGIN
+    across = _MARGIN + len(columns) * (width + _MARGIN)
+    inside = "".join(part for parts, _ in drawn for part in parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {across:.0f} {height:.0f}" font-family="Helvetica,Arial,sans-serif" '
+        f'font-size="{_SIZE:g}"><rect width="100%" height="100%" fill="{LIGHT.paper}"/>{inside}</svg>\n'
+    )
+
+
+def _column(title: str, maps: Sequence[Map], x: float, width: float) -> tuple[list[str], float]:
+    parts, y = [_text(x, 36, title, LIGHT.ink, 17)], 60.0
+    for each in maps:
+        parts.append(_text(x, y, each.caption, LIGHT.muted, 12))
+        drawn, y = _map(each, x, y + 20, width)
+        parts += drawn
+    return parts, y
+
+
+def _map(each: Map, x: float, y: float, width: float) -> tuple[list[str], float]:
+    parts, at = [], 0.0
+    even = float(each.weights.sum()) / max(len(each.weights), 1)
+    # at least three even shares: even attention looks pale
+    steps = levels(each.weights, max(float(each.weights.max(initial=0.0)), min(3, len(each.weights)) * even))
+    for word, step in zip(map(printable, each.words), steps.tolist(), strict=True):
+        wide = _SIZE * _CHARACTER * ems(word)
+        if at and at + wide > width:
+            at, y = 0.0, y + _LEADING
+        if step > 0:
+            box = f'x="{x + at - 2:.1f}" y="{y - 15:.1f}" width="{wide + 4:.1f}" height="20"'
+            parts.append(f'<rect {box} rx="3" fill="{LIGHT.warm[step]}"/>')
+        parts.append(_text(x + at, y, word, LIGHT.ink, _SIZE))
+        at += wide + 5
+    return parts, y + _LEADING + 12
+
+
+def _text(x: float, y: float, text: str, colour: str, size: float) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}">{escape(text)}</text>'

@@ -5,16 +5,25 @@ limelight paper figure-rows --data age=encoded/age --data snli=encoded/snli --ep
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from html import escape
+
 import numpy as np
 
-from .chart import line_chart
-from .experiment import run_experiment
-from .plan import Data, ExperimentRun, Plan
+from ..explain.plots import curves_plot
+from .plan import TASKS, Data, ExperimentRun, Plan
 from .report import data_notes, figures, markdown, percent, write_picture, write_table
 from .results import ResultsByRun
-from .settings import TASKS
 
 ROWS = (1, 4, 7, 10, 13, 16, 20, 23, 26, 30)  # the paper has ten values from 1 to 30 but does not list them
+
+_WIDTH, _HEIGHT = 720, 440
+# From dark blue through green to orange: ordered, and distinguishable by the colour-blind.
+_SCALE = ("#352a87", "#0c74dc", "#07a9c2", "#4dbd8b", "#a5be4a", "#e8b32d", "#f08a24", "#c8452c")
+_STYLE = (
+    "text{font:12px Helvetica,Arial,sans-serif;fill:#222222}.mid{text-anchor:middle}.end{text-anchor:end}"
+    ".title{font-size:17px}.rule{stroke:#dddddd}polyline{fill:none;stroke-width:2}"
+)
 
 
 def runs(plan: Plan) -> list[ExperimentRun]:
@@ -54,11 +63,35 @@ def write(plan: Plan, results: ResultsByRun) -> None:
 
 def draw(plan: Plan, data: Data, curves: dict[int, list[float]]) -> None:
     """Draw one line per r."""
-    lines = {f"r = {r}": list(enumerate(curve, 1)) for r, curve in curves.items()}
+    lines = {f"r = {r}": curve for r, curve in curves.items()}
     svg = line_chart(f"Rows of the embedding: {data.name}", "epoch", "test accuracy, per cent", lines)
     write_picture(plan.out / f"figure-rows-{data.name}", svg)
 
 
-def run(plan: Plan) -> None:
-    """Train and draw."""
-    run_experiment(plan, runs(plan), lambda results: write(plan, results))
+def line_chart(
+    title: str, x: str, y: str, lines: Mapping[str, Sequence[float]], ticks: Sequence[object] | None = None
+) -> str:
+    """The plot of the reports as an SVG file of its own: one line per name, over numbers from 1 or `ticks`.
+
+    >>> svg = line_chart("Accuracy", "epoch", "per cent", {"r = 1": [50, 60], "r = 30": [55]})
+    >>> svg.count("<polyline"), "r = 30" in svg
+    (2, True)
+    """
+    plot = curves_plot(title, lines, x, ticks, size=(540, 320)).replace("<svg", '<svg x="32" y="44"', 1)
+    colours = [_colour(k, len(lines)) for k in range(len(lines))]
+    each = "".join(f".line{k}{{stroke:{c}}}text.dot{k},.dot{k}{{fill:{c}}}" for k, c in enumerate(colours))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'viewBox="0 0 {_WIDTH} {_HEIGHT}"><style>{_STYLE}{each}</style>'
+        f'<rect width="100%" height="100%" fill="#ffffff"/><text x="64" y="28" class="title">{escape(title)}'
+        f'</text>{plot}<text x="{_WIDTH / 2}" y="{_HEIGHT - 12}" class="mid">{escape(x)}</text>'
+        f'<text transform="translate(22 {_HEIGHT / 2}) rotate(-90)" class="mid">{escape(y)}</text></svg>\n'
+    )
+
+
+def _colour(number: int, count: int) -> str:
+    """The colour of a line, evenly spaced along the scale."""
+    place = number * (len(_SCALE) - 1) / max(count - 1, 1)
+    low = int(min(place, len(_SCALE) - 2))
+    first, second = (np.array(list(bytes.fromhex(_SCALE[k][1:]))) for k in (low, low + 1))
+    return f"#{bytes(np.rint(first + (place - low) * (second - first)).astype(np.uint8).tolist()).hex()}"

@@ -11,10 +11,8 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..storage.files import atomic_file
-from .output import log, write_json
-from .plan import Data, Plan
-from .results import ResultsByRun
-from .settings import SPLITS
+from .plan import SPLITS, Data, Plan
+from .results import ResultsByRun, log, write_json
 
 Cell = dict[str, Any]
 

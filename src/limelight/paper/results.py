@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -12,12 +13,24 @@ from typing import Any
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..storage.files import atomic_file
 from ..text.dataset import Dataset
 from ..training.job_data import recipe_for
 from .plan import Data, ExperimentRun
 
 RunResult = dict[str, Any]
 ResultsByRun = Mapping[str, RunResult]  # by the run's name
+
+
+def log(line: str) -> None:
+    """Print a line of progress."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON atomically."""
+    with atomic_file(path) as file:
+        file.write((json.dumps(content, indent=1) + "\n").encode())
 
 
 def open_data(data: Data) -> Dataset:

@@ -5,9 +5,11 @@ limelight paper table1 --data yelp=encoded/yelp --data age=encoded/age --out run
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
 from ..training.compare import MODELS
-from .experiment import run_experiment
-from .lengths import merge
 from .plan import Data, ExperimentRun, Plan
 from .report import accuracy_table, data_notes, markdown, write_table
 from .results import ResultsByRun
@@ -53,6 +55,16 @@ def lengths(results: ResultsByRun, data: Data) -> str:
     return markdown([f"{data.name}, words", *MODELS.values()], rows) if len(rows) > 1 else ""
 
 
-def run(plan: Plan) -> None:
-    """Train and write the table."""
-    run_experiment(plan, runs(plan), lambda results: write(plan, results))
+def merge(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join quarters with the same range of words.
+
+    >>> merge([{"words": [9, 9], "rows": 5, "accuracy": 0.5}, {"words": [9, 9], "rows": 15, "accuracy": 0.7}])
+    [{'words': [9, 9], 'rows': 20, 'accuracy': 0.65}]
+    """
+    merged = []
+    for words, group in groupby(parts, lambda part: part["words"]):
+        same = list(group)
+        rows = sum(part["rows"] for part in same)
+        right = sum(part["rows"] * part["accuracy"] for part in same)
+        merged.append({"words": words, "rows": rows, "accuracy": right / rows})
+    return merged

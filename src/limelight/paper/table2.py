@@ -5,7 +5,6 @@ limelight paper table2 --data snli=encoded/snli --note "22% of the training set"
 
 from __future__ import annotations
 
-from .experiment import run_experiment
 from .plan import ExperimentRun, Plan
 from .report import data_notes, figures, markdown, percent, write_table
 from .results import ResultsByRun
@@ -41,8 +40,3 @@ def write(plan: Plan, results: ResultsByRun) -> None:
     body = markdown(["", *(data.name for data in plan.data), "published"], [*published, *ours])
     content = {"accuracy": cells, "published": PUBLISHED, "note": plan.note, "runs": results}
     write_table(plan, "table2", "Table 2: SNLI", body, data_notes(plan, results), content)
-
-
-def run(plan: Plan) -> None:
-    """Train and write the table."""
-    run_experiment(plan, runs(plan), lambda results: write(plan, results))

@@ -5,11 +5,9 @@ limelight paper table3 --data yelp=encoded/yelp --data age=encoded/age --out run
 
 from __future__ import annotations
 
-from .experiment import run_experiment
-from .plan import ExperimentRun, Plan
+from .plan import TASKS, ExperimentRun, Plan
 from .report import accuracy_table, data_notes, write_table
 from .results import ResultsByRun
-from .settings import TASKS
 
 MODELS = {"self-attention": "with penalty", "no-penalty": "without penalty (0.0)"}
 PAPER = {  # on SNLI the paper finds both alike and gives no second number
@@ -39,8 +37,3 @@ def _coefficients(plan: Plan) -> str:
     same = len(set(found.values())) == 1
     each = ", ".join(f"{task} {value}" for task, value in found.items())
     return str(next(iter(found.values()))) if same else each
-
-
-def run(plan: Plan) -> None:
-    """Train and write the table."""
-    run_experiment(plan, runs(plan), lambda results: write(plan, results))

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from .experiment import run_experiment
-from .plan import Data, ExperimentRun, Plan
+from ..runtime.shapes import parameters_by_part, shapes
+from .plan import CLASSES, ORIGINAL, TASKS, Data, ExperimentRun, Plan, setting
 from .report import data_notes, figures, markdown, percent, write_table
 from .results import ResultsByRun
-from .settings import CLASSES, ORIGINAL, TASKS, setting
 
 
 class Printed(NamedTuple):
@@ -54,19 +53,17 @@ class Size(NamedTuple):
 
 
 def runs(plan: Plan) -> list[ExperimentRun]:
-    """Original and pruned on each data set, with each seed."""
+    """Original and pruned on each data set, with each seed; without data none, only counts."""
+    plan.forbid_options("table4", "embedding", "head")
+    if plan.only and not plan.data:
+        raise LimelightError("--only selects runs, but without --data there are none; give --data too")
     found = plan.runs(["self-attention", "b4000", "pruned"])
     return [run for run in found if run.model in (ORIGINAL[run.data.task], "pruned")]
 
 
 def parameters(recipe: Recipe, task: str) -> dict[str, int]:
-    """Parameters by part, counted on a network without memory."""
-    import torch
-
-    from ..model.network import Network, parameters_by_part
-
-    with torch.device("meta"):
-        return parameters_by_part(Network(recipe.model, 2, CLASSES[task], task == "snli"))
+    """Parameters by part."""
+    return parameters_by_part(shapes(recipe.model, 2, CLASSES[task], task == "snli"))
 
 
 def size(parts: dict[str, int], pruned: bool) -> Size:
@@ -114,14 +111,3 @@ def _trained(results: ResultsByRun, data: Data, model: str) -> dict[str, int] | 
 def _units(recipe: Recipe) -> str:
     model = recipe.model
     return f"b={model.head_hidden}" if model.head == "full" else f"p={model.row_units} q={model.column_units}"
-
-
-def run(plan: Plan) -> None:
-    """Count parameters; with data, also train."""
-    plan.forbid_options("table4", "embedding", "head")
-    if plan.only and not plan.data:
-        raise LimelightError("--only selects runs, but without --data there are none; give --data too")
-    if plan.data:
-        run_experiment(plan, runs(plan), lambda results: write(plan, results))
-    else:
-        write(plan, {})

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from .as_json import to_json
     from .html import compare_html, to_html, to_page
     from .png import to_png
     from .reading import PairReading, Reading
-    from .save import save_picture
+    from .save import save_picture, to_json
     from .svg import to_svg
     from .terminal import to_terminal
 
@@ -23,15 +22,11 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "PairReading": "reading:PairReading",
-        "Reading": "reading:Reading",
-        "compare_html": "html:compare_html",
-        "save_picture": "save:save_picture",
-        "to_html": "html:to_html",
-        "to_json": "as_json:to_json",
-        "to_page": "html:to_page",
-        "to_png": "png:to_png",
-        "to_svg": "svg:to_svg",
-        "to_terminal": "terminal:to_terminal",
+        "html": "compare_html to_html to_page",
+        "png": "to_png",
+        "reading": "PairReading Reading",
+        "save": "save_picture to_json",
+        "svg": "to_svg",
+        "terminal": "to_terminal",
     },
 )

@@ -32,25 +32,6 @@ def levels(weights: np.ndarray, top: float) -> np.ndarray:
     return np.asarray(np.clip(np.rint(weights * (LEVELS / top)), -LEVELS, LEVELS).astype(int))
 
 
-def contrast(first: str, second: str) -> float:
-    """The WCAG contrast of two colours, from 1 (the same) to 21 (black on white).
-
-    >>> contrast("#000000", "#ffffff")
-    21.0
-    """
-    low, high = sorted((luminance(first), luminance(second)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance, from 0 (black) to 1 (white), as WCAG defines it.
-
-    >>> round(luminance("#ff8800"), 3)
-    0.389
-    """
-    return float(_linear(colour) @ (0.2126, 0.7152, 0.0722))
-
-
 def scale(paper: str, end: str) -> tuple[str, ...]:
     """`LEVELS` + 1 colours from `paper` to `end`, perceptually even (a straight line in OKLab).
 

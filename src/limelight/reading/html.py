@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..errors import LimelightError
-from .colours import LEVELS
+from .colours import DARK, LEVELS, LIGHT, Theme
 from .html_words import WordPainter
-from .picture import MOST_CLASSES, MOST_GROUPS, Picture, Weights, make_picture, share_scale
-from .rendering import style, templates
+from .picture import MOST_CLASSES, MOST_GROUPS, Picture, Weights, make_picture, row_ranges, share_scale
+from .pieces import printable
 
 if TYPE_CHECKING:
     from .reading import AnyReading
@@ -117,3 +119,47 @@ def card(picture: Picture, name: str = "") -> Markup:
         )
     )
     return Markup(html)
+
+
+# ---------------------------------------------------------------- templates and style sheets
+
+
+@cache
+def templates(package: str = __package__) -> Environment:
+    """The templates of a package, which may include those of the pictures."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(each) for each in dict.fromkeys((package, __package__))]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters["ranges"] = row_ranges
+    environment.filters["visible"] = printable
+    return environment
+
+
+@cache
+def style() -> Markup:
+    """The style sheet of the pictures, for one `<style>` element."""
+    return render_style(templates(), "style.css.jinja")
+
+
+def render_style(environment: Environment, name: str) -> Markup:
+    """A style sheet with the colours of both themes, on one line."""
+    sheet = environment.get_template(name).render(
+        light=LIGHT, dark=DARK, levels=LEVELS, properties=_custom_properties
+    )
+    return Markup("".join(line.strip() for line in sheet.splitlines()))
+
+
+def _custom_properties(theme: Theme) -> str:
+    """The colours of a theme as CSS custom properties."""
+    scales = (("h", theme.warm), ("c", theme.cold))
+    colours = {
+        **{name: getattr(theme, name) for name in ("paper", "ink", "muted", "line")},
+        "shade": f"{theme.muted}59",  # see-through, for the edge of what can be scrolled
+        **{f"{letter}{k}": scale[k] for letter, scale in scales for k in range(1, LEVELS + 1)},
+    }
+    return ";".join(f"--{name}:{colour}" for name, colour in colours.items())

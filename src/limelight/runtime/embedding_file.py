@@ -11,9 +11,8 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 
 from ..errors import LimelightError
+from ..storage.array_files import NpyWriter, safetensors_header
 from ..storage.files import atomic_file
-from ..storage.npy import NpyWriter
-from ..storage.safetensors import safetensors_header
 
 FORMATS = (".npy", ".safetensors", ".parquet")
 _HEADER = 264  # bytes reserved for the header of a safetensors file: the number of rows is known last

@@ -56,9 +56,4 @@ class Metrics:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""
-        return {
-            "accuracy": self.accuracy,
-            "macro_f1": self.macro_f1,
-            "loss": self.loss,
-            "rows": self.rows,
-        }
+        return {"accuracy": self.accuracy, "macro_f1": self.macro_f1, "loss": self.loss, "rows": self.rows}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 
@@ -95,3 +96,23 @@ def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Shapes:
         groups["head.W_m"], groups["head.b_m"] = (recipe.mix_units, units), (recipe.mix_units,)
         units = recipe.mix_units
     return {**groups, "head.W_o": (classes, units), "head.b_o": (classes,)}
+
+
+def parameters_by_part(tensors: Shapes) -> dict[str, int]:
+    """Count the parameters of each part of a network, as in the paper's pruning table.
+
+    >>> yelp = parameters_by_part(shapes(ModelRecipe(), vocabulary=2, classes=5, pair=False))
+    >>> yelp["hidden"], yelp["softmax"]
+    (54000000, 15000)
+    """
+    parts = dict.fromkeys(
+        ("words", "projection", "encoder", "attention", "gate",
+         "hidden", "hidden biases", "softmax", "softmax biases"), 0,
+    )  # fmt: skip
+    for name, shape in tensors.items():
+        part, _, rest = name.partition(".")
+        if part == "head":
+            part = "softmax" if rest in ("W_2", "b_2", "W_o", "b_o") else "hidden"
+            part += " biases" if rest.startswith("b_") else ""
+        parts["attention" if part == "pooling" else part] += prod(shape)
+    return parts

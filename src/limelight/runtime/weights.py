@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
+from ..storage.array_files import safetensors_pieces
 from ..storage.json_file import parse_object
-from ..storage.safetensors import safetensors_pieces
 from .onnx_file import Location
 from .shapes import Shapes, check_names
 

@@ -6,20 +6,22 @@ A reader sees the old content or the new, never half of either, whatever ends th
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import secrets
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from ..errors import LimelightError, tidy_os_errors
-from .exchange import exchange
 from .locks import is_same_file, try_lock
 
 _OLD = "was"  # name of the old folder inside a temporary one while the new one takes its place
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of renameat2: paths from the working folder; trade names
 _POSIX = os.name == "posix"  # elsewhere a folder cannot be opened, nor an open file renamed
 
 
@@ -212,3 +214,20 @@ def _fsync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two existing files or folders trade names; False where that is not possible, and nothing changed.
+
+    Linux can, on most of its file systems; there is no moment at which one of the names is missing.
+
+    >>> exchange(Path("no such folder"), Path("nor this one"))
+    False
+    """
+    if sys.platform != "linux":
+        return False
+    try:
+        renameat2 = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError):  # a C library older than 2018, or another one
+        return False
+    return bool(renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ..errors import LimelightError, tidy_os_errors
-from ..storage.npy import NpyWriter
+from ..storage.array_files import NpyWriter
 
 # The arrays of a split and the types they may have on disk.
 DTYPES = {

@@ -18,8 +18,8 @@ import safetensors
 import safetensors.numpy
 
 from ..errors import LimelightError, tidy_os_errors
+from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder
-from ..storage.safetensors import safetensors_pieces
 from .arrays import DTYPES, ArraysOnDisk, array_path, min_max, open_arrays
 from .labels import Label
 from .tokenizer import Tokenizer

@@ -44,7 +44,6 @@ def encode_tables(
     label: str | None = None,
     text2: str | None = None,
     recipe: TextRecipe,
-    pair: bool | None = None,
     holdout: float = 0.1,
     seed: int = 0,
     on_bad: str = "error",
@@ -68,7 +67,7 @@ def encode_tables(
     """
     check_replaceable(out, LAYOUT, overwrite)
     files = table_paths({"train": train, "dev": dev, "test": test})
-    columns = choose_columns(files["train"][0], text, label, text2, pair=pair)
+    columns = choose_columns(files["train"][0], text, label, text2, pair=None)
     sources = {name: TableSource(paths, columns, on_bad) for name, paths in files.items()}
     with atomic_folder(out, LAYOUT, overwrite) as folder:
         arrays = ArraysOnDisk(folder)

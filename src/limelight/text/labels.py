@@ -58,7 +58,7 @@ class LabelColumn:
         (9, 10)
         """
         kind = _class_type(self.distinct)
-        found: set[Any] = {_convert(label, kind) for label in self.distinct}
+        found: set[Any] = {label if type(label) is kind else kind(label) for label in self.distinct}
         return tuple(sorted(found))
 
     def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
@@ -93,10 +93,6 @@ def _class_type(labels: Sequence[Label]) -> type:
         return bool
     names = " and ".join(sorted(t.__name__ for t in types))
     raise LimelightError(f"labels have different types ({names}); convert them to one")
-
-
-def _convert(label: Label, kind: type) -> Label:
-    return label if type(label) is kind else kind(label)
 
 
 def _normalise(label: Label) -> tuple[type, Any]:

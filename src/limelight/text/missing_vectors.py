@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from .spelling import Spelling
+from .dataset import Split
 from .tokenizer import PAD, UNKNOWN
 
 NOISE = 0.01  # standard deviation
-
-
-class Corpus(Protocol):
-    """Sentences as word ids back to back, as `Split` has them."""
-
-    @property
-    def ids(self) -> np.ndarray: ...
-    @property
-    def lengths(self) -> np.ndarray: ...
-    @property
-    def ids2(self) -> np.ndarray | None: ...
-    @property
-    def lengths2(self) -> np.ndarray | None: ...
+STEM = 4  # letters that two forms of a word share at least
+PART = 3  # letters of each part of a compound at least
+ENDING = 4  # letters of an ending at most
 
 
 def noise_vector(word: str, seed: int, size: int) -> np.ndarray:
@@ -34,7 +24,7 @@ def noise_vector(word: str, seed: int, size: int) -> np.ndarray:
     return random.standard_normal(size, dtype=np.float32) * np.float32(NOISE)
 
 
-def fill_from_neighbours(matrix: np.ndarray, found: np.ndarray, corpus: Corpus) -> np.ndarray:
+def fill_from_neighbours(matrix: np.ndarray, found: np.ndarray, corpus: Split) -> np.ndarray:
     """Give each missing word the mean of the found words next to it; (words,) bool: those filled."""
     missing, neighbour, times = _neighbour_counts(found, corpus)
     filled = np.zeros(len(found), dtype=bool)
@@ -60,7 +50,7 @@ def fill_from_spelling(matrix: np.ndarray, found: np.ndarray, vocabulary: Sequen
     return filled
 
 
-def _neighbour_counts(found: np.ndarray, corpus: Corpus) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _neighbour_counts(found: np.ndarray, corpus: Split) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Each pair of a missing word and a found word next to it, and how often it occurs."""
     known, times = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     missing = ~found
@@ -74,7 +64,7 @@ def _neighbour_counts(found: np.ndarray, corpus: Corpus) -> tuple[np.ndarray, np
     return known // len(found), known % len(found), times
 
 
-def _adjacent(corpus: Corpus) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _adjacent(corpus: Split) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield words and the words after them in their sentences, then words and those before them."""
     for ids, lengths in corpus_pieces(corpus):
         inside = np.ones(len(ids), dtype=bool)
@@ -84,7 +74,7 @@ def _adjacent(corpus: Corpus) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield right, left
 
 
-def corpus_pieces(corpus: Corpus, rows: int = 10_000) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def corpus_pieces(corpus: Split, rows: int = 10_000) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield (ids, lengths) of `rows` sentences at a time: a memory-mapped corpus is never read as a whole."""
     for ids, lengths in ((corpus.ids, corpus.lengths), (corpus.ids2, corpus.lengths2)):
         if ids is not None and lengths is not None:
@@ -94,3 +84,64 @@ def corpus_pieces(corpus: Corpus, rows: int = 10_000) -> Iterator[tuple[np.ndarr
                 end = start + int(piece.sum())
                 yield np.asarray(ids[start:end]), piece
                 start = end
+
+
+# ---------------------------------------------------------------- words spelled alike
+
+
+class Spelling:
+    """Known words, and a search for those most similar to another word.
+
+    >>> known = Spelling(["umbrella", "dark", "haired", "trash", "can", "snow"])
+    >>> [known.similar(word) for word in ("umbrellas", "dark-haired", "trashcan", "xyzzy")]
+    [['umbrella'], ['dark', 'haired'], ['trash', 'can'], []]
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.sorted = sorted(set(words))
+        self.known = set(self.sorted)
+        self.longest = max(map(len, self.sorted), default=0)
+
+    def similar(self, word: str) -> list[str]:
+        """The nearest form of the same word, or its parts, or a more distant form; empty if none is known."""
+        if not word.isalpha():
+            return self._pieces(word)
+        if len(word) > 2 * self.longest:  # nothing can be similar, and the search would take long
+            return []
+        return self._form(word, 2) or self._compound(word) or self._form(word, ENDING)
+
+    def _form(self, word: str, ending: int) -> list[str]:
+        """The word that shares all but the last few letters, and more than two thirds of all letters."""
+        shorter = [word[:-k] for k in range(1, ending + 1) if word[:-k] in self.known]
+        at = bisect_left(self.sorted, word)
+        near = self.sorted[
+            max(0, at - 1) : at + 1
+        ]  # in alphabetical order, these share the longest beginning
+        close = [other for other in [*shorter, *near] if _close(word, other, ending)]
+        return [max(close, key=lambda other: (_shared(word, other), -len(other)))] if close else []
+
+    def _pieces(self, word: str) -> list[str]:
+        """The parts of a word with hyphens and the like, if they or similar words are known."""
+        pieces = "".join(letter if letter.isalpha() else " " for letter in word).split()
+        long = [piece for piece in pieces if len(piece) >= PART]  # the 's' of '1990s' means nothing
+        return [each for piece in long for each in ([piece] if piece in self.known else self.similar(piece))]
+
+    def _compound(self, word: str) -> list[str]:
+        """The two known words that make up the word, split as near to the middle as possible."""
+        cuts = sorted(range(PART, len(word) - PART + 1), key=lambda cut: abs(2 * cut - len(word)))
+        for cut in cuts:
+            if word[:cut] in self.known and word[cut:] in self.known:
+                return [word[:cut], word[cut:]]
+        return []
+
+
+def _close(word: str, other: str, ending: int) -> bool:
+    shared, longest = _shared(word, other), max(len(word), len(other))
+    return shared >= STEM and longest - shared <= ending and 3 * shared > 2 * longest
+
+
+def _shared(one: str, other: str) -> int:
+    """The length of the beginning that two words share."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )

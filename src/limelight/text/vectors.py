@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LimelightError
-from .missing_vectors import Corpus, corpus_pieces, fill_from_neighbours, fill_from_spelling, noise_vector
+from .dataset import Split
+from .missing_vectors import corpus_pieces, fill_from_neighbours, fill_from_spelling, noise_vector
 from .tokenizer import PAD, UNKNOWN
 from .vector_files import VectorFile
 
@@ -31,7 +32,7 @@ class Vectors:
     matrix: np.ndarray  # (len(vocabulary), d) float32
     found: np.ndarray  # (len(vocabulary),) bool
 
-    def coverage(self, corpus: Corpus) -> float:
+    def coverage(self, corpus: Split) -> float:
         """The share of a corpus, word by word, that has a pretrained vector.
 
         >>> from limelight.text.dataset import Split
@@ -73,7 +74,7 @@ def read_vectors(
     *,
     seed: int,
     missing: str = "noise",
-    corpus: Corpus | None = None,
+    corpus: Split | None = None,
     progress: bool = False,
 ) -> Vectors:
     """The vectors of a vocabulary, whose first two words are padding and the unknown word.
@@ -105,7 +106,7 @@ def read_vectors(
 
 
 def _read_file(
-    path: str, vocabulary: Sequence[str], seed: int, missing: str, corpus: Corpus | None, progress: bool
+    path: str, vocabulary: Sequence[str], seed: int, missing: str, corpus: Split | None, progress: bool
 ) -> Vectors:
     wanted = _WantedWords(vocabulary)
     if path == "default":

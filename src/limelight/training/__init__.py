@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitted", "fit", "need_torch"]
 
-__getattr__, __dir__ = lazy(__name__, {"Fitted": "run:Fitted", "fit": "train:fit"})
+__getattr__, __dir__ = lazy(__name__, {"run": "Fitted", "train": "fit"})
 
 
 def need_torch() -> None:

@@ -15,8 +15,8 @@ from torch import Tensor
 from ..config.older import upgrade
 from ..config.recipe import options
 from ..errors import LimelightError, tidy_os_errors
+from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file
-from ..storage.safetensors import safetensors_pieces
 from . import run_folder
 
 FORMAT = 1

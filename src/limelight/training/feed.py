@@ -10,17 +10,13 @@ from ..text.batches import gather
 from ..text.dataset import Split
 from .loss import Tensors
 
+PerRow = np.ndarray | None  # a value for each row
+
 
 class HostFeed:
     """Reads from the split's arrays, which may be memory-mapped and larger than memory."""
 
-    def __init__(
-        self,
-        split: Split,
-        device: torch.device,
-        weights: np.ndarray | None = None,
-        targets: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, split: Split, device: torch.device, weights: PerRow = None, targets: PerRow = None):
         self.split, self.device, self.weights, self.targets = split, device, weights, targets
 
     def rows(self, rows: np.ndarray) -> Tensor:
@@ -40,13 +36,7 @@ class HostFeed:
 class DeviceFeed:
     """Holds the whole split on the GPU and gathers there: no host work and no copy in a step."""
 
-    def __init__(
-        self,
-        split: Split,
-        device: torch.device,
-        weights: np.ndarray | None = None,
-        targets: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, split: Split, device: torch.device, weights: PerRow = None, targets: PerRow = None):
         def resident(array: np.ndarray | None, dtype: torch.dtype) -> Tensor | None:
             return None if array is None else torch.from_numpy(np.array(array)).to(device, dtype)
 

@@ -1,4 +1,4 @@
-"""The progress of a run: a live bar on a terminal, plain lines elsewhere."""
+"""The progress of a run: a live bar on a terminal, plain lines elsewhere, and TensorBoard's log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TextIO
+
+from ..errors import LimelightError
 
 
 class Progress:
@@ -120,3 +123,17 @@ def memory_line(device: str) -> str:
 
         found.append(f"on the GPU {torch.cuda.max_memory_allocated() / 2**30:.2f} GiB")
     return ", ".join(found)
+
+
+def need_tensorboard() -> Any:
+    """TensorBoard's writer class, or an error that says how to install it."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise LimelightError("TensorBoard is not installed: pip install tensorboard") from None
+    return SummaryWriter
+
+
+def open_tensorboard(folder: Path, number: int) -> Any:
+    """A writer for the run in `folder` after `number` steps; what a killed run logged later is purged."""
+    return need_tensorboard()(str(folder / "tensorboard"), purge_step=number + 1)

@@ -22,12 +22,10 @@ from ..text.dataset import Dataset
 from . import run_folder
 from .checkpoint import Checkpoints, State, select_prefix
 from .distributed import Processes
-from .evaluate import Scores, evaluate
-from .progress import Progress, memory_line
-from .selection import is_finished, update_best
+from .evaluate import Scores, evaluate, is_finished, update_best
+from .progress import Progress, memory_line, open_tensorboard
 from .setup import build_network, row_weights, run_identity
 from .step import Stepper
-from .tensorboard import open_tensorboard
 
 AfterEpoch = Callable[[Network], dict[str, float]]
 

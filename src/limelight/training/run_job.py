@@ -18,9 +18,8 @@ from ..runtime.metrics import Metrics
 from ..text.dataset import Dataset
 from ..text.sources import table_paths
 from . import need_torch
-from .job import Job
+from .job import Job, naming_kept_files, own_folder
 from .job_data import announce_data, open_data, prepare_data, recipe_for, wait_for_data
-from .job_folder import naming_kept_files, own_folder
 from .outcome import facts_of, results_of, save, warn_if_constant
 
 if TYPE_CHECKING:
@@ -108,8 +107,8 @@ def run_job(
     encodes and writes, and the others wait for it.
     """
     need_torch()
+    from .progress import need_tensorboard
     from .setup import choose_device
-    from .tensorboard import need_tensorboard
     from .train import fit as train
 
     first = int(os.environ.get("RANK", "0")) == 0

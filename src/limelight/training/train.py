@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,12 +18,10 @@ from ..text.dataset import Dataset
 from . import run_folder
 from .checkpoint import Checkpoints
 from .distributed import Processes, join_processes
-from .progress import Progress
+from .progress import Progress, need_tensorboard
 from .run import AfterEpoch, Fitted, RunContext, TrainingRun
 from .setup import choose_device
-from .signals import catch_interrupts
 from .teachers import better_of, has_extra_data, train_teachers
-from .tensorboard import need_tensorboard
 
 _TURN = threading.RLock()  # PyTorch has one random number generator for all threads
 
@@ -103,3 +103,33 @@ def _lock(folder: Path | None, processes: Processes) -> AbstractContextManager[N
     if folder is None or not processes.first:
         return nullcontext()
     return locked(folder / ".lock", f"another process is training in {folder}; choose another folder")
+
+
+@contextmanager
+def catch_interrupts() -> Iterator[threading.Event]:
+    """An event set by the first Ctrl-C or SIGTERM; a second one goes to the handler from before.
+
+    >>> with catch_interrupts() as stop:
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     stop.is_set()
+    True
+    """
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def handle(number: int, frame: Any) -> None:
+        if not stop.is_set():
+            stop.set()
+        elif callable(original := before[number]):
+            original(number, frame)
+        else:
+            raise KeyboardInterrupt
+
+    before: dict[int, Any] = {n: signal.signal(n, handle) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

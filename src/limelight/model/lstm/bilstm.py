@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .cudnn import by_cudnn
-from .padding import mask
+from .packing import mask
 from .recurrence import by_recurrence
 from .triton_kernels import by_triton, is_available, is_faster
 

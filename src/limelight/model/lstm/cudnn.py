@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .padding import mask
+from .packing import mask
 
 
 def by_cudnn(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> Tensor:

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from .packing import Packing, pack, pack_static
-from .padding import mask
+from .packing import Packing, mask, pack, pack_static
 
 
 def by_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float) -> Tensor:

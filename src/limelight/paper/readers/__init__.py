@@ -18,17 +18,6 @@ from .prepared import About
 from .snli import prepare_snli
 from .yelp import prepare_yelp, prepare_yelp_full
 
-__all__ = [
-    "SOURCES",
-    "prepare",
-    "prepare_pan",
-    "prepare_snli",
-    "prepare_snli_hub",
-    "prepare_yelp",
-    "prepare_yelp_full",
-    "prepare_yelp_hub",
-]
-
 SOURCES: dict[str, Callable[..., About]] = {
     "snli": prepare_snli,
     "yelp": prepare_yelp,

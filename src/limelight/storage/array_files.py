@@ -1,6 +1,6 @@
-"""Writing safetensors files: one tensor in memory at a time, under whatever file the caller has open.
+"""Writing .safetensors and .npy files piece by piece, into whatever file the caller has open.
 
-The safetensors library reads these files. Its own `save_file` writes through a temporary file of its own,
+The safetensors library reads the former. Its own `save_file` writes through a temporary file of its own,
 which a killed process leaves behind and which nothing syncs to the disk; and it needs all tensors at once.
 """
 
@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib import format as npy
 
 # What a safetensors header calls each dtype, and its bytes per value.
 DTYPES = {
@@ -73,3 +74,42 @@ def safetensors_header(
 
 def _dtype_name(tensor: Any) -> str:
     return str(getattr(tensor.dtype, "name", tensor.dtype)).removeprefix("torch.")
+
+
+class NpyWriter:
+    """An array that grows by rows in an open file; their number goes into the header at the end.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> writer = NpyWriter(file, np.uint16)
+    >>> writer.append(np.array([1, 2]))
+    >>> writer.append(np.array([3]))
+    >>> writer.finish()
+    >>> _ = file.seek(0)
+    >>> np.load(file).tolist()
+    [1, 2, 3]
+    """
+
+    def __init__(self, file: BinaryIO, dtype: np.typing.DTypeLike) -> None:
+        self.rows = 0
+        self._file, self._dtype = file, np.dtype(dtype).newbyteorder("<")
+        self._row_shape: tuple[int, ...] = ()
+
+    def append(self, values: np.ndarray) -> None:
+        """Add rows below those already there; all must have one shape."""
+        if self.rows == 0:
+            self._row_shape = values.shape[1:]
+            self._write_header()
+        self._file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
+        self.rows += len(values)
+
+    def finish(self) -> None:
+        """Complete the header; the file stays open."""
+        self._write_header()
+
+    def _write_header(self) -> None:
+        # numpy pads the header: the number of rows may grow without moving what follows.
+        shape = (self.rows, *self._row_shape)
+        header = {"descr": npy.dtype_to_descr(self._dtype), "fortran_order": False, "shape": shape}
+        self._file.seek(0)
+        npy.write_array_header_1_0(self._file, header)

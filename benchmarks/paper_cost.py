@@ -1,30 +1,31 @@
 """Cost: the penalty against its KL form, and time and memory by sentence length.
 
-limelight paper cost --out runs
+    python benchmarks/paper_cost.py --out runs                # a few minutes; --device cuda for a GPU
 
 The paper says that its penalty takes one third of the KL form's computation.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..config.recipe import Recipe
-from ..model.attention import penalty
-from ..model.network import Network
-from ..training.loss import Tensors, loss
-from ..training.setup import choose_device
-from .chart import line_chart
-from .output import log
-from .plan import Plan
-from .report import markdown, write_picture, write_table
-from .settings import CLASSES, setting
+from limelight.config.recipe import Recipe
+from limelight.model.attention import penalty
+from limelight.model.network import Network
+from limelight.paper.figure_rows import line_chart
+from limelight.paper.plan import CLASSES, Plan, setting
+from limelight.paper.report import markdown, write_picture, write_table
+from limelight.training.loss import Tensors, loss
+from limelight.training.setup import choose_device
 
 Work = Callable[[], Any]
 
@@ -92,7 +93,7 @@ def steps(
         for n in lengths:
             work = _step(network, recipe, n, device)
             found[name][n] = seconds({name: work}, device)[name], memory(work, network, device)
-            log(f"  {name}, {n} words: {1000 * found[name][n][0]:.1f} ms")
+            print(f"  {name}, {n} words: {1000 * found[name][n][0]:.1f} ms", file=sys.stderr)
     return found
 
 
@@ -166,14 +167,12 @@ def write(plan: Plan, device: str, batch: int, forms: Any, models: Any) -> None:
     ]
     content = {"device": device, "batch": batch, "penalty": forms, "steps": models, "options": plan.options}
     write_table(plan, "cost", "Cost", body, lines, content)
-    lines_by_form = {name: [(n, 1000 * s) for n, s in by.items()] for name, by in forms.items()}
-    chart = line_chart("The penalty and its KL form", "words", "milliseconds", lines_by_form, log=True)
+    by_form = {name: [1000 * s for s in by.values()] for name, by in forms.items()}
+    chart = line_chart("The penalty and its KL form", "words", "milliseconds", by_form, lengths)
     write_picture(plan.out / "cost-penalty", chart)
     for part, what, unit, scale in ((0, "time", "milliseconds", 1000), (1, "memory", "MiB", 2**-20)):
-        points = {
-            MODELS[m]: [(n, scale * found[part]) for n, found in by.items()] for m, by in models.items()
-        }
-        chart = line_chart(f"A step's {what} by length", "words", unit, points, log=True)
+        points = {MODELS[m]: [scale * found[part] for found in by.values()] for m, by in models.items()}
+        chart = line_chart(f"A step's {what} by length", "words", unit, points, lengths)
         write_picture(plan.out / f"cost-{what}", chart)
 
 
@@ -201,14 +200,25 @@ def _cells(spent: float, size: int) -> tuple[str, str]:
     return f"{1000 * spent:.1f}", f"{size / 2**20:.1f}"
 
 
-def run(plan: Plan, lengths: Sequence[int] = LENGTHS) -> None:
-    """Measure and write; it takes a minute or two, every time."""
-    plan.forbid_options("cost", "embedding")
+def measure(plan: Plan, lengths: Sequence[int] = LENGTHS) -> None:
+    """Measure and write."""
     device = choose_device(plan.device)
     recipes = {model: setting("yelp", model).override(**plan.options) for model in MODELS}
-    log("the penalty and its KL form")
     forms = penalties(recipes["self-attention"], device, lengths)
-    log("a step by length")
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     batch = recipes["self-attention"].training.batch_size
     write(plan, name, batch, forms, steps(recipes, device, lengths))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder of cost.md, cost.json and the charts")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--batch-size", type=int, help="default: the paper's")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    options = {} if args.batch_size is None else {"batch_size": args.batch_size}
+    measure(Plan(args.out, options=options, device=args.device))
+    print((args.out / "cost.md").read_text(), end="")
