@@ -511,7 +511,7 @@ def test_demo_with_few_sentences(call, refused, tmp_path):
 def test_demo_with_the_least_sentences(call, tmp_path):
     code, _, err = call("demo", "--preset", "tiny", "--sentences", "20", "--out", tmp_path / "demo")
     assert code == 0
-    assert err.startswith("20 sentences to train on, ")
+    assert err.startswith("20 training, ")
     assert "warning" not in err
     assert len(limelight.load(tmp_path / "demo" / "model").labels) == 5
 

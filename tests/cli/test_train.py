@@ -168,7 +168,7 @@ def test_overwrite_never_replaces_what_is_no_model(refused, tmp_path):
     table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "photos"
     out.mkdir()
     (out / "holiday.jpg").write_bytes(b"sun")
-    assert "is not a model folder, so" in refused("train", table, "--out", out, *FLAGS, "--overwrite")
+    assert "is not a model folder" in refused("train", table, "--out", out, *FLAGS, "--overwrite")
     assert (out / "holiday.jpg").read_bytes() == b"sun"
 
 

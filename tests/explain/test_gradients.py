@@ -78,7 +78,7 @@ def test_effects_are_the_shares_of_the_logit_that_pass_through_the_rows(options,
 
     def chosen(scale: float) -> torch.Tensor:
         scaled = [M[0] * scale, *M[1:]]
-        features = network.meet(*scaled) if pair else scaled[0]
+        features = network.relate(*scaled) if pair else scaled[0]
         return network.head(features).gather(1, target[:, None])[:, 0]
 
     slope = (chosen(1 + 1e-6) - chosen(1 - 1e-6)) / 2e-6  # d logit / d scale = <dlogit/dM, M>

@@ -184,7 +184,7 @@ def asked_twice(folder: Path) -> dict[str, Any]:
         yield b""
 
     def work() -> None:
-        checkpoint._pieces = endless  # type: ignore[assignment]
+        checkpoint.safetensors_pieces = endless  # type: ignore[assignment]
         train(folder, {"epochs": 10_000}, resume=False)
 
     pid = forked(work)

@@ -218,7 +218,8 @@ def test_a_run_from_before_an_option_existed_goes_on(trained: Path) -> None:
 def rename_as_in_0_1(folder: Path, **removed: Any) -> None:
     """Give every file of a run the description that version 0.1 wrote, with options that are gone since."""
     old_names = {new: old for old, new in RENAMED.items()}
-    was = {**REMOVED, **dict.fromkeys(TRAINING_ONLY - {"initialisation"}, 0.0), "initialisation": "torch"}
+    left = {name: value for name, (value, _) in REMOVED.items()}
+    was = {**left, **dict.fromkeys(TRAINING_ONLY - {"initialisation"}, 0.0), "initialisation": "torch"}
     for path in folder.glob("*.safetensors"):
         tensors, about = checkpoint.read(path)
         identity = {old_names.get(name, name): value for name, value in about.pop("identity").items()}
