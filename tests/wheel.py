@@ -24,9 +24,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "limelight"
 NEEDED = (
     "py.typed",
-    "data/sans-regular.ttf",
-    "data/vectors.safetensors",
-    "explain/templates/page.html.jinja",
+    "bundled/sans-regular.ttf",
+    "bundled/vectors.safetensors",
+    "reading/templates/page.html.jinja",
 )
 ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py")
 PROGRAM = f"""
