@@ -18,8 +18,8 @@ HEAD = """\
 
 Generated from the code by `python scripts/build_options.py`. Each option is a flag of `limelight train`
 (`--batch-size 64`), an argument of `TextClassifier`, `PairClassifier` and `limelight.fit` (`batch_size=64`)
-and a field of `limelight.Recipe`; in Python, the random seed is called `random_state`. Options left out are
-as the preset has them. A symbol in brackets is the paper's.
+and a field of `limelight.Recipe`; the classifiers and `limelight.fit` call the random seed `random_state`.
+Options that are not given have the preset's values. A symbol in brackets is the paper's.
 """
 
 

@@ -539,7 +539,7 @@ def test_bad_fit_is_one_line(case):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"preset": "huge"}, "there is no preset 'huge'; there are: "),
+        ({"preset": "huge"}, "unknown preset 'huge'"),
         ({"rows": 0}, "rows is 0; it must be at least 1"),
         ({"epochs": "5"}, "epochs is '5'; it must be of type int"),
         ({"device": "tpu"}, "device is 'tpu'; it must be auto, cpu or cuda"),
@@ -563,6 +563,8 @@ def test_labels_that_can_be_read_once():
 def test_unknown_option_suggests():
     with pytest.raises(LimelightError, match="did you mean 'random_state'"):
         TextClassifier(seed=1)
+    with pytest.raises(LimelightError, match="random_state is 'x'"):
+        quick(random_state="x").fit(TEXTS, STARS)
     with pytest.raises(LimelightError, match="did you mean 'learning_rate'"):
         TextClassifier(rate=0.1)
     with pytest.raises(LimelightError, match="did you mean 'rows'"):

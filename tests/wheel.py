@@ -107,7 +107,7 @@ def check_answers(folder: Path, programs: Path) -> None:
         [limelight, "explain", model, texts[0], "--out", folder / "a.png"], capture_output=True, text=True
     )
     assert refused.returncode == 2
-    assert "pip install 'limelight[pictures]'" in refused.stderr
+    assert "pip install '.[pictures]'" in refused.stderr
 
 
 def run(*command: str | Path, told: str = "") -> str:

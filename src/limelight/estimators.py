@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self, cast
@@ -33,7 +34,7 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 except ImportError:
-    raise LimelightError("the estimators need scikit-learn: pip install 'limelight[train]'") from None
+    raise LimelightError("the estimators need scikit-learn: pip install '.[train]'") from None
 
 
 class NotFittedError(LimelightError, _SklearnNotFittedError):
@@ -117,7 +118,12 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         given = self._given()
         if isinstance(given.get("class_weight"), Mapping):
             del given["class_weight"]
-        return preset_of(self.preset).override(**given)
+        if isinstance(given.get("seed"), np.random.RandomState):  # as scikit-learn's estimators take it
+            given["seed"] = given["seed"].randint(2**31 - 1)
+        try:
+            return preset_of(self.preset).override(**given)
+        except LimelightError as error:
+            raise LimelightError(re.sub("^seed is", "random_state is", str(error))) from None
 
     def _given(self) -> dict[str, Any]:
         """The recipe's options that were passed as arguments."""

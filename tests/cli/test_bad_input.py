@@ -247,12 +247,14 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         ((), "the following arguments are required: COMMAND"),
         (("trian",), "invalid choice: 'trian'"),
         (("train",), "--out"),
+        (("predict", "MODEL", "TABLE", "--json", "--out", "y.csv"), "--json and csv"),
+        (("explain", "MODEL", "good soup", "--json", "--out", "y.svg"), "--json"),
         (("train", "TABLE"), "--out"),
         (("train", "TABLE", "--out", "m", "--rows", "many"), "argument --rows: invalid int value: 'many'"),
         (("train", "TABLE", "--out", "m", "--rows", "0"), "rows is 0; it must be at least 1"),
         (("train", "TABLE", "--out", "m", "--dropout", "2"), "dropout is 2.0; it must be at most 0.99"),
         (("train", "TABLE", "--out", "m", "--row", "3"), "unrecognized arguments: --row 3"),
-        (("train", "TABLE", "--out", "m", "--preset", "huge"), "there is no preset 'huge'"),
+        (("train", "TABLE", "--out", "m", "--preset", "huge"), "unknown preset 'huge'"),
         (
             ("train", "TABLE", "--out", "m", "--holdout", "1"),
             "holdout is 1.0; it must be a number of at least 0 and below 1",
@@ -277,7 +279,7 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("encode", "TABLE", "--out", "m", "--seed", "-1"), "seed is -1; it must be at least 0"),
         (("trust", "MODEL", "TABLE", "--seed", "-1"), "--seed is -1; it must be at least 0"),
         (("train", "TABLE", "--out", "m", "--seed", str(2**63)), f"it must be at most {2**63 - 1}"),
-        (("demo", "--preset", "huge"), "there is no preset 'huge'"),
+        (("demo", "--preset", "huge"), "unknown preset 'huge'"),
         (("demo", "--out", "TABLE"), "new.csv: Not a directory"),
         (("demo", "--sentences", "19"), "--sentences is 19; it must be at least 20"),
         (("demo", "--sentences", "0"), "--sentences is 0; it must be at least 20"),
@@ -445,7 +447,7 @@ def test_out_of_memory_and_strange_errors(monkeypatch, call):
 
 
 def test_a_development_set_is_given_or_held_out(refused, table, tmp_path):
-    said = "limelight: --dev and --holdout exclude each other; give one of them\n"
+    said = "limelight: --dev and --holdout cannot be used together; give only one\n"
     for command in "train", "encode":
         assert refused(command, table, "--dev", table, "--holdout", "0.2", "--out", tmp_path / "m") == said
 

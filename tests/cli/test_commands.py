@@ -57,6 +57,7 @@ def test_help_shows_the_options_that_matter_and_help_all_every_one(call):
 @pytest.mark.parametrize(
     ("argv", "meant"),
     [
+        (["train", "x.csv", "--rate=0.1"], "'--learning-rate'"),
         (["trian"], "'train'"),
         (["train", "x.csv", "--epoch=3"], "'--epochs'"),
         (["info", "yelp", "--head", "ful"], "'full'"),

@@ -182,7 +182,7 @@ NOT_A_NUMBER = ["--learning-rate", "1e30", "--clip-norm", "0"]
     [
         (["--device", "cuda"], "PyTorch sees no GPU here"),
         (["--tensorboard"], "TensorBoard is not installed"),
-        (NOT_A_NUMBER, "the loss is no longer a number in epoch 1"),
+        (NOT_A_NUMBER, "NaN or infinite in epoch 1"),
     ],
 )
 def test_a_run_that_cannot_go_on_leaves_nothing(flags, message, refused, tmp_path, monkeypatch):

@@ -145,7 +145,7 @@ def test_the_size_of_word_vectors_needs_none_that_are_pretrained() -> None:
     sized = Recipe().override(vectors="default", word_size=7)
     said = unused_options(sized, ["vectors", "word_size"])
     assert list(said) == ["word_size"]
-    assert "needs no pretrained vectors" in said["word_size"]
+    assert "pretrained ones set the size" in said["word_size"]
     assert unused_options(sized.override(vectors=""), ["word_size"]) == {}
 
 

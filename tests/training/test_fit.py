@@ -291,7 +291,7 @@ def test_checkpoints_change_nothing(tmp_path: Path) -> None:
 
 
 def test_a_loss_beyond_numbers_ends_the_run(scripted: Any, tmp_path: Path) -> None:
-    with pytest.raises(LimelightError, match=r"no longer a number in epoch 1: lower the rate \(1e\+30\)"):
+    with pytest.raises(LimelightError, match=r"in epoch 1: lower learning_rate \(1e\+30\)"):
         run(optimizer="sgd", learning_rate=1e30)
     seen = scripted(0.5, (0.9, float("nan")))
     fitted = run(folder=tmp_path / "run", epochs=5)

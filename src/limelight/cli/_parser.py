@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..config.presets import PRESETS, preset
-from ..config.recipe import SECTIONS, Recipe, options, section_of
+from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
 from ..errors import LimelightError
 
 DEFAULT_PRESET = "small"
@@ -43,26 +43,28 @@ class Parser(argparse.ArgumentParser):
         print(f"{self.prog}: {self._suggest(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Report unknown arguments here, where the flags of the command are known."""
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown and self._subparsers is None:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
+
     def _suggest(self, message: str) -> str:
         """The message with the nearest command, flag or value, if it is about an unknown one."""
         if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message):
             known = re.findall(r"[\w-]+", found[2])
-            message = (
-                message[: found.start()] + f"invalid choice: {found[1]!r} (choose from {', '.join(known)})"
-            )
+            start = message[: found.start()]
+            message = f"{start}invalid choice: {found[1]!r} (choose from {', '.join(known)})"
         elif found := re.search(r"unrecognized arguments: (--[\w-]+)", message):
-            known = self._flags()
-        if not found or not (near := difflib.get_close_matches(found[1], known, n=1)):
+            known = list(self._option_string_actions)
+        if not found:
             return message
-        return f"{message}; did you mean {near[0]!r}?"
-
-    def _flags(self) -> list[str]:
-        """Every flag of this parser and of its commands."""
-        flags = list(self._option_string_actions)
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                flags += [flag for parser in action.choices.values() for flag in parser._flags()]
-        return flags
+        near = difflib.get_close_matches(found[1], known, n=1)
+        other = other_names().get(found[1].removeprefix("--").replace("-", "_"), "")
+        if (flag := f"--{other.replace('_', '-')}") in known:
+            near = [flag]
+        return f"{message}; did you mean {near[0]!r}?" if near else message
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -110,7 +112,7 @@ def parser_for(argv: Sequence[str] = ()) -> Parser:
 
 def _preset_in(argv: Sequence[str]) -> str:
     for flag, value in zip(argv, [*argv[1:], ""], strict=False):
-        name = value if flag == "--preset" else flag.removeprefix("--preset=")
+        name = value if flag == "--preset" else flag.partition("--preset=")[2]
         if name in PRESETS:
             return name
     return DEFAULT_PRESET
@@ -134,7 +136,7 @@ def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> Non
     parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
     for section in sections:
         cls, values = SECTIONS[section], getattr(preset(shown), section)
-        about = f"{cls.__doc__} Values at the end: preset {shown}."
+        about = f"{cls.__doc__} Defaults in [brackets] are those of preset {shown!r}."
         group = parser.add_argument_group(f"{section} options", about)
         for f in dataclasses.fields(cls):
             _add_option(group, f, getattr(values, f.name), hide=len(sections) > 1 and not f.metadata["basic"])

@@ -40,9 +40,9 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def add_columns(group: Any, label: bool = True, pair: bool = True) -> None:
     """Flags for the columns of a table, and for its unusable rows."""
-    group.add_argument("--text", metavar="COL", help="text column; guessed if its name is clear")
+    group.add_argument("--text", metavar="COL", help="text column; detected if its name is unambiguous")
     if label:
-        group.add_argument("--label", metavar="COL", help="label column; guessed if its name is clear")
+        group.add_argument("--label", metavar="COL", help="label column; detected if its name is unambiguous")
     if pair:
         group.add_argument("--text2", metavar="COL", help="column of the second text, for pairs")
     else:
@@ -76,7 +76,7 @@ def on_bad(args: argparse.Namespace) -> str:
 def holdout(args: argparse.Namespace) -> float:
     """The share to hold out."""
     if args.holdout and args.dev:
-        raise LimelightError("--dev and --holdout exclude each other; give one of them")
+        raise LimelightError("--dev and --holdout cannot be used together; give only one")
     return HOLDOUT if args.holdout is None else float(args.holdout)
 
 

@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="+", metavar="DATA", help="training table; several are joined")
     parser.add_argument("--out", required=True, metavar="DIR", help="folder to write")
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="random seed of the held-out rows (default: 0)"
+        "--seed", type=int, default=0, metavar="N", help="random seed for the held-out rows (default: 0)"
     )
     add_overwrite(parser)
     add_json(parser)

@@ -50,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.model import Model
 
     if args.out:
+        if args.json:
+            raise LimelightError("--json prints to standard output; for a file, use --out FILE.json alone")
         check_output_file(args.out, args.overwrite)
     model = Model.load(args.model)
     _check_words(model, args)

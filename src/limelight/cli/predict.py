@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="FILE", help="file to write, .csv or .jsonl (default: standard output)"
     )
-    parser.add_argument("--format", choices=FORMATS, help="output format, if --out does not tell")
+    parser.add_argument("--format", choices=FORMATS, help="output format, unless --out implies it")
     parser.add_argument("--probabilities", action="store_true", help="add the probability of every class")
     parser.add_argument("--json", action="store_true", help="the same as --format jsonl")
     parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
@@ -75,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
 def _format(args: argparse.Namespace) -> str:
     suffix = Path(args.out).suffix.lower().lstrip(".") if args.out else ""
     asked = "jsonl" if args.json else args.format
+    if args.json and "csv" in (args.format, suffix):
+        raise LimelightError("--json and csv exclude each other; leave out one of them")
     if args.out and suffix not in FORMATS and not asked:
         raise LimelightError(f"{args.out} should end in .csv or .jsonl; or add --format csv or jsonl")
     return asked or suffix or "csv"

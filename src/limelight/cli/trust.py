@@ -20,7 +20,8 @@ HELP = "measure how faithful the pictures of a model are"
 DESCRIPTION = """\
 Measure how faithful each kind of picture is: comprehensiveness (how far the probability drops without the
 words it highlights; high is good) and sufficiency (how far it drops with only these; low is good), and the
-effect of removing each row. --with another model, such as one of another seed, also measures agreement.
+effect of removing each row. --with a second model, such as one trained with another seed, also measures
+agreement.
 
   limelight trust model test.csv
   limelight trust model test.csv --with model-of-another-seed"""

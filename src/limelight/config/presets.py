@@ -75,5 +75,5 @@ def preset(name: str) -> Recipe:
     30
     """
     if name not in PRESETS:
-        raise LimelightError(f"there is no preset {name!r}; there are: {', '.join(PRESETS)}")
+        raise LimelightError(f"unknown preset {name!r}; choose from: {', '.join(PRESETS)}")
     return PRESETS[name]

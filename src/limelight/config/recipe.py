@@ -18,7 +18,7 @@ from .options import Needs, check_value, option, to_builtin
 ATTENTION = Needs("embedding 'self-attention'", lambda o: o.embedding == "self-attention")
 LSTM = Needs("an LSTM, not embedding 'cnn'", lambda o: o.embedding != "cnn")
 VECTORS = Needs("pretrained vectors", lambda o: bool(o.vectors))
-NO_VECTORS = Needs("no pretrained vectors, which have a size of their own", lambda o: not o.vectors)
+NO_VECTORS = Needs("random initial word vectors; pretrained ones set the size", lambda o: not o.vectors)
 FULL = Needs("head 'full'", lambda o: o.head == "full")
 PRUNED = Needs("head 'pruned'", lambda o: o.head == "pruned")
 PENALTY = Needs("a penalty above 0", lambda o: o.penalty > 0)
@@ -61,7 +61,7 @@ class TextRecipe:
 
 @dataclass(frozen=True)
 class ModelRecipe:
-    """The network. The paper's symbol is in brackets."""
+    """The network, with the paper's symbols."""
 
     embedding: str = option(
         "self-attention",
@@ -71,7 +71,7 @@ class ModelRecipe:
     )
     word_size: int = option(100, "Size of the word vectors [d].", low=1, needs=NO_VECTORS)
     projection: int = option(
-        0, "Project the word vectors to this size with a trained layer, relu(W w + b); 0 does not.", low=0
+        0, "Project the word vectors to this size with a trained layer, relu(W w + b); 0 disables it.", low=0
     )
     hidden: int = option(
         300, "LSTM units in each direction [u]; a CNN has twice as many filters.", low=1, basic=True
@@ -91,7 +91,7 @@ class ModelRecipe:
         False, "Append a row to M with each unit's maximum over the words. Not in the paper.", needs=ATTENTION
     )
     author_code: bool = option(
-        False, "Follow the author's code, not the paper: biases in the attention, its initial weights."
+        False, "Follow the author's code, not the paper: attention biases and its weight initialisation."
     )
     pair: str = option(
         "gated",
@@ -111,7 +111,7 @@ class ModelRecipe:
     )
     mix_units: int = option(
         0,
-        "Units of a second hidden layer on top of the pruned one; 0 has none, as in the paper.",
+        "Units of a second hidden layer on top of the pruned one; 0 for none, as in the paper.",
         low=0,
         needs=PRUNED,
     )
@@ -161,10 +161,10 @@ class TrainingRecipe:
     batch_size: int = option(32, "Texts (or pairs) per update.", low=1, basic=True)
     epochs: int = option(10, "Maximum number of passes over the training data.", low=1, basic=True)
     weight_decay: float = option(0.0, "L2 regularisation of the weights (decoupled with adamw).", low=0)
-    clip_norm: float = option(0.0, "Clip the gradient to this norm; 0 does not.", low=0)
+    clip_norm: float = option(0.0, "Clip the gradient to this norm; 0 disables this.", low=0)
     clip_gates: float = option(
         0.0,
-        "Clip each gradient at the LSTM's gates to this size, as the author's code does; 0 does not.",
+        "Clip each gradient at the LSTM's gates to this size, as the author's code does; 0 disables this.",
         low=0,
         needs=LSTM,
     )
@@ -215,7 +215,7 @@ class TrainingRecipe:
     ema_decay: float = option(
         0.0,
         "Evaluate and save an exponential moving average of the weights with this decay per step, such as "
-        "0.999; 0 keeps none.",
+        "0.999; 0 disables averaging.",
         low=0,
         high=0.999999,
     )
@@ -289,12 +289,17 @@ def options() -> dict[str, dataclasses.Field]:
     return {f.name: f for section in SECTIONS.values() for f in dataclasses.fields(section)}
 
 
+def other_names() -> dict[str, str]:
+    """What other libraries, and older versions, call an option -> its name."""
+    return {**OTHER_NAMES, **RENAMED}
+
+
 def section_of(name: str) -> str:
     """The section a field is in; an unknown name is an error that suggests the nearest."""
     for section, cls in SECTIONS.items():
         if name in {f.name for f in dataclasses.fields(cls)}:
             return section
-    known = {**OTHER_NAMES, **RENAMED}
+    known = other_names()
     near = [known[name]] if name in known else difflib.get_close_matches(name, options(), n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"the options are: {', '.join(options())}"
     raise LimelightError(f"there is no option {name!r}; {hint}")

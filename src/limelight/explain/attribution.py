@@ -82,7 +82,7 @@ def probability_drops(reading: AnyReading, P: np.ndarray) -> np.ndarray:
 
 def _by_gradients(model: Model, ids: Sequence[TokenIds], by: str, progress: bool) -> list[np.ndarray]:
     if find_spec("torch") is None:
-        raise LimelightError(f"attribution by {by} needs PyTorch: pip install 'limelight[train]'")
+        raise LimelightError(f"attribution by {by} needs PyTorch: pip install '.[train]'")
     from . import gradients
 
     methods: dict[str, Callable[..., Any]] = {

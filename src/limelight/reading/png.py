@@ -39,7 +39,7 @@ def _resvg() -> Any:
     try:
         import resvg_py
     except ImportError:
-        raise LimelightError("a PNG picture needs resvg_py: pip install 'limelight[pictures]'") from None
+        raise LimelightError("a PNG picture needs resvg_py: pip install '.[pictures]'") from None
     return resvg_py
 
 

@@ -90,7 +90,7 @@ class _Parquet:
             import pyarrow
             import pyarrow.parquet
         except ImportError:
-            raise LimelightError("writing .parquet needs pyarrow: pip install 'limelight[tables]'") from None
+            raise LimelightError("writing .parquet needs pyarrow: pip install '.[tables]'") from None
         self.arrow: Any = pyarrow
         self.file = file
         self.writer: Any = None

@@ -1,4 +1,4 @@
-"""Saved models on the Hugging Face hub; needs `pip install 'limelight[hub]'`."""
+"""Saved models on the Hugging Face hub; needs `pip install '.[hub]'`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _hub() -> Any:
     try:
         import huggingface_hub
     except ImportError:
-        raise LimelightError("the hub needs huggingface_hub: pip install 'limelight[hub]'") from None
+        raise LimelightError("the hub needs huggingface_hub: pip install '.[hub]'") from None
     return huggingface_hub
 
 

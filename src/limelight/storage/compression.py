@@ -81,7 +81,7 @@ class _Zstandard(io.RawIOBase):
         try:
             import zstandard
         except ImportError:
-            raise LimelightError(f"{path} needs zstandard: pip install 'limelight[tables]'") from None
+            raise LimelightError(f"{path} needs zstandard: pip install '.[tables]'") from None
         self._raw, self._new_frame = raw, zstandard.ZstdDecompressor().decompressobj
         self._frame, self._ready, self._taken = self._new_frame(), b"", 0
 

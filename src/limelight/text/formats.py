@@ -187,7 +187,7 @@ def _parquet(path: Path) -> Iterator[Any]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise LimelightError(f"{path} needs pyarrow: pip install 'limelight[tables]'") from None
+        raise LimelightError(f"{path} needs pyarrow: pip install '.[tables]'") from None
     try:
         # Buffered: otherwise a whole column of a row group would be in memory at once.
         with tidy_reading(path), pq.ParquetFile(path, buffer_size=1 << 20) as file:

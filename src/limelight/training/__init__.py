@@ -27,4 +27,4 @@ def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise LimelightError("training needs PyTorch: pip install 'limelight[train]'") from None
+        raise LimelightError("training needs PyTorch: pip install '.[train]'") from None

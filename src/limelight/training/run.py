@@ -198,7 +198,8 @@ class TrainingRun:
     def _stop_diverged(self) -> None:
         """The weights are beyond repair: keep the best from before, and write nothing of this epoch."""
         epoch, rate = self.state.epoch + 1, float(self.stepper.optimiser.rate)
-        line = f"the loss is no longer a number in epoch {epoch}: lower the rate ({rate:g}) or set clip_norm"
+        todo = f"lower learning_rate ({rate:g}) or set clip_norm"
+        line = f"the loss became NaN or infinite in epoch {epoch}: {todo}"
         if self.best is None:
             raise LimelightError(line)
         self.progress.close()

@@ -14,6 +14,7 @@ from ..config.effects import warn_ignored, warn_unused
 from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
+from ..errors import LimelightError
 from ..runtime.metrics import Metrics
 from ..text.dataset import Dataset
 from ..text.sources import table_paths
@@ -74,6 +75,8 @@ def fit(
     """
     given = {"train": train, "dev": dev, "test": test}
     if "random_state" in options:
+        if "seed" in options:
+            raise LimelightError("give random_state or seed, not both")
         options["seed"] = options.pop("random_state")
     job = Job(
         out=Path(out), recipe=preset_of(preset).override(**options),

@@ -37,7 +37,7 @@ def prepare(name: str, source: str | Path, out: str | Path, **options: Any) -> A
     limelight.errors.LimelightError: snli has no option seed; it has: overwrite
     """
     if name not in SOURCES:
-        raise LimelightError(f"there is no reader {name!r}; there are: {', '.join(SOURCES)}")
+        raise LimelightError(f"unknown reader {name!r}; choose from: {', '.join(SOURCES)}")
     known = list(inspect.signature(SOURCES[name]).parameters)[2:]
     for option in options:
         if option not in known:
