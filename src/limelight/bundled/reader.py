@@ -32,4 +32,4 @@ def _unpack(values: np.ndarray, scale: np.ndarray | None) -> np.ndarray:
         return np.asarray(values * scale)
     pairs = np.stack([values & 15, values >> 4], axis=-1).astype(np.float32) - 8  # (rows, d / 2, 2)
     groups = pairs.reshape(*scale.shape, -1) * scale[..., None]  # (rows, groups, 32)
-    return groups.reshape(len(values), -1)
+    return np.asarray(groups.reshape(len(values), -1))

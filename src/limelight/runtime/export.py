@@ -113,7 +113,7 @@ def head_graph(weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, 
 
 
 def vector_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """The reader's map from M to one vector v, a sum over the rows: M_r W_shared^T, then each row's own map."""
+    """The reader's v, a sum over the rows of M: M_r times W_shared, then times the row's own map."""
     g = Graph("vector")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     M = g.input("M", "float32", "batch", *rows_and_size(recipe))

@@ -15,7 +15,7 @@ from ..text.labels import Label
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, collect, count_texts
 from .export import rows_and_size
-from .folder import open_folder, plain_labels, save_folder
+from .folder import is_reader, open_folder, plain_labels, save_folder
 from .runner import BATCH_WORDS, EncodedText, Runner
 from .shapes import check_weights, shapes
 
@@ -61,6 +61,10 @@ class Model:
         Traceback (most recent call last):
         limelight.errors.LimelightError: no/such/model is not a folder; give a folder saved by Limelight
         """
+        if is_reader(folder):
+            raise LimelightError(
+                "the bundled reader has no labels: open it with limelight.load, or use limelight embed"
+            )
         found = open_folder(folder)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
         return cls(*parts, precision, threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -16,12 +16,11 @@ from ..reading.reading import Reading
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import check_texts, collect, count_texts
 from .export import rows_and_size, vector_encoder_graph, vector_graph
+from .folder import is_reader
 from .model import Model
 from .runner import BATCH_WORDS, BLOCK, Runner, started_once
 from .session import Session
 from .spelling import SpelledSentences, encode_spelled
-
-NAME = "reader"
 
 
 class Reader:
@@ -69,7 +68,7 @@ class Reader:
         A batch has 1,024 words, and at most `batch_size` texts if that is given.
         """
         if isinstance(texts, str):
-            return self.encode([texts], normalize_embeddings=normalize_embeddings)[0]
+            return np.asarray(self.encode([texts], normalize_embeddings=normalize_embeddings)[0])
         parts = self.encode_stream(
             texts, batch_size, show_progress_bar, normalize_embeddings=normalize_embeddings
         )
@@ -87,7 +86,9 @@ class Reader:
         if batch_size is not None and batch_size < 1:
             raise LimelightError(f"batch_size is {batch_size}; it must be at least 1")
         run = partial(self._runner.vectors, most=batch_size, unit_length=normalize_embeddings)
-        return self._runner.stream(check_texts(texts), run, BATCH_WORDS, show_progress_bar, count_texts(texts))
+        return self._runner.stream(
+            check_texts(texts), run, BATCH_WORDS, show_progress_bar, count_texts(texts)
+        )
 
     def embed(
         self,
@@ -148,7 +149,7 @@ class _ReaderRunner(Runner):
 
 
 @overload
-def load(
+def load(  # type: ignore[overload-overlap]
     folder: Literal["reader"], *, precision: str = "float32", threads: int | None = None
 ) -> Reader: ...
 @overload
@@ -156,7 +157,7 @@ def load(folder: str | Path, *, precision: str = "float32", threads: int | None 
 def load(folder: str | Path, *, precision: str = "float32", threads: int | None = None) -> Model | Reader:
     """Open a saved folder, checking everything in it first; the name "reader" opens the bundled reader.
 
-    A folder of that name in the current one comes first.
+    A saved model in a folder of that name comes first.
 
     >>> load("reader").encode("The soup was cold.").shape
     (384,)
@@ -164,11 +165,6 @@ def load(folder: str | Path, *, precision: str = "float32", threads: int | None 
     if is_reader(folder):
         return Reader.load(precision=precision, threads=threads)
     return Model.load(folder, precision=precision, threads=threads)
-
-
-def is_reader(name: Any) -> bool:
-    """Whether this names the bundled reader, and no file or folder."""
-    return str(name) == NAME and not Path(NAME).exists()
 
 
 def _recipe(weights: Mapping[str, np.ndarray]) -> Recipe:

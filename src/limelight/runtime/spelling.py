@@ -1,4 +1,4 @@
-"""Vectors for words outside the vocabulary, from their spelling: the mean of their character n-grams' vectors."""
+"""Vectors for words outside the vocabulary, from their spelling: the mean over their character n-grams."""
 
 from __future__ import annotations
 
