@@ -27,7 +27,7 @@ NEEDED = (
     "bundled/reader.safetensors",
     "bundled/sans-regular.ttf",
     "bundled/vectors.safetensors",
-    "explain/templates/page.html.jinja",
+    "reading/templates/page.html.jinja",
 )
 ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py")
 PROGRAM = f"""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .runtime.reader import Reader, load
     from .training.run_job import fit
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "LimelightError",
     "Model",

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..reading.reading import AnyReading
 from ..reading.row_groups import focus
-from ..runtime.model import Model
 from ..text.labels import Label, LabelColumn
+
+if TYPE_CHECKING:
+    from ..runtime.model import Model  # a machine that only trains need not have ONNX Runtime
 
 MOST_WORDS = 10
 
