@@ -36,3 +36,13 @@ def test_inference_reads_the_bundled_sentences_unless_told(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", arguments.split())
     inference.main()
     assert "probabilities in batches, 4 texts" in capsys.readouterr().out
+
+
+def test_reader_prints_correlation_and_speed(monkeypatch, capsys, tmp_path):
+    reader = import_module("reader")
+    table = tmp_path / "pairs.csv"
+    table.write_text("first,second,score\ncold soup,chilly broth,5\ncold soup,a late train,0\n")
+    monkeypatch.setattr(sys, "argv", ["reader.py", str(table), "--rounds", "1"])
+    reader.main()
+    assert "| float32 | 100.00 |" in capsys.readouterr().out
+    assert reader.ranks(reader.np.array([3, 1, 3])).tolist() == [2.5, 1, 2.5]

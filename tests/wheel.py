@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "limelight"
 NEEDED = (
     "py.typed",
+    "bundled/reader.safetensors",
     "bundled/sans-regular.ttf",
     "bundled/vectors.safetensors",
     "reading/templates/page.html.jinja",
@@ -38,6 +39,7 @@ from limelight.reading import to_page, to_svg
 assert len(limelight.bundled.sentences("dev")[0]) == 2359
 assert len(limelight.bundled.default_vectors()[0]) == 33264
 assert all(path.is_file() for path in limelight.bundled.font_files())
+assert limelight.load("reader").encode("The soup was cold.").shape == (384,)
 model = limelight.load(sys.argv[1])
 texts = json.loads(sys.stdin.read())
 reading = model.read(texts[0])

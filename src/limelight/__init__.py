@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from .reading.reading import PairReading, Reading
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
+    from .runtime.reader import Reader, load
     from .training.run_job import fit
-
-    load = Model.load
 
 __version__ = "0.2.0"
 __all__ = [
@@ -32,6 +31,7 @@ __all__ = [
     "Model",
     "PairClassifier",
     "PairReading",
+    "Reader",
     "Reading",
     "Recipe",
     "TextClassifier",
@@ -51,7 +51,8 @@ __getattr__, __dir__ = lazy(
         "estimators": "PairClassifier TextClassifier",
         "reading.reading": "PairReading Reading",
         "runtime.hub": "from_pretrained push_to_hub",
-        "runtime.model": "Model Model.load",
+        "runtime.model": "Model",
+        "runtime.reader": "Reader load",
         "training.run_job": "fit",
     },
 )

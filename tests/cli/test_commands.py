@@ -318,6 +318,18 @@ def test_embed_lines(call, model, tmp_path):
     assert (code, out) == (0, f"saved {tmp_path / 'm.npy'}: 2 x 4 x 64\n")
 
 
+def test_embed_with_the_bundled_reader(call, model, table, tmp_path):
+    out = tmp_path / "v.npy"
+    for flags, shape in (([], "30 x 24 x 600"), (["--flat"], "30 x 14400"), (["--vector"], "30 x 384")):
+        code, said, _ = call("embed", "reader", table, "--out", out, "--overwrite", *flags)
+        assert (code, said) == (0, f"saved {out}: {shape}\n")
+    np.testing.assert_allclose(np.load(out), limelight.load("reader").encode(TEXTS), atol=1e-5)
+    code, _, err = call("embed", model, table, "--out", tmp_path / "m.npy", "--vector")
+    assert code == 2
+    assert "--vector" in err
+    assert "limelight embed" in call("predict", "reader", table)[2]
+
+
 def test_explain_in_the_terminal_and_as_pictures(call, model, tmp_path):
     code, out, _ = call("explain", model, "The soup was cold.")
     assert code == 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import LimelightError
 from ..text.labels import Label
 
 _REPR_CHARACTERS = 60  # of the text
@@ -33,13 +34,14 @@ class Reading:
     known: np.ndarray  # (n,): False where the word is outside the vocabulary
     attention: np.ndarray  # (r, n): A; every row sums to 1
     embedding: np.ndarray  # (r, 2u): M
-    labels: tuple[Label, ...]  # the classes, in the order of `probabilities`
+    labels: tuple[Label, ...]  # the classes, in the order of `probabilities`; none from the bundled reader
     probabilities: np.ndarray  # (classes,)
     max_row: bool = False  # whether the last row of A and M is the max-pooled one
 
     def __repr__(self) -> str:
+        label = f"{_format_label(self)}, " if self.labels else ""
         shapes = f"attention={self.attention.shape}, embedding={self.embedding.shape}"
-        return f"Reading({_shorten(self.text)}, {_format_label(self)}, {shapes})"
+        return f"Reading({_shorten(self.text)}, {label}{shapes})"
 
     @property
     def sides(self) -> tuple[Reading, ...]:
@@ -63,18 +65,24 @@ class Reading:
     @property
     def label(self) -> Label:
         """The most probable class."""
+        self._check_labels()
         return self.labels[int(np.argmax(self.probabilities))]
 
     @property
     def confidence(self) -> float:
         """The probability of the most probable class."""
+        self._check_labels()
         return float(np.max(self.probabilities))
+
+    def _check_labels(self) -> None:
+        if not self.labels:
+            raise LimelightError("this reading has no label: the bundled reader predicts none")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
         return {
             "text": self.text,
-            "label": self.label,
+            "label": self.label if self.labels else None,
             "probabilities": dict(zip(map(str, self.labels), map(float, self.probabilities), strict=True)),
             "words": list(self.words),
             "offsets": self.offsets.tolist(),

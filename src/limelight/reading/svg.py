@@ -36,7 +36,10 @@ def to_svg(reading: AnyReading, *, weights: Weights | None = None) -> str:
     """
     picture = make_picture(reading, weights)
     sheet = _Sheet(picture, width=760.0 if len(picture.texts) == 1 else 960.0)
-    sheet.prediction()
+    if picture.labels:
+        sheet.prediction()
+    else:
+        sheet.y += 16
     for heat in picture.main:
         sheet.caption(heat.name, heat)
         sheet.map(heat, _MARGIN, _BIG, brief=False)
@@ -204,7 +207,9 @@ class _Sheet:
     def finish(self) -> str:
         """The complete SVG, as tall as its contents."""
         width, height = self.width, self.y + _MARGIN
-        label = f"{self.picture.labels[self.picture.predicted]}, {max(self.picture.probabilities):.3f}"
+        label = "What the model reads"
+        if self.picture.labels:
+            label = f"{self.picture.labels[self.picture.predicted]}, {max(self.picture.probabilities):.3f}"
         read = "; ".join(f"{heat.name}: {_most_read(self, heat)}" for heat in self.picture.main)
         description = escape(f"{' / '.join(text.text for text in self.picture.texts)} — {read}")
         return "\n".join([

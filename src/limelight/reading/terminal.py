@@ -54,7 +54,7 @@ def to_terminal(
     picture = make_picture(reading, weights)
     width = max(20, width or min(_WIDEST, shutil.get_terminal_size().columns))
     paint = _painter(_has_colours() if colour is None else colour)
-    blocks = [_prediction(picture)]
+    blocks = [_prediction(picture)] if picture.labels else []
     blocks += [[heat.name, *_main(picture, heat, width, paint)] for heat in picture.main]
     if picture.groups:
         blocks.append(_groups(picture, width, paint))

@@ -118,3 +118,21 @@ def check_pairs(texts: Iterable[str], texts2: Iterable[str]) -> Iterator[tuple[s
         yield text, text2
     if next(rest2, None) is not None:
         raise LimelightError("got more second texts than first texts; every pair needs both")
+
+
+def collect(parts: Iterable[np.ndarray], count: int | None, shape: tuple[int, ...]) -> np.ndarray:
+    """Join the parts; where the number of rows is known, without holding them twice."""
+    if count is None:
+        return np.concatenate([np.empty((0, *shape), np.float32), *parts])
+    whole, done = np.empty((count, *shape), np.float32), 0
+    for part in parts:
+        whole[done : done + len(part)] = part
+        done += len(part)
+    if done != count:  # never return memory that was not written
+        raise LimelightError(f"len() of the texts is {count:,}, but they yield {done:,}")
+    return whole
+
+
+def count_texts(texts: Any) -> int | None:
+    """Their number, or None if they come one by one."""
+    return len(texts) if hasattr(texts, "__len__") else None

@@ -29,15 +29,18 @@ class Directions:
         self.pooling = Session(pooling_graph(weights, recipe, int8))
 
     def run(self, pool: Executor, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
-        """ids, lengths -> M and A, as named. One direction runs in this thread, the other in the pool."""
-        below = [self._words(feed["ids"].T)]  # (n, batch, d)
+        """ids, lengths -> M and A, as named. One direction runs in this thread, the other in the pool.
+
+        Word vectors X in `feed` take the place of the table's.
+        """
+        below = [feed["X"] if "X" in feed else self._words(feed["ids"].T)]  # (n, batch, d)
         for forward, reverse in self.layers:
             given = {"X": np.concatenate(below, axis=2), "lengths": feed["lengths"]}
             backward = pool.submit(reverse.run, given, "Y")
             ahead = forward.run(given, "Y")
             Y = np.concatenate([*ahead, *backward.result()], axis=1)  # (n, 2, batch, u)
             below.append(Y.transpose(0, 2, 1, 3).reshape(*Y.shape[::2], -1))
-        return self.pooling.run({"Y": Y, **feed}, *outputs)
+        return self.pooling.run({"Y": Y, "ids": feed["ids"], "lengths": feed["lengths"]}, *outputs)
 
     def _words(self, ids: np.ndarray) -> np.ndarray:
         """The word vectors; in int8, rounded as in the int8 table, each word with its own scale."""

@@ -66,6 +66,16 @@ def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
     return g
 
 
+def vector_encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
+    """The same for word vectors X, one layer: X, ids, lengths -> M, A. Of the ids, only the shape counts."""
+    g = Graph("vector encoder")
+    net = Int8(g, weights) if int8 else Float32(g, weights)
+    X = g.input("X", "float32", "n", "batch", recipe.word_size)
+    ids, lengths = _sentence_inputs(g)
+    _embedding_outputs(g, recipe, *pool(net, recipe, ids, lengths, net.lstm(X, lengths, 0)))
+    return g
+
+
 def direction_graph(weights: Weights, layer: int, direction: str, int8: bool) -> Graph:
     """One direction of one layer of the LSTM, "forward" or "reverse": X, lengths -> Y."""
     k = ("forward", "reverse").index(direction)
@@ -99,6 +109,16 @@ def head_graph(weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, 
     if pair:
         features = pair_features(net, recipe, features, g.input("M2", "float32", "batch", rows, size))
     g.output("probabilities", classify(net, recipe, features), "float32", "batch", classes)
+    return g
+
+
+def vector_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
+    """The reader's v, a sum over the rows of M: M_r times W_shared, then times the row's own map."""
+    g = Graph("vector")
+    net = Int8(g, weights) if int8 else Float32(g, weights)
+    M = g.input("M", "float32", "batch", *rows_and_size(recipe))
+    rows = g.op("Flatten", net.linear(M, "vector.W_shared"), axis=1)  # (batch, r * 128)
+    g.output("v", net.linear(rows, "vector.W_rows"), "float32", "batch", len(weights["vector.W_rows"]))
     return g
 
 

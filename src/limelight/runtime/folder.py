@@ -124,6 +124,15 @@ def plain_labels(labels: Sequence[Any]) -> tuple[Label, ...]:
 # ---------------------------------------------------------------- reading
 
 
+def is_reader(name: str | Path) -> bool:
+    """Whether this names the bundled reader, which a model folder of that name hides.
+
+    >>> is_reader("reader"), is_reader("model")
+    (True, False)
+    """
+    return str(name) == "reader" and not Path(name, "config.json").exists()
+
+
 def open_folder(path: str | Path) -> Folder:
     """Read a folder and check all of it; anything wrong is an error of one line."""
     path = Path(path)

@@ -13,9 +13,9 @@ from ..errors import LimelightError
 from ..reading.reading import PairReading, Reading
 from ..text.labels import Label
 from ..text.tokenizer import UNKNOWN, Tokenizer
-from .batches import Sentences, check_pairs, check_texts
+from .batches import Sentences, check_pairs, check_texts, collect, count_texts
 from .export import rows_and_size
-from .folder import open_folder, plain_labels, save_folder
+from .folder import is_reader, open_folder, plain_labels, save_folder
 from .runner import BATCH_WORDS, EncodedText, Runner
 from .shapes import check_weights, shapes
 
@@ -61,6 +61,10 @@ class Model:
         Traceback (most recent call last):
         limelight.errors.LimelightError: no/such/model is not a folder; give a folder saved by Limelight
         """
+        if is_reader(folder):
+            raise LimelightError(
+                "the bundled reader has no labels: open it with limelight.load, or use limelight embed"
+            )
         found = open_folder(folder)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
         return cls(*parts, precision, threads)
@@ -115,7 +119,7 @@ class Model:
     ) -> np.ndarray:
         """Probabilities (texts, classes), the classes in the order of `labels`."""
         parts = self.predict_proba_stream(texts, texts2, batch_words=batch_words, progress=progress)
-        return _collect(parts, _count(texts), (len(self.labels),))
+        return collect(parts, count_texts(texts), (len(self.labels),))
 
     def predict_proba_stream(
         self,
@@ -130,7 +134,7 @@ class Model:
         Only one chunk is in memory at a time. A sentence in several pairs of a chunk is encoded once.
         """
         self._check_kind(texts2)
-        run, total = self._runner, _count(texts)
+        run, total = self._runner, count_texts(texts)
         if texts2 is None:
             return run.stream(check_texts(texts), run.probabilities, batch_words, progress, total)
         both = check_pairs(check_texts(texts), check_texts(texts2))
@@ -148,7 +152,7 @@ class Model:
     ) -> np.ndarray:
         """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u)."""
         parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
-        M = _collect(parts, _count(texts), rows_and_size(self.recipe.model))
+        M = collect(parts, count_texts(texts), rows_and_size(self.recipe.model))
         return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
 
     def embed_stream(
@@ -156,7 +160,7 @@ class Model:
     ) -> Iterator[np.ndarray]:
         """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
         run = self._runner
-        return run.stream(check_texts(texts), run.embeddings, batch_words, progress, _count(texts))
+        return run.stream(check_texts(texts), run.embeddings, batch_words, progress, count_texts(texts))
 
     def embed_ids(
         self, ids: Sequence[np.ndarray], *, on_batch: Callable[[int], object] = lambda size: None
@@ -230,20 +234,3 @@ class Model:
             raise LimelightError("this model reads pairs of texts: give the second texts as well")
         if not self.pair and texts2 is not None:
             raise LimelightError("this model reads single texts, not pairs: leave out the second texts")
-
-
-def _collect(parts: Iterable[np.ndarray], count: int | None, shape: tuple[int, ...]) -> np.ndarray:
-    """Join the parts; where the number of rows is known, without holding them twice."""
-    if count is None:
-        return np.concatenate([np.empty((0, *shape), np.float32), *parts])
-    whole, done = np.empty((count, *shape), np.float32), 0
-    for part in parts:
-        whole[done : done + len(part)] = part
-        done += len(part)
-    if done != count:  # never return memory that was not written
-        raise LimelightError(f"len() of the texts is {count:,}, but they yield {done:,}")
-    return whole
-
-
-def _count(texts: Any) -> int | None:
-    return len(texts) if hasattr(texts, "__len__") else None

@@ -192,8 +192,11 @@ class Runner:
 
     def embeddings(self, texts: list[str], budget: int) -> np.ndarray:
         """(texts, r, 2u)."""
-        sentences = Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
-        return self.embed_sentences(sentences, budget)
+        return self.embed_sentences(self.sentences(texts), budget)
+
+    def sentences(self, texts: list[str]) -> Sentences:
+        """The word ids of the texts."""
+        return Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
 
     def probabilities(self, texts: list[str], budget: int) -> np.ndarray:
         """(texts, classes)."""

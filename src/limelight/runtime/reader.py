@@ -1,0 +1,184 @@
+"""The bundled reader: a sentence encoder that needs no labels and no PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal, overload
+
+import numpy as np
+
+from ..bundled.reader import reader_weights
+from ..config.recipe import Recipe
+from ..errors import LimelightError
+from ..reading.reading import Reading
+from ..text.tokenizer import UNKNOWN, Tokenizer
+from .batches import check_texts, collect, count_texts
+from .export import rows_and_size, vector_encoder_graph, vector_graph
+from .folder import is_reader
+from .model import Model
+from .runner import BATCH_WORDS, BLOCK, Runner, started_once
+from .session import Session
+from .spelling import SpelledSentences, encode_spelled
+
+
+class Reader:
+    """A structured encoder of English sentences, distilled from all-MiniLM-L6-v2.
+
+    Each text becomes a matrix M, as in any model here, and by a linear map of M one vector, whose dot product
+    with another text's says how similar they are. Words it does not know are read by their spelling. A text
+    has the same vector, up to rounding, in any batch and with any number of threads.
+
+    >>> reader = Reader.load()
+    >>> soup, broth, train = reader.encode(["The soup was cold.", "Chilly broth!", "The train is late."])
+    >>> soup.shape, bool(soup @ broth > soup @ train)
+    ((384,), True)
+    >>> reader.embed(["The soup was cold."]).shape
+    (1, 24, 600)
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        weights: Mapping[str, np.ndarray],
+        precision: str = "float32",
+        threads: int | None = None,
+    ) -> None:
+        self.tokenizer = Tokenizer.from_words(words)
+        self.recipe = _recipe(weights)
+        self.weights = {**weights, "words.weight": _without_special(weights["words.weight"])}
+        self._runner = _ReaderRunner(self.weights, self.recipe, self.tokenizer, 0, False, precision, threads)
+
+    @classmethod
+    def load(cls, *, precision: str = "float32", threads: int | None = None) -> Reader:
+        """Open the reader that comes with Limelight."""
+        return cls(*reader_weights(), precision, threads)
+
+    def encode(
+        self,
+        texts: str | Iterable[str],
+        batch_size: int | None = None,
+        show_progress_bar: bool = False,
+        *,
+        normalize_embeddings: bool = True,
+    ) -> np.ndarray:
+        """One vector per text, (texts, 384), of length 1; a single text gives (384,).
+
+        A batch has 1,024 words, and at most `batch_size` texts if that is given.
+        """
+        if isinstance(texts, str):
+            return np.asarray(self.encode([texts], normalize_embeddings=normalize_embeddings)[0])
+        parts = self.encode_stream(
+            texts, batch_size, show_progress_bar, normalize_embeddings=normalize_embeddings
+        )
+        return collect(parts, count_texts(texts), self.weights["vector.W_rows"].shape[:1])
+
+    def encode_stream(
+        self,
+        texts: Iterable[str],
+        batch_size: int | None = None,
+        show_progress_bar: bool = False,
+        *,
+        normalize_embeddings: bool = True,
+    ) -> Iterator[np.ndarray]:
+        """The vectors of any number of texts: one array (some texts, 384) per chunk of texts."""
+        if batch_size is not None and batch_size < 1:
+            raise LimelightError(f"batch_size is {batch_size}; it must be at least 1")
+        run = partial(self._runner.vectors, most=batch_size, unit_length=normalize_embeddings)
+        return self._runner.stream(
+            check_texts(texts), run, BATCH_WORDS, show_progress_bar, count_texts(texts)
+        )
+
+    def embed(
+        self,
+        texts: Iterable[str],
+        *,
+        flat: bool = False,
+        batch_words: int = BATCH_WORDS,
+        progress: bool = False,
+    ) -> np.ndarray:
+        """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u)."""
+        parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
+        M = collect(parts, count_texts(texts), rows_and_size(self.recipe.model))
+        return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
+
+    def embed_stream(
+        self, texts: Iterable[str], *, batch_words: int = BATCH_WORDS, progress: bool = False
+    ) -> Iterator[np.ndarray]:
+        """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
+        run = self._runner
+        return run.stream(check_texts(texts), run.embeddings, batch_words, progress, count_texts(texts))
+
+    def read(self, text: str) -> Reading:
+        """The text with its words, A and M, to draw or to look at; it has no labels.
+
+        >>> reading = Reader.load().read("The soup was cold.")
+        >>> reading.words, reading.attention.shape
+        (('The', 'soup', 'was', 'cold', '.'), (24, 5))
+        """
+        (text,) = check_texts([text])
+        ids, offsets = self.tokenizer.locate(text)
+        ((_, (M, A)),) = self._runner.encode(self._runner.sentences([text]), BATCH_WORDS, "M", "A")
+        return Reading(text, offsets, ids != UNKNOWN, A[0], M[0], (), np.empty(0, np.float32))
+
+
+class _ReaderRunner(Runner):
+    """Feeds word vectors to the encoder, because a spelled word is in no table; maps M to one vector."""
+
+    @started_once
+    def encoder(self) -> Session:
+        """X, ids, lengths -> M, A."""
+        return Session(vector_encoder_graph(self.weights, self.recipe.model, self.int8))
+
+    @started_once
+    def mapping(self) -> Session:
+        """M -> v."""
+        return Session(vector_graph(self.weights, self.recipe.model, self.int8), self.threads)
+
+    def sentences(self, texts: list[str], most: int | None = None) -> SpelledSentences:
+        table, grams = self.weights["words.weight"], self.weights["grams.weight"]
+        return encode_spelled(self.tokenizer, texts, table, grams, most)
+
+    def vectors(self, texts: list[str], budget: int, most: int | None, unit_length: bool) -> np.ndarray:
+        """(texts, 384)."""
+        M = self.embed_sentences(self.sentences(texts, most), budget)
+        blocks = [M[k : k + BLOCK] for k in range(0, len(M), BLOCK)]
+        v = np.concatenate([self.mapping.run({"M": block}, "v")[0] for block in blocks])
+        return v / np.linalg.norm(v, axis=1, keepdims=True) if unit_length else v
+
+
+@overload
+def load(  # type: ignore[overload-overlap]
+    folder: Literal["reader"], *, precision: str = "float32", threads: int | None = None
+) -> Reader: ...
+@overload
+def load(folder: str | Path, *, precision: str = "float32", threads: int | None = None) -> Model: ...
+def load(folder: str | Path, *, precision: str = "float32", threads: int | None = None) -> Model | Reader:
+    """Open a saved folder, checking everything in it first; the name "reader" opens the bundled reader.
+
+    A saved model in a folder of that name comes first.
+
+    >>> load("reader").encode("The soup was cold.").shape
+    (384,)
+    """
+    if is_reader(folder):
+        return Reader.load(precision=precision, threads=threads)
+    return Model.load(folder, precision=precision, threads=threads)
+
+
+def _recipe(weights: Mapping[str, np.ndarray]) -> Recipe:
+    rows, d_a = weights["pooling.W_s2"].shape
+    return Recipe().override(
+        rows=rows,
+        attention_hidden=d_a,
+        hidden=weights["encoder.W_hh_0"].shape[2],
+        word_size=weights["words.weight"].shape[1],
+    )
+
+
+def _without_special(table: np.ndarray) -> np.ndarray:
+    """Zeros for padding and for the one word of a text without words, as in training."""
+    table = table.copy()
+    table[: UNKNOWN + 1] = 0
+    return table

@@ -1,0 +1,75 @@
+"""Vectors for words outside the vocabulary, from their spelling: the mean over their character n-grams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+
+from ..text.tokenizer import PAD, UNKNOWN, Tokenizer
+from .batches import Sentences
+
+SIZES = (3, 4, 5)  # characters of an n-gram
+MOST = 32  # n-grams of a word, the shorter ones first
+
+
+@dataclass(frozen=True, eq=False)
+class SpelledSentences(Sentences):
+    """Sentences that reach the network as word vectors; ids from len(table) on are spelled words."""
+
+    table: np.ndarray  # (vocabulary, d)
+    spelled: np.ndarray  # (other words, d)
+    most: int | None = None  # sentences in a batch
+
+    def batches(self, budget: int) -> list[np.ndarray]:
+        """Batches of at most `budget` words and `most` sentences."""
+        size = self.most or budget
+        whole = super().batches(budget)
+        return [batch[k : k + size] for batch in whole for k in range(0, len(batch), size)]
+
+    def feed(self, batch: np.ndarray) -> dict[str, np.ndarray]:
+        """The word vectors X (n, batch, d) beside ids (batch, n) and lengths (batch,)."""
+        feed = super().feed(batch)
+        ids = feed["ids"].T
+        others = ids >= len(self.table)
+        X = self.table[np.where(others, PAD, ids)]
+        X[others] = self.spelled[ids[others] - len(self.table)]
+        return {**feed, "X": X}
+
+
+def encode_spelled(
+    tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray, most: int | None = None
+) -> SpelledSentences:
+    """Look up the words of each text; those outside the vocabulary get ids of their own.
+
+    >>> table, grams = np.zeros((3, 2), np.float32), np.ones((5, 2), np.float32)
+    >>> found = encode_spelled(Tokenizer.from_words(["good"]), ["good soup", "Soup!"], table, grams)
+    >>> found.ids.tolist(), found.spelled.tolist()
+    ([2, 3, 3, 4], [[1.0, 1.0], [1.0, 1.0]])
+    """
+    ids, lengths = tokenizer.encode(texts)
+    ends, numbers = np.cumsum(lengths), dict[str, int]()
+    unknown = np.flatnonzero(ids == UNKNOWN)
+    for k in np.unique(np.searchsorted(ends, unknown, side="right")):
+        words = ids[ends[k] - lengths[k] : ends[k]]
+        places, offsets = tokenizer.locate(texts[k])
+        for at in np.flatnonzero(places == UNKNOWN):
+            word = texts[k][slice(*offsets[at])].lower()
+            if word:  # a text without words stays one unknown word
+                words[at] = len(table) + numbers.setdefault(word, len(numbers))
+    spelled = np.array([spell(word, grams) for word in numbers], np.float32).reshape(-1, grams.shape[1])
+    return SpelledSentences(ids, lengths, table, spelled, most)
+
+
+def spell(word: str, grams: np.ndarray) -> np.ndarray:
+    """The mean of the vectors of a word's n-grams; `grams` has them by hash, from 1 on.
+
+    >>> spell("hi", np.array([[0.0], [1.0], [1.0]])).tolist()
+    [1.0]
+    """
+    marked = f"<{word}>"
+    parts = [marked[k : k + size] for size in SIZES for k in range(len(marked) - size + 1)]
+    hashes = [crc32(part.encode(errors="replace")) for part in parts[:MOST]]
+    return np.asarray(grams[[h % (len(grams) - 1) + 1 for h in hashes]].mean(axis=0))

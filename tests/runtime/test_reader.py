@@ -1,0 +1,231 @@
+"""The bundled reader against its mathematics in float64, and as people call it."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import limelight
+import limelight.bundled
+import reference
+from limelight.bundled.reader import reader_weights
+from limelight.errors import LimelightError
+from limelight.reading import to_html, to_json, to_svg, to_terminal
+from limelight.runtime import runner
+from limelight.runtime.model import Model
+from limelight.runtime.reader import Reader
+from limelight.runtime.spelling import encode_spelled
+from limelight.text.tokenizer import Tokenizer
+
+TEXTS = [
+    "The soup was cold but the waiter was lovely.",
+    "soup",
+    "",
+    "restaraunt",
+    "The restaraunt served blorptastic soup, didn't it?",
+    "😀",
+    "Crème brûlée 👍🏽 in İSTANBUL \ud800",
+    "x" * 60,
+    "a long one " * 40,
+]
+
+
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    return limelight.load("reader", threads=2)
+
+
+@pytest.fixture(scope="module")
+def vectors(reader) -> np.ndarray:
+    return reader.encode(TEXTS)
+
+
+# ---------------------------------------------------------------- the mathematics
+
+
+def word_vector(word: str, known: dict[str, int], weights: dict[str, np.ndarray]) -> np.ndarray:
+    """A known word's row of the table; otherwise the mean over hashed 3-, 4- and 5-grams of <word>."""
+    if word in known:
+        return weights["words.weight"][known[word]]
+    grams = [part for n in (3, 4, 5) for part in map("".join, zip(*(f"<{word}>"[k:] for k in range(n))))]  # noqa: B905
+    buckets = len(weights["grams.weight"]) - 1
+    rows = [1 + crc32(part.encode("utf-8", "replace")) % buckets for part in grams[:32]]
+    return np.mean([weights["grams.weight"][row] for row in rows], axis=0)
+
+
+def compute(words: Sequence[str], known: dict[str, int], weights: dict[str, np.ndarray]) -> np.ndarray:
+    """The vector of one text, v = sum_r (M_r W_shared^T) W_r, of length 1."""
+    S = [word_vector(word.lower(), known, weights) for word in words] or [np.zeros(256)]
+    H = reference.bilstm(np.array(S), *(weights[f"encoder.{name}_0"] for name in ("W_ih", "W_hh", "b")))
+    M, _ = reference.attention(H, weights["pooling.W_s1"], weights["pooling.W_s2"])
+    maps = weights["vector.W_rows"].T.reshape(24, 128, 384)
+    v = sum(row @ weights["vector.W_shared"].T @ W for row, W in zip(M, maps, strict=True))
+    return v / np.linalg.norm(v)
+
+
+def test_vectors_follow_from_the_mathematics(reader, vectors):
+    words, stored = reader_weights()
+    known = {word: k + 2 for k, word in enumerate(words)}
+    weights = {name: array.astype(np.float64) for name, array in stored.items()}
+    for text, v in zip(TEXTS, vectors, strict=True):
+        np.testing.assert_allclose(v, compute(reader.tokenizer.split(text), known, weights), atol=1e-4)
+
+
+def test_four_bit_numbers_are_unpacked_in_order():
+    packed = load_file(Path(limelight.bundled.__file__).parent / "reader.safetensors")
+    _, weights = reader_weights()
+    for row in (2, 4711, 42001):
+        nibbles = [x for byte in packed["words.weight"][row].tolist() for x in (byte % 16, byte // 16)]
+        scales = packed["words.weight.scale"][row].astype(float)
+        expected = [(x - 8) * scales[k // 32] for k, x in enumerate(nibbles)]
+        np.testing.assert_allclose(weights["words.weight"][row], expected, rtol=1e-6)
+
+
+# ---------------------------------------------------------------- vectors
+
+
+def test_one_vector_per_text_of_length_1(vectors):
+    assert vectors.shape == (len(TEXTS), 384)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 1000])
+def test_a_text_has_the_same_vector_in_any_batch_and_order(batch_size, reader, vectors):
+    order = np.random.default_rng(batch_size).permutation(len(TEXTS))
+    found = reader.encode([TEXTS[k] for k in order], batch_size=batch_size)
+    np.testing.assert_allclose(found, vectors[order], atol=1e-5)
+
+
+def test_a_single_text_gives_a_single_vector(reader, vectors):
+    for text, v in zip(TEXTS, vectors, strict=True):
+        np.testing.assert_allclose(reader.encode(text), v, atol=1e-5)
+
+
+def test_batch_size_limits_the_texts_of_a_batch(reader, monkeypatch):
+    sizes = []
+    run = runner.Session.run
+
+    def watch(self, feed, *outputs):
+        sizes.append(len(feed["lengths"]) if "lengths" in feed else 0)
+        return run(self, feed, *outputs)
+
+    monkeypatch.setattr(runner.Session, "run", watch)
+    reader.encode(["cold soup"] * 20, batch_size=8)
+    assert sorted(sizes) == [0, 4, 8, 8]
+    with pytest.raises(LimelightError, match="batch_size is 0"):
+        reader.encode(TEXTS, batch_size=0)
+
+
+def test_texts_in_several_chunks_and_from_a_generator(reader, vectors, monkeypatch, capfd):
+    monkeypatch.setattr(runner, "CHUNK_TEXTS", (2, 2))
+    np.testing.assert_allclose(reader.encode(iter(TEXTS), show_progress_bar=True), vectors, atol=1e-5)
+    assert "texts" in capfd.readouterr().err
+    assert reader.encode([]).shape == (0, 384)
+
+
+def test_vectors_of_any_length_on_request(reader, vectors):
+    raw = reader.encode(TEXTS, normalize_embeddings=False)
+    lengths = np.linalg.norm(raw, axis=1, keepdims=True)
+    assert not np.allclose(lengths, 1, atol=0.01)
+    np.testing.assert_allclose(raw / lengths, vectors, atol=1e-5)
+
+
+def test_threads_share_a_reader(reader, vectors):
+    alone = limelight.load("reader", threads=1)
+    np.testing.assert_allclose(alone.encode(TEXTS), vectors, atol=1e-5)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(alone.encode, [TEXTS] * 4):
+            np.testing.assert_allclose(found, vectors, atol=1e-5)
+
+
+def test_int8_is_close(vectors):
+    found = limelight.load("reader", precision="int8").encode(TEXTS)
+    assert (found * vectors).sum(axis=1).min() > 0.97
+
+
+def test_similar_texts_have_similar_vectors(reader):
+    right, wrong, other = reader.encode(["restaurant", "restaraunt", "bicycle"])
+    assert wrong @ right > wrong @ other + 0.1
+    soup, broth, train = reader.encode(["The soup was cold.", "Chilly broth!", "The train is late."])
+    assert soup @ broth > soup @ train + 0.1
+
+
+def test_unknown_words_are_numbered_by_their_spelling():
+    tokenizer, table, grams = Tokenizer.from_words(["good"]), np.zeros((3, 2)), np.ones((9, 2))
+    found = encode_spelled(tokenizer, ["Good SOUP", "", "soup é"], table, grams)
+    assert found.ids.tolist() == [2, 3, 1, 3, 4]
+    assert found.lengths.tolist() == [2, 1, 2]
+    assert found.spelled.shape == (2, 2)
+
+
+@pytest.mark.parametrize("texts", [[None], [1.5], {"a": 1}, b"soup"])
+def test_what_is_not_a_list_of_texts_is_refused(texts, reader):
+    with pytest.raises(LimelightError, match="text"):
+        reader.encode(texts)
+
+
+# ---------------------------------------------------------------- M, A, pictures
+
+
+def test_m_has_a_row_for_each_aspect(reader):
+    M = reader.embed(TEXTS)
+    assert M.shape == (len(TEXTS), 24, 600)
+    assert np.array_equal(reader.embed(TEXTS, flat=True), M.reshape(len(TEXTS), -1))
+    for text, one in zip(TEXTS, M, strict=True):
+        reading = reader.read(text)
+        np.testing.assert_allclose(reading.embedding, one, atol=1e-5)
+        np.testing.assert_allclose(reading.attention.sum(axis=1), 1, atol=1e-5)
+        assert reading.attention.shape == (24, len(reading.words))
+
+
+def test_a_reading_is_drawn_without_a_prediction(reader):
+    reading = reader.read("The soup at the restaraunt was cold.")
+    assert reading.known.tolist() == [True] * 4 + [False] + [True] * 3
+    assert "label" not in repr(reading)
+    assert '"label": null' in to_json(reading) or '"label":null' in to_json(reading)
+    assert to_terminal(reading, colour=False).startswith("Overall attention")
+    assert "%</p>" not in to_html(reading)
+    assert 'aria-label="What the model reads"' in to_svg(reading)
+    for name in ("label", "confidence"):
+        with pytest.raises(LimelightError, match="no label"):
+            getattr(reading, name)
+
+
+# ---------------------------------------------------------------- opening it
+
+
+def test_a_saved_model_of_the_same_name_comes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reader").mkdir()
+    assert isinstance(limelight.load("reader"), Reader)
+    (tmp_path / "reader" / "config.json").write_text("{}")
+    with pytest.raises(LimelightError, match="reader"):
+        limelight.load("reader")
+
+
+def test_model_load_says_that_the_reader_has_no_labels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LimelightError, match=r"limelight\.load"):
+        Model.load("reader")
+
+
+def test_arguments_as_sentence_transformers_has_them():
+    names = list(inspect.signature(Reader.encode).parameters)[2:]
+    assert names == ["batch_size", "show_progress_bar", "normalize_embeddings"]
+
+
+def test_pytorch_is_not_imported():
+    program = (
+        "import limelight, sys; limelight.load('reader').encode(['a']); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
