@@ -2,7 +2,7 @@
 
     python scripts/reader/evaluate.py READER CORPUS [--teacher FOLDER]
 
-READER is what pack.py wrote; CORPUS/texts.json names the texts (texts.py). With --teacher, all-MiniLM-L6-v2 is
+READER is what pack.py wrote, CORPUS/texts.json what texts.py wrote. With --teacher, all-MiniLM-L6-v2 is
 measured too (slow without a GPU).
 """
 

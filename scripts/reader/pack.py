@@ -37,7 +37,7 @@ def quantise(rows: Tensor, top: int) -> tuple[Tensor, Tensor]:
 
 
 def pack(weights: dict[str, Tensor], recipe: Recipe) -> dict[str, Tensor]:
-    """Two words' numbers to a byte with a scale for each `group`, int8 weights with a scale for each output."""
+    """Words: two numbers to a byte, a scale for each `group`. Weights: int8, a scale for each output."""
     out = {}
     for name, w in weights.items():
         if name in WORDS:
@@ -107,12 +107,12 @@ class Reader:
     @classmethod
     def load(cls, folder: Path) -> Reader:
         recipe = json.loads((folder / "config.json").read_text())
-        words = lzma.open(folder / "words.txt.xz", "rt", encoding="utf-8").read().split("\n")
+        words = lzma.decompress((folder / "words.txt.xz").read_bytes()).decode().split("\n")
         weights = unpack(load_file(folder / "reader.safetensors"), recipe)
         return cls(weights, recipe, words, folder / "splitting.json")
 
     def number(self, texts: list[str], known: int) -> tuple[list[list[int]], Tensor]:
-        """Word numbers of each text; unknown words get numbers of their own, with their n-grams in a table."""
+        """Word numbers of each text; unknown words get new numbers, with their n-grams in a table."""
         first = self.recipe["words"] + 2
         extra: dict[str, int] = {}
         rows = []
@@ -132,7 +132,7 @@ class Reader:
 
     @torch.no_grad()
     def encode(self, texts: list[str], known: int = 1 << 30, blank: bool = False) -> Tensor:
-        """Unit vectors. Words numbered from `known` on are taken as unknown; if blank, unknown words are zero."""
+        """Unit vectors. Words numbered `known` or more count as unknown; if blank, unknown words are zero."""
         rows, table = self.number(texts, known)
         if blank:
             table[:] = 0

@@ -201,8 +201,7 @@ def rank_words(words: list[str], counts: np.ndarray, kinds: list[str], common: l
 
 
 def number_words(corpus: Path, work: Path, teacher: Teacher, processes: int) -> None:
-    names = sorted(path.name[: -len(".v.npy")] for path in work.glob("*.v.npy"))
-    names.remove("words") if "words" in names else None
+    names = sorted(path.name[: -len(".v.npy")] for path in work.glob("*.v.npy") if path.name != "words.v.npy")
     words, local, counts, kinds = count_words(names, work)
     common = (corpus / "common.txt").read_text().split("\n")
     order = rank_words(words, counts, kinds, common)

@@ -60,7 +60,7 @@ class Data:
         return torch.from_numpy(table).to(device)
 
     def epoch(self, recipe: Recipe, rng: np.random.Generator) -> tuple[Tensor, list[tuple[int, int]]]:
-        """Rows sorted by length, and batches (length, start) of one length each in random order: no padding."""
+        """Rows sorted by length, and batches (length, start) of one length each, in random order."""
         generator = torch.Generator(device=device).manual_seed(int(rng.integers(1 << 40)))
         weights = [float(recipe["weights"].get(kind, 1.0)) for kind in self.kinds]
         weight = torch.tensor(weights, device=device)[self.kind]
@@ -154,7 +154,7 @@ def round_rows(rows: Tensor, bits: int) -> Tensor:
 # ---------------------------------------------------------------- training
 @torch.no_grad()
 def start_from_teacher(model: Student, data: Data, table: Tensor) -> None:
-    """Words: the teacher's vectors of them, reduced by PCA. A bucket: twice the mean of the words that have it."""
+    """Words begin as the teacher's vectors of them, after PCA; a bucket as twice the mean of its words."""
     dim = model.recipe["dim"]
     t = torch.from_numpy(data.word_vectors[: model.recipe["words"]]).to(device).float()
     t = t - t.mean(0)
@@ -243,7 +243,7 @@ def train(recipe: Recipe, data: Data) -> Student:
                 means = " ".join(f"{x:.4f}" for x in (sums[:3] / sums[3]).tolist())
                 sums.zero_()
                 dev = measure(model, data, table)["sts"] if step % c["measure"] == 0 else ""
-                # A scale that falls towards 0 means that fp16 overflows and steps are skipped: set half=false.
+                # If the scale falls towards 0, fp16 overflows and steps are skipped: set half=false.
                 scale = scaler.get_scale() if half else 1
                 seconds = time.time() - begun
                 print(f"step {step} epoch {epoch} {seconds:.0f} s: {means} {dev} scale {scale:g}", flush=True)
