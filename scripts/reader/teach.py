@@ -5,7 +5,7 @@
 CORPUS is what corpus.py and texts.py wrote. FOLDER holds the teacher's model.safetensors and tokenizer.json.
 WORK gets for each shard NAME.g.npy and NAME.so.npy (words and offsets) and NAME.v.npy (the teacher's vectors,
 fp16), and once vocabulary.json, words.v.npy (the teacher's vectors of single words) and the words' spelling.
-Shards already embedded are skipped. Takes about 8 GB in WORK.
+Shards already embedded are skipped. Takes about 4 GB in WORK.
 """
 
 from __future__ import annotations
