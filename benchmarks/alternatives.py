@@ -40,8 +40,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from packaging.requirements import Requirement
 
-from limelight.compare import spread
-from limelight.data import default_vectors, sentences
+from limelight.bundled import default_vectors, sentences
+from limelight.training.compare import spread
 
 ALL, FEW = 0, (50, 500)
 CS = (0.3, 1.0, 3.0, 10.0)
@@ -112,7 +112,7 @@ def text_classifier(seed: int) -> Any:
     """Limelight as it comes; the one place that names its options."""
     from limelight import TextClassifier
 
-    return TextClassifier(progress=False).set_params(seed=seed, device="cpu")
+    return TextClassifier(progress=False).set_params(random_state=seed, device="cpu")
 
 
 class TfIdf(Contestant):
@@ -253,9 +253,8 @@ class OnnxMiniLMHead(MiniLMHead):
         return self.encoder.embed(texts)
 
     def save(self, folder: Path) -> None:
-        from safetensors.numpy import load_file
-
         from minilm import _graph, _int8
+        from safetensors.numpy import load_file
 
         graph = _graph(load_file(weights() / "model.safetensors"))
         (folder / "model.onnx").write_bytes(_int8(graph.to_bytes()))
