@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from ..errors import LimelightError
 from .recipe import Recipe
 
@@ -75,5 +77,7 @@ def preset(name: str) -> Recipe:
     30
     """
     if name not in PRESETS:
-        raise LimelightError(f"unknown preset {name!r}; choose from: {', '.join(PRESETS)}")
+        near = difflib.get_close_matches(str(name), PRESETS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose from: {', '.join(PRESETS)}"
+        raise LimelightError(f"unknown preset {name!r}; {hint}")
     return PRESETS[name]

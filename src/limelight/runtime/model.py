@@ -53,6 +53,10 @@ class Model:
         self.labels, self.pair, self.facts = tuple(labels), pair, dict(facts)
         self._runner = Runner(weights, recipe, tokenizer, len(self.labels), pair, precision, threads)
 
+    def __repr__(self) -> str:
+        kind = "pairs of texts" if self.pair else "texts"
+        return f"Model(classifies {kind} into {len(self.labels)} classes, {len(self.tokenizer):,} words)"
+
     @classmethod
     def load(cls, folder: str | Path, *, precision: str = "float32", threads: int | None = None) -> Model:
         """Open a saved folder, checking everything in it first.

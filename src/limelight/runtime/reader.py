@@ -50,6 +50,10 @@ class Reader:
         self.weights = {**weights, "words.weight": _without_special(weights["words.weight"])}
         self._runner = _ReaderRunner(self.weights, self.recipe, self.tokenizer, 0, False, precision, threads)
 
+    def __repr__(self) -> str:
+        rows, size = rows_and_size(self.recipe.model)
+        return f"Reader({len(self.tokenizer):,} words, M {rows} x {size})"
+
     @classmethod
     def load(cls, *, precision: str = "float32", threads: int | None = None) -> Reader:
         """Open the reader that comes with Limelight."""

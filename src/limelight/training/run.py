@@ -174,7 +174,8 @@ class TrainingRun:
 
     def _report(self, record: dict[str, Any], better: bool) -> None:
         self.state.history.append(record)
-        self.progress.end_epoch(record, better)
+        counts = record["steps"] > self.recipe.training.min_steps  # before that, the newest is kept
+        self.progress.end_epoch(record, better and counts)
         if self.tensorboard:
             for name, value in record.items():
                 self.tensorboard.add_scalar(name, value, self.state.number)

@@ -127,7 +127,8 @@ def catch_interrupts() -> Iterator[threading.Event]:
         else:
             raise KeyboardInterrupt
 
-    before: dict[int, Any] = {n: signal.signal(n, handle) for n in (signal.SIGINT, signal.SIGTERM)}
+    ours = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
+    before: dict[int, Any] = {n: signal.signal(n, handle) for n in ours}  # an ignored one stays ignored
     try:
         yield stop
     finally:
