@@ -88,7 +88,7 @@ def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(LimelightError, match=r"pip install 'limelight\[pictures\]'"):
+    with pytest.raises(LimelightError, match=r"pip install '.\[pictures\]'"):
         to_png(make_reading("Soup"))
 
 

@@ -271,7 +271,7 @@ def test_a_library_that_is_not_installed(
 ) -> None:
     (tmp_path / name).write_bytes(b"")
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(LimelightError, match=rf"{name} needs {library}: pip install 'limelight\[tables\]'"):
+    with pytest.raises(LimelightError, match=rf"{name} needs {library}: pip install '.\[tables\]'"):
         column_names(tmp_path / name)
 
 
