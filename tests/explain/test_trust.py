@@ -123,5 +123,5 @@ def test_without_pytorch_what_needs_no_gradients_is_measured(monkeypatch: pytest
     trust = measure_trust(model, ["w1 w2 w3"])
     assert not trust.has_gradients
     assert {"Overall attention", "Leave one out"} <= {each.name for each in trust.attributions}
-    with pytest.raises(LimelightError, match="pip install '.\\[train\\]'"):
+    with pytest.raises(LimelightError, match=r"pip install '\.\[train\]'"):
         attribute(model, ["w1 w2 w3"], by="effect")
