@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..training import Fitted
 
 ORDER = 0
-HELP = "train on the bundled sentences and see what the model reads (about two minutes)"
+HELP = "train on the bundled sentences and see what the model reads (one to three minutes)"
 DESCRIPTION = """\
 Train the paper's model and its two baselines on the 18,732 rated sentences bundled with Limelight, print the
 paper's Table 1 for them, and draw heat maps of held-out sentences. No GPU is needed."""
