@@ -14,13 +14,14 @@ from ..reading.reading import PairReading, Reading
 from ..text.labels import Label
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, collect, count_texts
+from .embedder import Embedder
 from .export import rows_and_size
 from .folder import is_reader, open_folder, plain_labels, save_folder
 from .runner import BATCH_WORDS, EncodedText, Runner
 from .shapes import check_weights, shapes
 
 
-class Model:
+class Model(Embedder):
     """A trained model that predicts, embeds and reads.
 
     Use `Model.load` for a saved folder, `Model.from_parts` right after training. Texts are sorted by length
@@ -145,26 +146,6 @@ class Model:
         return run.stream(both, run.pair_probabilities, batch_words, progress, total)
 
     # ------------------------------------------------------------ embeddings
-
-    def embed(
-        self,
-        texts: Iterable[str],
-        *,
-        flat: bool = False,
-        batch_words: int = BATCH_WORDS,
-        progress: bool = False,
-    ) -> np.ndarray:
-        """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u)."""
-        parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
-        M = collect(parts, count_texts(texts), rows_and_size(self.recipe.model))
-        return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
-
-    def embed_stream(
-        self, texts: Iterable[str], *, batch_words: int = BATCH_WORDS, progress: bool = False
-    ) -> Iterator[np.ndarray]:
-        """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
-        run = self._runner
-        return run.stream(check_texts(texts), run.embeddings, batch_words, progress, count_texts(texts))
 
     def embed_ids(
         self, ids: Sequence[np.ndarray], *, on_batch: Callable[[int], object] = lambda size: None

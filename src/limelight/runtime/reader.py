@@ -15,6 +15,7 @@ from ..errors import LimelightError
 from ..reading.reading import Reading
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import check_texts, collect, count_texts
+from .embedder import Embedder
 from .export import rows_and_size, vector_encoder_graph, vector_graph
 from .folder import is_reader
 from .model import Model
@@ -23,7 +24,7 @@ from .session import Session
 from .spelling import SpelledSentences, encode_spelled
 
 
-class Reader:
+class Reader(Embedder):
     """A structured encoder of English sentences, distilled from all-MiniLM-L6-v2.
 
     Each text becomes a matrix M, as in any model here, and by a linear map of M one vector, whose dot product
@@ -37,6 +38,8 @@ class Reader:
     >>> reader.embed(["The soup was cold."]).shape
     (1, 24, 600)
     """
+
+    _runner: _ReaderRunner
 
     def __init__(
         self,
@@ -93,26 +96,6 @@ class Reader:
         return self._runner.stream(
             check_texts(texts), run, BATCH_WORDS, show_progress_bar, count_texts(texts)
         )
-
-    def embed(
-        self,
-        texts: Iterable[str],
-        *,
-        flat: bool = False,
-        batch_words: int = BATCH_WORDS,
-        progress: bool = False,
-    ) -> np.ndarray:
-        """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u)."""
-        parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
-        M = collect(parts, count_texts(texts), rows_and_size(self.recipe.model))
-        return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
-
-    def embed_stream(
-        self, texts: Iterable[str], *, batch_words: int = BATCH_WORDS, progress: bool = False
-    ) -> Iterator[np.ndarray]:
-        """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
-        run = self._runner
-        return run.stream(check_texts(texts), run.embeddings, batch_words, progress, count_texts(texts))
 
     def read(self, text: str) -> Reading:
         """The text with its words, A and M, to draw or to look at; it has no labels.
