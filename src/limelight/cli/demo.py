@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ._shared import add_json, check_not_a_model
+from ._streams import print_painted
 from .compare import format_table
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"out": str(out), "models": [vars(one) for one in contestants]}))
         return 0
     print(f"\nTable 1, on these sentences\n{format_table(contestants)}\n")
-    print("\n\n".join(readings))
+    print_painted("\n\n".join(readings))
     print(_next_steps(out, time.monotonic() - started))
     return 0
 

@@ -21,6 +21,8 @@ _STAND_INS = (
     | {0x7F: 0x2421}
     | dict.fromkeys([*range(0x80, 0xA0), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], 0xFFFD)
 )
+# These would overwrite a terminal's line, or turn the order of what follows around.
+FOR_TERMINALS = {0x0D: 0x240D} | dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 
 
 @dataclass(frozen=True)
