@@ -408,6 +408,31 @@ print(unused, used, np.max(pooled) < 1e-6, max(differences(texts)) < 1e-6)
     assert done.stdout == "0 7 True True\n", done.stderr
 
 
+def test_a_fork_waits_for_calls_in_progress() -> None:
+    """A child would inherit the locks they hold, and wait for them forever."""
+    graph = Graph("same")
+    graph.output("y", graph.input("x", "float32", 1), "float32", 1)
+    session, begun, go_on, ended = Session(graph), *(threading.Event() for _ in range(3))
+
+    class Slow:
+        def run(self, *_: Any) -> list[np.ndarray]:
+            begun.set()
+            go_on.wait(30)
+            ended.set()
+            return []
+
+    session._session = Slow()  # type: ignore[assignment]
+    caller = threading.Thread(target=session.run, args=({}, "y"))
+    caller.start()
+    begun.wait()
+    threading.Timer(0.05, go_on.set).start()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if ended.is_set() else 1)
+    caller.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
 def test_many_callers_at_once() -> None:
     model, texts = model_of(threads=2), texts_of(40)
     expected = model.embed(texts)
