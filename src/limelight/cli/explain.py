@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     reading = model.read(args.text, args.text2)
     weights = _weights(model, reading, args)
     if args.out:
-        save_picture(reading, args.out, weights=weights)
+        save_picture(reading, args.out, weights=weights, overwrite=args.overwrite)
         print(f"saved {args.out}")
     elif args.json:
         print(to_json(reading, weights=weights))

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     model = Model.load(args.model, precision=args.precision)
     pending = deque[Any]()  # rows waiting for their prediction
     first, second = text_columns(read_rows(args, model.pair), model.pair, pending.append)
-    with _output(args.out) as stream:
+    with _output(args.out, args.overwrite) as stream:
         write = _writer(form, stream, model.labels, model.pair, args.probabilities)
         for part in model.predict_proba_stream(first, second, progress=bool(args.out) and on_terminal()):
             for P in part:
@@ -83,13 +83,13 @@ def _format(args: argparse.Namespace) -> str:
 
 
 @contextlib.contextmanager
-def _output(path: str | None) -> Iterator[TextIO]:
+def _output(path: str | None, overwrite: bool) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
     from ..storage.files import atomic_file
 
-    with atomic_file(path) as file:
+    with atomic_file(path, overwrite) as file:
         stream = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
         yield stream
         stream.flush()
