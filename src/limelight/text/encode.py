@@ -49,14 +49,14 @@ def encode_tables(
     on_bad: str = "error",
     overwrite: bool = False,
     progress: bool = True,
-    vectors_folder: str | Path = "",
+    folder: str | Path = "",
 ) -> Dataset:
     """Encode tables into the folder `out` and open it.
 
     Each of `train`, `dev` and `test` is a file or several; the columns are named or guessed (see
     `choose_columns`) in the first training file and must be the same in all. Without `dev`, a stratified
     share of the training rows (`holdout`) is held out. The words come from the training split alone.
-    Relative paths in `recipe.vectors` start from `vectors_folder`, by default the working folder.
+    Relative paths, also those in `recipe.vectors`, start from `folder`, by default the working folder.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -67,17 +67,17 @@ def encode_tables(
     """
     check_replaceable(out, LAYOUT, overwrite)
     files = table_paths({"train": train, "dev": dev, "test": test})
-    columns = choose_columns(files["train"][0], text, label, text2, pair=None)
-    sources = {name: TableSource(paths, columns, on_bad) for name, paths in files.items()}
-    with atomic_folder(out, LAYOUT, overwrite) as folder:
-        arrays = ArraysOnDisk(folder)
-        dataset = _encode(sources, arrays, recipe, holdout, seed, progress, vectors_folder=vectors_folder)
+    columns = choose_columns(Path(folder, files["train"][0]), text, label, text2, pair=None)
+    sources = {name: TableSource(paths, columns, on_bad, Path(folder)) for name, paths in files.items()}
+    with atomic_folder(out, LAYOUT, overwrite) as new:
+        arrays = ArraysOnDisk(new)
+        dataset = _encode(sources, arrays, recipe, holdout, seed, progress, vectors_folder=folder)
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
         for note in filter(None, (guessed, dataset.facts["held_out"]) if progress else ()):
             print(note, file=sys.stderr)
-        write_description(dataset, folder)
+        write_description(dataset, new)
     return Dataset.open(out)
 
 

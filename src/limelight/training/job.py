@@ -37,7 +37,7 @@ class Job:
     holdout: float = 0.1
     on_bad: str = "error"
     overwrite: bool = False
-    started_in: str = ""  # the working directory that relative paths of vectors start from
+    started_in: str = ""  # the working directory that relative paths of tables and vectors start from
 
     @property
     def folder(self) -> Path:
@@ -47,13 +47,16 @@ class Job:
     @property
     def encoded(self) -> bool:
         """Whether the training data is already an encoded data set."""
-        return (Path(self.tables["train"][0]) / "dataset.json").is_file()
+        return (self.input_path(self.tables["train"][0]) / "dataset.json").is_file()
+
+    def input_path(self, given: str) -> Path:
+        """Where a table or vectors are; the run may be resumed from another directory."""
+        return Path(self.started_in, given)
 
 
 def save_job(job: Job) -> None:
-    """Write `run.json`, with absolute table paths: the run may be resumed from another directory."""
-    tables = {name: [os.path.abspath(path) for path in paths] for name, paths in job.tables.items()}
-    content = {**asdict(job), "tables": tables, "started_in": os.getcwd(), "format": FORMAT}
+    """Write `run.json`, with paths as they were given: they go into the model's description."""
+    content = {**asdict(job), "started_in": os.getcwd(), "format": FORMAT}
     del content["out"]
     with atomic_file(job.folder / "run.json") as file:
         file.write((json.dumps(content, indent=2) + "\n").encode())
@@ -113,7 +116,7 @@ def _new_folder(job: Job) -> Iterator[None]:
         yield
     except BaseException:
         if not is_resumable(job) and not run_folder.has_weights(job.folder):
-            shutil.rmtree(job.folder, ignore_errors=True)
+            remove_folder(job)
         raise
 
 
@@ -141,9 +144,19 @@ def check_output(job: Job) -> None:
             f"{job.folder} holds an unfinished run: resume it with '{resume_command(job)}', "
             "or start again with --overwrite (in Python: overwrite=True)"
         )
-    if any(job.folder.resolve() in Path(file).resolve().parents for file in _input_files(job)):
+    if any(job.folder.resolve() in job.input_path(file).resolve().parents for file in _input_files(job)):
         raise LimelightError(f"{job.folder} holds the data and would be removed; choose another --out")
-    shutil.rmtree(job.folder)
+    remove_folder(job)
+
+
+def remove_folder(job: Job) -> None:
+    """Remove the job's folder, `run.json` last: if this is cut short, it is still known for what it is."""
+    for path in job.folder.iterdir() if job.folder.is_dir() else ():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != "run.json":
+            path.unlink(missing_ok=True)
+    shutil.rmtree(job.folder, ignore_errors=True)
 
 
 def _input_files(job: Job) -> list[str]:
