@@ -199,11 +199,12 @@ def _leftovers(folder: Path, name: str | None = None) -> list[Path]:
 
 
 def _is_ours(leftover: Path) -> bool:
-    """Whether our note is in it, or nothing at all: a name alone proves nothing."""
-    try:
-        return (leftover / _MARK).read_bytes() == _NOTE
-    except OSError:
-        return not any(leftover.iterdir())
+    """Whether our note is in it, or nothing but the start of it: a name alone proves nothing."""
+    names = os.listdir(leftover)
+    if _MARK not in names:
+        return not names
+    note = (leftover / _MARK).read_bytes()
+    return note == _NOTE or (names == [_MARK] and _NOTE.startswith(note))
 
 
 def _remove(temporary: Path) -> None:
