@@ -34,7 +34,7 @@ class Job:
     recipe: Recipe
     tables: dict[str, list[str]]  # train, dev, test: files, or one folder with an encoded data set
     columns: dict[str, str | None] = field(default_factory=dict)  # text, label, text2
-    holdout: float = 0.1
+    holdout: float | None = None  # None: 0.1, or 0 with few rows and a start
     on_bad: str = "error"
     overwrite: bool = False
     started_in: str = ""  # the working directory that relative paths of vectors start from

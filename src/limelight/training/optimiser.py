@@ -19,6 +19,7 @@ from .kernels import WeightUpdate
 
 EPSILON = {"adagrad": 1e-10, "adam": 1e-8, "adamw": 1e-8, "sgd": 0.0}
 WORDS = "words.weight"
+WARM_UP = 0.1  # share of the steps in which the rate of "one-cycle" rises
 FADED, SWEEP = 1e-30, 100  # in 100 steps, no mean fades from 1e-30 to 1e-38, where denormals start
 STATES = {"sgd": (), "adagrad": ("square",), "adam": ("mean", "square"), "adamw": ("mean", "square")}
 
@@ -109,6 +110,8 @@ class Optimiser:
             return self.rate
         done = ((self.steps - 1).double() / self.total).clamp(0.0, 1.0)
         left = 1 - done if self.recipe.schedule == "linear" else (1 + torch.cos(torch.pi * done)) / 2
+        if self.recipe.schedule == "one-cycle":  # pretrained weights would be lost in the first steps
+            left = left * (self.steps.double() / (WARM_UP * self.total)).clamp(max=1.0)
         return self.rate * left
 
     def _decay(self, name: str) -> float:

@@ -16,13 +16,16 @@ from torch import Tensor
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..model.heads import SteadyHead, VectorHead
 from ..model.network import Network
+from ..runtime.start import Start
 from ..text.batches import training_plan
 from ..text.dataset import Dataset
 from . import run_folder
 from .checkpoint import Checkpoints, State, select_prefix
 from .distributed import Processes
 from .evaluate import Scores, evaluate, is_finished, update_best
+from .first_head import FOLDS, fit_first_head
 from .progress import Progress, memory_line, open_tensorboard
 from .setup import build_network, row_weights, run_identity
 from .step import Stepper
@@ -54,6 +57,7 @@ class RunContext:
     progress: Progress
     checkpoint_every: float  # seconds
     stop: threading.Event  # set when the user asks to stop
+    start: Start | None = None  # pretrained weights
 
 
 class TrainingRun:
@@ -75,19 +79,22 @@ class TrainingRun:
         self.processes, self.progress = context.processes, context.progress
         self.train_split, self.dev_split = dataset.splits["train"], dataset.splits.get("dev")
         self.dev_weights = row_weights(dataset, recipe, "dev")
-        self.network = build_network(dataset, recipe).to(context.device)
+        self.network = build_network(dataset, recipe, context.start).to(context.device)
         self.stepper = Stepper(
             self.network, self.train_split, recipe, self.processes, row_weights(dataset, recipe), targets
         )
         self.state = State()
         self.best: dict[str, Tensor] | None = None
-        self.checkpoints = Checkpoints(folder, run_identity(dataset, recipe)) if folder else None
+        identity = run_identity(dataset, recipe, context.start)
+        self.checkpoints = Checkpoints(folder, identity) if folder else None
         self.tensorboard: Any = None
         self.after_epoch = after_epoch
 
     def fit(self, resume: bool, tensorboard: bool = False) -> Fitted:
         """Start or resume, and train to the end or until interrupted."""
         self._open_folder(resume, tensorboard)
+        if self.state.number == 0 and isinstance(self.network.head, VectorHead):
+            self._fit_first_head()
         try:
             interrupted = self.train()
         finally:
@@ -105,6 +112,16 @@ class TrainingRun:
                 self.checkpoints.prepare(self.state.history)
                 if tensorboard:
                     self.tensorboard = open_tensorboard(self.checkpoints.folder, self.state.number)
+
+    def _fit_first_head(self) -> None:
+        """Start from logistic regression on the frozen reader."""
+        weights, seed = row_weights(self.dataset, self.recipe), self.recipe.training.seed
+        found = fit_first_head(self.network, self.train_split, weights, seed)
+        self.processes.broadcast(self.network.head.parameters())
+        self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
+        if found.accuracy is not None:
+            how = f"of the frozen reader, {FOLDS}-fold cross-validation"
+            self.progress.note(f"{self.progress.title}{found.accuracy:.1%} right: logistic regression {how}")
 
     def train(self) -> bool:
         """Train to the end, or until interrupted: then True."""
@@ -270,6 +287,8 @@ class TrainingRun:
         self.stepper.load(present if self.best is None else self.best)
         self.network.zero_grad(set_to_none=True)
         self.network.eval()
+        if isinstance(self.network.head, VectorHead | SteadyHead):
+            self.network.head = self.network.head.to_linear()
         return self.network
 
 
