@@ -8,7 +8,7 @@ label, however large the tables are.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from .vectors import check_vectors, first_words, read_vectors, split_paths
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
 
 Paths = str | Path | Sequence[str | Path]
+ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
 LOW_COVERAGE = 0.5  # share of the words in the texts: pretrained vectors with less may be the wrong ones
 
 
@@ -44,7 +45,8 @@ def encode_tables(
     label: str | None = None,
     text2: str | None = None,
     recipe: TextRecipe,
-    holdout: float = 0.1,
+    labelled: bool = True,
+    holdout: float | ShareOfRows = 0.1,
     seed: int = 0,
     on_bad: str = "error",
     overwrite: bool = False,
@@ -56,6 +58,7 @@ def encode_tables(
     Each of `train`, `dev` and `test` is a file or several; the columns are named or guessed (see
     `choose_columns`) in the first training file and must be the same in all. Without `dev`, a stratified
     share of the training rows (`holdout`) is held out. The words come from the training split alone.
+    With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows.
     Relative paths in `recipe.vectors` start from `vectors_folder`, by default the working folder.
 
     >>> import tempfile
@@ -67,7 +70,8 @@ def encode_tables(
     """
     check_replaceable(out, LAYOUT, overwrite)
     files = table_paths({"train": train, "dev": dev, "test": test})
-    columns = choose_columns(files["train"][0], text, label, text2, pair=None)
+    pair = None if labelled else False
+    columns = choose_columns(files["train"][0], text, label, text2, need_label=labelled, pair=pair)
     sources = {name: TableSource(paths, columns, on_bad) for name, paths in files.items()}
     with atomic_folder(out, LAYOUT, overwrite) as folder:
         arrays = ArraysOnDisk(folder)
@@ -75,7 +79,7 @@ def encode_tables(
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
-        for note in filter(None, (guessed, dataset.facts["held_out"]) if progress else ()):
+        for note in filter(None, (guessed, dataset.facts["held_out"]) if progress and labelled else ()):
             print(note, file=sys.stderr)
         write_description(dataset, folder)
     return Dataset.open(out)
@@ -120,7 +124,7 @@ def _encode(
     sources: Mapping[str, TextSource],
     arrays: ArraysOnDisk | ArraysInMemory,
     recipe: TextRecipe,
-    holdout: float,
+    holdout: float | ShareOfRows,
     seed: int,
     progress: bool,
     names: Sequence[Label] | None = None,
@@ -130,6 +134,7 @@ def _encode(
     check_vectors(vector_files)  # before the long work, not after it
     classes, labels = read_labels(sources, progress)
     warn_about_labels(labels["train"], classes, names or classes)
+    holdout = holdout(len(labels["train"])) if callable(holdout) else holdout
     held = np.zeros(len(labels["train"]), dtype=bool)
     if "dev" not in sources:
         held = choose_held_out(labels["train"], holdout, seed)

@@ -54,16 +54,9 @@ def fit(
     if dataset.vectors is not None:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     folder = Path(folder) if folder else None
-    with (
-        _TURN,
-        join_processes(where) as processes,
-        _lock(folder, processes),
-        random_state_restored(where),
-        catch_interrupts() as stop,
-    ):
-        context = RunContext(where, processes, Progress(show and processes.first), checkpoint_every, stop)
+    with run_context(where, folder, show, checkpoint_every) as context:
         _check_folder(folder, recipe, resume, tensorboard)
-        processes.barrier()  # no process writes files there before all have looked
+        context.processes.barrier()  # no process writes files there before all have looked
         if not has_extra_data(recipe):
             run = TrainingRun(dataset, recipe, folder, context, after_epoch=after_epoch)
             return run.fit(resume, tensorboard)
@@ -74,6 +67,21 @@ def fit(
         run = TrainingRun(data.dataset, recipe, folder, context, data.targets, after_epoch)
         fitted = run.fit(resume, tensorboard)
         return better_of(fitted, teacher) if fitted.interrupted else fitted
+
+
+@contextmanager
+def run_context(
+    device: torch.device, folder: Path | None, show: bool, checkpoint_every: float
+) -> Iterator[RunContext]:
+    """Join the other processes, keep other runs out of the folder, and note when the user asks to stop."""
+    with (
+        _TURN,
+        join_processes(device) as processes,
+        _lock(folder, processes),
+        random_state_restored(device),
+        catch_interrupts() as stop,
+    ):
+        yield RunContext(device, processes, Progress(show and processes.first), checkpoint_every, stop)
 
 
 @contextmanager
