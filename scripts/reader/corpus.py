@@ -27,7 +27,7 @@ from sources import SOURCES, Source, books, tatoeba, wikipedia
 HELD_OUT = 1000  # sentences of each kind
 SHARD = 300_000
 FRAGMENTS = 60_000  # of a source, at most
-MOST = {"books": 600_000}  # training sentences of a kind, at most
+MOST = {"books": 300_000, "encyclopedia": 300_000, "howto": 300_000}  # training sentences of a kind, at most
 
 PLAIN = str.maketrans(
     {"“": '"', "”": '"', "’": "'", "‘": "'", "—": " - ", "–": "-", "…": "..."}
