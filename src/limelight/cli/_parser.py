@@ -140,7 +140,7 @@ def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> Non
         about = f"{cls.__doc__} Defaults in [brackets] are those of preset {shown!r}."
         group = parser.add_argument_group(f"{section} options", about)
         for f in dataclasses.fields(cls):
-            _add_option(group, f, getattr(values, f.name), hide=len(sections) > 1 and not f.metadata["basic"])
+            add_option(group, f, getattr(values, f.name), hide=len(sections) > 1 and not f.metadata["basic"])
 
 
 def recipe_from(args: argparse.Namespace) -> Recipe:
@@ -168,7 +168,8 @@ def check_encoded(args: argparse.Namespace) -> None:
         raise LimelightError(f"{args.data[0]} is already encoded; give {what} to 'limelight encode' instead")
 
 
-def _add_option(group: Any, f: dataclasses.Field, value: Any, hide: bool) -> None:
+def add_option(group: Any, f: dataclasses.Field, value: Any, hide: bool) -> None:
+    """Add the flag of a recipe's field, with its value if it is not given."""
     flag, kind = f"--{f.name.replace('_', '-')}", type(f.default)
     common = {"dest": f.name, "default": argparse.SUPPRESS}
     if kind is bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..text.dataset import Dataset
     from ..text.labels import LabelColumn
     from ..text.tables import Row, TableRows
+    from ..training.job import AnyJob
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -227,6 +228,14 @@ def text_columns(
 def print_result(args: argparse.Namespace, data: Any, text: str) -> None:
     """Print the result of a command: JSON with --json, text otherwise."""
     print(json.dumps(data, ensure_ascii=False) if args.json else text)
+
+
+def print_resume(job: AnyJob, kept: str = "") -> int:
+    """Say on standard error how to resume an interrupted job, and return the exit code."""
+    from ..training.job import resume_command
+
+    print(f"limelight: interrupted{kept}; resume with: {resume_command(job)}", file=sys.stderr)
+    return 1
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

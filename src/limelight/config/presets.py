@@ -55,7 +55,7 @@ PRESETS: dict[str, Recipe] = {
     "small": Recipe().override(
         start="reader", extra_words=50_000, word_size=256, hidden=300, attention_hidden=128, rows=24,
         head="linear", pair="concat", fine_tune_words=False, dropout=0.2, dropout_words=0.2, penalty=0.02,
-        penalty_scale="paper", optimizer="adam", learning_rate=5e-4, schedule="one-cycle", batch_size=32,
+        penalty_scale="paper", optimizer="adam", learning_rate=5e-4, schedule="cosine", batch_size=32,
         epochs=4, clip_norm=1.0,
     ),
     # A ninth of its time and size, from word vectors alone. The penalty is just large enough that the rows

@@ -173,9 +173,9 @@ class TrainingRecipe:
     learning_rate: float = option(1e-3, "Learning rate.", low=0, basic=True)
     schedule: str = option(
         "constant",
-        "Learning-rate schedule: constant; decaying to 0 over all epochs, linearly or as a cosine; or "
-        "one-cycle, a cosine that rises over the first tenth of the steps.",
-        choices=("constant", "linear", "cosine", "one-cycle"),
+        "Learning-rate schedule: constant, or decaying to 0 over all epochs, linearly or as a cosine; with "
+        "start it first rises, over a tenth of the steps.",
+        choices=("constant", "linear", "cosine"),
     )
     batch_size: int = option(32, "Texts (or pairs) per update.", low=1, basic=True)
     epochs: int = option(10, "Maximum number of passes over the training data.", low=1, basic=True)

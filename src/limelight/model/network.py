@@ -36,6 +36,8 @@ class Network(nn.Module):
     (torch.Size([2, 2]), torch.Size([2, 3, 12]), torch.Size([2, 3, 3]))
     """
 
+    tables = ("words",)  # read by rows
+
     def __init__(self, recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool = False) -> None:
         super().__init__()
         self.recipe, self.pair = recipe, pair

@@ -8,7 +8,7 @@ label, however large the tables are.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,6 +33,7 @@ __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
 Paths = str | Path | Sequence[str | Path]
 HOLDOUT = 0.1
 FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
+ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
 LOW_COVERAGE = 0.5  # share of the words in the texts: pretrained vectors with less may be the wrong ones
 
 
@@ -57,7 +58,8 @@ def encode_tables(
     label: str | None = None,
     text2: str | None = None,
     recipe: TextRecipe,
-    holdout: float | None = None,
+    labelled: bool = True,
+    holdout: float | ShareOfRows | None = None,
     seed: int = 0,
     on_bad: str = "error",
     overwrite: bool = False,
@@ -73,6 +75,7 @@ def encode_tables(
     when there is a `start`. The words come from the training split alone.
     Relative paths in `recipe.vectors` start from `vectors_folder`, by default the working folder. With
     `start`, the words and vectors are those of the weights that training will start from.
+    With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -83,7 +86,8 @@ def encode_tables(
     """
     check_replaceable(out, LAYOUT, overwrite)
     files = table_paths({"train": train, "dev": dev, "test": test})
-    columns = choose_columns(files["train"][0], text, label, text2, pair=None)
+    pair = None if labelled else False
+    columns = choose_columns(files["train"][0], text, label, text2, need_label=labelled, pair=pair)
     sources = {name: TableSource(paths, columns, on_bad) for name, paths in files.items()}
     with atomic_folder(out, LAYOUT, overwrite) as folder:
         arrays = ArraysOnDisk(folder)
@@ -91,7 +95,7 @@ def encode_tables(
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
-        for note in filter(None, (guessed, dataset.facts["held_out"]) if progress else ()):
+        for note in filter(None, (guessed, dataset.facts["held_out"]) if progress and labelled else ()):
             print(note, file=sys.stderr)
         write_description(dataset, folder)
     return Dataset.open(out)
@@ -137,7 +141,7 @@ def _encode(
     sources: Mapping[str, TextSource],
     arrays: ArraysOnDisk | ArraysInMemory,
     recipe: TextRecipe,
-    holdout: float | None,
+    holdout: float | ShareOfRows | None,
     seed: int,
     progress: bool,
     start: PretrainedWords | None,
@@ -152,6 +156,7 @@ def _encode(
     warn_about_labels(labels["train"], classes, names or classes)
     if holdout is None:
         holdout = 0 if start and len(labels["train"]) < FEW_ROWS else HOLDOUT
+    holdout = holdout(len(labels["train"])) if callable(holdout) else holdout
     held = np.zeros(len(labels["train"]), dtype=bool)
     if "dev" not in sources:
         held = choose_held_out(labels["train"], holdout, seed)

@@ -35,13 +35,20 @@ class TableSource:
     columns: Columns
     on_bad: str
     skipped: int = 0  # of the last time the rows were read
-    labelled: ClassVar[bool] = True
     weights: ClassVar[None] = None
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for path in self.paths:  # a missing file or column is an error before the long work
-            choose_columns(path, self.columns.text, self.columns.label, self.columns.text2)
+            choose_columns(path, *self._names, need_label=self.labelled)
+
+    @property
+    def labelled(self) -> bool:
+        return self.columns.label is not None
+
+    @property
+    def _names(self) -> tuple[str, str | None, str | None]:
+        return self.columns.text, self.columns.label, self.columns.text2
 
     @property
     def pair(self) -> bool:

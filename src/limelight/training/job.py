@@ -11,25 +11,54 @@ import json
 import os
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import atomic_file, check_replaceable
+from ..storage.files import FolderLayout, atomic_file, check_replaceable
 from ..storage.locks import locked
 from . import run_folder
 
 FORMAT = 1
+AnyJobT = TypeVar("AnyJobT", bound="AnyJob")
 SLOW_ENCODING = 60.0  # seconds; data that took longer to encode is not thrown away
 
 
+class AnyJob:
+    """What jobs of all commands have in common: an output folder, and files beside it until that is done."""
+
+    command: ClassVar[str]
+    out: Path
+    overwrite: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where the job keeps its files until it is done."""
+        return self.out.with_name(f"{self.out.name}.run")
+
+    @property
+    def layout(self) -> FolderLayout:
+        """What the output folder will be."""
+        raise NotImplementedError
+
+    def content(self) -> dict[str, Any]:
+        """What `run.json` stores."""
+        raise NotImplementedError
+
+    def input_files(self) -> list[str]:
+        """The files the job reads."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Job:
+class Job(AnyJob):
     """What to train on what, as `run.json` stores it."""
 
+    command = "train"
     out: Path
     recipe: Recipe
     tables: dict[str, list[str]]  # train, dev, test: files, or one folder with an encoded data set
@@ -40,9 +69,19 @@ class Job:
     started_in: str = ""  # the working directory that relative paths of vectors start from
 
     @property
-    def folder(self) -> Path:
-        """Where the job keeps its files until it is done."""
-        return self.out.with_name(f"{self.out.name}.run")
+    def layout(self) -> FolderLayout:
+        from ..runtime.folder import LAYOUT
+
+        return LAYOUT
+
+    def content(self) -> dict[str, Any]:
+        """What `run.json` stores: absolute table paths, as the run may be resumed from another directory."""
+        tables = {name: [os.path.abspath(path) for path in paths] for name, paths in self.tables.items()}
+        return {**asdict(self), "tables": tables, "started_in": os.getcwd()}
+
+    def input_files(self) -> list[str]:
+        tables = [table for each in self.tables.values() for table in each]
+        return [*tables, *self.recipe.text.vectors.split(",")]
 
     @property
     def encoded(self) -> bool:
@@ -50,10 +89,11 @@ class Job:
         return (Path(self.tables["train"][0]) / "dataset.json").is_file()
 
 
-def save_job(job: Job) -> None:
-    """Write `run.json`, with absolute table paths: the run may be resumed from another directory."""
-    tables = {name: [os.path.abspath(path) for path in paths] for name, paths in job.tables.items()}
-    content = {**asdict(job), "tables": tables, "started_in": os.getcwd(), "format": FORMAT}
+def save_job(job: AnyJob) -> None:
+    """Write `run.json`."""
+    content = {**job.content(), "format": FORMAT}
+    if job.command != "train":  # which older versions do not name
+        content["command"] = job.command
     del content["out"]
     with atomic_file(job.folder / "run.json") as file:
         file.write((json.dumps(content, indent=2) + "\n").encode())
@@ -61,10 +101,19 @@ def save_job(job: Job) -> None:
 
 def load_job(out: str | Path) -> Job:
     """Load the unfinished job of the output folder `out`, or of the run's own folder `OUT.run`."""
+
+    def build(out: Path, found: dict[str, Any]) -> Job:
+        return Job(out=out, recipe=Recipe.from_dict(found.pop("recipe")), **found)
+
+    return read_job(out, "train", build)
+
+
+def read_job(out: str | Path, command: str, build: Callable[[Path, dict[str, Any]], AnyJobT]) -> AnyJobT:
+    """Build a command's unfinished job from its `run.json`."""
     out = Path(out)
     if out.suffix == ".run" and (out / "run.json").is_file():
         out = out.with_suffix("")
-    path = Job(out, Recipe(), {}).folder / "run.json"
+    path = out.with_name(f"{out.name}.run") / "run.json"
     if not path.is_file():
         done = f"; {out} itself is complete" if (out / "config.json").is_file() else ""
         raise LimelightError(f"there is no interrupted run for {out} ({path} is missing){done}")
@@ -74,27 +123,29 @@ def load_job(out: str | Path) -> Job:
         found = json.loads(content)
         if found.pop("format") != FORMAT:
             raise LimelightError(f"{path} is from another version of Limelight; start again with --overwrite")
-        return Job(out=out, recipe=Recipe.from_dict(found.pop("recipe")), **found)
+        if (other := found.pop("command", "train")) != command:
+            raise LimelightError(f"{path} is of another command; resume it with 'limelight {other} --resume'")
+        return build(out, found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, LimelightError):
             raise
         raise LimelightError(f"{path} is damaged; start again with --overwrite") from error
 
 
-def resume_command(job: Job) -> str:
+def resume_command(job: AnyJob) -> str:
     """The command that resumes a job.
 
     >>> resume_command(Job(Path("my model"), Recipe(), {}))
     "limelight train --resume 'my model'"
     """
-    return shlex.join(["limelight", "train", "--resume", str(job.out)])
+    return shlex.join(["limelight", job.command, "--resume", str(job.out)])
 
 
 # ---------------------------------------------------------------- its folder
 
 
 @contextmanager
-def own_folder(job: Job, resume: bool) -> Iterator[None]:
+def own_folder(job: AnyJob, resume: bool) -> Iterator[None]:
     """Keep other processes out. The lock file stands beside the job's folder, which comes and goes."""
     if not job.out.name or job.out.name == "..":
         raise LimelightError(f"{str(job.out)!r} cannot be the output; name a new folder")
@@ -105,7 +156,7 @@ def own_folder(job: Job, resume: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _new_folder(job: Job) -> Iterator[None]:
+def _new_folder(job: AnyJob) -> Iterator[None]:
     """Start the folder with its `run.json`; if the run fails, keep it only if it holds something useful."""
     check_output(job)
     try:
@@ -117,7 +168,7 @@ def _new_folder(job: Job) -> Iterator[None]:
         raise
 
 
-def is_resumable(job: Job) -> bool:
+def is_resumable(job: AnyJob) -> bool:
     """Whether a run has left a checkpoint, or tables that took long to encode."""
     started, encoded = job.folder / "run.json", job.folder / "data" / "dataset.json"
     if not started.is_file():
@@ -127,11 +178,9 @@ def is_resumable(job: Job) -> bool:
     return run_folder.is_resumable(job.folder)
 
 
-def check_output(job: Job) -> None:
+def check_output(job: AnyJob) -> None:
     """Raise before the long work if the result could not be written; with overwrite, remove an old run."""
-    from ..runtime.folder import LAYOUT
-
-    check_replaceable(job.out, LAYOUT, job.overwrite)
+    check_replaceable(job.out, job.layout, job.overwrite)
     if not job.folder.exists():
         return
     if not (job.folder / "run.json").is_file():
@@ -141,18 +190,13 @@ def check_output(job: Job) -> None:
             f"{job.folder} holds an unfinished run: resume it with '{resume_command(job)}', "
             "or start again with --overwrite (in Python: overwrite=True)"
         )
-    if any(job.folder.resolve() in Path(file).resolve().parents for file in _input_files(job)):
+    if any(job.folder.resolve() in Path(file).resolve().parents for file in job.input_files()):
         raise LimelightError(f"{job.folder} holds the data and would be removed; choose another --out")
     shutil.rmtree(job.folder)
 
 
-def _input_files(job: Job) -> list[str]:
-    tables = [table for each in job.tables.values() for table in each]
-    return [*tables, *job.recipe.text.vectors.split(",")]
-
-
 @contextmanager
-def naming_kept_files(job: Job) -> Iterator[None]:
+def naming_kept_files(job: AnyJob) -> Iterator[None]:
     """Add to an error what is kept: a model that cannot be written, as on a full disk, is not lost."""
     try:
         yield

@@ -59,17 +59,9 @@ def fit(
     if start is None:
         recipe, start = start_of(recipe)
     folder = Path(folder) if folder else None
-    with (
-        _TURN,
-        join_processes(where) as processes,
-        _lock(folder, processes),
-        random_state_restored(where),
-        catch_interrupts() as stop,
-    ):
-        progress = Progress(show and processes.first)
-        context = RunContext(where, processes, progress, checkpoint_every, stop, start)
+    with run_context(where, folder, show, checkpoint_every, start) as context:
         _check_folder(folder, recipe, resume, tensorboard)
-        processes.barrier()  # no process writes files there before all have looked
+        context.processes.barrier()  # no process writes files there before all have looked
         if not has_extra_data(recipe):
             run = TrainingRun(dataset, recipe, folder, context, after_epoch=after_epoch)
             return run.fit(resume, tensorboard)
@@ -80,6 +72,22 @@ def fit(
         run = TrainingRun(data.dataset, recipe, folder, context, data.targets, after_epoch)
         fitted = run.fit(resume, tensorboard)
         return better_of(fitted, teacher) if fitted.interrupted else fitted
+
+
+@contextmanager
+def run_context(
+    device: torch.device, folder: Path | None, show: bool, checkpoint_every: float, start: Start | None = None
+) -> Iterator[RunContext]:
+    """Join the other processes, keep other runs out of the folder, and note when the user asks to stop."""
+    with (
+        _TURN,
+        join_processes(device) as processes,
+        _lock(folder, processes),
+        random_state_restored(device),
+        catch_interrupts() as stop,
+    ):
+        progress = Progress(show and processes.first)
+        yield RunContext(device, processes, progress, checkpoint_every, stop, start)
 
 
 @contextmanager
