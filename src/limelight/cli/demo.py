@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ._shared import add_json, check_not_a_model, metrics_table
+from ._streams import print_painted
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -83,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"out": str(out), "results": figures}))
         return 0
     print(f"\nHow it answers for sentences it has not seen\n{metrics_table(figures)}\n")
-    print("\n\n".join(readings))
+    print_painted("\n\n".join(readings))
     print(_next_steps(out, time.monotonic() - started))
     return 0
 

@@ -64,7 +64,7 @@ def encode_tables(
     on_bad: str = "error",
     overwrite: bool = False,
     progress: bool = True,
-    vectors_folder: str | Path = "",
+    folder: str | Path = "",
     start: PretrainedWords | None = None,
 ) -> Dataset:
     """Encode tables into the folder `out` and open it.
@@ -73,7 +73,7 @@ def encode_tables(
     `choose_columns`) in the first training file and must be the same in all. Without `dev`, a stratified
     share of the training rows is held out: `holdout`, by default a tenth, but none of fewer than 1,000 rows
     when there is a `start`. The words come from the training split alone.
-    Relative paths in `recipe.vectors` start from `vectors_folder`, by default the working folder. With
+    Relative paths, also those in `recipe.vectors`, start from `folder`, by default the working folder. With
     `start`, the words and vectors are those of the weights that training will start from.
     With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows.
 
@@ -87,17 +87,18 @@ def encode_tables(
     check_replaceable(out, LAYOUT, overwrite)
     files = table_paths({"train": train, "dev": dev, "test": test})
     pair = None if labelled else False
-    columns = choose_columns(files["train"][0], text, label, text2, need_label=labelled, pair=pair)
-    sources = {name: TableSource(paths, columns, on_bad) for name, paths in files.items()}
-    with atomic_folder(out, LAYOUT, overwrite) as folder:
-        arrays = ArraysOnDisk(folder)
-        dataset = _encode(sources, arrays, recipe, holdout, seed, progress, start, None, vectors_folder)
+    first = Path(folder, files["train"][0])
+    columns = choose_columns(first, text, label, text2, need_label=labelled, pair=pair)
+    sources = {name: TableSource(paths, columns, on_bad, Path(folder)) for name, paths in files.items()}
+    with atomic_folder(out, LAYOUT, overwrite) as new:
+        arrays = ArraysOnDisk(new)
+        dataset = _encode(sources, arrays, recipe, holdout, seed, progress, start, None, folder)
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
         for note in filter(None, (guessed, dataset.facts["held_out"]) if progress and labelled else ()):
             print(note, file=sys.stderr)
-        write_description(dataset, folder)
+        write_description(dataset, new)
     return Dataset.open(out)
 
 

@@ -24,7 +24,7 @@ def prepare_data(job: Job, resume: bool, show: bool) -> Dataset:
 
 def open_data(job: Job) -> Dataset:
     """Open the job's encoded data."""
-    dataset = Dataset.open(job.tables["train"][0] if job.encoded else job.folder / "data")
+    dataset = Dataset.open(job.input_path(job.tables["train"][0]) if job.encoded else job.folder / "data")
     if not dataset.labels:
         raise LimelightError("the encoded data set has no labels, so there is nothing to learn from it")
     return dataset
@@ -39,7 +39,7 @@ def _encode(job: Job, show: bool) -> Dataset:
         job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"), text=text,
         label=label, text2=text2, recipe=recipe.text, holdout=job.holdout,
         seed=job.recipe.training.seed, on_bad=job.on_bad, overwrite=True, progress=show,
-        vectors_folder=job.started_in, start=start,
+        folder=job.started_in, start=start,
     )  # fmt: skip
 
 
