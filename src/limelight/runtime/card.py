@@ -13,12 +13,12 @@ Its facts are plain JSON, all of them optional:
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..config.recipe import Recipe
 from ..text.labels import Label
+from .markdown import escape, mapping, metadata, number, one_line, table
 
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USE = (
@@ -41,19 +41,19 @@ def model_card(
     >>> card.splitlines()[0], "| test | 0.9000 |" in card
     ('---', True)
     """
-    name = _one_line(facts.get("name", "A Limelight model"))
+    name = one_line(facts.get("name", "A Limelight model"))
     parts = [
         _metadata(name, facts),
         f"# {name}",
         _summary(recipe, pair, vocabulary),
-        "## Labels\n\n" + "\n".join(f"- {_one_line(label)}" for label in labels),
+        "## Labels\n\n" + "\n".join(f"- {one_line(label)}" for label in labels),
         _usage(pair),
         _data(facts.get("data")),
         _results(facts.get("results")),
         _confusion(facts.get("confusion"), facts.get("confusion_split"), labels),
         _recipe(recipe),
-        f"## Intended use\n\n{_escape(facts.get('intended_use') or _USE.format(what=_inputs(pair)))}",
-        f"## Limits\n\n{_escape(facts.get('limits') or _LIMITS)}",
+        f"## Intended use\n\n{escape(facts.get('intended_use') or _USE.format(what=_inputs(pair)))}",
+        f"## Limits\n\n{escape(facts.get('limits') or _LIMITS)}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -62,7 +62,6 @@ def model_card(
 
 
 def _metadata(name: str, facts: Mapping[str, Any]) -> str:
-    """YAML with every value written as JSON, which is valid YAML: no text can break out of it."""
     fields: dict[str, Any] = {
         "language": facts.get("language"),
         "license": facts.get("license", "other"),
@@ -72,16 +71,15 @@ def _metadata(name: str, facts: Mapping[str, Any]) -> str:
         "metrics": ["accuracy"],
         "model-index": _model_index(name, facts),
     }
-    lines = [f"{key}: {json.dumps(value)}" for key, value in fields.items() if value]
-    return "\n".join(["---", *lines, "---"])
+    return metadata(fields)
 
 
 def _model_index(name: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    results = _mapping(facts.get("results"))
-    accuracy = _mapping(results.get("test")).get("accuracy")
+    results = mapping(facts.get("results"))
+    accuracy = mapping(results.get("test")).get("accuracy")
     if not isinstance(accuracy, int | float):
         return []
-    data = _one_line(_mapping(facts.get("data")).get("name", "custom data"))
+    data = one_line(mapping(facts.get("data")).get("name", "custom data"))
     result = {
         "task": {"type": "text-classification"},
         "dataset": {"name": data, "type": data, "split": "test"},
@@ -126,30 +124,30 @@ ONNX Runtime does; the `tokenizers` library reads `tokenizer.json`."""
 
 
 def _data(data: Any) -> str:
-    data = _mapping(data)
+    data = mapping(data)
     if not data:
         return ""
     rows = [(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)]
-    about = [f"{_one_line(key)}: {_one_line(value)}" for key, value in data.items() if isinstance(value, str)]
-    return "\n\n".join(["## Data", *about, *([_table(("split", "rows"), rows)] if rows else [])])
+    about = [f"{one_line(key)}: {one_line(value)}" for key, value in data.items() if isinstance(value, str)]
+    return "\n\n".join(["## Data", *about, *([table(("split", "rows"), rows)] if rows else [])])
 
 
 def _results(results: Any) -> str:
-    results = {split: _mapping(scores) for split, scores in _mapping(results).items()}
+    results = {split: mapping(scores) for split, scores in mapping(results).items()}
     measures = list(dict.fromkeys(name for scores in results.values() for name in scores))
     if not measures:
         return ""
-    rows = [(split, *(_number(scores.get(m, "")) for m in measures)) for split, scores in results.items()]
-    return "## Results\n\n" + _table(("split", *measures), rows)
+    rows = [(split, *(number(scores.get(m, "")) for m in measures)) for split, scores in results.items()]
+    return "## Results\n\n" + table(("split", *measures), rows)
 
 
 def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
     is_matrix = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
     if not is_matrix or {len(matrix), *map(len, matrix)} != {len(labels)}:
         return ""
-    rows = [(label, *map(_number, row)) for label, row in zip(labels, matrix, strict=True)]
-    on = f", {_one_line(split)} data" if split else ""
-    return f"## Confusion{on}\n\nRows are the true labels, columns the predicted ones.\n\n" + _table(
+    rows = [(label, *map(number, row)) for label, row in zip(labels, matrix, strict=True)]
+    on = f", {one_line(split)} data" if split else ""
+    return f"## Confusion{on}\n\nRows are the true labels, columns the predicted ones.\n\n" + table(
         ("", *labels), rows
     )
 
@@ -162,37 +160,6 @@ def _recipe(recipe: Recipe) -> str:
             value = getattr(chosen, field.name)
             if field.name in _ALWAYS or value != getattr(default, field.name):
                 rows.append((f"`{field.name}`", value, field.metadata["help"]))
-    return "## Recipe\n\nAll other options have their defaults; `config.json` lists them all.\n\n" + _table(
+    return "## Recipe\n\nAll other options have their defaults; `config.json` lists them all.\n\n" + table(
         ("option", "value", "meaning"), rows
     )
-
-
-# ---------------------------------------------------------------- Markdown
-
-
-def _table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
-    """
-    >>> print(_table(("label", "n"), [("a|b", 3)]))
-    | label | n |
-    |---|---|
-    | a\\|b | 3 |
-    """
-    lines = [f"|{'|'.join(f' {_one_line(cell)} ' for cell in cells)}|" for cells in (head, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
-
-
-def _one_line(value: Any) -> str:
-    """Escape a value to one line that cannot break a table."""
-    return " ".join(_escape(value).split()).replace("|", "\\|")
-
-
-def _escape(value: Any) -> str:
-    return str(value).replace("&", "&amp;").replace("<", "&lt;")
-
-
-def _number(value: Any) -> str:
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

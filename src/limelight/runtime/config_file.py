@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..storage.json_file import parse_object
 from ..text.labels import Label
@@ -21,9 +20,9 @@ _FIELDS = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": 
 
 
 def format_config(
-    recipe: Recipe,
+    kind: str,
+    recipe: Mapping[str, Any],
     labels: Sequence[Label],
-    pair: bool,
     facts: Mapping[str, Any],
     contents: Mapping[str, bytes],
 ) -> bytes:
@@ -31,9 +30,9 @@ def format_config(
     config = {
         "format": FORMAT,
         "limelight": __version__,
-        "kind": MODEL_KINDS[pair],
+        "kind": kind,
         "labels": list(labels),
-        "recipe": recipe.to_dict(),
+        "recipe": dict(recipe),
         "facts": facts,
         "files": {
             name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -49,8 +48,8 @@ def format_config(
     return content
 
 
-def read_config(folder: Path, files: Sequence[str]) -> dict[str, Any]:
-    """Read a folder's config.json and check its fields; it must list exactly `files`."""
+def read_config(folder: Path, files: Sequence[str], kinds: Sequence[str] = MODEL_KINDS) -> dict[str, Any]:
+    """Read a folder's config.json and check its fields; it must be of one of `kinds` and list `files`."""
     if not (folder / "config.json").exists():
         best = folder / "best"  # of a run in progress
         hint = f"; the best model of its run so far is {best}" if (best / "config.json").exists() else ""
@@ -68,9 +67,9 @@ def read_config(folder: Path, files: Sequence[str]) -> dict[str, Any]:
             raise LimelightError(f"{name!r} in config.json is missing or not of type {kind.__name__}")
     if _checksum(config) != config["sha256"]:
         raise LimelightError("config.json was altered: its checksum does not match; fetch the folder again")
-    if config["kind"] not in MODEL_KINDS:
+    if config["kind"] not in kinds:
         raise LimelightError(
-            f"the model's kind is {config['kind'][:60]!r}; it must be one of {', '.join(MODEL_KINDS)}"
+            f"the model's kind is {config['kind'][:60]!r}; it must be one of {', '.join(kinds)}"
         )
     if set(config["files"]) != set(files):
         raise LimelightError(f"config.json must list exactly the files {', '.join(files)}")

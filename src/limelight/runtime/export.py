@@ -117,7 +117,7 @@ def vector_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
     g = Graph("vector")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     M = g.input("M", "float32", "batch", *rows_and_size(recipe))
-    rows = g.op("Flatten", net.linear(M, "vector.W_shared"), axis=1)  # (batch, r * 128)
+    rows = g.op("Flatten", net.linear(M, "vector.W_shared"), axis=1)  # (batch, r * rank)
     g.output("v", net.linear(rows, "vector.W_rows"), "float32", "batch", len(weights["vector.W_rows"]))
     return g
 

@@ -31,7 +31,7 @@ from ..storage.json_file import parse_object, to_json_values
 from ..text.labels import Label
 from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card
-from .config_file import check_file, format_config, read_config
+from .config_file import MODEL_KINDS, check_file, format_config, read_config
 from .export import export_onnx
 from .shapes import check_weights, shapes
 from .weights import read_weights, tensor_locations, write_weights
@@ -94,7 +94,7 @@ def save_folder(
         card = model_card(
             recipe=recipe, labels=labels, pair=pair, vocabulary=len(tokenizer) - len(SPECIAL), facts=facts
         )
-    contents["config.json"] = format_config(recipe, labels, pair, facts, contents)
+    contents["config.json"] = format_config(MODEL_KINDS[pair], recipe.to_dict(), labels, facts, contents)
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
     with atomic_folder(path, LAYOUT, overwrite) as folder:
         for name, content in contents.items():

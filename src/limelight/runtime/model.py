@@ -17,6 +17,7 @@ from .batches import Sentences, check_pairs, check_texts, collect, count_texts
 from .embedder import Embedder
 from .export import rows_and_size
 from .folder import is_reader, open_folder, plain_labels, save_folder
+from .reader_folder import is_reader_folder
 from .runner import BATCH_WORDS, EncodedText, Runner
 from .shapes import check_weights, shapes
 
@@ -69,6 +70,8 @@ class Model(Embedder):
             raise LimelightError(
                 "the bundled reader has no labels: open it with limelight.load, or use limelight embed"
             )
+        if is_reader_folder(folder):
+            raise LimelightError(f"{folder} is a reader, without labels: open it with limelight.load")
         found = open_folder(folder)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
         return cls(*parts, precision, threads)

@@ -36,13 +36,20 @@ class TableSource:
     on_bad: str
     folder: Path = Path()  # that relative paths start from; they are named as given
     skipped: int = 0  # of the last time the rows were read
-    labelled: ClassVar[bool] = True
     weights: ClassVar[None] = None
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for path in self._files():  # a missing file or column is an error before the long work
-            choose_columns(path, self.columns.text, self.columns.label, self.columns.text2)
+            choose_columns(path, *self._names, need_label=self.labelled)
+
+    @property
+    def labelled(self) -> bool:
+        return self.columns.label is not None
+
+    @property
+    def _names(self) -> tuple[str, str | None, str | None]:
+        return self.columns.text, self.columns.label, self.columns.text2
 
     @property
     def pair(self) -> bool:

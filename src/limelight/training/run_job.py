@@ -15,6 +15,7 @@ from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..runtime.metrics import Metrics
+from ..runtime.start import start_of
 from ..text.dataset import Dataset
 from ..text.sources import table_paths
 from . import need_torch
@@ -51,7 +52,7 @@ def fit(
     dev: Paths | None = None,
     test: Paths | None = None,
     preset: str = "small",
-    holdout: float = 0.1,
+    holdout: float | None = None,
     on_bad: str = "error",
     overwrite: bool = False,
     device: str = "auto",
@@ -61,7 +62,8 @@ def fit(
     """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and load it.
 
     The columns are guessed where their names leave no doubt. Without `dev`, a stratified share of the rows
-    (`holdout`) is held out to choose the best epoch. A row without text or label is an error, unless
+    (`holdout`, by default 0.1, but none of fewer than 1,000 rows when training starts from pretrained
+    weights) is held out to choose the best epoch. A row without text or label is an error, unless
     `on_bad` is "skip". `options` are those of the recipe: `rows=8`.
 
     >>> import tempfile
@@ -117,6 +119,8 @@ def run_job(
     choose_device(device)  # before the long work, not after it
     if tensorboard and first:
         need_tensorboard()
+    if not job.encoded:  # a start that does not fit is an error now, not after the tables are encoded
+        start_of(job.recipe, given, job.started_in)
     with own_folder(job, resume) if first else nullcontext():
         if first:
             dataset = prepare_data(job, resume, show)
@@ -125,9 +129,10 @@ def run_job(
         else:
             wait_for_data()
             dataset = open_data(job)
+        recipe, start = start_of(recipe_for(job.recipe, dataset), given, job.started_in)
         fitted = train(
-            dataset, recipe_for(job.recipe, dataset), job.folder, device=device, resume=resume, show=show,
-            checkpoint_every=checkpoint_every, tensorboard=tensorboard,
+            dataset, recipe, job.folder, device=device, resume=resume, show=show,
+            checkpoint_every=checkpoint_every, tensorboard=tensorboard, start=start,
         )  # fmt: skip
         return _finish(job, dataset, fitted, first, resume)
 
