@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..storage.json_file import parse_object
+from ..storage.open_files import read_whole
 from ..text.labels import Label
 
 FORMAT = 1
@@ -49,13 +50,9 @@ def format_config(
     return content
 
 
-def read_config(folder: Path, files: Sequence[str]) -> dict[str, Any]:
-    """Read a folder's config.json and check its fields; it must list exactly `files`."""
-    if not (folder / "config.json").exists():
-        best = folder / "best"  # of a run in progress
-        hint = f"; the best model of its run so far is {best}" if (best / "config.json").exists() else ""
-        raise LimelightError(f"not a model saved by Limelight: it has no config.json{hint}")
-    config = parse_object(_read_bytes(folder / "config.json"), "config.json")
+def parse_config(content: bytes, files: Sequence[str]) -> dict[str, Any]:
+    """Parse a config.json and check its fields; it must list exactly `files`."""
+    config = parse_object(content, "config.json")
     version = config.get("format")
     if type(version) is not int or version < 1 or "limelight" not in config:
         raise LimelightError("config.json was not written by Limelight; give a folder saved by Limelight")
@@ -77,21 +74,17 @@ def read_config(folder: Path, files: Sequence[str]) -> dict[str, Any]:
     return config
 
 
-def check_file(file: Path, entry: Any) -> None:
-    """Raise unless the file has the size and checksum of its entry in config.json."""
+def read_checked(file: BinaryIO, name: str, entry: Any, largest: int) -> bytes:
+    """The bytes of an open file, which must have the size and checksum of its entry in config.json."""
     if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
-        raise LimelightError(f"config.json must give bytes and sha256 of {file.name}")
-    if not file.is_file():
-        raise LimelightError(f"{file.name} is missing; fetch the folder again")
-    if (size := file.stat().st_size) != entry["bytes"]:
+        raise LimelightError(f"config.json must give bytes and sha256 of {name}")
+    if (size := os.fstat(file.fileno()).st_size) != entry["bytes"]:
         expected = str(entry["bytes"])[:20]
-        raise LimelightError(
-            f"{file.name} has {size} bytes, not the {expected} it was saved with; fetch it again"
-        )
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256")
-    if digest.hexdigest() != entry["sha256"]:
-        raise LimelightError(f"{file.name} was altered: its checksum does not match; fetch it again")
+        raise LimelightError(f"{name} has {size} bytes, not the {expected} it was saved with; fetch it again")
+    content = read_whole(file, name, largest)
+    if hashlib.sha256(content).hexdigest() != entry["sha256"]:
+        raise LimelightError(f"{name} was altered: its checksum does not match; fetch it again")
+    return content
 
 
 def _checksum(config: Mapping[str, Any]) -> str:
@@ -102,10 +95,3 @@ def _checksum(config: Mapping[str, Any]) -> str:
     except RecursionError as error:
         raise LimelightError("config.json is nested too deeply") from error
     return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _read_bytes(file: Path) -> bytes:
-    """Read a regular file of limited size: a pipe or a device would never end."""
-    if file.stat().st_size > MAX_CONFIG or not file.is_file():
-        raise LimelightError(f"{file.name} is not a file of at most {MAX_CONFIG:,} bytes")
-    return file.read_bytes()

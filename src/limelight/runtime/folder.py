@@ -8,35 +8,39 @@
     README.md           the model card, yours to edit
 
 Trust: a folder may come from anyone. Python reads only the first three files. They are data, checked for
-names, sizes, types and checksums, and the graphs that run are built from the recipe by this program. The two
-ONNX files are never run here, so a crafted one can do no harm. Checksums detect damage, not malice: someone
-who can change a file can change its checksum too, and make the model answer differently, but cannot make it
-run code. The splitting rules in a foreign tokenizer.json are a regular expression and may be slow on purpose.
+names, sizes, types and checksums; the graphs that run are built from the recipe by this program, and of
+tokenizer.json only the words are used. The two ONNX files are never run here, so a crafted one can do no
+harm. Checksums detect damage, not malice: someone who can change a file can change its checksum too, and make
+the model answer differently, but cannot make it run code. `sha256` pins a model that you know.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import FolderLayout, atomic_folder
-from ..storage.json_file import parse_object, to_json_values
+from ..storage.files import FolderLayout, atomic_folder, old_folders
+from ..storage.json_file import to_json_values
+from ..storage.open_files import open_together, read_whole
 from ..text.labels import Label
-from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
+from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, Tokenizer
 from .card import model_card
-from .config_file import check_file, format_config, read_config
+from .config_file import MAX_CONFIG, format_config, parse_config, read_checked
 from .export import export_onnx
 from .shapes import check_weights, shapes
-from .weights import read_weights, tensor_locations, write_weights
+from .weights import MAX_HEADER, read_weights, tensor_locations, write_weights
 
 FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")  # beside config.json
+MAX_GRAPH = 2**26  # bytes of a graph without its weights; a few thousand are usual
 LAYOUT = FolderLayout("a model folder", ("config.json", "model.safetensors"), (*FILES, "README.md"))
 
 
@@ -50,6 +54,7 @@ class Folder:
     pair: bool
     facts: dict[str, Any]
     weights: dict[str, np.ndarray]
+    sha256: str  # of config.json, which has the checksums of the other files
 
 
 # ---------------------------------------------------------------- writing
@@ -130,42 +135,62 @@ def is_reader(name: str | Path) -> bool:
     >>> is_reader("reader"), is_reader("model")
     (True, False)
     """
-    return str(name) == "reader" and not Path(name, "config.json").exists()
+    return str(name) == "reader" and not any(
+        (place / "config.json").exists() for place in (Path(name), *old_folders(name))
+    )
 
 
-def open_folder(path: str | Path) -> Folder:
-    """Read a folder and check all of it; anything wrong is an error of one line."""
+def open_folder(path: str | Path, sha256: str | None = None) -> Folder:
+    """Read a folder and check all of it; anything wrong is an error of one line.
+
+    Every file is read once, and all of them from one folder, even if a writer replaces it meanwhile. With
+    `sha256`, config.json must have this checksum; it holds the checksums of the others.
+    """
     path = Path(path)
-    with tidy_os_errors(f"cannot read {path}"):
-        if not path.is_dir():
-            raise LimelightError(f"{path} is not a folder; give a folder saved by Limelight")
+    with tidy_os_errors(f"cannot read {path}"), ExitStack() as stack:
         try:
-            return _open(path)
+            files = open_together(path, ("config.json", *FILES), stack)
+            return _open(path, files, sha256)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise LimelightError(f"{path} is not a folder; give a folder saved by Limelight") from error
         except LimelightError as error:
             raise LimelightError(f"{path}: {error}") from error
 
 
-def _open(path: Path) -> Folder:
-    config = read_config(path, FILES)
+def _open(path: Path, files: dict[str, BinaryIO], sha256: str | None) -> Folder:
+    content = _read_config(path, files)
+    digest = hashlib.sha256(content).hexdigest()
+    if sha256 is not None and digest != sha256.lower():
+        raise LimelightError(f"the SHA-256 of config.json is {digest}, not the {sha256[:64]!r} asked for")
+    config = parse_config(content, FILES)
     recipe, labels = Recipe.from_dict(config["recipe"]), plain_labels(config["labels"])
     pair = config["kind"] == "pair"
-    for name in FILES:
-        check_file(path / name, config["files"][name])
-    tokenizer = _parse_tokenizer((path / "tokenizer.json").read_bytes())
+
+    def read(name: str, largest: int) -> bytes:
+        if name not in files:
+            raise LimelightError(f"{name} is missing; fetch the folder again")
+        return read_checked(files[name], name, config["files"][name], largest)
+
+    tokenizer = _parse_tokenizer(read("tokenizer.json", MAX_TOKENIZER))
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
-    weights = read_weights((path / "model.safetensors").read_bytes(), expected)
+    size = 4 * sum(map(prod, expected.values()))
+    for name in ("model.onnx", "model.int8.onnx"):  # never run here, but a damaged one is noticed
+        read(name, size + MAX_GRAPH)
+    weights = read_weights(read("model.safetensors", size + MAX_HEADER + 8), expected)
     check_weights(weights, expected)
-    return Folder(recipe, tokenizer, labels, pair, config["facts"], weights)
+    return Folder(recipe, tokenizer, labels, pair, config["facts"], weights, digest)
+
+
+def _read_config(path: Path, files: dict[str, BinaryIO]) -> bytes:
+    if "config.json" not in files:
+        best = path / "best"  # of a run in progress
+        hint = f"; the best model of its run so far is {best}" if (best / "config.json").exists() else ""
+        raise LimelightError(f"not a model saved by Limelight: it has no config.json{hint}")
+    return read_whole(files["config.json"], "config.json", MAX_CONFIG)
 
 
 def _parse_tokenizer(content: bytes) -> Tokenizer:
-    """Accept only what Limelight writes: splitting rules and a vocabulary, nothing added."""
-    data = parse_object(content, "tokenizer.json")
-    model = data.get("model")
-    added = any(data.get(name) for name in ("added_tokens", "post_processor", "truncation", "padding"))
-    if added or not isinstance(model, dict) or model.get("unk_token") != SPECIAL[UNKNOWN]:
-        raise LimelightError("tokenizer.json was not written by Limelight")
     try:
         return Tokenizer(content.decode())
-    except LimelightError as error:
+    except ValueError as error:
         raise LimelightError(f"tokenizer.json was not written by Limelight: {str(error)[:120]}") from error

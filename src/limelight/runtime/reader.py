@@ -140,18 +140,25 @@ def load(  # type: ignore[overload-overlap]
     folder: Literal["reader"], *, precision: str = "float32", threads: int | None = None
 ) -> Reader: ...
 @overload
-def load(folder: str | Path, *, precision: str = "float32", threads: int | None = None) -> Model: ...
-def load(folder: str | Path, *, precision: str = "float32", threads: int | None = None) -> Model | Reader:
+def load(
+    folder: str | Path, *, precision: str = "float32", threads: int | None = None, sha256: str | None = None
+) -> Model: ...
+def load(
+    folder: str | Path, *, precision: str = "float32", threads: int | None = None, sha256: str | None = None
+) -> Model | Reader:
     """Open a saved folder, checking everything in it first; the name "reader" opens the bundled reader.
 
-    A saved model in a folder of that name comes first.
+    A saved model in a folder of that name comes first. With `sha256`, the folder's config.json must have that
+    SHA-256, and so the whole model: config.json holds the checksums of the other files.
 
     >>> load("reader").encode("The soup was cold.").shape
     (384,)
     """
     if is_reader(folder):
+        if sha256 is not None:
+            raise LimelightError("sha256 is only for a saved folder; the reader comes with Limelight")
         return Reader.load(precision=precision, threads=threads)
-    return Model.load(folder, precision=precision, threads=threads)
+    return Model.load(folder, precision=precision, threads=threads, sha256=sha256)
 
 
 def _recipe(weights: Mapping[str, np.ndarray]) -> Recipe:

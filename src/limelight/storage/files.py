@@ -58,8 +58,8 @@ def atomic_folder(path: str | Path, layout: FolderLayout, overwrite: bool = Fals
     """Fill a temporary folder beside `path`, then put it in place as a whole.
 
     An old folder at `path` and the new one trade names in one step where the system can (see `exchange`).
-    Elsewhere two renames follow each other: for a moment `path` is missing, and after a kill in that moment
-    the next writer brings the old folder back.
+    Elsewhere two renames follow each other: for a moment `path` is missing. Readers find the old folder then
+    (see `old_folders`), and after a kill in that moment the next writer brings it back.
 
     >>> layout = FolderLayout("a folder of notes", ("note.txt",), ())
     >>> with atomic_folder("notes", layout) as folder:  # doctest: +SKIP
@@ -176,6 +176,15 @@ def _leftovers(path: Path) -> list[Path]:
         return [path.with_name(name) for name in os.listdir(path.parent) if ours.fullmatch(name)]
     except OSError:  # no such folder yet, or one that cannot be listed
         return []
+
+
+def old_folders(path: str | Path) -> list[Path]:
+    """Where the folder `path` is while a writer replaces it in two steps, or was killed between them.
+
+    >>> old_folders("no such folder")
+    []
+    """
+    return [leftover / _OLD for leftover in _leftovers(Path(os.path.realpath(path)))]
 
 
 def _remove(path: Path) -> None:
