@@ -19,7 +19,7 @@ from .embedder import Embedder
 from .export import rows_and_size, vector_encoder_graph, vector_graph
 from .folder import is_reader
 from .model import Model
-from .runner import BATCH_WORDS, BLOCK, Runner, started_once
+from .runner import BATCH_WORDS, BLOCK, Runner, check_finite, started_once
 from .session import Session
 from .spelling import SpelledSentences, encode_spelled
 
@@ -131,7 +131,7 @@ class _ReaderRunner(Runner):
         """(texts, 384)."""
         M = self.embed_sentences(self.sentences(texts, most), budget)
         blocks = [M[k : k + BLOCK] for k in range(0, len(M), BLOCK)]
-        v = np.concatenate([self.mapping.run({"M": block}, "v")[0] for block in blocks])
+        v = np.concatenate([check_finite(self.mapping.run({"M": block}, "v"))[0] for block in blocks])
         return v / np.linalg.norm(v, axis=1, keepdims=True) if unit_length else v
 
 
