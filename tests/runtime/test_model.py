@@ -301,6 +301,7 @@ def test_bad_pairs_are_one_line(call: Any, message: str) -> None:
             "head.b_2 is float32 \\(3,\\); the recipe needs float32 \\(2,\\)|head.W_2 is",
         ),
         ({"labels": ["a", "a", "b"]}, "not distinct"),
+        ({"labels": ["1", 1, 2]}, "not distinct"),  # one key in JSON
         ({"labels": [None, "a", "b"]}, "a label must be text"),
     ],
 )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ _LIMITS = (
     "Its attention shows where it looked, which is not always why it decided."
 )
 
+_MARKS = str.maketrans({"&": "&amp;", "<": "&lt;", **{c: f"&#{ord(c)};" for c in "\\`*_[]#~>$"}})
+
 
 def model_card(
     *, recipe: Recipe, labels: Sequence[Label], pair: bool, vocabulary: int, facts: Mapping[str, Any]
@@ -41,12 +44,12 @@ def model_card(
     >>> card.splitlines()[0], "| test | 0.9000 |" in card
     ('---', True)
     """
-    name = _one_line(facts.get("name", "A Limelight model"))
+    name = _join_lines(facts.get("name", "A Limelight model"))
     parts = [
         _metadata(name, facts),
-        f"# {name}",
+        f"# {_quote(name)}",
         _summary(recipe, pair, vocabulary),
-        "## Labels\n\n" + "\n".join(f"- {_one_line(label)}" for label in labels),
+        "## Labels\n\n" + "\n".join(f"- {_quote(label)}" for label in labels),
         _usage(pair),
         _data(facts.get("data")),
         _results(facts.get("results")),
@@ -62,7 +65,7 @@ def model_card(
 
 
 def _metadata(name: str, facts: Mapping[str, Any]) -> str:
-    """YAML with every value written as JSON, which is valid YAML: no text can break out of it."""
+    """YAML with every value quoted: no text can break out of it."""
     fields: dict[str, Any] = {
         "language": facts.get("language"),
         "license": facts.get("license", "other"),
@@ -72,8 +75,18 @@ def _metadata(name: str, facts: Mapping[str, Any]) -> str:
         "metrics": ["accuracy"],
         "model-index": _model_index(name, facts),
     }
-    lines = [f"{key}: {json.dumps(value)}" for key, value in fields.items() if value]
+    lines = [f"{key}: {_yaml(value)}" for key, value in fields.items() if value]
     return "\n".join(["---", *lines, "---"])
+
+
+def _yaml(value: Any) -> str:
+    """JSON, which is valid YAML but for emoji, which it may write as two halves.
+
+    >>> print(_yaml("soup \U0001f372"))
+    "soup \U0001f372"
+    """
+    text = json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass").decode(errors="replace")
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
 def _model_index(name: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -81,7 +94,7 @@ def _model_index(name: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
     accuracy = _mapping(results.get("test")).get("accuracy")
     if not isinstance(accuracy, int | float):
         return []
-    data = _one_line(_mapping(facts.get("data")).get("name", "custom data"))
+    data = _join_lines(_mapping(facts.get("data")).get("name", "custom data"))
     result = {
         "task": {"type": "text-classification"},
         "dataset": {"name": data, "type": data, "split": "test"},
@@ -129,8 +142,8 @@ def _data(data: Any) -> str:
     data = _mapping(data)
     if not data:
         return ""
-    rows = [(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)]
-    about = [f"{_one_line(key)}: {_one_line(value)}" for key, value in data.items() if isinstance(value, str)]
+    rows = [(_quote(key), f"{value:,}") for key, value in data.items() if isinstance(value, int)]
+    about = [f"{_quote(key)}: {_quote(value)}" for key, value in data.items() if isinstance(value, str)]
     return "\n\n".join(["## Data", *about, *([_table(("split", "rows"), rows)] if rows else [])])
 
 
@@ -139,18 +152,21 @@ def _results(results: Any) -> str:
     measures = list(dict.fromkeys(name for scores in results.values() for name in scores))
     if not measures:
         return ""
-    rows = [(split, *(_number(scores.get(m, "")) for m in measures)) for split, scores in results.items()]
-    return "## Results\n\n" + _table(("split", *measures), rows)
+    rows = [
+        (_quote(split), *(_number(scores.get(m, "")) for m in measures)) for split, scores in results.items()
+    ]
+    return "## Results\n\n" + _table(("split", *map(_quote, measures)), rows)
 
 
 def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
     is_matrix = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
     if not is_matrix or {len(matrix), *map(len, matrix)} != {len(labels)}:
         return ""
-    rows = [(label, *map(_number, row)) for label, row in zip(labels, matrix, strict=True)]
-    on = f", {_one_line(split)} data" if split else ""
+    names = [_quote(label) for label in labels]
+    rows = [(name, *map(_number, row)) for name, row in zip(names, matrix, strict=True)]
+    on = f", {_quote(split)} data" if split else ""
     return f"## Confusion{on}\n\nRows are the true labels, columns the predicted ones.\n\n" + _table(
-        ("", *labels), rows
+        ("", *names), rows
     )
 
 
@@ -161,7 +177,7 @@ def _recipe(recipe: Recipe) -> str:
         for field in dataclasses.fields(chosen):
             value = getattr(chosen, field.name)
             if field.name in _ALWAYS or value != getattr(default, field.name):
-                rows.append((f"`{field.name}`", value, field.metadata["help"]))
+                rows.append((f"`{field.name}`", _quote(value), _escape(field.metadata["help"])))
     return "## Recipe\n\nAll other options have their defaults; `config.json` lists them all.\n\n" + _table(
         ("option", "value", "meaning"), rows
     )
@@ -170,20 +186,32 @@ def _recipe(recipe: Recipe) -> str:
 # ---------------------------------------------------------------- Markdown
 
 
-def _table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """
-    >>> print(_table(("label", "n"), [("a|b", 3)]))
+    >>> print(_table(("label", "n"), [("a|b", "3")]))
     | label | n |
     |---|---|
     | a\\|b | 3 |
     """
-    lines = [f"|{'|'.join(f' {_one_line(cell)} ' for cell in cells)}|" for cells in (head, *rows)]
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
+    lines = [f"|{'|'.join(f' {cell} ' for cell in row)}|" for row in cells]
     return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
 
 
-def _one_line(value: Any) -> str:
-    """Escape a value to one line that cannot break a table."""
-    return " ".join(_escape(value).split()).replace("|", "\\|")
+def _quote(value: Any) -> str:
+    """A text from outside on one line, without effect in Markdown or HTML: no image, no link, no list.
+
+    >>> print(_quote("![x](//evil) 1"), _quote("1. y"))
+    !&#91;x&#93;(//evil) 1 1&#46; y
+    """
+    text = _join_lines(value).translate(_MARKS)
+    text = re.sub(r"^(\d*)([-+=.)])(?=[-+=\s]|$)", lambda mark: f"{mark[1]}&#{ord(mark[2])};", text)
+    # Addresses become links by themselves, even spelled with entities, unless something is between.
+    return re.sub(r"(?i)(://|@|\bwww\.)", lambda mark: f"{mark[0][0]}&#8203;{mark[0][1:]}", text)
+
+
+def _join_lines(value: Any) -> str:
+    return " ".join(str(value).split())
 
 
 def _escape(value: Any) -> str:
@@ -191,7 +219,7 @@ def _escape(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.4f}" if isinstance(value, float) else _quote(value)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

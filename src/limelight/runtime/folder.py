@@ -121,7 +121,7 @@ def plain_labels(labels: Sequence[Any]) -> tuple[Label, ...]:
             raise LimelightError(f"a label must be text, a number or a boolean; got {str(label)[:60]!r}")
     if len(plain) < 2:
         raise LimelightError(f"a classifier needs at least two labels; got {plain}")
-    if len(set(plain)) != len(plain):
+    if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
         raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}")
     return tuple(plain)
 
