@@ -23,9 +23,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
+from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
 from limelight.text.columns import Columns, choose_columns
+from limelight.text.encode import encode_texts
 from limelight.text.formats import column_names
+from limelight.text.inputs import as_classes
+from limelight.text.labels import LabelColumn
 from limelight.text.tables import Row, TableRows, chunks
 
 TEXTS = ["Good soup.", 'The "best" pie,\nby far', "naïve café 🍲", "tab\there"]
@@ -431,3 +435,22 @@ def test_a_device_is_not_a_table(tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv"):
         with pytest.raises(LimelightError, match=f"{name} is a pipe or a device"):
             list(TableRows(tmp_path / name, Columns("text", "label")))
+
+
+def test_integers_of_many_digits_as_labels(tmp_path: Path) -> None:
+    """More than a float or Python's own parser can hold: they stay text, or are refused."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"text": "soup", "label": label}) + "\n" for label in (1, 10**400)))
+    with pytest.raises(LimelightError, match="row 2: an integer of more than 300 digits"):
+        list(TableRows(path, Columns("text", "label")))
+    path.write_text('{"text": "soup", "label": 1}\n{"text": "soup", "label": ' + "9" * 5000 + "}\n")
+    with pytest.raises(LimelightError, match="row 2: line 2 is not JSON"):
+        list(TableRows(path, Columns("text", "label")))
+    for digits, kind in ((300, int), (301, str), (5000, str)):
+        labels = LabelColumn(["1", "9" * digits])
+        assert {type(label) for label in labels.classes()} == {kind}
+        assert labels.index(labels.classes(), "a.csv").tolist() == [0, 1]
+    with pytest.raises(LimelightError, match="more than 300 digits"):
+        encode_texts(["a", "b"] * 2, [1, 10**400] * 2, recipe=TextRecipe())
+    with pytest.raises(LimelightError, match="too large"):
+        as_classes([1, 10**5000])

@@ -31,7 +31,7 @@ from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
 from ..storage.open_files import open_together, read_whole
-from ..text.labels import Label
+from ..text.labels import MAX_DIGITS, Label, is_too_large
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, Tokenizer
 from .card import model_card
 from .config_file import MAX_CONFIG, format_config, parse_config, read_checked
@@ -119,6 +119,8 @@ def plain_labels(labels: Sequence[Any]) -> tuple[Label, ...]:
     for label in plain:
         if not isinstance(label, str | int | float) or (isinstance(label, float) and not isfinite(label)):
             raise LimelightError(f"a label must be text, a number or a boolean; got {str(label)[:60]!r}")
+        if is_too_large(label):
+            raise LimelightError(f"a label is an integer of more than {MAX_DIGITS} digits; write it as text")
     if len(plain) < 2:
         raise LimelightError(f"a classifier needs at least two labels; got {plain}")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv

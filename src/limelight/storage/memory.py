@@ -27,14 +27,14 @@ def total_memory() -> int:
     return min(limits)
 
 
-def check_memory(need: int, what: str) -> None:
+def check_memory(need: int, what: str, todo: str = "use a machine with more") -> None:
     """Raise if something needs more memory than there is.
 
     >>> check_memory(10**15, "this network")
     ... # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    limelight.errors.LimelightError: this network needs at least 931,322 GiB of memory; there are ... GiB
+    limelight.errors.LimelightError: this network needs at least 931,322 GiB of memory, there are ...; use ...
     """
     if need > (have := total_memory()):
-        shown = f"{min(need, 2**90) // 2**30:,}"
-        raise LimelightError(f"{what} needs at least {shown} GiB of memory; there are {have // 2**30:,} GiB")
+        needs = f"needs at least {min(need, 2**90) // 2**30:,} GiB of memory"
+        raise LimelightError(f"{what} {needs}, there are {have // 2**30:,}; {todo}")
