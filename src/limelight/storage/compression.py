@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors
 
 _ZST_READ = 2048  # compressed bytes: they can become 64 MiB, and the library cannot stop earlier
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
@@ -38,12 +38,13 @@ def open_bytes(path: str | Path, raw: BinaryIO | None = None) -> Iterator[Binary
 
 def check_file(path: Path) -> None:
     """Raise if `path` is missing, a folder, a pipe or a device: a table is read more than once."""
-    if not path.exists():
-        raise LimelightError(f"no such file: {path}")
-    if path.is_dir():
-        raise LimelightError(f"{path} is a folder; name a file in it")
-    if not path.is_file():
-        raise LimelightError(f"{path} is a pipe or a device; give a file")
+    with tidy_os_errors(f"cannot read {path}"):  # a name may be too long to look for
+        if not path.exists():
+            raise LimelightError(f"no such file: {path}")
+        if path.is_dir():
+            raise LimelightError(f"{path} is a folder; name a file in it")
+        if not path.is_file():
+            raise LimelightError(f"{path} is a pipe or a device; give a file")
 
 
 @contextlib.contextmanager

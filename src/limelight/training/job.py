@@ -52,7 +52,7 @@ class Job:
     @property
     def encoded(self) -> bool:
         """Whether the training data is already an encoded data set."""
-        return (Path(self.tables["train"][0]) / "dataset.json").is_file()
+        return os.path.isfile(os.path.join(self.tables["train"][0], "dataset.json"))
 
 
 def save_job(job: Job) -> None:
