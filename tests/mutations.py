@@ -34,7 +34,7 @@ import trained
 from limelight.errors import LimelightError
 from limelight.runtime.model import Model
 from limelight.text.dataset import Dataset
-from limelight.training import checkpoint, fit
+from limelight.training import fit
 from limelight.training.job import Job, load_job, save_job
 from limelight.training.job_data import prepare_data
 from training import toys
@@ -42,9 +42,9 @@ from training import toys
 SECONDS, BYTES = 10, 2 * 10**9
 PER_CHILD = 100
 ODD_VALUES: list[Any] = [
-    None, True, False, 0, 1, -1, 2, 0.5, -0.0, 1e308, 10**18, 2**31, 2**63, 10**30, 10**400, -(10**30), "", "a",
-    "../../etc/passwd", "/dev/zero", "\0", "\ud800", "x" * 10_000, [], {}, [[]], [1, "1"], {"a": 1},
-    [None] * 1000, float("inf"), float("nan"),
+    None, True, False, 0, 1, -1, 2, 0.5, -0.0, 1e308, 10**18, 2**31, 2**63, 10**30, 10**400, -(10**30),
+    "", "a", "../../etc/passwd", "/dev/zero", "\0", "\ud800", "x" * 10_000, [], {}, [[]], [1, "1"],
+    {"a": 1}, [None] * 1000, float("inf"), float("nan"),
 ]  # fmt: skip
 
 

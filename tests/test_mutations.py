@@ -1,4 +1,4 @@
-"""A sample of what `make fuzz` tries in thousands: mutated files, and folders replaced while they are read."""
+"""A sample of what `make fuzz` tries in thousands: mutated files, and folders that are replaced."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(program: str, *arguments: str) -> dict[str, Any]:
 def test_mutated_files_give_an_answer_or_one_line() -> None:
     for name, found in run("mutations.py", "240", "7").items():
         assert found["answered"] + found["refused"] == 60, name
-        assert found["answered"] and found["refused"], name
+        assert min(found["answered"], found["refused"]) > 0, name
 
 
 def test_a_folder_replaced_all_the_time_is_always_whole() -> None:
