@@ -27,7 +27,7 @@ from sources import SOURCES, Source, books, tatoeba, wikipedia
 HELD_OUT = 1000  # sentences of each kind
 SHARD = 300_000
 FRAGMENTS = 60_000  # of a source, at most
-MOST = {"books": 600_000}  # training sentences of a kind, at most
+MOST = {"books": 300_000, "encyclopedia": 300_000, "howto": 300_000}  # training sentences of a kind, at most
 
 PLAIN = str.maketrans(
     {"“": '"', "”": '"', "’": "'", "‘": "'", "—": " - ", "–": "-", "…": "..."}
@@ -42,6 +42,7 @@ COMMON = re.compile(
     r"|will|if|me|so|no|but|one|all|out|up|about|please|get|want|need|like|then|its|any|some|new|more)\b",
     re.I,
 )
+TEXT_COLUMNS = {"text", "first", "second", "premise", "hypothesis"}  # of evaluation sets
 PUNCTUATION = {i: None for i in range(128) if not chr(i).isalnum() and chr(i) != " "}
 
 Keyed = tuple[int, str]
@@ -70,18 +71,18 @@ def key(sentence: str) -> int:
 
 
 def excluded_keys(paths: list[Path]) -> set[int]:
-    """Keys of all texts in tables (.parquet: columns text, first, second) and lines of JSON (field text)."""
+    """Keys of all texts in tables (.parquet) and lines of JSON (field text), as they are and cleaned."""
     import pyarrow.parquet as pq
 
-    keys: set[int] = set()
+    texts: list[str] = []
     for path in paths:
         if path.suffix == ".parquet":
             table = pq.read_table(path)
-            for column in {"first", "second", "text"} & set(table.column_names):
-                keys.update(map(key, table[column].to_pylist()))
+            for column in TEXT_COLUMNS & set(table.column_names):
+                texts += table[column].to_pylist()
         else:
-            keys.update(key(json.loads(line)["text"]) for line in path.read_text().splitlines())
-    return keys
+            texts += [json.loads(line)["text"] for line in path.read_text().splitlines()]
+    return {number for text in texts for number in (key(text), key(clean(text)))}
 
 
 def collect(inputs: Inputs, i: int) -> tuple[int, int, list[Keyed], list[Keyed]]:

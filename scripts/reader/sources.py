@@ -214,20 +214,6 @@ def restaurants(inputs: Inputs) -> Iterator[str]:
             yield row["userInput"]["text"]
 
 
-def bitext(inputs: Inputs) -> Iterator[str]:
-    name = "bitext/customer-support-intent-detection-training-dataset"
-    for _, data in inputs.files(name, lambda p: p.endswith(".csv")):
-        for row in csv.DictReader(io.StringIO(decode(data))):
-            yield re.sub(r"\b\d{6,}\b", "", row["utterance"])
-
-
-def hint3(inputs: Inputs) -> Iterator[str]:
-    wanted: Wanted = lambda p: p.startswith("dataset/v2") and p.endswith(".csv")  # noqa: E731
-    for _, data in inputs.files("hellohaptik/HINT3", wanted):
-        for row in csv.reader(io.StringIO(decode(data))):
-            yield row[0]
-
-
 def nlu_corpora(inputs: Inputs) -> Iterator[str]:
     for _, data in inputs.files("sebischair/NLU-Evaluation-Corpora", lambda p: p.endswith(".json")):
         for row in json.loads(data)["sentences"]:
@@ -354,20 +340,6 @@ def wordnet(inputs: Inputs) -> Iterator[str]:
                 yield Fragment(word)
             for example in examples:
                 yield example.strip('"; ')
-
-
-def gcide(inputs: Inputs) -> Iterator[str]:
-    for _, data in inputs.package("dict-gcide", lambda p: p.endswith("gcide.dict.dz")):
-        for entry in re.split(r"\n(?=\S)", decode(data)):
-            body = re.sub(r"\[.*?\]|\(.*?\)|\{|\}", " ", " ".join(entry.split()))
-            for piece in re.split(r"\s(?:\d+\.|--)\s|\.\s+(?=[A-Z])", body):
-                sentence = re.sub(r"\s+", " ", piece).strip()
-                if (
-                    25 < len(sentence) < 300
-                    and re.match(r"[A-Z][a-z]* [a-z]", sentence)
-                    and "\\" not in sentence
-                ):
-                    yield sentence if sentence[-1] in ".!?" else sentence + "."
 
 
 def _dictionary(inputs: Inputs, package: str, name: str) -> Iterator[str]:
@@ -519,14 +491,6 @@ SOURCES = [
         repositories=("PolyAI-LDN/task-specific-datasets",),
     ),
     Source(
-        "Bitext customer support sample",
-        "talk",
-        "CDLA-Sharing 1.0",
-        bitext,
-        repositories=("bitext/customer-support-intent-detection-training-dataset",),
-    ),
-    Source("HINT3", "talk", "ODbL 1.0 / DbCL 1.0", hint3, repositories=("hellohaptik/HINT3",)),
-    Source(
         "NLU evaluation corpora (Ask Ubuntu, web applications, chatbot)",
         "talk",
         "CC BY-SA 3.0",
@@ -596,14 +560,6 @@ SOURCES = [
         "WordNet licence (free)",
         wordnet,
         packages=("wordnet-base",),
-    ),
-    Source(
-        "GCIDE 0.48 (Webster 1913)",
-        "definitions",
-        "GPL 3+ (its base, Webster 1913, public domain)",
-        gcide,
-        packages=("dict-gcide",),
-        most=150_000,
     ),
     Source("FOLDOC", "definitions", "GFDL 1.1+", foldoc, packages=("dict-foldoc",)),
     Source(
@@ -705,13 +661,5 @@ SOURCES = [
         "PSF licence",
         from_html("python3.11-doc", ".html", ".html.gz", without="whatsnew/changelog"),
         packages=("python3.11-doc",),
-    ),
-    Source(
-        "An Anarchist FAQ",
-        "howto",
-        "GFDL or GPL 2+",
-        from_html("anarchism", ".html", ".html.gz"),
-        packages=("anarchism",),
-        most=60_000,
     ),
 ]

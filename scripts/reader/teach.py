@@ -1,22 +1,18 @@
-"""Number the words of the corpus and embed its sentences with the teacher, all-MiniLM-L6-v2, in plain torch.
+"""The vectors of all-MiniLM-L6-v2 for lines of text, in plain torch: for a GPU machine with little else.
 
-    python scripts/reader/teach.py CORPUS WORK --teacher FOLDER
+    python scripts/reader/teach.py TEXTS... --teacher FOLDER --out vectors.npy
+    python scripts/reader/teach.py words.txt --teacher FOLDER --out words.bin
 
-CORPUS is what corpus.py and texts.py wrote. FOLDER holds the teacher's model.safetensors and tokenizer.json.
-WORK gets for each shard NAME.g.npy and NAME.so.npy (words and offsets) and NAME.v.npy (the teacher's vectors,
-fp16), and once vocabulary.json, words.v.npy (the teacher's vectors of single words) and the words' spelling.
-Shards already embedded are skipped. Takes about 4 GB in WORK.
+TEXTS are .txt files, also .xz and .gz, with one text per line; FOLDER holds the teacher's model.safetensors
+and tokenizer.json. A .npy file gets one row per text, in fp16; a .bin file is word2vec's, with the lines as
+its words.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import lzma
-import os
-import time
-from collections.abc import Iterable
-from multiprocessing import get_context
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -24,17 +20,17 @@ import tokenizers
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
-from student import VECTOR, spelling_table
-from tokenizers import trainers
 from torch import Tensor
 
-LONGEST = 64  # words of a sentence
-PIECES = 128  # of the teacher's tokenizer
-KEEP = 60000  # words with a vector of the teacher
-SPECIAL = ["<pad>", "<unk>"]
+from limelight.storage.array_files import NpyWriter
+from limelight.storage.files import atomic_file
+from limelight.text.formats import read_values
+
+VECTOR = 384
+PIECES = 128  # of a text, at most
+CHUNK = 65_536  # texts at a time
 
 
-# ---------------------------------------------------------------- teacher
 class Teacher:
     """all-MiniLM-L6-v2: token ids -> unit vectors of 384 numbers."""
 
@@ -77,173 +73,52 @@ class Teacher:
         tokens = mask.unsqueeze(-1).float()
         return F.normalize((x.float() * tokens).sum(1) / tokens.sum(1), dim=-1)
 
-    def encode(self, flat: np.ndarray, offsets: np.ndarray, batch_tokens: int = 131072) -> np.ndarray:
-        """Token ids of all texts in a row, and where each text begins and ends -> (texts, 384) in fp16."""
-        lengths = np.diff(offsets)
-        order = np.argsort(lengths, kind="stable")
-        ids = torch.from_numpy(flat.astype(np.int32)).to(self.device)
-        starts = torch.from_numpy(offsets.astype(np.int64)).to(self.device)
+    def encode(self, texts: list[str], batch_tokens: int = 131_072) -> np.ndarray:
+        """(texts, 384) in fp16."""
+        pieces = [np.array(e.ids, np.int32) for e in self.tokenizer.encode_batch(texts)]
+        lengths = np.array([len(each) for each in pieces])
+        flat = torch.from_numpy(np.concatenate(pieces)).to(self.device)
+        starts = torch.from_numpy(np.cumsum(lengths) - lengths).to(self.device)
+        sizes = torch.from_numpy(lengths).to(self.device)
         out = torch.empty(len(lengths), VECTOR, dtype=torch.float16, device=self.device)
-        i = 0
+        order, i = np.argsort(lengths, kind="stable"), 0
         while i < len(order):
-            ahead = int(lengths[order[min(i + 2047, len(order) - 1)]])
-            rows = order[i : i + max(8, min(len(order) - i, batch_tokens // max(8, ahead)))]
-            width = (int(lengths[rows[-1]]) + 7) // 8 * 8
+            longest = int(lengths[order[min(i + 2047, len(order) - 1)]])
+            rows = order[i : i + max(8, min(2048, batch_tokens // max(8, longest)))]
             r = torch.from_numpy(rows).to(self.device)
-            places = torch.arange(width, device=self.device)
-            mask = places[None] < (starts[r + 1] - starts[r])[:, None]
-            index = (starts[r][:, None] + places[None]).clamp(max=len(ids) - 1)
-            out[r] = self(ids[index].long().masked_fill(~mask, 0), mask).half()
+            places = torch.arange(int(lengths[rows[-1]]), device=self.device)
+            mask = places[None] < sizes[r][:, None]
+            index = (starts[r][:, None] + places[None]).clamp(max=len(flat) - 1)
+            out[r] = self(flat[index].long().masked_fill(~mask, 0), mask).half()
             i += len(rows)
         return out.cpu().numpy()
 
-    def encode_texts(self, texts: list[str], batch_tokens: int = 131072) -> np.ndarray:
-        return self.encode(*flatten(e.ids for e in self.tokenizer.encode_batch(texts)), batch_tokens)
 
-
-def flatten(lists: Iterable[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    flat: list[int] = []
-    offsets = [0]
-    for ids in lists:
-        flat += ids
-        offsets.append(len(flat))
-    return np.array(flat, np.int32), np.array(offsets, np.int64)
-
-
-# ---------------------------------------------------------------- words of a shard
-def tokenise(job: tuple[Path, Path, Path, Path]) -> str:
-    """Write a shard's own words (types.json), its sentences as word numbers (s, so) and as pieces (t, to)."""
-    path, splitting, teacher_tokenizer, work = job
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    name = path.name.split(".")[0]
-    if path.name == "texts.json":
-        lines = json.loads(path.read_text())["texts"]
-    else:
-        with lzma.open(path, "rt", encoding="utf-8") as file:
-            lines = file.read().rstrip("\n").split("\n")
-    pieces = tokenizers.Tokenizer.from_file(str(teacher_tokenizer))
-    pieces.no_padding()
-    pieces.enable_truncation(PIECES)
-    words = tokenizers.Tokenizer.from_file(str(splitting))
-    trainer = trainers.WordLevelTrainer(
-        vocab_size=5_000_000, min_frequency=1, show_progress=False, special_tokens=SPECIAL
-    )
-    words.train_from_iterator(lines, trainer)
-    vocabulary = words.get_vocab()
-    (work / f"{name}.types.json").write_text(json.dumps(sorted(vocabulary, key=vocabulary.__getitem__)))
-    for suffix, tokenizer, longest in (("s", words, LONGEST), ("t", pieces, PIECES)):
-        flat, offsets = [], [np.zeros(1, np.int64)]
-        for i in range(0, len(lines), 4000):
-            encoded = tokenizer.encode_batch(lines[i : i + 4000], add_special_tokens=suffix == "t")
-            part, ends = flatten(e.ids[:longest] or [1] for e in encoded)
-            offsets.append(ends[1:] + offsets[-1][-1])
-            flat.append(part)
-        np.save(work / f"{name}.{suffix}.npy", np.concatenate(flat))
-        np.save(work / f"{name}.{suffix}o.npy", np.concatenate(offsets))
-    return name
-
-
-def embed_shards(corpus: Path, work: Path, folder: Path, teacher: Teacher, processes: int) -> None:
-    begun = time.time()
-    paths = [corpus / "texts.json", *sorted(corpus.glob("sentences-*.txt.xz"))]
-    jobs = [
-        (path, corpus / "splitting.json", folder / "tokenizer.json", work)
-        for path in paths
-        if not (work / f"{path.name.split('.')[0]}.v.npy").exists()
-    ]
-    with get_context("spawn").Pool(min(processes, max(1, len(jobs)))) as pool:
-        for name in pool.imap_unordered(tokenise, jobs):
-            vectors = teacher.encode(np.load(work / f"{name}.t.npy"), np.load(work / f"{name}.to.npy"))
-            np.save(work / f"{name}.unfinished.npy", vectors)
-            os.replace(work / f"{name}.unfinished.npy", work / f"{name}.v.npy")
-            print(f"{name}: {len(vectors)} sentences, {time.time() - begun:.0f} s", flush=True)
-
-
-# ---------------------------------------------------------------- one numbering for all shards
-def count_words(
-    names: list[str], work: Path
-) -> tuple[list[str], dict[str, np.ndarray], np.ndarray, list[str]]:
-    """All words, each shard's numbers in that list, counts (kinds, words), kinds.
-
-    Words of the evaluation texts are in the list, but do not count.
-    """
-    number: dict[str, int] = {}
-    local = {}
-    for name in names:
-        types = json.loads((work / f"{name}.types.json").read_text())
-        local[name] = np.array([number.setdefault(word, len(number)) for word in types], np.int64)
-    kinds = sorted({name.split("-")[1] for name in names if "-" in name})
-    counts = np.zeros((len(kinds), len(number)))
-    for name in names:
-        if "-" in name:
-            ids = local[name][np.load(work / f"{name}.s.npy")]
-            counts[kinds.index(name.split("-")[1])] += np.bincount(ids, minlength=len(number))
-    return list(number), local, counts, kinds
-
-
-def rank_words(words: list[str], counts: np.ndarray, kinds: list[str], common: list[str]) -> np.ndarray:
-    """Numbers of the words, by the sum of their shares of each kind: no kind outweighs the others.
-
-    Common English words that occur three times or more rank at least 30,000th.
-    """
-    total = counts.sum(0)
-    weight = np.array([0.3 if kind == "fragments" else 1.0 for kind in kinds])
-    score = (counts / counts.sum(1, keepdims=True).clip(1) * weight[:, None]).sum(0)
-    number = {word: i for i, word in enumerate(words)}
-    score[[number[word] for word in SPECIAL]] = -1
-    lifted = [number[word] for word in common if word in number and total[number[word]] >= 3]
-    if lifted:
-        floor = np.sort(score)[::-1][min(30000, len(score) - 1)]
-        score[lifted] = np.maximum(score[lifted], floor)
-    score[total < 2] *= 1e-3
-    order = np.argsort(-score, kind="stable")
-    return order[score[order] >= 0]
-
-
-def number_words(corpus: Path, work: Path, teacher: Teacher, processes: int) -> None:
-    names = sorted(path.name[: -len(".v.npy")] for path in work.glob("*.v.npy") if path.name != "words.v.npy")
-    words, local, counts, kinds = count_words(names, work)
-    common = (corpus / "common.txt").read_text().split("\n")
-    order = rank_words(words, counts, kinds, common)
-    new = np.empty(len(words), np.int64)
-    new[words.index("<pad>")], new[words.index("<unk>")] = 0, 1
-    new[order] = np.arange(len(order)) + 2
-    for name in names:
-        ids = new[local[name]][np.load(work / f"{name}.s.npy")]
-        np.save(work / f"{name}.g.npy", ids.astype(np.int32))
-    types = SPECIAL + [words[i] for i in order]
-    total = counts.sum(0)
-    vocabulary = {
-        "words": types[: KEEP + 2],
-        "counts": total[order[:KEEP]].astype(int).tolist(),
-        "types": len(types),
-        "tokens": int(total.sum()),
-        "covered": {str(k): float(total[order[:k]].sum() / total.sum()) for k in range(20000, 70000, 10000)},
-    }
-    (work / "vocabulary.json").write_text(json.dumps(vocabulary))
-    with get_context("spawn").Pool(processes) as pool:
-        parts = pool.map(spelling_table, [types[i : i + 20000] for i in range(0, len(types), 20000)])
-    np.save(work / "spelling.npy", np.concatenate([part[0] for part in parts]))
-    np.save(work / "spelling_counts.npy", np.concatenate([part[1] for part in parts]))
-    np.save(work / "words.v.npy", teacher.encode_texts(types[2 : KEEP + 2]))
-    print(f"{len(types)} types, {vocabulary['tokens']} words, covered {vocabulary['covered']}", flush=True)
+def lines(paths: Iterable[Path]) -> Iterator[str]:
+    return (text for path in paths for (text,) in read_values(path, ("text",)))  # type: ignore[misc]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("work", type=Path)
-    parser.add_argument(
-        "--teacher", type=Path, required=True, help="folder: model.safetensors, tokenizer.json"
-    )
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("texts", type=Path, nargs="+")
+    parser.add_argument("--teacher", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help=".npy, or .bin for the vectors of words")
     arguments = parser.parse_args()
-    arguments.work.mkdir(parents=True, exist_ok=True)
     teacher = Teacher(arguments.teacher, "cuda" if torch.cuda.is_available() else "cpu")
-    embed_shards(arguments.corpus, arguments.work, arguments.teacher, teacher, arguments.processes)
-    number_words(arguments.corpus, arguments.work, teacher, arguments.processes)
+    texts = lines(arguments.texts)
+    with atomic_file(arguments.out) as file:
+        if arguments.out.suffix == ".bin":
+            words = list(texts)
+            file.write(f"{len(words)} {VECTOR}\n".encode())
+            for word, vector in zip(words, teacher.encode(words).astype("<f4"), strict=True):
+                file.write(word.encode() + b" " + vector.tobytes() + b"\n")
+            return
+        writer = NpyWriter(file, np.float16)
+        while chunk := list(islice(texts, CHUNK)):
+            writer.append(teacher.encode(chunk))
+        writer.finish()
 
 
 if __name__ == "__main__":

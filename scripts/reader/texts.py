@@ -3,8 +3,7 @@ r"""Write the texts, labels and splits that a reader is measured on in training;
     python scripts/reader/texts.py CORPUS --stsb dev.parquet --banking77 train.parquet \
         --sst5 train.parquet dev.parquet --tweets pan15.parquet
 
-Reads CORPUS/heldout.json; writes CORPUS/texts.json, common.txt (frequent English words, from wordfreq) and
-splitting.json (Limelight's rules for splitting text into words).
+Reads CORPUS/heldout.json; writes CORPUS/texts.json.
 """
 
 from __future__ import annotations
@@ -129,14 +128,6 @@ def main() -> None:
         "tasks": texts.tasks,
     }
     (arguments.corpus / "texts.json").write_text(json.dumps(content))
-
-    from wordfreq import top_n_list
-
-    from limelight.text.tokenizer import Tokenizer
-
-    common = [word for word in top_n_list("en", 25000) if word.isascii()]
-    (arguments.corpus / "common.txt").write_text("\n".join(common))
-    Tokenizer.from_words(["the"]).save(arguments.corpus / "splitting.json")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .config.recipe import Recipe
     from .errors import LimelightError
     from .estimators import PairClassifier, TextClassifier
+    from .pretraining.job import pretrain
     from .reading.reading import PairReading, Reading
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
@@ -39,6 +40,7 @@ __all__ = [
     "from_pretrained",
     "load",
     "preset",
+    "pretrain",
     "push_to_hub",
 ]
 
@@ -49,6 +51,7 @@ __getattr__, __dir__ = lazy(
         "config.recipe": "Recipe",
         "errors": "LimelightError",
         "estimators": "PairClassifier TextClassifier",
+        "pretraining.job": "pretrain",
         "reading.reading": "PairReading Reading",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from ..text.dataset import Dataset
     from ..text.labels import LabelColumn
     from ..text.tables import Row, TableRows
-
-
-HOLDOUT = 0.1
+    from ..training.job import AnyJob
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +29,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--dev", action="append", metavar="FILE", help="development table; may be repeated")
     group.add_argument(
         "--holdout", type=float, metavar="SHARE",
-        help=f"without --dev, hold out this share of each class as development data (default: {HOLDOUT})",
+        help="without --dev, hold out this share of each class as development data (default: 0.1, but 0 for "
+        "fewer than 1,000 rows with --start)",
     )  # fmt: skip
     group.add_argument(
         "--test", action="append", metavar="FILE", help="test table, evaluated once at the end"
@@ -73,11 +72,11 @@ def on_bad(args: argparse.Namespace) -> str:
     return "skip" if args.skip_bad else "error"
 
 
-def holdout(args: argparse.Namespace) -> float:
-    """The share to hold out."""
+def holdout(args: argparse.Namespace) -> float | None:
+    """The share to hold out; None leaves it to the number of rows."""
     if args.holdout and args.dev:
         raise LimelightError("--dev and --holdout cannot be used together; give only one")
-    return HOLDOUT if args.holdout is None else float(args.holdout)
+    return None if args.holdout is None else float(args.holdout)
 
 
 def tables_from(args: argparse.Namespace) -> dict[str, Any]:
@@ -88,11 +87,14 @@ def tables_from(args: argparse.Namespace) -> dict[str, Any]:
 
 def encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any) -> Dataset:
     """Encode the tables that the flags name."""
+    from ..runtime.start import start_of
     from ..text.encode import encode_tables
+    from ._parser import given_options
 
+    recipe, start = start_of(recipe, given_options(args))
     return encode_tables(
         out, **tables_from(args), text=args.text, label=args.label, text2=args.text2, recipe=recipe.text,
-        holdout=holdout(args), seed=recipe.training.seed, on_bad=on_bad(args), **how,
+        holdout=holdout(args), seed=recipe.training.seed, on_bad=on_bad(args), start=start, **how,
     )  # fmt: skip
 
 
@@ -230,6 +232,14 @@ def text_columns(
 def print_result(args: argparse.Namespace, data: Any, text: str) -> None:
     """Print the result of a command: JSON with --json, text otherwise."""
     print(json.dumps(data, ensure_ascii=False) if args.json else text)
+
+
+def print_resume(job: AnyJob, kept: str = "") -> int:
+    """Say on standard error how to resume an interrupted job, and return the exit code."""
+    from ..training.job import resume_command
+
+    print(f"limelight: interrupted{kept}; resume with: {resume_command(job)}", file=sys.stderr)
+    return 1
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

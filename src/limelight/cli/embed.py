@@ -36,7 +36,7 @@ The model "reader" is bundled and needs no training; with --vector it writes one
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help='folder of a saved model, or "reader"')
+    parser.add_argument("model", metavar="MODEL", help='folder of a saved model or reader, or "reader"')
     parser.add_argument(
         "data", nargs="?", metavar="DATA", help="table of texts (default: lines of standard input)"
     )
@@ -60,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
     check_format(args.out)
     check_output_file(args.out, args.overwrite)
     parts = _embed(args, load(args.model, precision=args.precision))
-    shape = write_embeddings(args.out, (M.reshape(len(M), -1) for M in parts) if args.flat else parts)
+    flat = (M.reshape(len(M), -1) for M in parts) if args.flat else parts
+    shape = write_embeddings(args.out, flat, args.overwrite)
     print_result(
         args, {"out": args.out, "shape": list(shape)}, f"saved {args.out}: {' x '.join(map(str, shape))}"
     )
@@ -72,7 +73,7 @@ def _embed(args: argparse.Namespace, model: Model | Reader) -> Iterator[np.ndarr
     from ..runtime.reader import Reader
 
     if args.vector and not isinstance(model, Reader):
-        raise LimelightError(f'--vector works with the bundled "reader" only; {args.model} gives M')
+        raise LimelightError(f'--vector works with readers only, such as "reader"; {args.model} gives M')
     texts = (row.text for row in read_rows(args, pair=False))
     if args.vector and isinstance(model, Reader):
         return model.encode_stream(texts, show_progress_bar=on_terminal())

@@ -23,7 +23,9 @@ Describe a saved model or a preset: parameters by part as in the paper's pruning
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("what", metavar="MODEL", help=f"folder of a saved model, or: {', '.join(PRESETS)}")
+    parser.add_argument(
+        "what", metavar="MODEL", help=f"folder of a saved model or reader, or: reader, {', '.join(PRESETS)}"
+    )
     parser.add_argument(
         "--classes", type=int, metavar="N", help="number of classes, for a preset (default: 5; 3 for pairs)"
     )
@@ -34,6 +36,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Describe a model if there is one, otherwise a preset: a data folder may have the same name."""
+    from ..runtime.folder import is_reader
+    from ..runtime.reader_folder import is_reader_folder
+
+    if is_reader(args.what) or is_reader_folder(args.what):
+        data = _describe_reader(args)
+        print_result(args, data, _format_reader(data))
+        return 0
     is_model = (Path(args.what) / "config.json").is_file()
     data = _describe_folder(args) if is_model or args.what not in PRESETS else _describe_preset(args)
     print_result(args, data, _format_description(data))
@@ -57,6 +66,36 @@ def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
         "vocabulary": len(found.tokenizer) - len(SPECIAL), "parameters": parameters_by_part(tensors),
         "recipe": found.recipe.to_dict(), "facts": found.facts, "sha256": found.sha256,
     }  # fmt: skip
+
+
+def _describe_reader(args: argparse.Namespace) -> dict[str, Any]:
+    from ..runtime.folder import is_reader
+    from ..runtime.reader_folder import BUNDLED, open_reader
+
+    found = open_reader(BUNDLED if is_reader(args.what) else args.what)
+    parts = dict.fromkeys(("words", "grams", "encoder", "pooling", "vector"), 0)
+    for name, weights in found.weights.items():
+        parts[name.partition(".")[0]] += weights.size
+    return {
+        "reader": args.what, "vocabulary": len(found.words), "vector": len(found.weights["vector.W_rows"]),
+        "parameters": parts, "recipe": found.recipe, "facts": found.facts,
+    }  # fmt: skip
+
+
+def _format_reader(data: dict[str, Any]) -> str:
+    from ..runtime.reader_card import row_words
+
+    facts, parts = data["facts"], {name: count for name, count in data["parameters"].items() if count}
+    learnt = f", learnt from {facts['teacher']}" if "teacher" in facts else ""
+    sizes = f"{data['vocabulary']:,} words, vectors of {data['vector']} numbers"
+    lines = [f"{data['reader']}: a reader of {sizes}{learnt}"]
+    rows = [[name, f"{count:,}"] for name, count in parts.items()]
+    lines += ["", table(["part", "parameters"], [*rows, ["total", f"{sum(parts.values()):,}"]])]
+    if words := row_words(facts):
+        lines += ["", "words that each row attends to most, relative to their frequency:"]
+        lines += [f"{number:>4}  {some}" for number, some in enumerate(words, 1)]
+    lines += ["", "recipe: " + ", ".join(f"{k} {show_value(v) or 'none'}" for k, v in data["recipe"].items())]
+    return "\n".join(lines)
 
 
 def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:

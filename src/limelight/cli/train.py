@@ -18,6 +18,7 @@ from ._shared import (
     metrics_table,
     on_bad,
     print_result,
+    print_resume,
     tables_from,
 )
 
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:  # while reading a table or writing the model, or a second Ctrl-C
         if not is_resumable(job):
             raise
-        raise SystemExit(_print_resume(job)) from None
+        raise SystemExit(print_resume(job)) from None
     if outcome.interrupted:
         raise SystemExit(_report_interruption(job, outcome))
     if outcome.facts:
@@ -130,13 +131,4 @@ def _is_rising(outcome: Outcome, epochs: int) -> bool:
 
 def _report_interruption(job: Job, outcome: Outcome) -> int:
     kept = f"; the best model so far is in {outcome.out}" if outcome.best_epoch >= 0 else ""
-    return _print_resume(job, kept) if outcome.facts or outcome.best_epoch < 0 else 1
-
-
-def _print_resume(job: Job, kept: str = "") -> int:
-    import sys
-
-    from ..training.job import resume_command
-
-    print(f"limelight: interrupted{kept}; resume with: {resume_command(job)}", file=sys.stderr)
-    return 1
+    return print_resume(job, kept) if outcome.facts or outcome.best_epoch < 0 else 1

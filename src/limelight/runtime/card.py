@@ -13,13 +13,12 @@ Its facts are plain JSON, all of them optional:
 from __future__ import annotations
 
 import dataclasses
-import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..config.recipe import Recipe
 from ..text.labels import Label
+from .markdown import escape, mapping, metadata, number, one_line, quote, table
 
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USE = (
@@ -30,8 +29,6 @@ _LIMITS = (
     "All words outside its vocabulary look the same to the model. Its probabilities are not calibrated. "
     "Its attention shows where it looked, which is not always why it decided."
 )
-
-_MARKS = str.maketrans({"&": "&amp;", "<": "&lt;", **{c: f"&#{ord(c)};" for c in "\\`*_[]#~>$"}})
 
 
 def model_card(
@@ -44,19 +41,19 @@ def model_card(
     >>> card.splitlines()[0], "| test | 0.9000 |" in card
     ('---', True)
     """
-    name = _join_lines(facts.get("name", "A Limelight model"))
+    name = one_line(facts.get("name", "A Limelight model"))
     parts = [
         _metadata(name, facts),
-        f"# {_quote(name)}",
+        f"# {quote(name)}",
         _summary(recipe, pair, vocabulary),
-        "## Labels\n\n" + "\n".join(f"- {_quote(label)}" for label in labels),
+        "## Labels\n\n" + "\n".join(f"- {quote(label)}" for label in labels),
         _usage(pair),
         _data(facts.get("data")),
         _results(facts.get("results")),
         _confusion(facts.get("confusion"), facts.get("confusion_split"), labels),
         _recipe(recipe),
-        f"## Intended use\n\n{_escape(facts.get('intended_use') or _USE.format(what=_inputs(pair)))}",
-        f"## Limits\n\n{_escape(facts.get('limits') or _LIMITS)}",
+        f"## Intended use\n\n{escape(facts.get('intended_use') or _USE.format(what=_inputs(pair)))}",
+        f"## Limits\n\n{escape(facts.get('limits') or _LIMITS)}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -65,7 +62,6 @@ def model_card(
 
 
 def _metadata(name: str, facts: Mapping[str, Any]) -> str:
-    """YAML with every value quoted: no text can break out of it."""
     fields: dict[str, Any] = {
         "language": facts.get("language"),
         "license": facts.get("license", "other"),
@@ -75,26 +71,15 @@ def _metadata(name: str, facts: Mapping[str, Any]) -> str:
         "metrics": ["accuracy"],
         "model-index": _model_index(name, facts),
     }
-    lines = [f"{key}: {_yaml(value)}" for key, value in fields.items() if value]
-    return "\n".join(["---", *lines, "---"])
-
-
-def _yaml(value: Any) -> str:
-    """JSON, which is valid YAML but for emoji, which it may write as two halves.
-
-    >>> print(_yaml("soup \U0001f372"))
-    "soup \U0001f372"
-    """
-    text = json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass").decode(errors="replace")
-    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
+    return metadata(fields)
 
 
 def _model_index(name: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    results = _mapping(facts.get("results"))
-    accuracy = _mapping(results.get("test")).get("accuracy")
+    results = mapping(facts.get("results"))
+    accuracy = mapping(results.get("test")).get("accuracy")
     if not isinstance(accuracy, int | float):
         return []
-    data = _join_lines(_mapping(facts.get("data")).get("name", "custom data"))
+    data = one_line(mapping(facts.get("data")).get("name", "custom data"))
     result = {
         "task": {"type": "text-classification"},
         "dataset": {"name": data, "type": data, "split": "test"},
@@ -139,33 +124,33 @@ ONNX Runtime does; the `tokenizers` library reads `tokenizer.json`."""
 
 
 def _data(data: Any) -> str:
-    data = _mapping(data)
+    data = mapping(data)
     if not data:
         return ""
-    rows = [(_quote(key), f"{value:,}") for key, value in data.items() if isinstance(value, int)]
-    about = [f"{_quote(key)}: {_quote(value)}" for key, value in data.items() if isinstance(value, str)]
-    return "\n\n".join(["## Data", *about, *([_table(("split", "rows"), rows)] if rows else [])])
+    rows = [(quote(key), f"{value:,}") for key, value in data.items() if isinstance(value, int)]
+    about = [f"{quote(key)}: {quote(value)}" for key, value in data.items() if isinstance(value, str)]
+    return "\n\n".join(["## Data", *about, *([table(("split", "rows"), rows)] if rows else [])])
 
 
 def _results(results: Any) -> str:
-    results = {split: _mapping(scores) for split, scores in _mapping(results).items()}
+    results = {split: mapping(scores) for split, scores in mapping(results).items()}
     measures = list(dict.fromkeys(name for scores in results.values() for name in scores))
     if not measures:
         return ""
     rows = [
-        (_quote(split), *(_number(scores.get(m, "")) for m in measures)) for split, scores in results.items()
+        (quote(split), *(number(scores.get(m, "")) for m in measures)) for split, scores in results.items()
     ]
-    return "## Results\n\n" + _table(("split", *map(_quote, measures)), rows)
+    return "## Results\n\n" + table(("split", *map(quote, measures)), rows)
 
 
 def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
     is_matrix = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
     if not is_matrix or {len(matrix), *map(len, matrix)} != {len(labels)}:
         return ""
-    names = [_quote(label) for label in labels]
-    rows = [(name, *map(_number, row)) for name, row in zip(names, matrix, strict=True)]
-    on = f", {_quote(split)} data" if split else ""
-    return f"## Confusion{on}\n\nRows are the true labels, columns the predicted ones.\n\n" + _table(
+    names = [quote(label) for label in labels]
+    rows = [(name, *map(number, row)) for name, row in zip(names, matrix, strict=True)]
+    on = f", {quote(split)} data" if split else ""
+    return f"## Confusion{on}\n\nRows are the true labels, columns the predicted ones.\n\n" + table(
         ("", *names), rows
     )
 
@@ -177,50 +162,7 @@ def _recipe(recipe: Recipe) -> str:
         for field in dataclasses.fields(chosen):
             value = getattr(chosen, field.name)
             if field.name in _ALWAYS or value != getattr(default, field.name):
-                rows.append((f"`{field.name}`", _quote(value), _escape(field.metadata["help"])))
-    return "## Recipe\n\nAll other options have their defaults; `config.json` lists them all.\n\n" + _table(
+                rows.append((f"`{field.name}`", quote(value), escape(field.metadata["help"])))
+    return "## Recipe\n\nAll other options have their defaults; `config.json` lists them all.\n\n" + table(
         ("option", "value", "meaning"), rows
     )
-
-
-# ---------------------------------------------------------------- Markdown
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """
-    >>> print(_table(("label", "n"), [("a|b", "3")]))
-    | label | n |
-    |---|---|
-    | a\\|b | 3 |
-    """
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
-    lines = [f"|{'|'.join(f' {cell} ' for cell in row)}|" for row in cells]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
-
-
-def _quote(value: Any) -> str:
-    """A text from outside on one line, without effect in Markdown or HTML: no image, no link, no list.
-
-    >>> print(_quote("![x](//evil) 1"), _quote("1. y"))
-    !&#91;x&#93;(//evil) 1 1&#46; y
-    """
-    text = _join_lines(value).translate(_MARKS)
-    text = re.sub(r"^(\d*)([-+=.)])(?=[-+=\s]|$)", lambda mark: f"{mark[1]}&#{ord(mark[2])};", text)
-    # Addresses become links by themselves, even spelled with entities, unless something is between.
-    return re.sub(r"(?i)(://|@|\bwww\.)", lambda mark: f"{mark[0][0]}&#8203;{mark[0][1:]}", text)
-
-
-def _join_lines(value: Any) -> str:
-    return " ".join(str(value).split())
-
-
-def _escape(value: Any) -> str:
-    return str(value).replace("&", "&amp;").replace("<", "&lt;")
-
-
-def _number(value: Any) -> str:
-    return f"{value:.4f}" if isinstance(value, float) else _quote(value)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -16,25 +16,22 @@ the model answer differently, but cannot make it run code. `sha256` pins a model
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from math import isfinite, prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from ..config.recipe import Recipe
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
-from ..storage.open_files import open_together, read_whole
 from ..text.labels import MAX_DIGITS, Label, is_too_large
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, Tokenizer
 from .card import model_card
-from .config_file import MAX_CONFIG, format_config, parse_config, read_checked
+from .config_file import MODEL_KINDS, format_config, open_saved
 from .export import export_onnx
 from .shapes import check_weights, shapes
 from .weights import MAX_HEADER, read_weights, tensor_locations, write_weights
@@ -99,7 +96,7 @@ def save_folder(
         card = model_card(
             recipe=recipe, labels=labels, pair=pair, vocabulary=len(tokenizer) - len(SPECIAL), facts=facts
         )
-    contents["config.json"] = format_config(recipe, labels, pair, facts, contents)
+    contents["config.json"] = format_config(MODEL_KINDS[pair], recipe.to_dict(), labels, facts, contents)
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
     with atomic_folder(path, LAYOUT, overwrite) as folder:
         for name, content in contents.items():
@@ -143,52 +140,19 @@ def is_reader(name: str | Path) -> bool:
 
 
 def open_folder(path: str | Path, sha256: str | None = None) -> Folder:
-    """Read a folder and check all of it; anything wrong is an error of one line.
-
-    Every file is read once, and all of them from one folder, even if a writer replaces it meanwhile. With
-    `sha256`, config.json must have this checksum; it holds the checksums of the others.
-    """
-    path = Path(path)
-    with tidy_os_errors(f"cannot read {path}"), ExitStack() as stack:
-        try:
-            files = open_together(path, ("config.json", *FILES), stack)
-            return _open(path, files, sha256)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise LimelightError(f"{path} is not a folder; give a folder saved by Limelight") from error
-        except LimelightError as error:
-            raise LimelightError(f"{path}: {error}") from error
-
-
-def _open(path: Path, files: dict[str, BinaryIO], sha256: str | None) -> Folder:
-    content = _read_config(path, files)
-    digest = hashlib.sha256(content).hexdigest()
-    if sha256 is not None and digest != sha256.lower():
-        raise LimelightError(f"the SHA-256 of config.json is {digest}, not the {sha256[:64]!r} asked for")
-    config = parse_config(content, FILES)
-    recipe, labels = Recipe.from_dict(config["recipe"]), plain_labels(config["labels"])
-    pair = config["kind"] == "pair"
-
-    def read(name: str, largest: int) -> bytes:
-        if name not in files:
-            raise LimelightError(f"{name} is missing; fetch the folder again")
-        return read_checked(files[name], name, config["files"][name], largest)
-
-    tokenizer = _parse_tokenizer(read("tokenizer.json", MAX_TOKENIZER))
-    expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
-    size = 4 * sum(map(prod, expected.values()))
-    for name in ("model.onnx", "model.int8.onnx"):  # never run here, but a damaged one is noticed
-        read(name, size + MAX_GRAPH)
-    weights = read_weights(read("model.safetensors", size + MAX_HEADER + 8), expected)
-    check_weights(weights, expected)
-    return Folder(recipe, tokenizer, labels, pair, config["facts"], weights, digest)
-
-
-def _read_config(path: Path, files: dict[str, BinaryIO]) -> bytes:
-    if "config.json" not in files:
-        best = path / "best"  # of a run in progress
-        hint = f"; the best model of its run so far is {best}" if (best / "config.json").exists() else ""
-        raise LimelightError(f"not a model saved by Limelight: it has no config.json{hint}")
-    return read_whole(files["config.json"], "config.json", MAX_CONFIG)
+    """Read a folder and check all of it; with `sha256`, its config.json must have that checksum."""
+    with open_saved(Path(path), FILES, sha256=sha256) as saved:
+        config = saved.config
+        recipe, labels = Recipe.from_dict(config["recipe"]), plain_labels(config["labels"])
+        pair = config["kind"] == "pair"
+        tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
+        expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
+        size = 4 * sum(map(prod, expected.values()))
+        for name in ("model.onnx", "model.int8.onnx"):  # never run here, but a damaged one is noticed
+            saved.read(name, size + MAX_GRAPH)
+        weights = read_weights(saved.read("model.safetensors", size + MAX_HEADER + 8), expected)
+        check_weights(weights, expected)
+        return Folder(recipe, tokenizer, labels, pair, config["facts"], weights, saved.sha256)
 
 
 def _parse_tokenizer(content: bytes) -> Tokenizer:

@@ -17,6 +17,7 @@ from .batches import Sentences, check_pairs, check_texts, collect, count_texts
 from .embedder import Embedder
 from .export import rows_and_size
 from .folder import is_reader, open_folder, plain_labels, save_folder
+from .reader_folder import is_reader_folder
 from .runner import BATCH_WORDS, EncodedText, Runner
 from .shapes import check_weights, shapes
 
@@ -25,9 +26,8 @@ class Model(Embedder):
     """A trained model that predicts, embeds and reads.
 
     Use `Model.load` for a saved folder, `Model.from_parts` right after training. Texts are sorted by length
-    and batched internally; results are in the order given. In float32 a text gets the same result, up to
-    rounding, in any batch and with any number of threads. In int8 the texts of a batch share their scales,
-    and M varies by a few thousandths from batch to batch.
+    and batched internally; results are in the order given. A text gets the same result, up to
+    rounding in the last digits, in any batch and with any number of threads, in float32 and in int8.
 
     >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
@@ -80,6 +80,8 @@ class Model(Embedder):
             raise LimelightError(
                 "the bundled reader has no labels: open it with limelight.load, or use limelight embed"
             )
+        if is_reader_folder(folder):
+            raise LimelightError(f"{folder} is a reader, without labels: open it with limelight.load")
         found = open_folder(folder, sha256)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
         return cls(*parts, precision, threads)

@@ -1,16 +1,14 @@
-"""The bundled reader: a sentence encoder that needs no labels and no PyTorch."""
+"""A reader, bundled or pretrained: a sentence encoder that needs no labels and no PyTorch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from ..bundled.reader import reader_weights
-from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.reading import Reading
 from ..text.tokenizer import UNKNOWN, Tokenizer
@@ -19,13 +17,15 @@ from .embedder import Embedder
 from .export import rows_and_size, vector_encoder_graph, vector_graph
 from .folder import is_reader
 from .model import Model
+from .reader_file import reader_recipe
+from .reader_folder import BUNDLED, is_reader_folder, open_reader
 from .runner import BATCH_WORDS, BLOCK, Runner, check_finite, started_once
 from .session import Session
 from .spelling import SpelledSentences, encode_spelled
 
 
 class Reader(Embedder):
-    """A structured encoder of English sentences, distilled from all-MiniLM-L6-v2.
+    """A structured sentence encoder, taught by another one; the bundled one reads English.
 
     Each text becomes a matrix M, as in any model here, and by a linear map of M one vector, whose dot product
     with another text's says how similar they are. Words it does not know are read by their spelling. A text
@@ -47,9 +47,11 @@ class Reader(Embedder):
         weights: Mapping[str, np.ndarray],
         precision: str = "float32",
         threads: int | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
+        self.facts = dict(facts or {})  # teacher, texts, figures, the words that each row reads
         self.tokenizer = Tokenizer.from_words(words)
-        self.recipe = _recipe(weights)
+        self.recipe = reader_recipe(weights)
         self.weights = {**weights, "words.weight": _without_special(weights["words.weight"])}
         self._runner = _ReaderRunner(self.weights, self.recipe, self.tokenizer, 0, False, precision, threads)
 
@@ -58,9 +60,17 @@ class Reader(Embedder):
         return f"Reader({len(self.tokenizer):,} words, M {rows} x {size})"
 
     @classmethod
-    def load(cls, *, precision: str = "float32", threads: int | None = None) -> Reader:
-        """Open the reader that comes with Limelight."""
-        return cls(*reader_weights(), precision, threads)
+    def load(
+        cls,
+        folder: str | Path | None = None,
+        *,
+        precision: str = "float32",
+        threads: int | None = None,
+        sha256: str | None = None,
+    ) -> Reader:
+        """Open a reader's folder, checking everything in it first; without one, the bundled reader."""
+        found = open_reader(BUNDLED if folder is None else folder, sha256)
+        return cls(found.words, found.weights, precision, threads, found.facts)
 
     def encode(
         self,
@@ -142,14 +152,14 @@ def load(  # type: ignore[overload-overlap]
 @overload
 def load(
     folder: str | Path, *, precision: str = "float32", threads: int | None = None, sha256: str | None = None
-) -> Model: ...
+) -> Any: ...  # a Model, or a Reader from its own folder
 def load(
     folder: str | Path, *, precision: str = "float32", threads: int | None = None, sha256: str | None = None
 ) -> Model | Reader:
-    """Open a saved folder, checking everything in it first; the name "reader" opens the bundled reader.
+    """Open a saved folder, checking everything in it first: a `Model`, or a `Reader` that was pretrained.
 
-    A saved model in a folder of that name comes first. With `sha256`, the folder's config.json must have that
-    SHA-256, and so the whole model: config.json holds the checksums of the other files.
+    The name "reader" opens the bundled reader; a saved folder of that name comes first. With `sha256`, the
+    folder's config.json must have that SHA-256, and so all of it: it holds the checksums of the other files.
 
     >>> load("reader").encode("The soup was cold.").shape
     (384,)
@@ -158,17 +168,9 @@ def load(
         if sha256 is not None:
             raise LimelightError("sha256 is only for a saved folder; the reader comes with Limelight")
         return Reader.load(precision=precision, threads=threads)
+    if is_reader_folder(folder):
+        return Reader.load(folder, precision=precision, threads=threads, sha256=sha256)
     return Model.load(folder, precision=precision, threads=threads, sha256=sha256)
-
-
-def _recipe(weights: Mapping[str, np.ndarray]) -> Recipe:
-    rows, d_a = weights["pooling.W_s2"].shape
-    return Recipe().override(
-        rows=rows,
-        attention_hidden=d_a,
-        hidden=weights["encoder.W_hh_0"].shape[2],
-        word_size=weights["words.weight"].shape[1],
-    )
 
 
 def _without_special(table: np.ndarray) -> np.ndarray:

@@ -69,7 +69,15 @@ def spell(word: str, grams: np.ndarray) -> np.ndarray:
     >>> spell("hi", np.array([[0.0], [1.0], [1.0]])).tolist()
     [1.0]
     """
+    return np.asarray(grams[[h % (len(grams) - 1) + 1 for h in gram_hashes(word)]].mean(axis=0))
+
+
+def gram_hashes(word: str) -> list[int]:
+    """The hashes of a word's n-grams.
+
+    >>> [hash == crc32(gram) for hash, gram in zip(gram_hashes("hi"), [b"<hi", b"hi>", b"<hi>"])]
+    [True, True, True]
+    """
     marked = f"<{word}>"
     parts = [marked[k : k + size] for size in SIZES for k in range(len(marked) - size + 1)]
-    hashes = [crc32(part.encode(errors="replace")) for part in parts[:MOST]]
-    return np.asarray(grams[[h % (len(grams) - 1) + 1 for h in hashes]].mean(axis=0))
+    return [crc32(part.encode(errors="replace")) for part in parts[:MOST]]

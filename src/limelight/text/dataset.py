@@ -130,6 +130,8 @@ class Dataset:
             for name in SPLITS
             if name in description["splits"]
         }
+        if len({(split.pair, split.labels is None) for split in splits.values()}) > 1:
+            raise LimelightError(f"{folder}: its splits do not fit together; encode the data again")
         for name, split in splits.items():
             _check_split(split, f"{folder}: {name}", len(tokenizer), len(labels))
         vectors = _read_vectors(folder, len(tokenizer)) if description["vectors"] else None

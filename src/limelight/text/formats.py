@@ -1,4 +1,4 @@
-"""Reading csv, tsv, jsonl and parquet files: the names of the columns, then the values of each row."""
+"""Reading csv, tsv, jsonl, parquet and txt files: the names of the columns, then the values of each row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from typing import IO, Any, AnyStr, Generic
 from ..errors import LimelightError
 from ..storage.compression import COMPRESSIONS, check_file, open_bytes, tidy_reading
 
-FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+FORMATS = {
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
+    ".txt": "lines",
+}  # fmt: skip
+LINE = "text"  # the one column of a file of lines
 
 
 class BadRowError(Exception):
@@ -35,7 +39,7 @@ def table_format(path: Path) -> str:
     found = FORMATS.get(suffixes[-1] if suffixes else "")
     if found is None or (compressed and found == "parquet"):
         raise LimelightError(
-            f"{path} is not a table; its name must end in .csv, .tsv, .jsonl or .parquet "
+            f"{path} is not a table; its name must end in .csv, .tsv, .jsonl, .parquet or .txt "
             f"(all but parquet also with {', '.join(COMPRESSIONS)} after it)"
         )
     return found
@@ -55,6 +59,8 @@ def column_names(path: Path) -> list[str]:
         case "parquet":
             with _parquet(path) as file:
                 return list(file.schema_arrow.names)
+        case "lines":
+            return [LINE]
         case "jsonl":
             first = list(itertools.islice(_json_rows(path), 100))
             if all(isinstance(row, BadRowError) for row in first):
@@ -66,8 +72,8 @@ def column_names(path: Path) -> list[str]:
 
 def read_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
     """Yield the `wanted` columns of every row (None for None), or what is wrong with the row."""
-    read = {"parquet": _parquet_values, "jsonl": _json_values}.get(table_format(path), _csv_values)
-    return read(path, wanted)
+    others = {"parquet": _parquet_values, "jsonl": _json_values, "lines": _line_values}
+    return others.get(table_format(path), _csv_values)(path, wanted)
 
 
 def max_row() -> int:
@@ -193,6 +199,15 @@ def _tidy_csv_errors(
             f"{path}, {where}: {what}; "
             "a field with a quotation mark in it must be quoted, with the mark doubled"
         ) from None
+
+
+def _line_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any]]:
+    """Every line that is not blank is a text."""
+    with _open_text(path) as file:
+        for line in file:
+            if not line.isspace():
+                text = line.rstrip("\r\n")
+                yield [name and text for name in wanted]
 
 
 def _json_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:

@@ -51,7 +51,7 @@ class DeviceFeed:
         ]
         self.labels = resident(split.labels, torch.int64)
         self.weights = resident(weights, torch.float32)
-        self.targets = resident(targets, torch.float32)
+        self.targets = resident(targets, torch.float32 if targets is None else _dtype(targets))
 
     def rows(self, rows: np.ndarray) -> Tensor:
         """Row numbers for `batch`, on the device."""
@@ -59,13 +59,18 @@ class DeviceFeed:
 
     def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
         """The batch of these rows, padded to `width`: no other shapes, so it can be captured."""
-        if width is None or self.labels is None:
-            raise ValueError("a batch on the device needs a width and labels")
+        if width is None:
+            raise ValueError("a batch on the device needs a width")
         sides = [x for side in self.sides for x in _gather(*side, rows, width)]  # type: ignore[arg-type]
+        labels = torch.zeros_like(rows) if self.labels is None else self.labels[rows]
         weights = None if self.weights is None else self.weights[rows]
         targets = None if self.targets is None else self.targets[rows]
-        found = Tensors(sides[0], sides[1], self.labels[rows], weights, targets=targets)
+        found = Tensors(sides[0], sides[1], labels, weights, targets=targets)
         return found._replace(ids2=sides[2], lengths2=sides[3]) if len(sides) > 2 else found
+
+
+def _dtype(values: np.ndarray) -> torch.dtype:
+    return torch.float16 if values.dtype == np.float16 else torch.float32  # vectors are kept in half the room
 
 
 def _gather(ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:

@@ -40,8 +40,10 @@ class Optimiser:
         recipe: TrainingRecipe,
         computing: Mapping[str, Tensor] | None = None,
         total: int = 1,
+        warmup: int = 0,
     ) -> None:
-        self.recipe, self.total = recipe, total  # steps of the whole run
+        self.recipe = recipe
+        self.total, self.warmup = total, warmup  # steps of the whole run, and those in which the rate rises
         self.weights = {name: w for name, w in weights.items() if w.requires_grad}
         self.computing = computing or self.weights
         self.rule = recipe.optimizer
@@ -105,11 +107,14 @@ class Optimiser:
 
     def present_rate(self) -> Tensor:
         """The learning rate of the latest step by the schedule, on the device, where steps are counted."""
+        rate = self.rate
+        if self.warmup:
+            rate = rate * (self.steps.double() / self.warmup).clamp(max=1.0)
         if self.recipe.schedule == "constant":
-            return self.rate
+            return rate
         done = ((self.steps - 1).double() / self.total).clamp(0.0, 1.0)
         left = 1 - done if self.recipe.schedule == "linear" else (1 + torch.cos(torch.pi * done)) / 2
-        return self.rate * left
+        return rate * left
 
     def _decay(self, name: str) -> float:
         """Weight decay applies to weights only, not to biases or word vectors."""

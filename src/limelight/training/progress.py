@@ -76,12 +76,14 @@ class Progress:
         if self.bar is not None:
             self.bar.close()
             self.bar = None
-        development = f"  dev {record['dev_accuracy']:.2%}" if "dev_accuracy" in record else ""
+        measure, form = ("accuracy", ".2%") if "accuracy" in record else ("cosine", ".4f")
+        development = f"  dev {record[f'dev_{measure}']:{form}}" if f"dev_{measure}" in record else ""
         if "dev_weighted_accuracy" in record:
             development += f" (weighted {record['dev_weighted_accuracy']:.2%})"
         self.development = development and f",{development[1:]}"
         losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
-        accuracies = f"train {record['accuracy']:.2%}{development}{' *' if better and development else '  '}"
+        chosen = better and "dev_accuracy" in record
+        accuracies = f"train {record[measure]:{form}}{development}{' *' if chosen else '  '}"
         speed = f"  {self._speed():,.0f} rows/s" if self.done > self.first else ""  # no rows were left
         line = f"{self.title}epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}"
         self.note(line.rstrip())

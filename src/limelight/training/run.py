@@ -16,13 +16,17 @@ from torch import Tensor
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..model.heads import SteadyHead, VectorHead
 from ..model.network import Network
+from ..model.reader import ReaderNetwork
+from ..runtime.start import Start
 from ..text.batches import training_plan
 from ..text.dataset import Dataset
 from . import run_folder
 from .checkpoint import Checkpoints, State, select_prefix
 from .distributed import Processes
 from .evaluate import Scores, evaluate, is_finished, update_best
+from .first_head import FOLDS, fit_first_head
 from .progress import Progress, memory_line, open_tensorboard
 from .setup import build_network, row_weights, run_identity
 from .step import Stepper
@@ -54,6 +58,7 @@ class RunContext:
     progress: Progress
     checkpoint_every: float  # seconds
     stop: threading.Event  # set when the user asks to stop
+    start: Start | None = None  # pretrained weights
 
 
 class TrainingRun:
@@ -75,19 +80,29 @@ class TrainingRun:
         self.processes, self.progress = context.processes, context.progress
         self.train_split, self.dev_split = dataset.splits["train"], dataset.splits.get("dev")
         self.dev_weights = row_weights(dataset, recipe, "dev")
-        self.network = build_network(dataset, recipe).to(context.device)
-        self.stepper = Stepper(
-            self.network, self.train_split, recipe, self.processes, row_weights(dataset, recipe), targets
-        )
+        self.network: Any = self._build_network().to(context.device)
+        self.stepper = self._build_stepper(targets)
         self.state = State()
         self.best: dict[str, Tensor] | None = None
-        self.checkpoints = Checkpoints(folder, run_identity(dataset, recipe)) if folder else None
+        self.checkpoints = Checkpoints(folder, self._identity()) if folder else None
         self.tensorboard: Any = None
         self.after_epoch = after_epoch
+
+    def _build_network(self) -> Network | ReaderNetwork:
+        return build_network(self.dataset, self.recipe, self.context.start)
+
+    def _build_stepper(self, targets: np.ndarray | None) -> Stepper:
+        weights = row_weights(self.dataset, self.recipe)
+        return Stepper(self.network, self.train_split, self.recipe, self.processes, weights, targets)
+
+    def _identity(self) -> dict[str, Any]:
+        return run_identity(self.dataset, self.recipe, self.context.start)
 
     def fit(self, resume: bool, tensorboard: bool = False) -> Fitted:
         """Start or resume, and train to the end or until interrupted."""
         self._open_folder(resume, tensorboard)
+        if self.state.number == 0:
+            self._prepare_start()
         try:
             interrupted = self.train()
         finally:
@@ -105,6 +120,18 @@ class TrainingRun:
                 self.checkpoints.prepare(self.state.history)
                 if tensorboard:
                     self.tensorboard = open_tensorboard(self.checkpoints.folder, self.state.number)
+
+    def _prepare_start(self) -> None:
+        """From a reader, start with logistic regression on its vectors."""
+        if not isinstance(getattr(self.network, "head", None), VectorHead):
+            return
+        weights, seed = row_weights(self.dataset, self.recipe), self.recipe.training.seed
+        found = fit_first_head(self.network, self.train_split, weights, seed)
+        self.processes.broadcast(self.network.head.parameters())
+        self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
+        if found.accuracy is not None:
+            how = f"of the frozen reader, {FOLDS}-fold cross-validation"
+            self.progress.note(f"{self.progress.title}{found.accuracy:.1%} right: logistic regression {how}")
 
     def train(self) -> bool:
         """Train to the end, or until interrupted: then True."""
@@ -135,7 +162,7 @@ class TrainingRun:
             state.batch += 1
             state.number += 1
             # only the first process shows progress, so its figures must not need an exchange
-            self.progress.step(len(rows), lambda: _means(self._sums()))
+            self.progress.step(len(rows), lambda: self._means(self._sums()))
             flags = [self.context.stop.is_set(), time.monotonic() > self.next_checkpoint]
             stopping, due = self.processes.any(flags, self.stepper.device)
             if stopping:
@@ -149,7 +176,7 @@ class TrainingRun:
     def end_epoch(self) -> None:
         """Evaluate, keep the best weights, decide how to continue, and write it all down."""
         recipe, state = self.recipe.training, self.state
-        figures = _means(self._total_sums())  # waits for the last step, which sets the rate
+        figures = self._means(self._total_sums())  # waits for the last step, which sets the rate
         rate = float(self.stepper.optimiser.present_rate())
         record = {"epoch": state.epoch + 1, "steps": state.number, "rate": rate, **figures}
         with self.stepper.averaged():
@@ -181,7 +208,7 @@ class TrainingRun:
                 self.tensorboard.add_scalar(name, value, self.state.number)
 
     def _sums(self) -> Tensor:
-        """Loss, penalty, right answers and rows of this process over the epoch so far."""
+        """The sums of the figures, and the rows, of this process over the epoch so far."""
         self.stepper.finish()
         return self.stepper.sums.clone()
 
@@ -190,6 +217,11 @@ class TrainingRun:
         sums = self._sums()
         self.processes.sum(sums)
         return sums
+
+    def _means(self, sums: Tensor) -> dict[str, float]:
+        """The figures' means over the rows counted."""
+        *figures, rows = sums.tolist()
+        return {name: x / max(rows, 1) for name, x in zip(self.stepper.figures, figures, strict=True)}
 
     def _evaluate(self) -> Scores | None:
         if self.dev_split is None:
@@ -265,7 +297,7 @@ class TrainingRun:
                 f"of step {first}; all of them must use the same folder"
             )
 
-    def _best_network(self) -> Network:
+    def _best_network(self) -> Any:
         """The network with its best weights; before the first evaluation, with the present ones."""
         if self.best is None:
             with self.stepper.averaged():
@@ -273,14 +305,9 @@ class TrainingRun:
         self.stepper.load(present if self.best is None else self.best)
         self.network.zero_grad(set_to_none=True)
         self.network.eval()
+        if isinstance(head := getattr(self.network, "head", None), VectorHead | SteadyHead):
+            self.network.head = head.to_linear()
         return self.network
-
-
-def _means(sums: Tensor) -> dict[str, float]:
-    """Means over the rows counted."""
-    loss, penalty, right, rows = sums.tolist()
-    rows = max(rows, 1)
-    return {"loss": loss / rows, "penalty": penalty / rows, "accuracy": right / rows}
 
 
 def _dev_figures(scores: Scores) -> dict[str, float]:

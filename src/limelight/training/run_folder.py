@@ -36,25 +36,24 @@ def teacher_folder(folder: Path, teacher: int) -> Path:
     return folder / f"teacher-{teacher}"
 
 
+def vector_files(folder: Path) -> list[Path]:
+    """The vectors that a sentence encoder gave for the texts, in order."""
+    return sorted(folder.glob("vectors-*.npy"))
+
+
 def teacher_files(folder: Path) -> list[Path]:
     """Predictions of the teachers that are done, and folders of those that are not."""
     return sorted([*folder.glob("answers-*.safetensors"), *folder.glob("teacher-*")])
 
 
-def partial_files(folder: Path) -> list[Path]:
-    """Files that a killed process left half-written."""
-    names = ("checkpoint-*", "best-*", "answers-*", "history.jsonl")
-    return [path for name in names for path in folder.glob(f".{name}.*.part")]
-
-
 def is_resumable(folder: Path) -> bool:
-    """Whether there is a checkpoint, or anything learnt by a teacher.
+    """Whether there is a checkpoint, or anything learnt or computed by a teacher.
 
     >>> is_resumable(Path("no such folder"))
     False
     """
-    taught = teacher_files(folder)
-    return bool(checkpoints(folder)) or any(path.is_file() or checkpoints(path) for path in taught)
+    taught = any(path.is_file() or checkpoints(path) for path in teacher_files(folder))
+    return taught or bool(checkpoints(folder) or vector_files(folder))
 
 
 def has_weights(folder: Path) -> bool:

@@ -7,6 +7,7 @@ import math
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from ..config.recipe import Recipe
 from ..model.network import Network
+from ..model.reader import ReaderNetwork
 from ..text.batches import row_lengths
 from ..text.dataset import Split
 from .average import Average
@@ -25,13 +27,17 @@ from .loss import Tensors, loss
 from .optimiser import WORDS, Optimiser, moves_all
 from .seen_words import SeenWords
 
+WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
+
 
 class Stepper:
     """Holds the weights and their optimiser, and takes steps on rows of the training split."""
 
+    figures: tuple[str, ...] = ("loss", "penalty", "accuracy")  # whose sums are counted, before the rows
+
     def __init__(
         self,
-        network: Network,
+        network: Network | ReaderNetwork,
         split: Split,
         recipe: Recipe,
         processes: Processes,
@@ -48,18 +54,26 @@ class Stepper:
         network.words.sparse = self.device.type == "cpu" and processes.size == 1
         weights: dict[str, Tensor] = dict(network.named_parameters())
         computing: dict[str, Tensor] = dict(self.computing.named_parameters())
-        self.seen_words: SeenWords | None = None
-        if self.device.type == "cpu" and network.words.weight.requires_grad and moves_all(recipe.training):
-            self.seen_words = SeenWords(network.words, split)
+        self.seen_words = self._find_seen_words(split)
+        if self.seen_words:
             weights[WORDS] = computing[WORDS] = self.seen_words.rows
         total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch_size)
-        self.optimiser = Optimiser(weights, recipe.training, computing, total)
+        # Adam's first steps, which go by a single batch, would undo pretrained weights
+        warmup = math.ceil(WARM_UP * total) if recipe.text.start else 0
+        self.optimiser = Optimiser(weights, recipe.training, computing, total, warmup)
         self.average = Average(self.optimiser.weights, recipe.training.ema_decay)
         self.penalised = recipe.model.attention_rows
-        self.sums = torch.zeros(4, dtype=torch.float64, device=self.device)  # loss, penalty, right, rows
+        # sums of the figures over the rows, and the rows
+        self.sums = torch.zeros(len(self.figures) + 1, dtype=torch.float64, device=self.device)
         self.graphs: dict[tuple[int, int], CapturedStep | None] = {}
         self.pool: Any = None  # memory pool of the graphs
         self.stream = torch.cuda.Stream() if self.static else None
+
+    def _find_seen_words(self, split: Split) -> SeenWords | None:
+        words = self.network.words
+        if self.device.type == "cpu" and words.weight.requires_grad and moves_all(self.recipe.training):
+            return SeenWords(words, split)
+        return None
 
     def step(self, rows: np.ndarray, number: int) -> None:
         """Update the weights from these rows. Random choices depend on the seed and `number` only."""
@@ -92,24 +106,27 @@ class Stepper:
     def _update(self, batch: Tensors | None, share: float) -> None:
         """Forward, backward, update; `share` is this process's share of the whole batch."""
         self.optimiser.clear()
-        if batch is not None:
-            with self.seen_words.in_place() if self.seen_words else nullcontext():
-                output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-            parts = loss(output, batch, self.recipe.training, self.penalised)
-            (parts.total * share if share != 1.0 else parts.total).backward()
-            self._count(batch, output.logits, parts.cross_entropy, parts.penalty)
+        self._backward(batch, share)
         if self.processes.size > 1:
             self.processes.sum_gradients(self.optimiser.computing.values())
         self.optimiser.step()
         self.average.update(self.optimiser.steps)
 
+    def _backward(self, batch: Tensors | None, share: float) -> None:
+        """Compute the gradients of this process's rows, if it has any, and count the figures."""
+        if batch is None:
+            return
+        with self.seen_words.in_place() if self.seen_words else nullcontext():
+            output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
+        parts = loss(output, batch, self.recipe.training, self.penalised)
+        (parts.total * share if share != 1.0 else parts.total).backward()
+        rows, right = len(batch.labels), (output.logits.argmax(dim=1) == batch.labels).sum()
+        self._count(rows, parts.cross_entropy * rows, parts.penalty * rows, right)
+
     @torch.no_grad()
-    def _count(self, batch: Tensors, logits: Tensor, entropy: Tensor, penalty: Tensor) -> None:
-        rows = len(batch.labels)
-        right = (logits.argmax(dim=1) == batch.labels).sum()
-        self.sums += torch.stack(
-            [entropy * rows, penalty * rows, right, torch.full_like(right, rows)]
-        ).double()
+    def _count(self, rows: int, *sums: Tensor) -> None:
+        """Add the sums of the figures over some rows."""
+        self.sums += torch.stack([*(x.double() for x in sums), torch.full_like(self.sums[0], rows)])
 
     def begin(self) -> None:
         """Wait for what other streams have copied, zeroed or loaded since the last step."""
@@ -129,7 +146,7 @@ class Stepper:
         for name, w in self.network.state_dict().items():
             w.copy_(weights[name])
         if self.computing is not self.network:
-            for to, w in zip(self.computing.parameters(), self.network.parameters(), strict=True):
+            for to, w in zip(_tensors(self.computing), _tensors(self.network), strict=True):
                 to.copy_(w)  # in bf16
         if self.seen_words:
             self.seen_words.load()
@@ -193,12 +210,17 @@ class CapturedStep:
         self.graph.replay()
 
 
-def _computing(network: Network, recipe: Recipe, device: torch.device) -> nn.Module:
+def _tensors(network: nn.Module) -> Iterator[Tensor]:
+    return chain(network.parameters(), network.buffers())
+
+
+def _computing(network: Network | ReaderNetwork, recipe: Recipe, device: torch.device) -> nn.Module:
     """The network that computes: itself, or a bf16 copy; updates go to the float32 original."""
     if recipe.training.precision == "float32" or device.type == "cpu":
         return network
     twin = copy.deepcopy(network).to(torch.bfloat16)
-    twin.words = network.words  # only the rows of a batch are read, so the table needs no copy
+    for name in network.tables:  # only the rows of a batch are read, so the tables need no copy
+        setattr(twin, name, getattr(network, name))
     return twin
 
 

@@ -13,6 +13,7 @@ import torch
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..runtime.start import Start, start_of
 from ..storage.locks import locked
 from ..text.dataset import Dataset
 from . import run_folder
@@ -37,6 +38,7 @@ def fit(
     checkpoint_every: float = 600.0,
     tensorboard: bool = False,
     after_epoch: AfterEpoch | None = None,
+    start: Start | None = None,
 ) -> Fitted:
     """Train on the data set's training split and choose the best epoch by its development split.
 
@@ -45,6 +47,7 @@ def fit(
     checkpoint and ends with the same bits; `epochs` and `patience` may change, and a schedule then ends with
     the new `epochs`. What `after_epoch` returns for the network joins the epoch's record. An interrupted run
     returns the best network so far, which may be one of its teachers. Threads that call this take turns.
+    `start` holds the weights that `recipe.text.start` names; they are loaded if it is not given.
     """
     where = choose_device(device)
     if folder is None and (resume or tensorboard):
@@ -53,17 +56,12 @@ def fit(
         raise LimelightError("the data set has no labels to learn from; encode it with a column of labels")
     if dataset.vectors is not None:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
+    if start is None:
+        recipe, start = start_of(recipe)
     folder = Path(folder) if folder else None
-    with (
-        _TURN,
-        join_processes(where) as processes,
-        _lock(folder, processes),
-        random_state_restored(where),
-        catch_interrupts() as stop,
-    ):
-        context = RunContext(where, processes, Progress(show and processes.first), checkpoint_every, stop)
+    with run_context(where, folder, show, checkpoint_every, start) as context:
         _check_folder(folder, recipe, resume, tensorboard)
-        processes.barrier()  # no process writes files there before all have looked
+        context.processes.barrier()  # no process writes files there before all have looked
         if not has_extra_data(recipe):
             run = TrainingRun(dataset, recipe, folder, context, after_epoch=after_epoch)
             return run.fit(resume, tensorboard)
@@ -74,6 +72,22 @@ def fit(
         run = TrainingRun(data.dataset, recipe, folder, context, data.targets, after_epoch)
         fitted = run.fit(resume, tensorboard)
         return better_of(fitted, teacher) if fitted.interrupted else fitted
+
+
+@contextmanager
+def run_context(
+    device: torch.device, folder: Path | None, show: bool, checkpoint_every: float, start: Start | None = None
+) -> Iterator[RunContext]:
+    """Join the other processes, keep other runs out of the folder, and note when the user asks to stop."""
+    with (
+        _TURN,
+        join_processes(device) as processes,
+        _lock(folder, processes),
+        random_state_restored(device),
+        catch_interrupts() as stop,
+    ):
+        progress = Progress(show and processes.first)
+        yield RunContext(device, processes, progress, checkpoint_every, stop, start)
 
 
 @contextmanager

@@ -1,0 +1,113 @@
+"""`limelight pretrain`: texts and a teacher in, a reader's folder out."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..config.reader import ReaderRecipe
+from ..errors import LimelightError
+from ._parser import HelpAll, add_option
+from ._shared import add_device, add_json, add_overwrite, on_bad, print_result, print_resume
+
+if TYPE_CHECKING:
+    from ..pretraining.job import PretrainJob
+
+ORDER = 8
+HELP = "make a reader from texts without labels and a sentence encoder"
+USAGE = "%(prog)s TEXTS [TEXTS ...] --teacher T --out DIR [options]"
+DESCRIPTION = """\
+Teach a reader the vectors of a sentence encoder: it then gives nearly the same, many times faster, in a few
+megabytes and without PyTorch. TEXTS are tables (csv, tsv, jsonl, parquet) or files with one text per line
+(.txt), also compressed; they need no labels. The teacher is a sentence-transformers model (folder or name),
+or a .npy file with a vector per text.
+
+  limelight pretrain texts.txt --teacher sentence-transformers/all-MiniLM-L6-v2 --out reader
+  limelight embed reader new.csv --text text --out vectors.npy --vector
+  limelight pretrain --resume reader      resume an interrupted run
+  torchrun --nproc-per-node 4 -m limelight pretrain texts.parquet --teacher vectors.npy --out reader"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add its flags."""
+    parser.add_argument(
+        "texts", nargs="*", metavar="TEXTS", help="table or lines of text; several are joined"
+    )
+    parser.add_argument("--teacher", metavar="T", help="sentence-transformers model, or .npy file of vectors")
+    parser.add_argument("--out", metavar="DIR", help="folder to write; DIR.run is used while training")
+    parser.add_argument("--text", metavar="COLUMN", help="column of the texts, for tables (default: guessed)")
+    parser.add_argument(
+        "--word-vectors", metavar="FILE", default="",
+        help="GloVe or word2vec file to start the words from, for a teacher that is a .npy file",
+    )  # fmt: skip
+    parser.add_argument("--skip-bad", action="store_true", help="skip rows that cannot be used")
+    parser.add_argument("--resume", metavar="DIR", help="resume the interrupted run of this folder")
+    add_overwrite(parser)
+    add_device(parser)
+    parser.add_argument(
+        "--checkpoint-minutes", type=float, default=10.0, metavar="X",
+        help="write a checkpoint every X minutes, and after every epoch (default: 10)",
+    )  # fmt: skip
+    parser.add_argument("--quiet", action="store_true", help="do not show progress")
+    add_json(parser)
+    parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
+    group = parser.add_argument_group("reader options", "Defaults are in [brackets].")
+    for f in dataclasses.fields(ReaderRecipe):
+        add_option(group, f, f.default, hide=not f.metadata["basic"])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Pretrain, or resume it."""
+    from ..pretraining.job import run_pretraining
+    from ..training.job import is_resumable
+
+    if not 0 <= args.checkpoint_minutes < float("inf"):  # nan neither
+        raise LimelightError(f"--checkpoint-minutes is {args.checkpoint_minutes}; it must be at least 0")
+    job = _job(args)
+    try:
+        facts = run_pretraining(
+            job, device=args.device, show=not args.quiet, resume=bool(args.resume),
+            checkpoint_every=60 * args.checkpoint_minutes,
+        )  # fmt: skip
+    except KeyboardInterrupt:  # while the texts or the teacher are read, or a second Ctrl-C
+        if not is_resumable(job):
+            raise
+        return print_resume(job)
+    if facts is None:
+        return print_resume(job)
+    if facts:
+        print_result(args, {"out": str(job.out), **facts}, _summary(job, facts))
+    return 0
+
+
+def _job(args: argparse.Namespace) -> PretrainJob:
+    from ..pretraining.job import PretrainJob, load_pretrain_job
+
+    names = {f.name for f in dataclasses.fields(ReaderRecipe)}
+    options = {name: value for name, value in vars(args).items() if name in names}
+    given = {"--teacher": args.teacher, "--out": args.out}
+    if args.resume:
+        if options or any((*given.values(), args.texts, args.text, args.word_vectors, args.overwrite)):
+            raise LimelightError(
+                "--resume takes texts and options from the interrupted run; give nothing else"
+            )
+        return load_pretrain_job(args.resume)
+    missing = [name for name, value in given.items() if not value] if args.texts else ["TEXTS"]
+    if missing:
+        raise LimelightError(f"pretrain needs {missing[0]} (see limelight pretrain --help)")
+    return PretrainJob(
+        out=Path(args.out), recipe=ReaderRecipe().override(**options), texts=args.texts, teacher=args.teacher,
+        text=args.text, word_vectors=args.word_vectors, on_bad=on_bad(args), overwrite=args.overwrite,
+    )  # fmt: skip
+
+
+def _summary(job: PretrainJob, facts: dict[str, Any]) -> str:
+    lines = [f"saved {job.out}: a reader of {facts['texts']['rows']:,} texts"]
+    if "cosine" in facts:
+        lines.append(
+            f"on {facts['held_out']:,} held-out texts: cosine to the teacher {facts['cosine']:.3f}, "
+            f"overlap of rows {facts['overlap']:.3f}; {job.out}/README.md says what each row reads"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,84 @@
+"""The card of a reader: the README.md of its folder, with what each row reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .markdown import mapping, metadata, number, quote, table
+
+_USE = """## Use
+
+```python
+import limelight
+
+reader = limelight.load("path/to/this/folder")
+reader.encode(["The soup was cold."])  # one vector per text, to compare by its dot product
+reader.embed(["The soup was cold."])   # the matrix M, one line per row below
+```
+
+PyTorch is not needed."""
+_ROWS = """## What each row reads
+
+The words that a row attends to most, relative to how often they occur, in {texts:,} held-out texts."""
+_LICENCES = """## Licences
+
+To be filled in: the licence of the teacher, and those of the texts."""
+
+
+def reader_card(
+    words: int, weights: Mapping[str, np.ndarray], recipe: Mapping[str, Any], facts: Mapping[str, Any]
+) -> str:
+    """The card as Markdown.
+
+    >>> weights = {"vector.W_rows": np.zeros((384, 9)), "encoder.W_hh_0": np.zeros((2, 12, 3))}
+    >>> card = reader_card(5000, weights, {}, {"rows": [["no", "not"]], "held_out": 9, "teacher": "MiniLM"})
+    >>> "| 1 | no, not |" in card, "MiniLM" in card
+    (True, True)
+    """
+    parts = [
+        metadata({"library_name": "limelight", "pipeline_tag": "sentence-similarity",
+                         "tags": ["limelight", "sentence-embedding", "self-attention"], "license": "other"}),
+        "# A Limelight reader",
+        _summary(words, len(weights["vector.W_rows"]), facts),
+        _USE,
+        _figures(facts),
+        _rows(facts),
+        "## Recipe\n\n" + table(("option", "value"), [(quote(k), quote(v)) for k, v in recipe.items()]),
+        _LICENCES,
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _summary(words: int, size: int, facts: Mapping[str, Any]) -> str:
+    texts = mapping(facts.get("texts"))
+    files = quote(", ".join(map(str, texts.get("files", []))))
+    teacher = quote(facts.get("teacher", "unknown"))
+    return (
+        f"Turns a text into a matrix M and one vector of {size} numbers, without labels. It knows {words:,} "
+        "words and reads others by their spelling. Its vectors were learnt from those of the sentence "
+        f"encoder {teacher}, on {number(texts.get('rows', 0))} texts ({files})."
+    )
+
+
+def row_words(facts: Mapping[str, Any]) -> list[str]:
+    """The words of each row, as one line each."""
+    rows = facts.get("rows")
+    if not isinstance(rows, list):
+        return []
+    return [", ".join(quote(word) for word in row) if isinstance(row, list) else "" for row in rows]
+
+
+def _figures(facts: Mapping[str, Any]) -> str:
+    names = {"cosine": "cosine to the teacher's vectors", "overlap": "overlap of two rows of attention"}
+    rows = [(what, number(facts[name])) for name, what in names.items() if name in facts]
+    return "## Figures\n\nOn held-out texts, means.\n\n" + table(("figure", "value"), rows) if rows else ""
+
+
+def _rows(facts: Mapping[str, Any]) -> str:
+    rows = [(str(k), words) for k, words in enumerate(row_words(facts), 1)]
+    if not rows:
+        return ""
+    return _ROWS.format(texts=facts.get("held_out", 0)) + "\n\n" + table(("row", "words"), rows)
