@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .markdown import escape, mapping, metadata, number, one_line, table
+from .markdown import mapping, metadata, number, quote, table
 
 _USE = """## Use
 
@@ -46,7 +46,7 @@ def reader_card(
         _USE,
         _figures(facts),
         _rows(facts),
-        "## Recipe\n\n" + table(("option", "value"), [(f"`{k}`", v) for k, v in recipe.items()]),
+        "## Recipe\n\n" + table(("option", "value"), [(quote(k), quote(v)) for k, v in recipe.items()]),
         _LICENCES,
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -54,8 +54,8 @@ def reader_card(
 
 def _summary(words: int, size: int, facts: Mapping[str, Any]) -> str:
     texts = mapping(facts.get("texts"))
-    files = one_line(", ".join(map(str, texts.get("files", []))))
-    teacher = one_line(facts.get("teacher", "unknown"))
+    files = quote(", ".join(map(str, texts.get("files", []))))
+    teacher = quote(facts.get("teacher", "unknown"))
     return (
         f"Turns a text into a matrix M and one vector of {size} numbers, without labels. It knows {words:,} "
         "words and reads others by their spelling. Its vectors were learnt from those of the sentence "
@@ -68,7 +68,7 @@ def row_words(facts: Mapping[str, Any]) -> list[str]:
     rows = facts.get("rows")
     if not isinstance(rows, list):
         return []
-    return [", ".join(escape(word) for word in row) if isinstance(row, list) else "" for row in rows]
+    return [", ".join(quote(word) for word in row) if isinstance(row, list) else "" for row in rows]
 
 
 def _figures(facts: Mapping[str, Any]) -> str:
@@ -78,7 +78,7 @@ def _figures(facts: Mapping[str, Any]) -> str:
 
 
 def _rows(facts: Mapping[str, Any]) -> str:
-    rows = list(enumerate(row_words(facts), 1))
+    rows = [(str(k), words) for k, words in enumerate(row_words(facts), 1)]
     if not rows:
         return ""
     return _ROWS.format(texts=facts.get("held_out", 0)) + "\n\n" + table(("row", "words"), rows)

@@ -197,6 +197,16 @@ def _leftovers(path: Path, names: str = "") -> list[Path]:
     return [path.with_name(each) for each in found if path.with_name(each).is_dir()]
 
 
+def old_folders(path: str | Path) -> list[Path]:
+    """Where the folder `path` is while a writer replaces it in two steps, or was killed between them.
+
+    >>> old_folders("no such folder")
+    []
+    """
+    path = Path(os.path.realpath(path))
+    return [leftover / _OLD for leftover in _leftovers(path.parent, path.name)]
+
+
 def _is_ours(leftover: Path) -> bool:
     """Whether our note is in it, or nothing but the start of it: a name alone proves nothing."""
     names = os.listdir(leftover)
