@@ -203,8 +203,7 @@ def old_folders(path: str | Path) -> list[Path]:
     >>> old_folders("no such folder")
     []
     """
-    path = Path(os.path.realpath(path))
-    return [leftover / _OLD for leftover in _leftovers(path.parent, path.name)]
+    return [leftover / _OLD for leftover in _leftovers(Path(os.path.realpath(path)))]
 
 
 def _is_ours(leftover: Path) -> bool:
