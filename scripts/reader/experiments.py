@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from evaluate import probe, sts, swap_letters
+from evaluate import sts, swap_letters
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -204,7 +204,7 @@ class Texts:
                 result[f"cos {name[5:]}"] = round(float((found[part] * teacher[part]).sum(1).mean()), 4)
         first = Split(*_some(self.split, *spans["first"]))
         rows = describe_rows(network, first, self.spelling, self.tokenizer.vocabulary)
-        return {**result, "overlap": round(rows["overlap"], 4), **probe(found, meta)}
+        return {**result, "overlap": round(rows["overlap"], 4)}
 
 
 def _some(split: Split, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
