@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from .config.recipe import Recipe, options, section_of
 from .errors import LimelightError
 from .reading.reading import PairReading, Reading
 from .runtime.model import Model
+from .runtime.start import Start, start_of
 from .text.encode import Dataset, Texts, encode_texts
 from .text.inputs import (
     as_classes,
@@ -54,7 +56,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         self,
         preset: str = "small",
         *,
-        holdout: float = 0.1,
+        holdout: float | None = None,
         device: str = "auto",
         progress: bool = True,
         **given: Any,
@@ -74,7 +76,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         from .training import need_torch
 
         need_torch()
-        recipe = self._recipe()
+        recipe, start = start_of(self._recipe(), self._given())
         texts, texts2 = columns
         if not texts:
             raise LimelightError("there are no texts; give at least one of each class")
@@ -87,17 +89,19 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             dev = dev._replace(labels=known, weights=self._weights(classes, np.array(known), None))
         dataset = encode_texts(
             texts, numbers.tolist(), texts2, weights, recipe=recipe.text, dev=dev, holdout=self.holdout,
-            seed=recipe.training.seed, names=classes.tolist(),
+            seed=recipe.training.seed, names=classes.tolist(), start=start,
         )  # fmt: skip
         has_dev = "dev" in dataset.splits
         warn_unused(recipe, self._given(), has_dev=has_dev, pairs=dataset.pair)
-        return self._train(dataset, recipe, classes)
+        return self._train(dataset, recipe, start, classes)
 
-    def _train(self, dataset: Dataset, recipe: Recipe, classes: np.ndarray) -> Self:
+    def _train(self, dataset: Dataset, recipe: Recipe, start: Start | None, classes: np.ndarray) -> Self:
         from .training import fit
         from .training.outcome import facts_of, results_of, warn_if_constant, weights_of
 
-        fitted = fit(dataset, recipe, device=self.device, show=self.progress)
+        if start is not None:  # these labels are numbers
+            dataset = dataclasses.replace(dataset, labels=tuple(classes.tolist()))
+        fitted = fit(dataset, recipe, device=self.device, show=self.progress, start=start)
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
         dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
@@ -249,7 +253,8 @@ class TextClassifier(_Classifier):
 
     `preset` names a recipe; any option of the recipe can be given besides: `rows=8`, `epochs=5`,
     `class_weight="balanced"` (or a dictionary of weights by label). `holdout` is the share of each class
-    that is held out to choose the best epoch, unless `fit` gets `dev`.
+    that is held out to choose the best epoch, unless `fit` gets `dev`: by default a tenth, but nothing of
+    fewer than 1,000 rows when training starts from pretrained weights.
 
     After `fit`: `classes_`, `recipe_`, `history_` (a record per epoch) and `model_`, the same model that
     `limelight.load` opens from a saved folder.

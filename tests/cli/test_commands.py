@@ -218,6 +218,14 @@ def test_predict_table_to_csv(call, model, table):
     assert all(0.5 <= float(row["confidence"]) <= 1 for row in rows)
 
 
+def test_predict_escapes_formulas_on_request(call, model):
+    lines = b"=cmd()\n@sum\n-1 star\nfine\n"
+    for flags, expected in (([], ""), (["--escape-formulas"], "'")):
+        _, out, _ = call("predict", model, *flags, stdin=lines)
+        texts = [row["text"] for row in csv.DictReader(io.StringIO(out))]
+        assert texts == [f"{expected}=cmd()", f"{expected}@sum", f"{expected}-1 star", "fine"]
+
+
 def test_predict_lines_to_jsonl_with_probabilities(call, model):
     lines = 'The soup was cold.\n\nGood 😀, "lovely"\r\nand warm'
     code, out, _ = call("predict", model, "--format", "jsonl", "--probabilities", stdin=lines.encode())

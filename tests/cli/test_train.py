@@ -396,8 +396,26 @@ def test_kill_while_encoding_then_resume(long_run):
     assert same(long_run / "early", long_run / "whole")
 
 
-def test_relative_vectors_are_found_from_another_folder(call, tmp_path, monkeypatch):
-    """If a run is killed while it encodes; the model keeps the path as it was given."""
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_run_killed_after_its_model_was_saved_ends_when_resumed(call, tmp_path, monkeypatch, edited):
+    review_table(tmp_path / "reviews.csv", 60)
+    with monkeypatch.context() as patch:
+        patch.setattr("limelight.training.run_job.remove_folder", lambda job: None)
+        assert call("train", tmp_path / "reviews.csv", "--out", tmp_path / "m", *FLAGS)[0] == 0
+    assert (tmp_path / "m.run" / "run.json").is_file()
+    if edited:  # another model has taken the name meanwhile
+        call("train", tmp_path / "reviews.csv", "--out", tmp_path / "other", *FLAGS, "--seed", "2")
+        shutil.rmtree(tmp_path / "m")
+        (tmp_path / "other").rename(tmp_path / "m")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
+    code, _, err = call("train", "--resume", tmp_path / "m", "--quiet")
+    assert (code, "already exists" in err) == ((2, True) if edited else (0, False))
+    assert {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()} == before
+    assert (tmp_path / "m.run").exists() == edited
+
+
+def test_relative_paths_are_found_from_another_folder(call, tmp_path, monkeypatch):
+    """If a run is killed while it encodes; the model keeps the paths as they were given."""
     review_table(tmp_path / "reviews.csv", 60)
     (tmp_path / "glove.txt").write_text("good 1 2\nbad 3 4\n")
     (tmp_path / "elsewhere").mkdir()
@@ -416,8 +434,8 @@ def test_relative_vectors_are_found_from_another_folder(call, tmp_path, monkeypa
     assert code == 0, err
     config = json.loads((tmp_path / "m" / "config.json").read_text())
     assert config["recipe"]["text"]["vectors"] == "glove.txt"
-    assert str(tmp_path / "glove.txt") not in (tmp_path / "m" / "config.json").read_text()
-    assert str(tmp_path / "glove.txt") not in (tmp_path / "m" / "README.md").read_text()
+    for name in ("config.json", "README.md"):
+        assert str(tmp_path) not in (tmp_path / "m" / name).read_text()
 
 
 def test_two_processes_write_one_model(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.reading import to_svg
+from limelight.reading import pieces, to_svg
 from limelight.reading.bidi import is_right_to_left, visual_order
 from limelight.reading.pieces import split_pieces
 from limelight.reading.reading import PairReading
@@ -145,3 +145,39 @@ def test_shortened_texts_fit_and_no_more_than_needed_goes(text: str, width: floa
         assert text.startswith(found[:-1])
         assert len(found) == 1 or ems(found) <= width
         assert ems(text[: len(found)] + "…") > width
+
+
+@examples(50)
+@given(text=st.text(min_size=1), label=st.text(), name=st.text())
+def test_it_is_well_formed_whatever_is_in_it(text: str, label: str, name: str):
+    reading = make_reading(f"good {text}")
+    reading = dataclasses.replace(reading, labels=(label, f"{label}b"))
+    ET.fromstring(to_svg(reading, weights={name: np.ones(len(reading.words))}).encode(errors="replace"))
+
+
+@pytest.mark.parametrize("character", [*map(chr, range(0x20)), "\x7f", "\x9b", "\ud800", "\ufffe"])
+def test_control_characters_leave_it_well_formed(character: str):
+    reading = make_reading(f"good{character} soup")
+    reading = dataclasses.replace(reading, labels=(f"a{character}", "b"))
+    ET.fromstring(to_svg(reading, weights={f"w{character}": np.ones(len(reading.words))}).encode())
+
+
+@pytest.mark.parametrize("character", ["a", "\U0001f1e9", "\u0301", "\u200b", "a\u0301"])
+def test_a_long_word_is_cut_in_one_pass(character: str, monkeypatch: pytest.MonkeyPatch):
+    """Each character is looked at a few times, however long the word."""
+    looked, word = [0], character * 3000
+    is_half = pieces._is_flag_half
+
+    def counting(one: str) -> bool:
+        looked[0] += 1
+        return is_half(one)
+
+    def measure(part: str) -> float:
+        looked[0] += len(part)
+        return ems(part)
+
+    monkeypatch.setattr(pieces, "_is_flag_half", counting)
+    drawn = split_pieces(make_reading(word, pattern=r"(?s).+"))
+    lines = wrap(drawn, 0, 1, 40.0, measure)
+    assert "".join(atom.text for line in lines for atom in line) == word
+    assert looked[0] < 10 * len(word)

@@ -27,6 +27,7 @@ from drawing import examples
 from limelight.errors import LimelightError
 from limelight.reading.reading import PairReading, Reading
 from limelight.runtime import runner
+from limelight.runtime.arithmetic import Int8
 from limelight.runtime.model import Model
 from limelight.runtime.onnx_file import Graph
 from limelight.runtime.session import Session
@@ -43,8 +44,8 @@ def model_of(options: dict[str, Any] | None = None, pair: str | None = None, **h
 
 
 @cache
-def with_threads(threads: int) -> Model:
-    return model_of(threads=threads)
+def with_threads(threads: int, precision: str = "float32") -> Model:
+    return model_of(threads=threads, precision=precision)
 
 
 def torch_outputs(options: dict[str, Any], pair: str | None, *columns: list[str]) -> list[tuple[Any, ...]]:
@@ -100,12 +101,32 @@ def test_pairs_as_pytorch_reads_them_one_by_one(pair: str) -> None:
     lengths=st.lists(st.integers(0, 40), min_size=1, max_size=40),
     budget=st.integers(1, 500),
     threads=st.integers(1, 4),
+    precision=st.sampled_from(["float32", "int8"]),
 )
-def test_same_text_same_embedding_in_any_batch(lengths: list[int], budget: int, threads: int) -> None:
+def test_same_text_same_embedding_in_any_batch(
+    lengths: list[int], budget: int, threads: int, precision: str
+) -> None:
     texts = [" ".join(trained.WORDS[(k + t) % 40] for t in range(n)) for k, n in enumerate(lengths)]
-    together = with_threads(threads).embed(texts, batch_words=budget)
-    alone = np.concatenate([with_threads(1).embed([text]) for text in texts[:5]])
+    together = with_threads(threads, precision).embed(texts, batch_words=budget)
+    alone = np.concatenate([with_threads(1, precision).embed([text]) for text in texts[:5]])
     np.testing.assert_allclose(together[:5], alone, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("pair", PAIRS)
+def test_same_text_same_int8_answer_beside_others(
+    name: str, pair: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also beside a long text, and with every product in int8, as in large models."""
+    monkeypatch.setattr(Int8, "SMALL", 0)
+    model = model_of(ARCHITECTURES[name], pair, precision="int8", threads=1)
+    texts = [*texts_of(12), " ".join(trained.WORDS * 12)]
+    columns = [texts] if pair is None else [texts, texts[::-1]]
+    together = model.predict_proba(*columns, batch_words=10**5)
+    for k in range(4):
+        alone = model.predict_proba(*([column[k]] for column in columns))[0]
+        np.testing.assert_allclose(together[k], alone, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(model.embed(texts, batch_words=10**5)[0], model.embed(texts[:1])[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("name", [name for name in ARCHITECTURES if "cnn" not in name])
@@ -385,6 +406,31 @@ print(unused, used, np.max(pooled) < 1e-6, max(differences(texts)) < 1e-6)
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, env=told)
     assert done.stdout == "0 7 True True\n", done.stderr
+
+
+def test_a_fork_waits_for_calls_in_progress() -> None:
+    """A child would inherit the locks they hold, and wait for them forever."""
+    graph = Graph("same")
+    graph.output("y", graph.input("x", "float32", 1), "float32", 1)
+    session, begun, go_on, ended = Session(graph), *(threading.Event() for _ in range(3))
+
+    class Slow:
+        def run(self, *_: Any) -> list[np.ndarray]:
+            begun.set()
+            go_on.wait(30)
+            ended.set()
+            return []
+
+    session._session = Slow()  # type: ignore[assignment]
+    caller = threading.Thread(target=session.run, args=({}, "y"))
+    caller.start()
+    begun.wait()
+    threading.Timer(0.05, go_on.set).start()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if ended.is_set() else 1)
+    caller.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def test_many_callers_at_once() -> None:

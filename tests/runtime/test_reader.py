@@ -147,9 +147,12 @@ def test_threads_share_a_reader(reader, vectors):
             np.testing.assert_allclose(found, vectors, atol=1e-5)
 
 
-def test_int8_is_close(vectors):
-    found = limelight.load("reader", precision="int8").encode(TEXTS)
+def test_int8_is_close_and_the_same_in_any_company(vectors):
+    reader = limelight.load("reader", precision="int8")
+    found = reader.encode(TEXTS)
     assert (found * vectors).sum(axis=1).min() > 0.97
+    alone = np.stack([reader.encode(text) for text in TEXTS])
+    np.testing.assert_allclose(found, alone, rtol=0, atol=1e-5)
 
 
 def test_similar_texts_have_similar_vectors(reader):

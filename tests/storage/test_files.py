@@ -14,7 +14,14 @@ import pytest
 
 from limelight.errors import LimelightError
 from limelight.storage import files
-from limelight.storage.files import FolderLayout, atomic_file, atomic_folder, check_writable, exchange
+from limelight.storage.files import (
+    FolderLayout,
+    atomic_file,
+    atomic_folder,
+    check_writable,
+    exchange,
+    remove_leftovers,
+)
 from limelight.storage.locks import try_lock
 
 KILLED = """
@@ -76,22 +83,23 @@ def test_two_who_write_at_once_leave_each_other_alone(tmp_path):
 
 @pytest.mark.parametrize("opened", [False, True])
 def test_what_another_sweeps_up_before_it_is_locked_is_made_anew(tmp_path, monkeypatch, opened):
-    create, swept = files._create_temporary, []
+    create, swept, made_for = files._create_temporary, [], []
 
     def sweep(path):
         if path.name not in swept:
             swept.append(path.name)
             files._remove_leftovers(path)
 
-    def made(path, folder, suffix):
-        part = create(path, folder, suffix)
+    def made(path):
+        part = create(path)
+        made_for.append(path)
         if not opened:
             sweep(path)
         return part
 
     def locked(handle):
         if opened:
-            sweep(tmp_path / ("b" if stat.S_ISDIR(os.fstat(handle).st_mode) else "a"))
+            sweep(made_for[-1])
         return try_lock(handle)
 
     monkeypatch.setattr(files, "_create_temporary", made)
@@ -186,13 +194,66 @@ def test_the_old_folder_left_by_a_kill_after_the_exchange_goes(tmp_path, monkeyp
     assert (tmp_path / "data" / "note.txt").read_bytes() == b"newer"
 
 
-@pytest.mark.parametrize("name", [".data.notebook.part", ".data.12345678.old", ".data.limelight-mine.part"])
-def test_only_what_we_wrote_is_removed(tmp_path, name):
-    (tmp_path / name).write_text("mine")
-    (tmp_path / f"{name}s").mkdir()
+@pytest.mark.parametrize(
+    "name", [".data.20240101.old", ".data.limelight-mine.part", ".data.limelight-12345678.part"]
+)
+@pytest.mark.parametrize("inside", [None, "note.txt", "limelight"])
+def test_only_what_we_wrote_is_removed(tmp_path, name, inside):
+    """Whatever its name: a folder of ours has our note inside."""
+    if inside:
+        (tmp_path / name).mkdir()
+    mine = tmp_path / name / inside if inside else tmp_path / name
+    mine.write_text("mine")
     filled(tmp_path / "data", b"new")
-    assert names(tmp_path) == sorted([name, f"{name}s", "data"])
-    assert (tmp_path / name).read_text() == "mine"
+    remove_leftovers(tmp_path)
+    assert names(tmp_path) == [name, "data"]
+    assert mine.read_text() == "mine"
+
+
+def killed_while_writing(path: Path) -> None:
+    """Leave behind what a killed writer of a file does."""
+    pid = os.fork()
+    if pid == 0:
+        with atomic_file(path) as file:
+            file.write(b"half")
+            file.flush()
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_or_when_the_folder_is_tidied(tmp_path):
+    for name in "ab":
+        killed_while_writing(tmp_path / name)
+    assert len(names(tmp_path)) == 2
+    with atomic_file(tmp_path / "a") as file:
+        file.write(b"whole")
+    assert len(names(tmp_path)) == 2
+    remove_leftovers(tmp_path)
+    assert names(tmp_path) == ["a"]
+
+
+def test_two_writers_who_may_not_overwrite_do_not_replace_each_other(tmp_path):
+    late = atomic_folder(tmp_path / "b", NOTE), atomic_file(tmp_path / "a", overwrite=False)
+    for writer in late:
+        writer.__enter__()
+    filled(tmp_path / "b", b"first")
+    (tmp_path / "a").write_bytes(b"first")
+    for writer in late:
+        with pytest.raises(LimelightError, match="already exists"):
+            writer.__exit__(None, None, None)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b" / "note.txt").read_bytes() == b"first"
+    assert names(tmp_path) == ["a", "b"]
+
+
+def test_a_file_that_may_not_overwrite_where_there_are_no_links(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with atomic_file(tmp_path / "a", overwrite=False) as file:
+        file.write(b"whole")
+    assert (tmp_path / "a").read_bytes() == b"whole"
+    assert names(tmp_path) == ["a"]
 
 
 @pytest.mark.usefixtures("without_exchange")
@@ -229,7 +290,7 @@ def test_the_old_folder_is_kept_where_it_cannot_come_back(tmp_path, monkeypatch)
         patched.setattr(os, "replace", failing)
         with pytest.raises(LimelightError, match="Input/output error"):
             filled(tmp_path / "data", b"new", overwrite=True)
-    assert [path.read_bytes() for path in tmp_path.glob(".data.*.old/was/note.txt")] == [b"old"]
+    assert [path.read_bytes() for path in tmp_path.glob(".data.*.part/was/note.txt")] == [b"old"]
     with pytest.raises(LimelightError, match="already exists"):
         filled(tmp_path / "data", b"newer")
     assert names(tmp_path) == ["data"]

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 import limelight
 from limelight.config.older import REMOVED, RENAMED, TRAINING_ONLY
 from limelight.errors import LimelightError
+from limelight.storage import files
 from limelight.training import Fitted, checkpoint, fit
 from limelight.training.checkpoint import Checkpoints, State, read, write
 from training import toys
@@ -358,9 +359,11 @@ def test_what_a_killed_process_left_behind_goes(trained: Path) -> None:
     kept = names(trained)
     shutil.copy(trained / BEFORE, trained / "checkpoint-000000007.safetensors")
     shutil.copy(trained / "best-0002.safetensors", trained / "best-0009.safetensors")
-    for name in (".checkpoint-000000021.safetensors.k3j4.part", ".best-0001.safetensors.x.part",
-                 ".history.jsonl.abc.part"):  # fmt: skip
-        (trained / name).write_bytes(b"half")
+    for name in ("checkpoint-000000021.safetensors", "best-0001.safetensors", "history.jsonl"):
+        half = trained / f".{name}.limelight-12345678.part"
+        half.mkdir()
+        (half / "limelight").write_bytes(files._NOTE)
+        (half / "new").write_bytes(b"half")
     (trained / ".mine.part").write_bytes(b"not of a run")
     run(trained, resume=True)
     assert names(trained) == [".mine.part", *kept]

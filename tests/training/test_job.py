@@ -33,11 +33,13 @@ def test_a_saved_job_is_loaded(job: Job) -> None:
     assert not is_resumable(job)  # there is nothing to resume from
 
 
-def test_paths_are_absolute(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_stay_as_given_and_start_where_the_run_did(job: Job, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     job.folder.mkdir()
     save_job(Job(job.out, job.recipe, {"train": ["reviews.csv"]}))
-    assert load_job(job.out).tables == {"train": [str(tmp_path / "reviews.csv")]}
+    found = load_job(job.out)
+    assert found.tables == {"train": ["reviews.csv"]}
+    assert found.input_path("reviews.csv") == tmp_path / "reviews.csv"
 
 
 @pytest.mark.parametrize(

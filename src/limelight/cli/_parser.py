@@ -105,7 +105,8 @@ def parser_for(argv: Sequence[str] = ()) -> Parser:
             name, help=module.HELP, description=getattr(module, "DESCRIPTION", module.HELP),
             usage=getattr(module, "USAGE", None),  # where argparse would list every flag
         )  # fmt: skip
-        command.set_defaults(run=module.run, preset_shown=_preset_in(argv))
+        default = getattr(module, "PRESET", DEFAULT_PRESET)
+        command.set_defaults(run=module.run, preset_default=default, preset_shown=_preset_in(argv) or default)
         module.arguments(command)
     return parser
 
@@ -115,7 +116,7 @@ def _preset_in(argv: Sequence[str]) -> str:
         name = value if flag == "--preset" else flag.partition("--preset=")[2]
         if name in PRESETS:
             return name
-    return DEFAULT_PRESET
+    return ""
 
 
 # ---------------------------------------------------------------- flags from the recipe
@@ -123,10 +124,10 @@ def _preset_in(argv: Sequence[str]) -> str:
 
 def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
     """Add `--preset`, and a flag for every field of the recipe's sections."""
+    default = parser.get_default("preset_default")
     parser.add_argument(
-        "--preset", metavar="NAME",
-        help=f"start from this recipe: {', '.join(PRESETS)} (default: {DEFAULT_PRESET})",
-    )  # fmt: skip
+        "--preset", metavar="NAME", help=f"the recipe: {', '.join(PRESETS)} (default: {default})"
+    )
     add_options(parser, sections)
 
 
@@ -144,7 +145,7 @@ def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> Non
 
 def recipe_from(args: argparse.Namespace) -> Recipe:
     """The preset with the flags that were given."""
-    return preset(args.preset or DEFAULT_PRESET).override(**given_options(args))
+    return preset(args.preset or args.preset_default).override(**given_options(args))
 
 
 def given_options(args: argparse.Namespace) -> dict[str, Any]:

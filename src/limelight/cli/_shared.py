@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from ..training.job import AnyJob
 
 
-HOLDOUT = 0.1
-
-
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Flags for tables and their columns."""
     group = parser.add_argument_group("data")
@@ -32,7 +29,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--dev", action="append", metavar="FILE", help="development table; may be repeated")
     group.add_argument(
         "--holdout", type=float, metavar="SHARE",
-        help=f"without --dev, hold out this share of each class as development data (default: {HOLDOUT})",
+        help="without --dev, hold out this share of each class as development data (default: 0.1, but 0 for "
+        "fewer than 1,000 rows with --start)",
     )  # fmt: skip
     group.add_argument(
         "--test", action="append", metavar="FILE", help="test table, evaluated once at the end"
@@ -74,11 +72,11 @@ def on_bad(args: argparse.Namespace) -> str:
     return "skip" if args.skip_bad else "error"
 
 
-def holdout(args: argparse.Namespace) -> float:
-    """The share to hold out."""
+def holdout(args: argparse.Namespace) -> float | None:
+    """The share to hold out; None leaves it to the number of rows."""
     if args.holdout and args.dev:
         raise LimelightError("--dev and --holdout cannot be used together; give only one")
-    return HOLDOUT if args.holdout is None else float(args.holdout)
+    return None if args.holdout is None else float(args.holdout)
 
 
 def tables_from(args: argparse.Namespace) -> dict[str, Any]:
@@ -89,11 +87,14 @@ def tables_from(args: argparse.Namespace) -> dict[str, Any]:
 
 def encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any) -> Dataset:
     """Encode the tables that the flags name."""
+    from ..runtime.start import start_of
     from ..text.encode import encode_tables
+    from ._parser import given_options
 
+    recipe, start = start_of(recipe, given_options(args))
     return encode_tables(
         out, **tables_from(args), text=args.text, label=args.label, text2=args.text2, recipe=recipe.text,
-        holdout=holdout(args), seed=recipe.training.seed, on_bad=on_bad(args), **how,
+        holdout=holdout(args), seed=recipe.training.seed, on_bad=on_bad(args), start=start, **how,
     )  # fmt: skip
 
 

@@ -1,10 +1,11 @@
-"""Standard output and standard error, in any locale, even closed or full."""
+"""Standard output and standard error, in any locale, even closed or full; no text controls a terminal."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO, cast
@@ -12,6 +13,7 @@ from typing import Any, TextIO, cast
 from ..errors import LimelightError
 
 GONE = (OSError, ValueError)  # full or a broken pipe; closed
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @contextlib.contextmanager
@@ -21,7 +23,40 @@ def any_text() -> Iterator[None]:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    with contextlib.redirect_stderr(cast("TextIO", ForgivingStream(sys.stderr))):
+    with contextlib.redirect_stderr(cast("TextIO", ForgivingStream(sys.stderr))), _safe_output():
+        yield
+
+
+def visible(text: str) -> str:
+    """Replace what would control a terminal (escapes, carriage returns, bidi overrides) by stand-ins.
+
+    A progress bar's own controls stay: a return at either end, or nothing but moves of the cursor.
+
+    >>> visible("red: \\x1b[31m, \\u202eflipped"), visible("\\r 40%")
+    ('red: ␛[31m, \ufffdflipped', '\\r 40%')
+    """
+    if not _UNSAFE.search(text) or re.fullmatch(r"(\x1b\[A|\n)+", text):
+        return text
+    from ..reading.pieces import FOR_TERMINALS, printable
+
+    inner = text.removeprefix("\r").removesuffix("\r")
+    before = "\r" * text.startswith("\r")
+    after = text[len(before) + len(inner) :]
+    return before + printable(inner).translate(FOR_TERMINALS) + after
+
+
+def print_painted(text: str) -> None:
+    """Print text that has our own colours in it, and from which all other controls are already gone."""
+    print(text, file=getattr(sys.stdout, "unfiltered", sys.stdout))
+
+
+@contextlib.contextmanager
+def _safe_output() -> Iterator[None]:
+    """On a terminal, standard output shows what is visible; files and pipes get the text as it is."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        yield
+        return
+    with contextlib.redirect_stdout(cast("TextIO", TerminalStream(sys.stdout))):
         yield
 
 
@@ -49,8 +84,22 @@ def discard_unwritten() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+class TerminalStream:
+    """A terminal that texts cannot control."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self.unfiltered = terminal
+
+    def write(self, text: str) -> int:
+        """Write what is visible."""
+        return self.unfiltered.write(visible(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unfiltered, name)
+
+
 class ForgivingStream:
-    """A stream for messages that may be closed, full or gone: writing to it never fails."""
+    """A stream for visible messages that may be closed, full or gone: writing to it never fails."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self.stream = stream
@@ -59,7 +108,7 @@ class ForgivingStream:
         """Write what can be written."""
         if self.stream is not None:
             with contextlib.suppress(*GONE):
-                self.stream.write(text)
+                self.stream.write(visible(text))
         return len(text)
 
     def flush(self) -> None:

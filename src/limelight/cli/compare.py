@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..training.compare import Contestant
 
 ORDER = 5
+PRESET = "light"  # which does not start from pretrained weights: the baselines have none
 HELP = "compare self-attention with a max-pooled biLSTM and a CNN on your own data"
 USAGE = "%(prog)s DATA [DATA ...] [options]"
 DESCRIPTION = """\
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     first = recipe.training.seed
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         dataset = _dataset(args, recipe, Path(folder) / "data")
-        asked, recipe = recipe, recipe_for(recipe, dataset)
+        asked, recipe = recipe, recipe_for(recipe, dataset).override(start=recipe.text.start)
         _warn_unused(recipe, given_options(args), dataset)
         if args.preset:
             warn_ignored(asked, recipe)

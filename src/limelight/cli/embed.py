@@ -60,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
     check_format(args.out)
     check_output_file(args.out, args.overwrite)
     parts = _embed(args, load(args.model, precision=args.precision))
-    shape = write_embeddings(args.out, (M.reshape(len(M), -1) for M in parts) if args.flat else parts)
+    flat = (M.reshape(len(M), -1) for M in parts) if args.flat else parts
+    shape = write_embeddings(args.out, flat, args.overwrite)
     print_result(
         args, {"out": args.out, "shape": list(shape)}, f"saved {args.out}: {' x '.join(map(str, shape))}"
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ._shared import add_json, add_overwrite, check_output_file
+from ._streams import print_painted
 
 if TYPE_CHECKING:
     from ..reading.reading import PairReading, Reading
@@ -58,10 +59,12 @@ def run(args: argparse.Namespace) -> int:
     reading = model.read(args.text, args.text2)
     weights = _weights(model, reading, args)
     if args.out:
-        save_picture(reading, args.out, weights=weights)
+        save_picture(reading, args.out, weights=weights, overwrite=args.overwrite)
         print(f"saved {args.out}")
+    elif args.json:
+        print(to_json(reading, weights=weights))
     else:
-        print(to_json(reading, weights=weights) if args.json else to_terminal(reading, weights=weights))
+        print_painted(to_terminal(reading, weights=weights))
     return 0
 
 

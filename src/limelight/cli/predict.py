@@ -48,6 +48,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, help="output format, unless --out implies it")
     parser.add_argument("--probabilities", action="store_true", help="add the probability of every class")
     parser.add_argument("--json", action="store_true", help="the same as --format jsonl")
+    parser.add_argument(
+        "--escape-formulas", action="store_true",
+        help="in csv, put ' before what a spreadsheet would run: labels and texts that begin with = + - @",
+    )  # fmt: skip
     parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
     add_overwrite(parser)
     add_columns(parser, label=False)
@@ -63,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
     model = Model.load(args.model, precision=args.precision)
     pending = deque[Any]()  # rows waiting for their prediction
     first, second = text_columns(read_rows(args, model.pair), model.pair, pending.append)
-    with _output(args.out) as stream:
-        write = _writer(form, stream, model.labels, model.pair, args.probabilities)
+    with _output(args.out, args.overwrite) as stream:
+        write = _writer(form, stream, model.labels, model.pair, args.probabilities, args.escape_formulas)
         for part in model.predict_proba_stream(first, second, progress=bool(args.out) and on_terminal()):
             for P in part:
                 write(pending.popleft(), P)
@@ -83,35 +87,38 @@ def _format(args: argparse.Namespace) -> str:
 
 
 @contextlib.contextmanager
-def _output(path: str | None) -> Iterator[TextIO]:
+def _output(path: str | None, overwrite: bool) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
     from ..storage.files import atomic_file
 
-    with atomic_file(path) as file:
+    with atomic_file(path, overwrite) as file:
         stream = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
         yield stream
         stream.flush()
         stream.detach()
 
 
-def _writer(form: str, stream: TextIO, labels: tuple[Any, ...], pair: bool, probabilities: bool) -> Write:
+def _writer(
+    form: str, stream: TextIO, labels: tuple[Any, ...], pair: bool, probabilities: bool, escaped: bool
+) -> Write:
     """A function that writes one prediction; for csv, the header is written first."""
     names = ["text", "text2"] if pair else ["text"]
     if form == "csv":
         lines = csv.writer(stream, lineterminator="\n")
+        cells = escape_formulas if escaped else list
         classes = [str(label) for label in labels]
         if {"label", "confidence", *names} & {*classes}:  # no two columns of one name
             classes = [f"probability of {name}" for name in classes]
-        lines.writerow(["label", "confidence", *(classes if probabilities else ()), *names])
+        lines.writerow(cells(["label", "confidence", *(classes if probabilities else ()), *names]))
 
     def write(row: Row, P: np.ndarray) -> None:
         best = int(P.argmax())
         texts = [row.text, row.text2] if pair else [row.text]
         if form == "csv":
             each = [f"{p:.6f}" for p in P] if probabilities else []
-            lines.writerow([labels[best], f"{P[best]:.6f}", *each, *texts])
+            lines.writerow(cells([labels[best], f"{P[best]:.6f}", *each, *texts]))
             return
         found: dict[str, Any] = {"label": labels[best], "confidence": round(float(P[best]), 6)}
         if probabilities:
@@ -120,3 +127,12 @@ def _writer(form: str, stream: TextIO, labels: tuple[Any, ...], pair: bool, prob
         stream.write(json.dumps(found, ensure_ascii=False) + "\n")
 
     return write
+
+
+def escape_formulas(cells: list[Any]) -> list[Any]:
+    """Put an apostrophe before texts that a spreadsheet would take for a formula.
+
+    >>> escape_formulas(["=cmd()", "fine", -1])
+    ["'=cmd()", 'fine', -1]
+    """
+    return [f"'{x}" if isinstance(x, str) and x[:1] in tuple("=+-@\t\r") else x for x in cells]

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     save_report(
         args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]
         [row.text2 for row in found] if models[0].pair else None,  # type: ignore[misc]
-        names=_names(args.models), progress=True,
+        names=_names(args.models), progress=True, overwrite=args.overwrite,
         data=data if len(found) == total else f"{len(found):,} of the {total:,} rows of {data}, sampled",
     )  # fmt: skip
     print(f"saved {args.out}")

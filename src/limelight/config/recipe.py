@@ -18,7 +18,11 @@ from .options import Needs, check_value, option, to_builtin
 ATTENTION = Needs("embedding 'self-attention'", lambda o: o.embedding == "self-attention")
 LSTM = Needs("an LSTM, not embedding 'cnn'", lambda o: o.embedding != "cnn")
 VECTORS = Needs("pretrained vectors", lambda o: bool(o.vectors))
-NO_VECTORS = Needs("random initial word vectors; pretrained ones set the size", lambda o: not o.vectors)
+WORDS = Needs("pretrained vectors, or start", lambda o: bool(o.vectors or o.start))
+NO_START = Needs("start ''; the weights to start from bring their own", lambda o: not o.start)
+NO_VECTORS = Needs(
+    "random initial word vectors; pretrained ones set the size", lambda o: not (o.vectors or o.start)
+)
 FULL = Needs("head 'full'", lambda o: o.head == "full")
 PRUNED = Needs("head 'pruned'", lambda o: o.head == "pruned")
 PENALTY = Needs("a penalty above 0", lambda o: o.penalty > 0)
@@ -38,24 +42,32 @@ class TextRecipe:
     min_count: int = option(1, "Ignore words seen fewer times than this in the training data.", low=1)
     max_words: int = option(100_000, "Maximum vocabulary size; the most frequent words are kept.", low=1)
     max_length: int = option(0, "Truncate texts to this many words; 0 keeps all.", low=0, basic=True)
+    start: str = option(
+        "",
+        "Pretrained weights to start from: 'reader' (bundled), a folder written by 'limelight pretrain', or "
+        "a trained model; they set the sizes of the network. '' starts from random weights.",
+        basic=True,
+    )
     vectors: str = option(
         "",
         "Pretrained word vectors: 'default' (bundled), a GloVe or word2vec file, or several files separated "
         "by commas, whose vectors are concatenated.",
+        needs=NO_START,
         basic=True,
     )
     extra_words: int = option(
         0,
-        "Add the first N words of the pretrained vectors to the vocabulary, seen in training or not.",
+        "Add the first N words of the pretrained vectors, or of the weights to start from, to the "
+        "vocabulary, seen in training or not.",
         low=0,
-        needs=VECTORS,
+        needs=WORDS,
     )
     missing_vectors: str = option(
         "noise",
         "Initial vector of a word without a pretrained one: small noise, the mean of its neighbours in the "
         "training data, or the mean of similarly spelled words.",
         choices=("noise", "neighbours", "spelling"),
-        needs=VECTORS,
+        needs=(VECTORS, NO_START),
     )
 
 
@@ -101,8 +113,8 @@ class ModelRecipe:
     )
     head: str = option(
         "full",
-        "Hidden layer of the classifier: fully connected, or pruned as in appendix A.",
-        choices=("full", "pruned"),
+        "Hidden layer of the classifier: fully connected, pruned as in appendix A, or none (linear).",
+        choices=("full", "pruned", "linear"),
     )
     head_hidden: int = option(3000, "Hidden units of the full head [b].", low=1, needs=FULL)
     row_units: int = option(150, "Hidden units per row of M in the pruned head [p].", low=0, needs=PRUNED)
@@ -115,7 +127,13 @@ class ModelRecipe:
         low=0,
         needs=PRUNED,
     )
-    dropout: float = option(0.0, "Dropout on the classifier's hidden layer.", low=0, high=0.99, basic=True)
+    dropout: float = option(
+        0.0,
+        "Dropout on the classifier's hidden layer; after a start from a reader, on the reader's vector.",
+        low=0,
+        high=0.99,
+        basic=True,
+    )
     dropout_words: float = option(0.0, "Dropout on the word vectors.", low=0, high=0.99)
     dropout_states: float = option(0.0, "Dropout on the LSTM's states H.", low=0, high=0.99)
     dropout_matrix: float = option(
@@ -155,7 +173,8 @@ class TrainingRecipe:
     learning_rate: float = option(1e-3, "Learning rate.", low=0, basic=True)
     schedule: str = option(
         "constant",
-        "Learning-rate schedule: constant, or decaying to 0 over all epochs, linearly or as a cosine.",
+        "Learning-rate schedule: constant, or decaying to 0 over all epochs, linearly or as a cosine; with "
+        "start it first rises, over a tenth of the steps.",
         choices=("constant", "linear", "cosine"),
     )
     batch_size: int = option(32, "Texts (or pairs) per update.", low=1, basic=True)

@@ -83,7 +83,7 @@ def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: 
 
 def save_report(
     path: str | Path, models: Model | Sequence[Model], texts: Sequence[str], labels: Sequence[Label],
-    texts2: Sequence[str] | None = None, **options: Any,
+    texts2: Sequence[str] | None = None, *, overwrite: bool = True, **options: Any,
 ) -> None:  # fmt: skip
     """Write the report to a file, whole or not at all; options as for `to_report`.
 
@@ -93,7 +93,7 @@ def save_report(
         raise LimelightError(f"a report is an HTML page: {Path(path).name} must end in .html")
     check_writable(Path(path).parent)  # before the long work
     content = to_report(models, texts, labels, texts2, **options)
-    with atomic_file(path) as file:
+    with atomic_file(path, overwrite) as file:
         file.write(content.encode(errors="replace"))  # it may hold file names that are not UTF-8
 
 

@@ -1,4 +1,4 @@
-"""M to a label: two embeddings to one, the perceptron of section 2, and its pruned form of appendix A."""
+"""M to a label: the perceptron of section 2, its pruned form of appendix A, and linear maps; pairs of M."""
 
 from __future__ import annotations
 
@@ -71,6 +71,91 @@ class PrunedHead(nn.Module):
         units = torch.baddbmm(b.unsqueeze(1), X.transpose(0, 1), W).transpose(0, 1)
         dropped: Tensor = self.dropout(torch.relu(units))
         return dropped.flatten(1)
+
+
+class LinearHead(nn.Module):
+    """No hidden layer: each logit is a sum over the rows of M, and so over the words.
+
+    >>> LinearHead(rows=3, size=4, classes=2)(torch.randn(7, 3, 4)).shape
+    torch.Size([7, 2])
+    """
+
+    def __init__(self, rows: int, size: int, classes: int) -> None:
+        super().__init__()
+        self.W_o, self.b_o = uniform((rows * size) ** -0.5, classes, rows * size), uniform(0.0, classes)
+
+    def forward(self, M: Tensor) -> Tensor:
+        """M (batch, rows, size) -> logits (batch, classes)."""
+        return nn.functional.linear(M.flatten(1), self.W_o, self.b_o)
+
+
+class VectorHead(nn.Module):
+    """A linear head in three factors, for training: M to a reader's vector v, as it was learnt, to logits.
+
+    >>> head = VectorHead(torch.randn(5, 4), torch.randn(6, 3 * 5), classes=2)
+    >>> M = torch.randn(7, 3, 4)
+    >>> torch.allclose(head(M), head.to_linear()(M), atol=1e-5)
+    True
+    """
+
+    def __init__(self, W_shared: Tensor, W_rows: Tensor, classes: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.W_shared, self.W_rows = nn.Parameter(W_shared), nn.Parameter(W_rows)  # (k, 2u), (v, r * k)
+        self.W_o, self.b_o = nn.Parameter(torch.zeros(classes, len(W_rows))), uniform(0.0, classes)
+        # brings v to length 1; W_rows keeps its size, by which steps of Adam are small or large
+        self.register_buffer("scale", torch.ones(()))
+        self.scale: Tensor
+        self.dropout = Dropout(dropout)
+
+    def forward(self, M: Tensor) -> Tensor:
+        """M (batch, rows, size) -> logits (batch, classes)."""
+        return nn.functional.linear(self.dropout(self.vector(M)), self.W_o, self.b_o)
+
+    def vector(self, M: Tensor) -> Tensor:
+        """M (batch, rows, size) -> v (batch, v)."""
+        rows = nn.functional.linear(M, self.W_shared)  # (batch, r, k)
+        return nn.functional.linear(rows.flatten(1), self.W_rows) * self.scale
+
+    @torch.no_grad()
+    def to_linear(self) -> LinearHead:
+        """The same map as one matrix."""
+        k, size = self.W_shared.shape
+        rows = self.W_rows.shape[1] // k
+        W = (self.scale * self.W_o @ self.W_rows).view(-1, rows, k) @ self.W_shared  # (classes, rows, size)
+        head = LinearHead(rows, size, len(self.W_o)).to(W.device)
+        head.W_o.copy_(W.flatten(1))
+        head.b_o.copy_(self.b_o)
+        return head
+
+
+class SteadyHead(nn.Module):
+    """A linear head for training: its weights are held `scale` times as large.
+
+    Each step of Adam moves every weight by about the learning rate, and a logit by the sum over all of M:
+    too far, where M is large. Here a step moves a logit as far as in a layer of few inputs.
+
+    >>> linear, M = LinearHead(rows=3, size=4, classes=2), torch.randn(7, 3, 4)
+    >>> torch.allclose(SteadyHead(linear)(M), linear(M), atol=1e-6)
+    True
+    """
+
+    def __init__(self, linear: LinearHead) -> None:
+        super().__init__()
+        self.scale = linear.W_o.shape[1] ** 0.5
+        self.W_scaled = nn.Parameter(linear.W_o.detach() * self.scale)  # (classes, rows * size)
+        self.b_o = nn.Parameter(linear.b_o.detach().clone())
+
+    def forward(self, M: Tensor) -> Tensor:
+        """M (batch, rows, size) -> logits (batch, classes)."""
+        return nn.functional.linear(M.flatten(1) / self.scale, self.W_scaled, self.b_o)
+
+    @torch.no_grad()
+    def to_linear(self) -> LinearHead:
+        """The same map with plain weights."""
+        head = LinearHead(1, self.W_scaled.shape[1], len(self.b_o)).to(self.b_o.device)
+        head.W_o.copy_(self.W_scaled / self.scale)
+        head.b_o.copy_(self.b_o)
+        return head
 
 
 # ---------------------------------------------------------------- pairs: two embeddings to one

@@ -12,7 +12,7 @@ from .attention import StructuredSelfAttention
 from .baselines import Convolution, MaxPooling
 from .dropout import Dropout
 from .encoder import BiLSTM, Projection, WordEmbedding
-from .heads import FullHead, GatedEncoder, PrunedHead, concat_features
+from .heads import FullHead, GatedEncoder, LinearHead, PrunedHead, concat_features
 from .initialisation import initialise
 
 
@@ -48,7 +48,9 @@ class Network(nn.Module):
         self.max_pooling = MaxPooling() if recipe.has_max_row else None
         rows, size = recipe.matrix_rows, self.encoder.size
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
-        self.head = _head(recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes)
+        self.head: nn.Module = _head(
+            recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes
+        )
         self.dropout_words = Dropout(recipe.dropout_words)
         self.dropout_states = Dropout(recipe.dropout_states)
         self.dropout_matrix = Dropout(recipe.dropout_matrix)
@@ -120,8 +122,10 @@ def _pooling(recipe: ModelRecipe, size: int) -> StructuredSelfAttention | MaxPoo
     return MaxPooling()
 
 
-def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> FullHead | PrunedHead:
+def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> nn.Module:
     if recipe.head == "full":
         return FullHead(rows, size, recipe.head_hidden, classes, recipe.dropout)
+    if recipe.head == "linear":
+        return LinearHead(rows, size, classes)
     p, q = recipe.row_units, recipe.column_units
     return PrunedHead(rows, size, p, q, classes, recipe.dropout, recipe.mix_units)

@@ -211,4 +211,6 @@ def _map(each: Map, x: float, y: float, width: float) -> tuple[list[str], float]
 
 
 def _text(x: float, y: float, text: str, colour: str, size: float) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}">{escape(text)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}">{escape(printable(text))}</text>'
+    )

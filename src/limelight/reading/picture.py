@@ -199,5 +199,7 @@ def _attributions(
             )
         drawn = tuple(text.weights(array) for text, array in zip(texts, arrays, strict=True))
         top = max(float(np.abs(array).max(initial=0.0)) for array in drawn)
-        maps.append(HeatMap(name, drawn, top, signed=any((array < 0).any() for array in drawn)))
+        maps.append(
+            HeatMap(printable(str(name)), drawn, top, signed=any((array < 0).any() for array in drawn))
+        )
     return maps

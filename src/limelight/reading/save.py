@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 FORMATS = (".html", ".svg", ".png", ".json", ".txt")
 
 
-def save_picture(reading: AnyReading, path: str | Path, *, weights: Weights | None = None) -> None:
+def save_picture(
+    reading: AnyReading, path: str | Path, *, weights: Weights | None = None, overwrite: bool = True
+) -> None:
     """Save a picture of a reading as .html, .svg, .png, .json or .txt.
 
     >>> save_picture(reading, "soup.html")  # doctest: +SKIP
     """
     path = Path(path)
     content = _render(reading, path, weights)
-    with atomic_file(path) as file:
+    with atomic_file(path, overwrite) as file:
         file.write(content)
 
 

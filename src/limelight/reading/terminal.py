@@ -14,7 +14,7 @@ import numpy as np
 
 from .colours import DARK, LIGHT, rgb
 from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, make_picture
-from .pieces import passages
+from .pieces import FOR_TERMINALS, passages
 from .wrap import Atom, cells, wrap
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def to_terminal(
     blocks += [[heat.name, *_main(picture, heat, width, paint)] for heat in picture.main]
     if picture.groups:
         blocks.append(_groups(picture, width, paint))
-    return "\n\n".join("\n".join(block) for block in blocks)
+    return "\n\n".join("\n".join(block) for block in blocks).translate(FOR_TERMINALS)
 
 
 Paint = Callable[[str, int], str]

@@ -8,9 +8,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 
-from .pieces import Pieces, is_inside
+from .pieces import Pieces, cuts
 
 Measure = Callable[[str], float]
 
@@ -101,14 +101,14 @@ def _chop(word: str, width: float, measure: Measure) -> Iterable[str]:
     """Split a word wider than a line into parts that fit, never inside a visible character."""
     if measure(word) <= width:
         return [word]
-    parts, start, last_cut = [], 0, 0
-    for at in range(1, len(word) + 1):
-        if measure(word[start:at]) > width and last_cut > start:
-            parts.append(word[start:last_cut])
-            start = last_cut
-        if not is_inside(word, at):
-            last_cut = at
-    return [*parts, word[start:]]
+    parts, first, used = [], 0, 0.0
+    for start, end in pairwise(cuts(word)):
+        wide = measure(word[start:end])
+        if start > first and used + wide > width:
+            parts.append(word[first:start])
+            first, used = start, 0.0
+        used += wide
+    return [*parts, word[first:]]
 
 
 def _kind(text: str) -> str:

@@ -11,6 +11,8 @@ import numpy as np
 
 from .onnx_file import Graph
 
+OPEN = 20.0  # a gate at 20 is open: its sigmoid is 1 in float32, as is its hyperbolic tangent
+
 
 class Float32:
     """Products in float32. Every weight enters the graph exactly as it was trained and saved.
@@ -77,7 +79,8 @@ class Float32:
 class Int8(Float32):
     """Products of int8 weights and inputs quantised on the fly, summed in int32.
 
-    Each output of a product has its own scale, and so has each word. Rounding is symmetric around zero.
+    Each output of a product has its own scale, and so has each word and each line of an input: what a text is
+    rounded to does not depend on the texts beside it. Rounding is symmetric around zero.
     Small matrices stay float32: quantising their input takes longer than they save.
     On x86 processors without VNNI (before about 2019) ONNX Runtime's sums can saturate: check the accuracy.
     """
@@ -92,21 +95,27 @@ class Int8(Float32):
         return self._project(g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids)))
 
     def lstm(self, X: str, lengths: str, layer: int, direction: str = "bidirectional") -> str:
-        """ONNX Runtime's int8 LSTM; the gates themselves stay float32."""
+        """ONNX Runtime's int8 LSTM; the gates themselves stay float32.
+
+        It takes the scales of X and, at each step, of the states from the smallest and the largest number of
+        the whole batch. So that these are the same in every batch, two inputs and two units are added that no
+        other can exceed: the bounds of X, and units whose gates are all open.
+        """
         g, (sides, _, u) = self.graph, self.weights[f"encoder.W_hh_{layer}"].shape
-        order = np.r_[0:u, 3 * u : 4 * u, u : 3 * u]
-        W, W_scale = self._lstm_weight(f"encoder.W_ih_{layer}", order)
-        R, R_scale = self._lstm_weight(f"encoder.W_hh_{layer}", order)
-        b = self.weights[f"encoder.b_{layer}"][:, order]
+        W, W_scale = self._lstm_weight(f"encoder.W_ih_{layer}")
+        R, R_scale = self._lstm_weight(f"encoder.W_hh_{layer}")
+        b = _with_units(self.weights[f"encoder.b_{layer}"][..., None], OPEN)[..., 0]
+        b[:, -1] *= -1  # the last unit's cell: downwards
         B = g.weight(f"encoder.B_{layer}", np.concatenate([b, np.zeros_like(b)], axis=1))
-        zero = g.constant(np.zeros((sides, 4 * u)), "int8")
-        return g.op(
-            "DynamicQuantizeLSTM", X, W, R, B, lengths, "", "", "", W_scale, zero, R_scale, zero,
-            domain="com.microsoft", hidden_size=u, direction=direction,
+        zero = g.constant(np.zeros((sides, 4 * (u + 2))), "int8")
+        Y = g.op(
+            "DynamicQuantizeLSTM", self._with_bounds(X, layer), W, R, B, lengths, "", "", "", W_scale, zero,
+            R_scale, zero, domain="com.microsoft", hidden_size=u + 2, direction=direction,
         )  # fmt: skip
+        return g.op("Slice", Y, *(g.constant([x], "int64") for x in (0, u, 3)))
 
     def linear(self, X: str, W: str, bias: str = "") -> str:
-        """As in float32, with one scale for all of X (..., in); float32 if W is small."""
+        """As in float32, with a scale for each line of X (..., in); float32 if W is small."""
         if self.weights[W].size < self.SMALL:
             return super().linear(X, W, bias)
         integers, scale = quantise(self.weights[W], axis=1)
@@ -120,7 +129,7 @@ class Int8(Float32):
         return self.linear(X, W, bias)
 
     def grouped(self, X: str, W: str, bias: str = "") -> str:
-        """As in float32, with one scale for all of X; float32 if the groups are small."""
+        """As in float32, with a scale for each line of X; float32 if the groups are small."""
         if self.weights[W][0].size < self.SMALL:
             return super().grouped(X, W, bias)
         product = self._product(X, W, *quantise(self.weights[W], axis=1))
@@ -130,16 +139,46 @@ class Int8(Float32):
 
     def _product(self, X: str, name: str, integers: np.ndarray, scale: np.ndarray) -> str:
         g = self.graph
-        X_int, X_scale, X_zero = g.ops("DynamicQuantizeLinear", X, outputs=3)
-        total = g.op("MatMulInteger", X_int, g.weight(f"{name}.int8", integers), X_zero)
-        both = g.op("Mul", X_scale, g.weight(f"{name}.scale", scale))
-        return g.op("Mul", g.op("Cast", total, to=1), both)
+        largest = g.op("ReduceMax", g.op("Abs", X), axes=[-1], keepdims=1)  # (..., 1)
+        step = g.op("Div", g.op("Max", largest, self._number(1e-30)), self._number(127))
+        rounded = g.op("Add", g.op("Round", g.op("Div", X, step)), self._number(128))  # 1 to 255
+        X_int, zero = g.op("Cast", rounded, to=2), g.constant(128, "uint8")
+        total = g.op("MatMulInteger", X_int, g.weight(f"{name}.int8", integers), zero)
+        product = g.op("Mul", g.op("Cast", total, to=1), g.weight(f"{name}.scale", scale))
+        return g.op("Mul", product, step)
 
-    def _lstm_weight(self, name: str, order: np.ndarray) -> tuple[str, str]:
+    def _lstm_weight(self, name: str) -> tuple[str, str]:
         """Quantise and rearrange to (2, in, 4u); with a single direction, (1, in, 4u)."""
-        integers, scale = quantise(self.weights[name][:, order], axis=2)
+        W = np.pad(_with_units(self.weights[name]), ((0, 0), (0, 0), (0, 2)))
+        integers, scale = quantise(W, axis=2)
         g = self.graph
         return g.weight(f"{name}.int8", integers.transpose(0, 2, 1)), g.weight(f"{name}.scale", scale[..., 0])
+
+    def _with_bounds(self, X: str, layer: int) -> str:
+        """X (n, batch, d) -> (n, batch, d + 2): clipped, and beside it what it is clipped to."""
+        g, bound = self.graph, self._bound(layer)
+        clipped = g.op("Clip", X, self._number(-bound), self._number(bound))
+        shape = g.op("Concat", g.op("Shape", X, start=0, end=2), g.constant([2], "int64"), axis=0)
+        bounds = g.op("Expand", g.constant([-bound, bound], "float32"), shape)
+        return g.op("Concat", clipped, bounds, axis=2)
+
+    def _bound(self, layer: int) -> float:
+        """The largest input of this layer: word vectors and, above the first, states, which are below 1."""
+        words = self.weights["words.weight"]
+        if "projection.W" in self.weights:
+            some = words[:: len(words) // 2048 + 1]  # all of them would take a second
+            words = some @ self.weights["projection.W"].T + self.weights["projection.b"]
+        return max(float(words.max()), -float(words.min()), 1.0 if layer else 1e-30)
+
+    def _number(self, value: float) -> str:
+        return self.graph.constant(value, "float32")
+
+
+def _with_units(W: np.ndarray, value: float = 0.0) -> np.ndarray:
+    """W (sides, 4u, in), its gates in ONNX's order, with two more units that have `value` everywhere."""
+    gates = W.reshape(len(W), 4, W.shape[1] // 4, W.shape[2])[:, [0, 3, 1, 2]]
+    gates = np.pad(gates, ((0, 0), (0, 0), (0, 2), (0, 0)), constant_values=value)
+    return gates.reshape(len(W), -1, W.shape[2])
 
 
 def quantise(W: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:

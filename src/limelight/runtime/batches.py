@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -66,9 +65,12 @@ class Sentences:
         ids[t >= lengths[:, None]] = PAD
         return {"ids": ids.astype(np.int32, copy=False), "lengths": lengths.astype(np.int32, copy=False)}
 
-    @cached_property
+    @property
     def _starts(self) -> np.ndarray:
-        return np.asarray(np.cumsum(self.lengths) - self.lengths)
+        """Computed once; until Python 3.12 a cached_property has a lock, which a fork may copy while held."""
+        if "starts" not in vars(self):
+            vars(self)["starts"] = np.cumsum(self.lengths) - self.lengths
+        return np.asarray(vars(self)["starts"])
 
 
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:

@@ -25,7 +25,9 @@ class Writer(Protocol):
     def finish(self) -> None: ...
 
 
-def write_embeddings(path: str | Path, parts: Iterable[np.ndarray]) -> tuple[int, ...]:
+def write_embeddings(
+    path: str | Path, parts: Iterable[np.ndarray], overwrite: bool = True
+) -> tuple[int, ...]:
     """Stack arrays with rows of one shape into one file and return the shape of the whole.
 
     >>> import tempfile
@@ -36,7 +38,7 @@ def write_embeddings(path: str | Path, parts: Iterable[np.ndarray]) -> tuple[int
     (3, 3, 4)
     """
     rows, shape = 0, ()
-    with _writer(Path(path)) as writer:
+    with _writer(Path(path), overwrite) as writer:
         for part in parts:
             writer.append(np.ascontiguousarray(part, dtype="<f4"))
             rows, shape = rows + len(part), part.shape[1:]
@@ -53,9 +55,9 @@ def check_format(path: str | Path) -> None:
 
 
 @contextmanager
-def _writer(path: Path) -> Iterator[Writer]:
+def _writer(path: Path, overwrite: bool) -> Iterator[Writer]:
     check_format(path)
-    with atomic_file(path) as file:
+    with atomic_file(path, overwrite) as file:
         match path.suffix.lower():
             case ".npy":
                 yield NpyWriter(file, "<f4")

@@ -80,7 +80,7 @@ def direction_graph(weights: Weights, layer: int, direction: str, int8: bool) ->
     """One direction of one layer of the LSTM, "forward" or "reverse": X, lengths -> Y."""
     k = ("forward", "reverse").index(direction)
     names = (f"encoder.{x}_{layer}" for x in ("W_ih", "W_hh", "b"))
-    one_side = {name: weights[name][k : k + 1] for name in names}
+    one_side = {**weights, **{name: weights[name][k : k + 1] for name in names}}
     _, units, d = one_side[f"encoder.W_ih_{layer}"].shape
     g = Graph(direction)
     net = Int8(g, one_side) if int8 else Float32(g, one_side)

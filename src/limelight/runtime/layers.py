@@ -118,6 +118,8 @@ def classify(net: Float32, recipe: ModelRecipe, M: str) -> str:
     if recipe.head == "full":
         hidden = g.op("Relu", net.dense(_flatten(g, M), "head.W_1", "head.b_1"))
         return g.op("Softmax", net.dense(hidden, "head.W_2", "head.b_2"), axis=-1)
+    if recipe.head == "linear":
+        return g.op("Softmax", net.dense(_flatten(g, M), "head.W_o", "head.b_o"), axis=-1)
     parts = []
     if recipe.row_units:
         parts.append(_pruned(net, "v", g.op("Transpose", M, perm=[1, 0, 2])))

@@ -26,9 +26,8 @@ class Model(Embedder):
     """A trained model that predicts, embeds and reads.
 
     Use `Model.load` for a saved folder, `Model.from_parts` right after training. Texts are sorted by length
-    and batched internally; results are in the order given. In float32 a text gets the same result, up to
-    rounding, in any batch and with any number of threads. In int8 the texts of a batch share their scales,
-    and M varies by a few thousandths from batch to batch.
+    and batched internally; results are in the order given. A text gets the same result, up to
+    rounding in the last digits, in any batch and with any number of threads, in float32 and in int8.
 
     >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])

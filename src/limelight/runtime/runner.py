@@ -75,6 +75,8 @@ class Runner:
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.classes, self.pair = classes, pair
         self.int8, self.threads = precision == "int8", int(threads or _count_cores())
+        lstm = [name for name in weights if name.startswith(("encoder.W_ih", "encoder.W_hh"))]
+        self._multiplications_per_word = sum(weights[name].size for name in lstm)  # 0 without an LSTM
         self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the process it belongs to
 
     @started_once
@@ -145,12 +147,6 @@ class Runner:
         if self.threads == 1 or work <= TWO_THREADS or _is_shutting_down():
             return self.encoder.run(feed, *outputs)
         return self.directions.run(self.pool(), feed, *outputs)
-
-    @cached_property
-    def _multiplications_per_word(self) -> int:
-        """Those of the LSTM; 0 without one."""
-        names = [name for name in self.weights if name.startswith(("encoder.W_ih", "encoder.W_hh"))]
-        return sum(self.weights[name].size for name in names)
 
     def embed_sentences(
         self, sentences: Sentences, budget: int, on_batch: Callable[[int], object] = lambda size: None

@@ -18,6 +18,35 @@ from .onnx_file import Graph, Location
 start_lock = threading.Lock()
 
 
+class _Calls:
+    """Calls of sessions in progress. A fork waits for their end: a child would inherit their locks."""
+
+    def __init__(self) -> None:
+        self.door, self.ended, self.inside = threading.Lock(), threading.Condition(threading.Lock()), 0
+
+    def __enter__(self) -> None:
+        with self.door, self.ended:
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.ended:
+            self.inside -= 1
+            self.ended.notify()
+
+    def stop(self) -> None:
+        """Let no call begin, and wait until none is left."""
+        self.door.acquire()
+        self.ended.acquire()
+        self.ended.wait_for(lambda: not self.inside)
+
+    def resume(self) -> None:
+        self.ended.release()
+        self.door.release()
+
+
+_calls = _Calls()
+
+
 class Session:
     """Runs a graph. Threads may share it; a single call may itself use several threads.
 
@@ -48,7 +77,9 @@ class Session:
 
     def run(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
         """Compute the named outputs."""
-        values: list[np.ndarray] = (self._session or self._restart()).run(list(outputs), feed)
+        session = self._session or self._restart()
+        with _calls:
+            values: list[np.ndarray] = session.run(list(outputs), feed)
         return values
 
     def _restart(self) -> onnxruntime.InferenceSession:
@@ -65,11 +96,15 @@ _multithreaded: WeakSet[Session] = WeakSet()
 def _before_fork() -> None:
     """Stop sessions that have threads: a child has none of its parent's threads, but would wait for them."""
     start_lock.acquire()
+    _calls.stop()
     for session in list(_multithreaded):
         session._session = None
 
 
+def _after_fork() -> None:
+    _calls.resume()
+    start_lock.release()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=start_lock.release, after_in_child=start_lock.release
-    )
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

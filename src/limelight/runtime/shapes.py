@@ -86,6 +86,8 @@ def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Shapes:
             "head.W_1": (b, rows * size), "head.b_1": (b,),
             "head.W_2": (classes, b), "head.b_2": (classes,),
         }  # fmt: skip
+    if recipe.head == "linear":
+        return {"head.W_o": (classes, rows * size), "head.b_o": (classes,)}
     groups: Shapes = {}
     if p:
         groups["head.W_v_0"], groups["head.b_v_0"] = (rows, size, p), (rows, p)

@@ -20,7 +20,9 @@ from typing import BinaryIO, NamedTuple
 from ..errors import LimelightError, tidy_os_errors
 from .locks import is_same_file, try_lock
 
-_OLD = "was"  # name of the old folder inside a temporary one while the new one takes its place
+# In a temporary folder: a note that it is ours, what is being written, and the old folder being replaced.
+_MARK, _NEW, _OLD = "limelight", "new", "was"
+_NOTE = b"Limelight was writing here. If no process of it is running, this folder can be deleted.\n"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of renameat2: paths from the working folder; trade names
 _POSIX = os.name == "posix"  # elsewhere a folder cannot be opened, nor an open file renamed
 
@@ -34,8 +36,10 @@ class FolderLayout(NamedTuple):
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
-    """Write a file through a temporary one in the same folder: fsync, rename, fsync the folder.
+def atomic_file(path: str | Path, overwrite: bool = True) -> Iterator[BinaryIO]:
+    """Write a file through a temporary one beside it: fsync, rename, fsync the folder.
+
+    Without `overwrite`, a file that has appeared at `path` meanwhile stays, and this one is an error.
 
     >>> with atomic_file("note.txt") as file:  # doctest: +SKIP
     ...     file.write(b"all of it or nothing")
@@ -45,11 +49,11 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
         if path.exists() and not path.is_file():  # such as /dev/null, which a rename would replace
             raise LimelightError(f"cannot write {path}: it exists and is not a regular file")
         with _temporary(path) as temporary:
-            with open(temporary, "wb") as file:  # by name, for writers that need a path: file.name
+            with open(temporary / _NEW, "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, path)
+            os.replace(temporary / _NEW, path) if overwrite else _rename_to_free_name(temporary / _NEW, path)
             _fsync_folder(path.parent)
 
 
@@ -67,12 +71,14 @@ def atomic_folder(path: str | Path, layout: FolderLayout, overwrite: bool = Fals
     """
     check_replaceable(path, layout, overwrite)
     path = Path(os.path.realpath(path))
-    with tidy_os_errors(f"cannot write {path}"), _temporary(path, folder=True) as temporary:
-        yield temporary
-        for file in temporary.rglob("*"):
+    with tidy_os_errors(f"cannot write {path}"), _temporary(path) as temporary:
+        new = temporary / _NEW
+        new.mkdir()
+        yield new
+        for file in new.rglob("*"):
             if file.is_file():
                 _fsync(file)
-        _put_in_place(temporary, path)
+        _put_in_place(temporary, path, overwrite)
         _fsync_folder(path.parent)
 
 
@@ -95,10 +101,7 @@ def check_replaceable(path: str | Path, layout: FolderLayout, overwrite: bool) -
         if overwrite and foreign:
             raise LimelightError(f"{path} also holds {foreign[0]}, which would be lost; move it first")
     if not overwrite:
-        raise LimelightError(
-            f"{path} already exists; choose another name or allow it with --overwrite "
-            "(in Python: overwrite=True)"
-        )
+        raise _exists_error(path)
 
 
 def check_writable(folder: str | Path) -> None:
@@ -109,17 +112,27 @@ def check_writable(folder: str | Path) -> None:
         tempfile.TemporaryFile(dir=nearest).close()
 
 
+def remove_leftovers(folder: str | Path) -> None:
+    """Remove what killed writers of any file left in a folder; what is still being written is locked.
+
+    >>> remove_leftovers("no such folder")
+    """
+    for leftover in _leftovers(Path(folder)):
+        _remove_leftover(leftover)
+
+
 @contextlib.contextmanager
-def _temporary(path: Path, folder: bool = False, suffix: str = "part") -> Iterator[Path]:
-    """Create a file or folder beside `path`; remove what is under its name at the end.
+def _temporary(path: Path) -> Iterator[Path]:
+    """Create a folder beside `path` to write in, and remove it at the end.
 
     It stays locked meanwhile: other writers can tell it from what a killed one left behind. If it holds the
     old folder, and `path` has none, it is not removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(path)
-    temporary, handle = _create_locked(path, folder, suffix)
+    temporary, handle = _create_locked(path)
     try:
+        (temporary / _MARK).write_bytes(_NOTE)
         yield temporary
     finally:
         with contextlib.suppress(OSError):
@@ -129,9 +142,9 @@ def _temporary(path: Path, folder: bool = False, suffix: str = "part") -> Iterat
             os.close(handle)
 
 
-def _create_locked(path: Path, folder: bool, suffix: str) -> tuple[Path, int | None]:
+def _create_locked(path: Path) -> tuple[Path, int | None]:
     while True:
-        temporary = _create_temporary(path, folder, suffix)
+        temporary = _create_temporary(path)
         if not _POSIX:
             return temporary, None
         with contextlib.suppress(FileNotFoundError):  # another writer may remove it before it is locked
@@ -142,64 +155,105 @@ def _create_locked(path: Path, folder: bool, suffix: str) -> tuple[Path, int | N
             os.close(handle)
 
 
-def _create_temporary(path: Path, folder: bool, suffix: str) -> Path:
-    """Create an empty file or folder with the permissions that any new one gets here."""
+def _create_temporary(path: Path) -> Path:
+    """Create an empty folder with the permissions that any new one gets here."""
     while True:
-        temporary = path.with_name(f".{path.name}.limelight-{secrets.token_hex(4)}.{suffix}")
+        temporary = path.with_name(f".{path.name}.limelight-{secrets.token_hex(4)}.part")
         with contextlib.suppress(FileExistsError):
-            temporary.mkdir() if folder else temporary.touch(exist_ok=False)
+            temporary.mkdir()
             return temporary
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what killed writers of `path` left behind; what is still being written is locked.
+    """Remove what killed writers of `path` left behind.
 
     If one was killed between the two renames of `_replace_in_two_steps`, the old folder comes back.
     Without locks, nothing is removed, and nothing comes back by itself.
     """
-    for leftover in _leftovers(path) if _POSIX else ():
-        with contextlib.suppress(OSError):
-            handle = os.open(leftover, os.O_RDONLY)
-            try:
-                if try_lock(handle):
-                    if (leftover / _OLD).exists() and not os.path.lexists(path):
-                        os.replace(leftover / _OLD, path)
+    for leftover in _leftovers(path.parent, path.name):
+        _remove_leftover(leftover, path)
+
+
+def _remove_leftover(leftover: Path, path: Path | None = None) -> None:
+    with contextlib.suppress(OSError):
+        handle = os.open(leftover, os.O_RDONLY)
+        try:
+            if try_lock(handle):
+                if path and (leftover / _OLD).exists() and not os.path.lexists(path):
+                    os.replace(leftover / _OLD, path)
+                if _is_ours(leftover):
                     _remove(leftover)
-            finally:
-                os.close(handle)
+        finally:
+            os.close(handle)
 
 
-def _leftovers(path: Path) -> list[Path]:
-    """What has a name that `_create_temporary` may have given, and nobody else would."""
-    ours = re.compile(rf"\.{re.escape(path.name)}\.limelight-[0-9a-f]{{8}}\.(part|old)")
+def _leftovers(folder: Path, name: str | None = None) -> list[Path]:
+    """What has a name that `_create_temporary` may have given, for any file or for that of this name."""
+    target = re.escape(name) if name is not None else ".+"
+    pattern = re.compile(rf"\.{target}\.limelight-[0-9a-f]{{8}}\.(part|old)", re.DOTALL)
     try:
-        return [path.with_name(name) for name in os.listdir(path.parent) if ours.fullmatch(name)]
+        found = [folder / each for each in os.listdir(folder) if pattern.fullmatch(each)] if _POSIX else []
     except OSError:  # no such folder yet, or one that cannot be listed
         return []
+    return [each for each in found if each.is_dir()]
 
 
-def _remove(path: Path) -> None:
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
+def _is_ours(leftover: Path) -> bool:
+    """Whether our note is in it, or nothing at all: a name alone proves nothing."""
+    try:
+        return (leftover / _MARK).read_bytes() == _NOTE
+    except OSError:
+        return not any(leftover.iterdir())
 
 
-def _put_in_place(new: Path, path: Path) -> None:
-    """Rename `new` to `path`; an old folder there ends up under the name `new`, or is gone."""
-    if not path.exists():
+def _remove(temporary: Path) -> None:
+    """Remove a temporary folder, its mark last: if this is cut short, it can still be told."""
+    for each in temporary.iterdir():
+        if each.name != _MARK:
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+    (temporary / _MARK).unlink(missing_ok=True)
+    temporary.rmdir()
+
+
+def _put_in_place(temporary: Path, path: Path, overwrite: bool) -> None:
+    """Rename the new folder to `path`; an old folder there ends up in the temporary one."""
+    new = temporary / _NEW
+    if overwrite and path.exists():
+        if not exchange(new, path):
+            _replace_in_two_steps(temporary, path)
+        return
+    try:
+        os.replace(new, path)  # fails if a folder with something in it has appeared meanwhile
+    except OSError as error:
+        raise _exists_error(path) if os.path.lexists(path) else error from None
+
+
+def _replace_in_two_steps(temporary: Path, path: Path) -> None:
+    old = temporary / _OLD
+    try:
+        os.replace(path, old)
+        os.replace(temporary / _NEW, path)
+    except BaseException:
+        if old.exists() and not path.exists():
+            os.replace(old, path)
+        raise
+    os.replace(old, temporary / "gone")  # half of it must never come back
+
+
+def _rename_to_free_name(new: Path, path: Path) -> None:
+    """Rename a file, never onto another."""
+    try:
+        os.link(new, path)
+    except OSError as error:  # there is one, or this file system has no links
+        if os.path.lexists(path):
+            raise _exists_error(path) from error
         os.replace(new, path)
-    elif not exchange(new, path):
-        _replace_in_two_steps(new, path)
 
 
-def _replace_in_two_steps(new: Path, path: Path) -> None:
-    with _temporary(path, folder=True, suffix="old") as aside:
-        try:
-            os.replace(path, aside / _OLD)
-            os.replace(new, path)
-        except BaseException:
-            if (aside / _OLD).exists() and not path.exists():
-                os.replace(aside / _OLD, path)
-            raise
-        os.replace(aside / _OLD, aside / "gone")  # half of it must never come back
+def _exists_error(path: Path) -> LimelightError:
+    return LimelightError(
+        f"{path} already exists; choose another name or allow it with --overwrite (in Python: overwrite=True)"
+    )
 
 
 def _fsync_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,13 +26,26 @@ from .holdout import choose_held_out, describe_held_out, split_held_out
 from .labels import Label
 from .sources import MemorySource, TableSource, Texts, TextSource, table_paths
 from .tokenizer import SPECIAL, Tokenizer
-from .vectors import check_vectors, first_words, read_vectors, split_paths
+from .vectors import Vectors, check_vectors, first_words, read_vectors, split_paths
 
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
 
 Paths = str | Path | Sequence[str | Path]
+HOLDOUT = 0.1
+FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
 ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
 LOW_COVERAGE = 0.5  # share of the words in the texts: pretrained vectors with less may be the wrong ones
+
+
+class PretrainedWords(Protocol):
+    """The words of weights that training starts from."""
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words with a vector, the most frequent first."""
+
+    def vectors(self, vocabulary: Sequence[str]) -> Vectors:
+        """A vector for every word of a vocabulary."""
 
 
 def encode_tables(
@@ -46,20 +59,23 @@ def encode_tables(
     text2: str | None = None,
     recipe: TextRecipe,
     labelled: bool = True,
-    holdout: float | ShareOfRows = 0.1,
+    holdout: float | ShareOfRows | None = None,
     seed: int = 0,
     on_bad: str = "error",
     overwrite: bool = False,
     progress: bool = True,
-    vectors_folder: str | Path = "",
+    folder: str | Path = "",
+    start: PretrainedWords | None = None,
 ) -> Dataset:
     """Encode tables into the folder `out` and open it.
 
     Each of `train`, `dev` and `test` is a file or several; the columns are named or guessed (see
     `choose_columns`) in the first training file and must be the same in all. Without `dev`, a stratified
-    share of the training rows (`holdout`) is held out. The words come from the training split alone.
+    share of the training rows is held out: `holdout`, by default a tenth, but none of fewer than 1,000 rows
+    when there is a `start`. The words come from the training split alone.
+    Relative paths, also those in `recipe.vectors`, start from `folder`, by default the working folder. With
+    `start`, the words and vectors are those of the weights that training will start from.
     With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows.
-    Relative paths in `recipe.vectors` start from `vectors_folder`, by default the working folder.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -71,17 +87,18 @@ def encode_tables(
     check_replaceable(out, LAYOUT, overwrite)
     files = table_paths({"train": train, "dev": dev, "test": test})
     pair = None if labelled else False
-    columns = choose_columns(files["train"][0], text, label, text2, need_label=labelled, pair=pair)
-    sources = {name: TableSource(paths, columns, on_bad) for name, paths in files.items()}
-    with atomic_folder(out, LAYOUT, overwrite) as folder:
-        arrays = ArraysOnDisk(folder)
-        dataset = _encode(sources, arrays, recipe, holdout, seed, progress, vectors_folder=vectors_folder)
+    first = Path(folder, files["train"][0])
+    columns = choose_columns(first, text, label, text2, need_label=labelled, pair=pair)
+    sources = {name: TableSource(paths, columns, on_bad, Path(folder)) for name, paths in files.items()}
+    with atomic_folder(out, LAYOUT, overwrite) as new:
+        arrays = ArraysOnDisk(new)
+        dataset = _encode(sources, arrays, recipe, holdout, seed, progress, start, None, folder)
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
         for note in filter(None, (guessed, dataset.facts["held_out"]) if progress and labelled else ()):
             print(note, file=sys.stderr)
-        write_description(dataset, folder)
+        write_description(dataset, new)
     return Dataset.open(out)
 
 
@@ -94,16 +111,17 @@ def encode_texts(
     recipe: TextRecipe,
     dev: Texts | tuple[Any, ...] | None = None,
     test: Texts | tuple[Any, ...] | None = None,
-    holdout: float = 0.1,
+    holdout: float | None = None,
     seed: int = 0,
     progress: bool = False,
     names: Sequence[Label] | None = None,
+    start: PretrainedWords | None = None,
 ) -> Dataset:
     """Encode sequences in memory: texts, their labels, for pairs the second texts, and sample weights.
 
-    `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, a stratified share of the rows
-    (`holdout`) is held out; `holdout=0` holds out none. Where the labels are numbers that stand for the
-    user's own, `names` has those, for warnings about them.
+    `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, rows are held out as by
+    `encode_tables`. Where the labels are numbers that stand for the user's own, `names` has those, for
+    warnings about them.
 
     >>> texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
     >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0)
@@ -117,23 +135,28 @@ def encode_texts(
     sources = {name: MemorySource(Texts(*each), name) for name, each in given.items() if each is not None}
     if len({(source.pair, source.labelled) for source in sources.values()}) > 1:
         raise LimelightError("train, dev and test must all have labels or none, and all second texts or none")
-    return _encode(sources, ArraysInMemory(), recipe, holdout, seed, progress, names)
+    return _encode(sources, ArraysInMemory(), recipe, holdout, seed, progress, start, names)
 
 
 def _encode(
     sources: Mapping[str, TextSource],
     arrays: ArraysOnDisk | ArraysInMemory,
     recipe: TextRecipe,
-    holdout: float | ShareOfRows,
+    holdout: float | ShareOfRows | None,
     seed: int,
     progress: bool,
+    start: PretrainedWords | None,
     names: Sequence[Label] | None = None,
     vectors_folder: str | Path = "",
 ) -> Dataset:
-    vector_files = split_paths(recipe.vectors, vectors_folder) if recipe.vectors else []
+    if bool(recipe.start) != (start is not None):
+        raise LimelightError(f"start is {recipe.start!r}; encode with the weights that it names")
+    vector_files = split_paths(recipe.vectors, vectors_folder) if recipe.vectors and not start else []
     check_vectors(vector_files)  # before the long work, not after it
     classes, labels = read_labels(sources, progress)
     warn_about_labels(labels["train"], classes, names or classes)
+    if holdout is None:
+        holdout = 0 if start and len(labels["train"]) < FEW_ROWS else HOLDOUT
     holdout = holdout(len(labels["train"])) if callable(holdout) else holdout
     held = np.zeros(len(labels["train"]), dtype=bool)
     if "dev" not in sources:
@@ -141,7 +164,9 @@ def _encode(
         if holdout and not held.any():
             warn("no class has a second row to hold out: without a development set, the last epoch is kept")
     tokenizer = train_tokenizer(sources["train"], held, recipe, progress)
-    if vector_files and recipe.extra_words:
+    if start:
+        tokenizer = _with_extra_words(tokenizer, start.words[: recipe.extra_words])
+    elif vector_files and recipe.extra_words:
         tokenizer = _with_extra_words(tokenizer, first_words(vector_files, recipe.extra_words))
     for name, source in sources.items():
         chunks = encode_chunks(source, labels[name], tokenizer, recipe.max_length, progress)
@@ -152,8 +177,14 @@ def _encode(
     facts = _facts(sources, splits, classes, recipe, seed)
     facts["held_out"] = describe_held_out(held, labels["train"], holdout, sources["train"].where)
     vectors = None
-    if vector_files:
-        vectors = _read_vectors(vector_files, tokenizer, splits["train"], recipe, seed, facts, progress)
+    if start:
+        vectors = _check_coverage(start.vectors(tokenizer.vocabulary), recipe.start, splits["train"], facts)
+    elif vector_files:
+        found = read_vectors(
+            vector_files, tokenizer.vocabulary, seed=seed, missing=recipe.missing_vectors,
+            corpus=splits["train"], progress=progress,
+        )  # fmt: skip
+        vectors = _check_coverage(found, recipe.vectors, splits["train"], facts)
     return Dataset(tokenizer, classes, splits, vectors, facts)
 
 
@@ -191,29 +222,17 @@ def _facts(
     return facts
 
 
-def _read_vectors(
-    files: Sequence[str],
-    tokenizer: Tokenizer,
-    train: Split,
-    recipe: TextRecipe,
-    seed: int,
-    facts: dict[str, Any],
-    progress: bool,
-) -> np.ndarray:
+def _check_coverage(vectors: Vectors, source: str, train: Split, facts: dict[str, Any]) -> np.ndarray:
     """The vectors of the vocabulary; `facts` learns how many were found."""
-    vectors = read_vectors(
-        files, tokenizer.vocabulary, seed=seed, missing=recipe.missing_vectors, corpus=train,
-        progress=progress,
-    )  # fmt: skip
     coverage = vectors.coverage(train)
     facts["vectors"] = {
-        "source": recipe.vectors,
+        "source": source,
         "size": vectors.matrix.shape[1],
-        "words": len(tokenizer) - len(SPECIAL),
+        "words": len(vectors.found) - len(SPECIAL),
         "found": int(vectors.found.sum()),
         "found_of_training_words": round(coverage, 4),
     }
     if coverage < LOW_COVERAGE:
-        known = f"{recipe.vectors} has only {coverage:.0%} of the words in the training texts"
+        known = f"{source} has only {coverage:.0%} of the words in the training texts"
         warn(f"{known}; check its language, and whether its words are in lower case")
     return vectors.matrix

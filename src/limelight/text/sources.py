@@ -34,12 +34,13 @@ class TableSource:
     paths: list[Path]
     columns: Columns
     on_bad: str
+    folder: Path = Path()  # that relative paths start from; they are named as given
     skipped: int = 0  # of the last time the rows were read
     weights: ClassVar[None] = None
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for path in self.paths:  # a missing file or column is an error before the long work
+        for path in self._files():  # a missing file or column is an error before the long work
             choose_columns(path, *self._names, need_label=self.labelled)
 
     @property
@@ -62,7 +63,7 @@ class TableSource:
     def rows(self) -> Iterator[Row]:
         """Every row of every file; a file that has changed since it was first read is an error."""
         self.skipped = 0
-        for path in self.paths:
+        for path in self._files():
             rows = TableRows(path, self.columns, on_bad=self.on_bad)
             self._check_unchanged(path)
             yield from rows
@@ -71,13 +72,16 @@ class TableSource:
 
     def name_row(self, index: int) -> str:
         """The file and number of the row at an index among those that `rows` yields."""
-        for path in self.paths:
+        for path in self._files():
             rows = TableRows(path, self.columns, on_bad=self.on_bad)
             for _ in rows:
                 if index == 0:
                     return f"{path}, row {rows.number}"
                 index -= 1
         raise IndexError(index)
+
+    def _files(self) -> list[Path]:
+        return [self.folder / path for path in self.paths]
 
     def _check_unchanged(self, path: Path) -> None:
         now = path.stat()

@@ -16,7 +16,7 @@ from ..config.older import upgrade
 from ..config.recipe import options
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
-from ..storage.files import atomic_file
+from ..storage.files import atomic_file, remove_leftovers
 from . import run_folder
 
 FORMAT = 1
@@ -102,8 +102,7 @@ class Checkpoints:
         """Write the history, to see that the folder is writable, and remove what a killed process left."""
         with tidy_os_errors(f"cannot write {self.folder}"):
             self.folder.mkdir(parents=True, exist_ok=True)
-            for path in run_folder.partial_files(self.folder):
-                path.unlink(missing_ok=True)
+            remove_leftovers(self.folder)
             self._tidy()
         self._write_history(history)
 

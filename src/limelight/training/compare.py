@@ -63,6 +63,11 @@ def compare(
         )
     if not seeds:
         raise LimelightError("no seeds were given; give at least one")
+    if recipe.text.start:
+        raise LimelightError(
+            f"start is {recipe.text.start!r}, but the baselines start from random weights; choose another "
+            "preset, such as light"
+        )
     contestants = [Contestant(each, _parameters(dataset, as_model(recipe, each))) for each in models]
     for seed in seeds:
         for one in contestants:
@@ -88,7 +93,7 @@ def as_model(recipe: Recipe, embedding: str) -> Recipe:
     of the hidden units: it gets as many, fully connected.
 
     >>> from limelight.config.presets import preset
-    >>> as_model(preset("small"), "max").model.head
+    >>> as_model(preset("light"), "max").model.head
     'full'
     """
     model = recipe.override(embedding="self-attention").model

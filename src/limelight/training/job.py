@@ -34,6 +34,7 @@ class AnyJob:
     command: ClassVar[str]
     out: Path
     overwrite: bool
+    started_in: str = ""  # the working directory that relative paths start from
 
     @property
     def folder(self) -> Path:
@@ -53,6 +54,10 @@ class AnyJob:
         """The files the job reads."""
         raise NotImplementedError
 
+    def input_path(self, given: str) -> Path:
+        """Where a file the job reads is; the run may be resumed from another directory."""
+        return Path(self.started_in, given)
+
 
 @dataclass(frozen=True)
 class Job(AnyJob):
@@ -63,7 +68,7 @@ class Job(AnyJob):
     recipe: Recipe
     tables: dict[str, list[str]]  # train, dev, test: files, or one folder with an encoded data set
     columns: dict[str, str | None] = field(default_factory=dict)  # text, label, text2
-    holdout: float = 0.1
+    holdout: float | None = None  # None: 0.1, or 0 with few rows and a start
     on_bad: str = "error"
     overwrite: bool = False
     started_in: str = ""  # the working directory that relative paths of vectors start from
@@ -75,9 +80,8 @@ class Job(AnyJob):
         return LAYOUT
 
     def content(self) -> dict[str, Any]:
-        """What `run.json` stores: absolute table paths, as the run may be resumed from another directory."""
-        tables = {name: [os.path.abspath(path) for path in paths] for name, paths in self.tables.items()}
-        return {**asdict(self), "tables": tables, "started_in": os.getcwd()}
+        """What `run.json` stores, with paths as they were given: they go into the model's description."""
+        return {**asdict(self), "started_in": os.getcwd()}
 
     def input_files(self) -> list[str]:
         tables = [table for each in self.tables.values() for table in each]
@@ -86,7 +90,7 @@ class Job(AnyJob):
     @property
     def encoded(self) -> bool:
         """Whether the training data is already an encoded data set."""
-        return (Path(self.tables["train"][0]) / "dataset.json").is_file()
+        return (self.input_path(self.tables["train"][0]) / "dataset.json").is_file()
 
 
 def save_job(job: AnyJob) -> None:
@@ -164,7 +168,7 @@ def _new_folder(job: AnyJob) -> Iterator[None]:
         yield
     except BaseException:
         if not is_resumable(job) and not run_folder.has_weights(job.folder):
-            shutil.rmtree(job.folder, ignore_errors=True)
+            remove_folder(job)
         raise
 
 
@@ -190,9 +194,19 @@ def check_output(job: AnyJob) -> None:
             f"{job.folder} holds an unfinished run: resume it with '{resume_command(job)}', "
             "or start again with --overwrite (in Python: overwrite=True)"
         )
-    if any(job.folder.resolve() in Path(file).resolve().parents for file in job.input_files()):
+    if any(job.folder.resolve() in job.input_path(file).resolve().parents for file in job.input_files()):
         raise LimelightError(f"{job.folder} holds the data and would be removed; choose another --out")
-    shutil.rmtree(job.folder)
+    remove_folder(job)
+
+
+def remove_folder(job: AnyJob) -> None:
+    """Remove the job's folder, `run.json` last: if this is cut short, it is still known for what it is."""
+    for path in job.folder.iterdir() if job.folder.is_dir() else ():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != "run.json":
+            path.unlink(missing_ok=True)
+    shutil.rmtree(job.folder, ignore_errors=True)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..runtime.start import start_of
 from ..text.dataset import Dataset
 from .job import Job, load_job
 
@@ -23,7 +24,7 @@ def prepare_data(job: Job, resume: bool, show: bool) -> Dataset:
 
 def open_data(job: Job) -> Dataset:
     """Open the job's encoded data."""
-    dataset = Dataset.open(job.tables["train"][0] if job.encoded else job.folder / "data")
+    dataset = Dataset.open(job.input_path(job.tables["train"][0]) if job.encoded else job.folder / "data")
     if not dataset.labels:
         raise LimelightError("the encoded data set has no labels, so there is nothing to learn from it")
     return dataset
@@ -33,11 +34,12 @@ def _encode(job: Job, show: bool) -> Dataset:
     from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
     text, label, text2 = (job.columns.get(name) for name in ("text", "label", "text2"))
+    recipe, start = start_of(job.recipe, folder=job.started_in)
     return encode_tables(
         job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"), text=text,
-        label=label, text2=text2, recipe=job.recipe.text, holdout=job.holdout,
+        label=label, text2=text2, recipe=recipe.text, holdout=job.holdout,
         seed=job.recipe.training.seed, on_bad=job.on_bad, overwrite=True, progress=show,
-        vectors_folder=job.started_in,
+        folder=job.started_in, start=start,
     )  # fmt: skip
 
 

@@ -16,14 +16,17 @@ from torch import Tensor
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..model.heads import SteadyHead, VectorHead
 from ..model.network import Network
 from ..model.reader import ReaderNetwork
+from ..runtime.start import Start
 from ..text.batches import training_plan
 from ..text.dataset import Dataset
 from . import run_folder
 from .checkpoint import Checkpoints, State, select_prefix
 from .distributed import Processes
 from .evaluate import Scores, evaluate, is_finished, update_best
+from .first_head import FOLDS, fit_first_head
 from .progress import Progress, memory_line, open_tensorboard
 from .setup import build_network, row_weights, run_identity
 from .step import Stepper
@@ -55,6 +58,7 @@ class RunContext:
     progress: Progress
     checkpoint_every: float  # seconds
     stop: threading.Event  # set when the user asks to stop
+    start: Start | None = None  # pretrained weights
 
 
 class TrainingRun:
@@ -85,18 +89,20 @@ class TrainingRun:
         self.after_epoch = after_epoch
 
     def _build_network(self) -> Network | ReaderNetwork:
-        return build_network(self.dataset, self.recipe)
+        return build_network(self.dataset, self.recipe, self.context.start)
 
     def _build_stepper(self, targets: np.ndarray | None) -> Stepper:
         weights = row_weights(self.dataset, self.recipe)
         return Stepper(self.network, self.train_split, self.recipe, self.processes, weights, targets)
 
     def _identity(self) -> dict[str, Any]:
-        return run_identity(self.dataset, self.recipe)
+        return run_identity(self.dataset, self.recipe, self.context.start)
 
     def fit(self, resume: bool, tensorboard: bool = False) -> Fitted:
         """Start or resume, and train to the end or until interrupted."""
         self._open_folder(resume, tensorboard)
+        if self.state.number == 0:
+            self._prepare_start()
         try:
             interrupted = self.train()
         finally:
@@ -114,6 +120,18 @@ class TrainingRun:
                 self.checkpoints.prepare(self.state.history)
                 if tensorboard:
                     self.tensorboard = open_tensorboard(self.checkpoints.folder, self.state.number)
+
+    def _prepare_start(self) -> None:
+        """From a reader, start with logistic regression on its vectors."""
+        if not isinstance(getattr(self.network, "head", None), VectorHead):
+            return
+        weights, seed = row_weights(self.dataset, self.recipe), self.recipe.training.seed
+        found = fit_first_head(self.network, self.train_split, weights, seed)
+        self.processes.broadcast(self.network.head.parameters())
+        self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
+        if found.accuracy is not None:
+            how = f"of the frozen reader, {FOLDS}-fold cross-validation"
+            self.progress.note(f"{self.progress.title}{found.accuracy:.1%} right: logistic regression {how}")
 
     def train(self) -> bool:
         """Train to the end, or until interrupted: then True."""
@@ -284,6 +302,8 @@ class TrainingRun:
         self.stepper.load(present if self.best is None else self.best)
         self.network.zero_grad(set_to_none=True)
         self.network.eval()
+        if isinstance(head := getattr(self.network, "head", None), VectorHead | SteadyHead):
+            self.network.head = head.to_linear()
         return self.network
 
 

@@ -46,12 +46,6 @@ def teacher_files(folder: Path) -> list[Path]:
     return sorted([*folder.glob("answers-*.safetensors"), *folder.glob("teacher-*")])
 
 
-def partial_files(folder: Path) -> list[Path]:
-    """Files that a killed process left half-written."""
-    names = ("checkpoint-*", "best-*", "answers-*", "history.jsonl")
-    return [path for name in names for path in folder.glob(f".{name}.*.part")]
-
-
 def is_resumable(folder: Path) -> bool:
     """Whether there is a checkpoint, or anything learnt or computed by a teacher.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..runtime.metrics import Metrics
+from ..runtime.start import start_of
 from ..text.dataset import Dataset
 from ..text.sources import table_paths
 from . import need_torch
-from .job import Job, naming_kept_files, own_folder
+from .job import Job, naming_kept_files, own_folder, remove_folder
 from .job_data import announce_data, open_data, prepare_data, recipe_for, wait_for_data
 from .outcome import facts_of, results_of, save, warn_if_constant
 
@@ -52,7 +52,7 @@ def fit(
     dev: Paths | None = None,
     test: Paths | None = None,
     preset: str = "small",
-    holdout: float = 0.1,
+    holdout: float | None = None,
     on_bad: str = "error",
     overwrite: bool = False,
     device: str = "auto",
@@ -62,7 +62,8 @@ def fit(
     """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and load it.
 
     The columns are guessed where their names leave no doubt. Without `dev`, a stratified share of the rows
-    (`holdout`) is held out to choose the best epoch. A row without text or label is an error, unless
+    (`holdout`, by default 0.1, but none of fewer than 1,000 rows when training starts from pretrained
+    weights) is held out to choose the best epoch. A row without text or label is an error, unless
     `on_bad` is "skip". `options` are those of the recipe: `rows=8`.
 
     >>> import tempfile
@@ -118,6 +119,8 @@ def run_job(
     choose_device(device)  # before the long work, not after it
     if tensorboard and first:
         need_tensorboard()
+    if not job.encoded:  # a start that does not fit is an error now, not after the tables are encoded
+        start_of(job.recipe, given, job.started_in)
     with own_folder(job, resume) if first else nullcontext():
         if first:
             dataset = prepare_data(job, resume, show)
@@ -126,11 +129,12 @@ def run_job(
         else:
             wait_for_data()
             dataset = open_data(job)
+        recipe, start = start_of(recipe_for(job.recipe, dataset), given, job.started_in)
         fitted = train(
-            dataset, recipe_for(job.recipe, dataset), job.folder, device=device, resume=resume, show=show,
-            checkpoint_every=checkpoint_every, tensorboard=tensorboard,
+            dataset, recipe, job.folder, device=device, resume=resume, show=show,
+            checkpoint_every=checkpoint_every, tensorboard=tensorboard, start=start,
         )  # fmt: skip
-        return _finish(job, dataset, fitted, first)
+        return _finish(job, dataset, fitted, first, resume)
 
 
 def _warn(recipe: Recipe, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
@@ -140,7 +144,7 @@ def _warn(recipe: Recipe, dataset: Dataset, given: Iterable[str], preset_given: 
         warn_ignored(recipe, used)
 
 
-def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool) -> Outcome:
+def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool, resume: bool) -> Outcome:
     """Measure and save the model; an interrupted run saves the best so far beside its checkpoints."""
     state = fitted.state
     if not first or (fitted.interrupted and state.best_epoch < 0):
@@ -149,8 +153,18 @@ def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool) -> Outcome:
     facts = facts_of(dataset, fitted, results)
     out = job.folder / "best" if fitted.interrupted else job.out
     with naming_kept_files(job):
-        save(out, dataset, fitted, facts, overwrite=fitted.interrupted or job.overwrite)
+        if not (resume and out == job.out and _is_saved(job, dataset, fitted, facts)):
+            save(out, dataset, fitted, facts, overwrite=fitted.interrupted or job.overwrite)
     if not fitted.interrupted:
-        shutil.rmtree(job.folder, ignore_errors=True)
+        remove_folder(job)
         warn_if_constant(results, dataset.labels)
     return Outcome(out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, results, facts)
+
+
+def _is_saved(job: Job, dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> bool:
+    """Whether the run was killed after it had saved this very model: config.json has all its checksums."""
+    saved = job.out / "config.json"
+    if not saved.is_file():
+        return False
+    save(job.folder / "best", dataset, fitted, facts, overwrite=True)
+    return saved.read_bytes() == (job.folder / "best" / "config.json").read_bytes()

@@ -10,11 +10,13 @@ import torch
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..model.heads import SteadyHead, VectorHead
 from ..model.network import Network
+from ..runtime.start import Start
 from ..text.dataset import Dataset, Split
 
 
-def build_network(dataset: Dataset, recipe: Recipe) -> Network:
+def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> Network:
     """The network for a data set on the CPU, with its starting weights and word vectors."""
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
     network = Network(recipe.model, len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair)
@@ -24,7 +26,28 @@ def build_network(dataset: Dataset, recipe: Recipe) -> Network:
     network.words.weight.requires_grad_(recipe.training.fine_tune_words)
     if recipe.model.embedding != "cnn":
         network.encoder.clip = recipe.training.clip_gates  # type: ignore[union-attr,assignment]
+    if start is not None:
+        _copy_weights(network, start, dataset, recipe)
     return network
+
+
+@torch.no_grad()
+def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Recipe) -> None:
+    """Give the network the pretrained weights; of a classifier's own, those for the same labels."""
+    same = start.labels == tuple(dataset.labels) and start.pair == dataset.pair
+    given = {name: torch.from_numpy(np.array(w)) for name, w in start.weights.items()}
+    for name, weight in network.state_dict().items():
+        found = given.get(name)
+        if name == "words.weight" or found is None or found.shape != weight.shape:
+            continue
+        if same or not name.startswith(("head.", "gate.")):
+            weight.copy_(found)
+    if recipe.model.head == "linear":
+        if "vector.W_rows" in given and not dataset.pair:
+            maps = given["vector.W_shared"], given["vector.W_rows"]
+            network.head = VectorHead(*maps, len(dataset.labels), recipe.model.dropout)
+        else:
+            network.head = SteadyHead(network.head)  # type: ignore[arg-type]
 
 
 def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.ndarray | None:
@@ -60,12 +83,14 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def run_identity(dataset: Dataset, recipe: Recipe) -> dict[str, Any]:
+def run_identity(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> dict[str, Any]:
     """What a checkpoint and the run that resumes from it must have in common."""
     options = {k: v for section in recipe.to_dict().values() for k, v in section.items()}
     for name in ("epochs", "patience"):  # a run may be resumed to train longer
         del options[name]
     data = {f"{name} rows": _fingerprint(dataset.splits.get(name)) for name in ("train", "dev")}
+    if start is not None:  # a path may hold other weights by now
+        data["start"] = start.fingerprint
     return {**options, "tokenizer": dataset.tokenizer.hash, "labels": list(dataset.labels), **data}
 
 

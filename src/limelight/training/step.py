@@ -7,6 +7,7 @@ import math
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from .feed import DeviceFeed, HostFeed, bucket
 from .loss import Tensors, loss
 from .optimiser import WORDS, Optimiser, moves_all
 from .seen_words import SeenWords
+
+WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
 
 
 class Stepper:
@@ -55,7 +58,9 @@ class Stepper:
         if self.seen_words:
             weights[WORDS] = computing[WORDS] = self.seen_words.rows
         total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch_size)
-        self.optimiser = Optimiser(weights, recipe.training, computing, total)
+        # Adam's first steps, which go by a single batch, would undo pretrained weights
+        warmup = math.ceil(WARM_UP * total) if recipe.text.start else 0
+        self.optimiser = Optimiser(weights, recipe.training, computing, total, warmup)
         self.average = Average(self.optimiser.weights, recipe.training.ema_decay)
         self.penalised = recipe.model.attention_rows
         # sums of the figures over the rows, and the rows
@@ -141,7 +146,7 @@ class Stepper:
         for name, w in self.network.state_dict().items():
             w.copy_(weights[name])
         if self.computing is not self.network:
-            for to, w in zip(self.computing.parameters(), self.network.parameters(), strict=True):
+            for to, w in zip(_tensors(self.computing), _tensors(self.network), strict=True):
                 to.copy_(w)  # in bf16
         if self.seen_words:
             self.seen_words.load()
@@ -203,6 +208,10 @@ class CapturedStep:
         """Take the step on other rows."""
         self.rows.copy_(rows)
         self.graph.replay()
+
+
+def _tensors(network: nn.Module) -> Iterator[Tensor]:
+    return chain(network.parameters(), network.buffers())
 
 
 def _computing(network: Network | ReaderNetwork, recipe: Recipe, device: torch.device) -> nn.Module:

@@ -13,6 +13,7 @@ import torch
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..runtime.start import Start, start_of
 from ..storage.locks import locked
 from ..text.dataset import Dataset
 from . import run_folder
@@ -37,6 +38,7 @@ def fit(
     checkpoint_every: float = 600.0,
     tensorboard: bool = False,
     after_epoch: AfterEpoch | None = None,
+    start: Start | None = None,
 ) -> Fitted:
     """Train on the data set's training split and choose the best epoch by its development split.
 
@@ -45,6 +47,7 @@ def fit(
     checkpoint and ends with the same bits; `epochs` and `patience` may change, and a schedule then ends with
     the new `epochs`. What `after_epoch` returns for the network joins the epoch's record. An interrupted run
     returns the best network so far, which may be one of its teachers. Threads that call this take turns.
+    `start` holds the weights that `recipe.text.start` names; they are loaded if it is not given.
     """
     where = choose_device(device)
     if folder is None and (resume or tensorboard):
@@ -53,8 +56,10 @@ def fit(
         raise LimelightError("the data set has no labels to learn from; encode it with a column of labels")
     if dataset.vectors is not None:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
+    if start is None:
+        recipe, start = start_of(recipe)
     folder = Path(folder) if folder else None
-    with run_context(where, folder, show, checkpoint_every) as context:
+    with run_context(where, folder, show, checkpoint_every, start) as context:
         _check_folder(folder, recipe, resume, tensorboard)
         context.processes.barrier()  # no process writes files there before all have looked
         if not has_extra_data(recipe):
@@ -71,7 +76,7 @@ def fit(
 
 @contextmanager
 def run_context(
-    device: torch.device, folder: Path | None, show: bool, checkpoint_every: float
+    device: torch.device, folder: Path | None, show: bool, checkpoint_every: float, start: Start | None = None
 ) -> Iterator[RunContext]:
     """Join the other processes, keep other runs out of the folder, and note when the user asks to stop."""
     with (
@@ -81,7 +86,8 @@ def run_context(
         random_state_restored(device),
         catch_interrupts() as stop,
     ):
-        yield RunContext(device, processes, Progress(show and processes.first), checkpoint_every, stop)
+        progress = Progress(show and processes.first)
+        yield RunContext(device, processes, progress, checkpoint_every, stop, start)
 
 
 @contextmanager

@@ -1,0 +1,116 @@
+"""Pretrained weights that training can start from: a reader's, or those of a trained model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+
+from ..config.recipe import Recipe
+from ..errors import LimelightError
+from ..text.labels import Label
+from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
+from ..text.vectors import Vectors
+from .folder import is_reader
+from .model import Model
+from .reader import Reader, load
+from .spelling import spell
+
+# What weights have fixed once they are trained.
+SIZES = (
+    "embedding", "word_size", "projection", "hidden", "layers", "attention_hidden", "rows", "max_row",
+    "author_code",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Words with their vectors, and the weights above them.
+
+    >>> start = load_start("reader")
+    >>> start.recipe.model.rows, start.vectors(["<pad>", "<unk>", "soup", "soooup"]).found.tolist()
+    (24, [False, False, True, False])
+    """
+
+    recipe: Recipe
+    tokenizer: Tokenizer
+    weights: Mapping[str, np.ndarray]
+    labels: tuple[Label, ...] = ()  # of a trained model
+    pair: bool = False
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words it knows, the most frequent first."""
+        return self.tokenizer.vocabulary[len(SPECIAL) :]
+
+    def vectors(self, vocabulary: Sequence[str]) -> Vectors:
+        """Vectors for a vocabulary. Words it does not know: a reader spells them, a model takes <unk>."""
+        ids = {word: number for number, word in enumerate(self.tokenizer.vocabulary)}
+        places = np.array([ids.get(word, UNKNOWN) for word in vocabulary])
+        matrix, found = self.weights["words.weight"][places], places > UNKNOWN
+        grams = self.weights.get("grams.weight")
+        if grams is not None:
+            for k in np.flatnonzero(places == UNKNOWN).tolist():
+                matrix[k] = spell(vocabulary[k], grams)
+            matrix[UNKNOWN] = grams[1:].mean(axis=0)
+        matrix[PAD] = 0
+        return Vectors(matrix, found)
+
+    def fit_recipe(self, recipe: Recipe, given: Iterable[str] = ()) -> Recipe:
+        """The recipe with the sizes of these weights; a size the user has `given` must be the same."""
+        own = {name: getattr(self.recipe.model, name) for name in SIZES}
+        own["lowercase"] = self.tokenizer.lowercase
+        values = recipe.values()
+        for name in given:
+            if name in own and values[name] != own[name]:
+                raise LimelightError(
+                    f"{name} is {values[name]!r}, but {recipe.text.start!r}, which training starts from, has "
+                    f"{own[name]!r}; leave it out, or start from random weights with start ''"
+                )
+        return recipe.override(**own)
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells these weights from others."""
+        check = 0
+        for name in sorted(self.weights):
+            check = crc32(np.ascontiguousarray(self.weights[name]).data, check)
+        return f"{check:08x}"
+
+
+def load_start(name: str, folder: str | Path = "") -> Start:
+    """Load what a recipe's `start` names; relative paths start from `folder`.
+
+    >>> load_start("no/such/model")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: start: no/such/model is not a folder; give a folder saved by Limelight
+    """
+    path = name if is_reader(name) else os.path.join(folder, name)
+    try:
+        found = load(path)
+    except LimelightError as error:
+        raise LimelightError(f"start: {error}") from error
+    if isinstance(found, Reader):
+        return Start(found.recipe, found.tokenizer, found.weights)
+    assert isinstance(found, Model)
+    return Start(found.recipe, found.tokenizer, found.weights, found.labels, found.pair)
+
+
+def start_of(
+    recipe: Recipe, given: Iterable[str] = (), folder: str | Path = ""
+) -> tuple[Recipe, Start | None]:
+    """The weights a recipe starts from, if any, and the recipe with their sizes.
+
+    >>> from limelight.config.presets import preset
+    >>> recipe, start = start_of(preset("tiny"))
+    >>> recipe == preset("tiny"), start
+    (True, None)
+    """
+    if not recipe.text.start:
+        return recipe, None
+    start = load_start(recipe.text.start, folder)
+    return start.fit_recipe(recipe, given), start

@@ -1,0 +1,131 @@
+"""The classifier that training from a reader starts with: logistic regression on the reader's vectors.
+
+A random classifier would pull the reader towards itself before it has learnt anything. This one is convex: it
+has one solution, and with few rows it already is most of what can be learnt. How strongly it is regularised
+is chosen by cross-validation.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..model.heads import VectorHead
+from ..model.network import Network
+from ..text.batches import gather, reading_plan
+from ..text.dataset import Split
+
+STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # inverse regularisation, scikit-learn's C, for vectors of length 1
+USUAL = 10.0  # where there are too few rows to choose
+FOLDS = 5
+FEW = 1000  # rows; with more, training decides
+MOST = 4000  # rows that the classifier is fitted to
+ITERATIONS = 100
+WORDS = 8192  # in a batch, with padding
+
+
+class FirstHead(NamedTuple):
+    """What was fitted; `accuracy` is that of cross-validation."""
+
+    strength: float
+    accuracy: float | None
+
+
+@torch.no_grad()
+def fit_first_head(network: Network, split: Split, weights: np.ndarray | None, seed: int) -> FirstHead:
+    """Fit the network's `VectorHead` to a split; the reader itself stays as it is."""
+    head = network.head
+    assert isinstance(head, VectorHead)
+    rows = np.arange(len(split))
+    if len(rows) > MOST:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
+    device = head.W_o.device
+    v = _vectors(network, split, rows)
+    scale = v.norm(dim=1).mean()
+    v = v / scale
+    y = torch.from_numpy(np.asarray(split.labels, dtype=np.int64)[rows]).to(device)
+    w = torch.ones(len(rows), dtype=v.dtype, device=device)
+    if weights is not None:
+        w = torch.from_numpy(weights[rows]).to(w)
+    found = FirstHead(USUAL, None)
+    if 2 * len(head.b_o) <= len(rows) <= FEW:
+        found = _cross_validate(v, y, w, len(head.b_o), seed)
+    W, b = fit_logistic(v, y, w, len(head.b_o), found.strength)
+    head.scale.div_(scale)
+    head.W_o.copy_(W)
+    head.b_o.copy_(b)
+    return found
+
+
+def _vectors(network: Network, split: Split, rows: np.ndarray) -> Tensor:
+    """(rows, v) in float64."""
+    head, was_training = network.head, network.training
+    assert isinstance(head, VectorHead)
+    device = head.W_o.device
+    found = torch.empty(len(rows), len(head.W_rows), dtype=torch.float64, device=device)
+    network.eval()
+    for batch in reading_plan(split.lengths[rows], WORDS):
+        words = gather(split, rows[batch])
+        ids, lengths = (torch.from_numpy(x).to(device) for x in (words.ids, words.lengths))
+        M, _ = network.embed(ids, lengths)
+        found[torch.from_numpy(batch).to(device)] = head.vector(M).double()
+    network.train(was_training)
+    return found
+
+
+def _cross_validate(v: Tensor, y: Tensor, w: Tensor, classes: int, seed: int) -> FirstHead:
+    """The strength with the least loss on rows left out."""
+    fold = torch.from_numpy(_folds(y.cpu().numpy(), seed)).to(y.device)
+    losses, right = [0.0] * len(STRENGTHS), [0.0] * len(STRENGTHS)
+    for k in range(FOLDS):
+        rest, out = fold != k, fold == k
+        start = None
+        for i, strength in enumerate(STRENGTHS):
+            start = fit_logistic(v[rest], y[rest], w[rest], classes, strength, start)
+            logits = v[out] @ start[0].T + start[1]
+            losses[i] += float(
+                (torch.nn.functional.cross_entropy(logits, y[out], reduction="none") * w[out]).sum()
+            )
+            right[i] += float((logits.argmax(dim=1) == y[out]).sum())
+    best = int(np.argmin(losses))
+    return FirstHead(STRENGTHS[best], right[best] / len(y))
+
+
+def _folds(labels: np.ndarray, seed: int) -> np.ndarray:
+    """(rows,): each class spread evenly over the folds, so that every fold has about as many rows."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[order[np.argsort(labels[order], kind="stable")]] = np.arange(len(labels)) % FOLDS
+    return fold
+
+
+def fit_logistic(
+    v: Tensor, y: Tensor, w: Tensor, classes: int, strength: float, start: tuple[Tensor, Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Multinomial logistic regression with an L2 penalty, as scikit-learn defines it: W (classes, v), b.
+
+    >>> v, y = torch.tensor([[1.0], [-1.0]]).double(), torch.tensor([0, 1])
+    >>> W, b = fit_logistic(v, y, torch.ones(2).double(), classes=2, strength=1.0)
+    >>> W.shape, bool(W[0] > W[1])
+    (torch.Size([2, 1]), True)
+    """
+    W = v.new_zeros(classes, v.shape[1]) if start is None else start[0].clone()
+    b = v.new_zeros(classes) if start is None else start[1].clone()
+    optimiser = torch.optim.LBFGS(
+        [W.requires_grad_(), b.requires_grad_()], max_iter=ITERATIONS, tolerance_grad=1e-4,
+        tolerance_change=1e-7, line_search_fn="strong_wolfe",
+    )  # fmt: skip
+
+    @torch.enable_grad()
+    def loss() -> Tensor:
+        optimiser.zero_grad()
+        entropy = torch.nn.functional.cross_entropy(v @ W.T + b, y, reduction="none")
+        total = strength * (entropy * w).sum() + W.square().sum() / 2
+        total.backward()
+        return total
+
+    optimiser.step(loss)
+    return W.detach(), b.detach()

@@ -1,0 +1,189 @@
+"""Training that starts from pretrained weights."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from limelight.config.recipe import Recipe
+from limelight.errors import LimelightError
+from limelight.model.heads import LinearHead, SteadyHead, VectorHead
+from limelight.runtime.start import Start
+from limelight.training.distributed import Processes
+from limelight.training.evaluate import logits
+from limelight.training.first_head import FEW, FirstHead, fit_first_head, fit_logistic
+from limelight.training.setup import build_network
+from limelight.training.step import Stepper
+from limelight.training.train import fit
+from training import toys
+
+OPTIONS = {"start": "toy", "head": "linear", "fine_tune_words": False, "schedule": "cosine"}
+
+
+def toy_recipe(**options) -> Recipe:
+    return toys.recipe(**{**OPTIONS, "learning_rate": 0.005, **options})
+
+
+def toy_start(data, labels=(), seed: int = 0) -> Start:
+    """A reader of random weights; its vectors have five numbers."""
+    rng = np.random.default_rng(seed)
+    recipe = toys.recipe(seed=7).model
+    network = build_network(data, toys.recipe(seed=7))
+    weights = {k: w.numpy() for k, w in network.state_dict().items() if not k.startswith("head.")}
+    weights["vector.W_shared"] = rng.normal(size=(4, 2 * recipe.hidden)).astype(np.float32)
+    weights["vector.W_rows"] = rng.normal(size=(5, recipe.rows * 4)).astype(np.float32)
+    return Start(Recipe(model=recipe), data.tokenizer, weights, labels)
+
+
+def toy_data(**options):
+    data = toys.dataset(**options)
+    return dataclasses.replace(data, vectors=np.array(toy_start(data).weights["words.weight"]))
+
+
+# ---------------------------------------------------------------- the heads
+
+
+def test_a_vector_head_is_a_linear_map_of_M():
+    rng = np.random.default_rng(0)
+    shared, rows, M = rng.normal(size=(4, 6)), rng.normal(size=(5, 12)), rng.normal(size=(7, 3, 6))
+    head = VectorHead(torch.from_numpy(shared), torch.from_numpy(rows), classes=2).double()
+    with torch.no_grad():
+        head.W_o.copy_(torch.from_numpy(W := rng.normal(size=(2, 5))))
+        head.b_o.copy_(torch.from_numpy(b := rng.normal(size=2)))
+        head.scale.fill_(0.3)
+    v = 0.3 * np.stack([rows @ np.concatenate([shared @ m for m in one]) for one in M])
+    expected = v @ W.T + b
+    np.testing.assert_allclose(head(torch.from_numpy(M)).detach(), expected, rtol=1e-12)
+    np.testing.assert_allclose(head.to_linear().double()(torch.from_numpy(M)).detach(), expected, rtol=1e-5)
+
+
+def test_a_steady_head_is_the_linear_one_in_another_scale():
+    linear, M = LinearHead(3, 6, 2), torch.randn(7, 3, 6)
+    steady = SteadyHead(linear)
+    torch.testing.assert_close(steady(M), linear(M))
+    torch.testing.assert_close(steady.to_linear().W_o, linear.W_o)
+    assert torch.allclose(steady.W_scaled, linear.W_o * 18**0.5)
+
+
+# ---------------------------------------------------------------- logistic regression
+
+
+@pytest.mark.parametrize("strength", [0.5, 10.0])
+def test_logistic_regression_is_scikit_learns(strength: float):
+    rng = np.random.default_rng(0)
+    v, y, w = rng.normal(size=(60, 5)), rng.integers(0, 3, 60), rng.uniform(0.1, 2, 60)
+    theirs = LogisticRegression(C=strength, tol=1e-10, max_iter=5000).fit(v, y, w)
+    W, b = fit_logistic(*map(torch.from_numpy, (v, y, w)), 3, strength)
+    np.testing.assert_allclose(W, theirs.coef_, atol=1e-3)
+    np.testing.assert_allclose(b - b.mean(), theirs.intercept_ - theirs.intercept_.mean(), atol=1e-3)
+
+
+def test_the_first_head_is_fitted_to_the_frozen_vectors():
+    data = toy_data(rows=80)
+    network = build_network(data, toy_recipe(), toy_start(data))
+    before = {k: w.clone() for k, w in network.state_dict().items() if not k.startswith("head.")}
+    found = fit_first_head(network, data.splits["train"], None, seed=0)
+    assert all(torch.equal(w, network.state_dict()[k]) for k, w in before.items())
+    right = (logits(network, data.splits["train"]).argmax(axis=1) == data.splits["train"].labels).mean()
+    assert found.accuracy is not None
+    assert 0.34 < found.accuracy <= right + 0.1
+    assert (
+        fit_first_head(build_network(data, toy_recipe(), toy_start(data)), data.splits["train"], None, 0)
+        == found
+    )
+
+
+def test_cross_validation_needs_some_rows_and_stops_at_many():
+    data = toy_data(rows=5)
+    network = build_network(data, toy_recipe(), toy_start(data))
+    assert fit_first_head(network, data.splits["train"], None, 0) == FirstHead(10.0, None)
+    many = toys.split(FEW + 1, longest=3)
+    assert fit_first_head(build_network(data, toy_recipe(), toy_start(data)), many, None, 0).accuracy is None
+
+
+# ---------------------------------------------------------------- the run
+
+
+def test_training_starts_from_the_weights_and_ends_with_a_plain_head():
+    data = toy_data()
+    start = toy_start(data)
+    network = build_network(data, toy_recipe(), start)
+    np.testing.assert_array_equal(network.encoder.W_hh_0.detach(), start.weights["encoder.W_hh_0"])
+    np.testing.assert_array_equal(network.pooling.W_s1.detach(), start.weights["pooling.W_s1"])
+    np.testing.assert_array_equal(network.words.weight.detach(), data.vectors)
+    fitted = fit(data, toy_recipe(epochs=4), show=False, start=start)
+    assert isinstance(fitted.network.head, LinearHead)
+    assert not np.array_equal(fitted.network.encoder.W_hh_0.detach(), start.weights["encoder.W_hh_0"])
+    np.testing.assert_array_equal(fitted.network.words.weight.detach(), data.vectors)  # frozen
+    assert fitted.history[-1]["loss"] < fitted.history[0]["loss"]
+
+
+def test_few_steps_change_little_of_the_start():
+    data = toy_data(rows=8, dev=0)
+    start = toy_start(data)
+    fitted = fit(data, toy_recipe(epochs=1, learning_rate=1e-4), show=False, start=start)
+    W = fitted.network.encoder.W_hh_0.detach().numpy()
+    assert np.abs(W - start.weights["encoder.W_hh_0"]).max() < 2e-4
+
+
+def test_an_interrupted_run_ends_with_the_same_bits(tmp_path):
+    data = toy_data()
+    start, recipe = toy_start(data), toy_recipe(epochs=4)
+    whole = fit(data, recipe, show=False, start=start)
+
+    def interrupt(network):
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fit(data, recipe, tmp_path, show=False, start=start, checkpoint_every=0, after_epoch=interrupt)
+    rest = fit(data, recipe, tmp_path, show=False, start=start, resume=True)
+    for name, w in whole.network.state_dict().items():
+        assert torch.equal(w, rest.network.state_dict()[name])
+
+
+def test_a_run_is_not_resumed_from_other_weights(tmp_path):
+    data = toy_data()
+    fit(data, toy_recipe(epochs=1), tmp_path, show=False, start=toy_start(data))
+    with pytest.raises(LimelightError, match="start"):
+        fit(data, toy_recipe(epochs=2), tmp_path, show=False, start=toy_start(data, seed=1), resume=True)
+
+
+def test_going_on_with_a_model_keeps_its_classifier():
+    data = toy_data()
+    fitted = fit(data, toy_recipe(epochs=2), show=False, start=toy_start(data))
+    weights = {k: w.numpy() for k, w in fitted.network.state_dict().items()}
+    same = Start(fitted.recipe, data.tokenizer, weights, data.labels)
+    network = build_network(data, toy_recipe(), same)
+    np.testing.assert_allclose(
+        logits(network, data.splits["dev"]), logits(fitted.network, data.splits["dev"]), atol=1e-5
+    )
+    other = build_network(data, toy_recipe(), dataclasses.replace(same, labels=("a", "b", "c")))
+    assert not np.allclose(other.head.to_linear().W_o.detach(), weights["head.W_o"])
+    np.testing.assert_array_equal(other.encoder.W_hh_0.detach(), weights["encoder.W_hh_0"])
+
+
+@pytest.mark.parametrize("head", ["linear", "pruned"])
+def test_pairs_start_from_a_reader_too(head: str):
+    data = toys.dataset(pair=True)
+    data = dataclasses.replace(data, vectors=np.array(toy_start(toys.dataset()).weights["words.weight"]))
+    start = toy_start(toys.dataset())
+    recipe = toy_recipe(head=head, pair="concat", row_units=3, column_units=0, epochs=2)
+    fitted = fit(data, recipe, show=False, start=start)
+    assert fitted.history[-1]["loss"] < fitted.history[0]["loss"]
+
+
+def test_the_rate_rises_over_the_first_tenth_of_the_steps():
+    data = toy_data(rows=80, dev=0)
+    recipe = toy_recipe(epochs=10, learning_rate=1.0)  # 100 steps
+    network = build_network(data, recipe, toy_start(data))
+    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
+    rates = []
+    for _ in range(100):
+        stepper.optimiser.steps += 1
+        rates.append(float(stepper.optimiser.present_rate()))
+    t = np.arange(100)
+    np.testing.assert_allclose(rates, np.minimum((t + 1) / 10, 1) * (1 + np.cos(np.pi * t / 100)) / 2)
