@@ -14,10 +14,10 @@ import pytest
 import limelight
 from limelight.config.reader import ReaderRecipe
 from limelight.errors import LimelightError
-from limelight.pretraining import job as pretraining_job
 from limelight.pretraining import teacher as teaching
 from limelight.pretraining.job import PretrainJob, load_pretrain_job, run_pretraining
 from limelight.runtime.reader import Reader
+from limelight.training.job import own_folder
 from pretraining.teachers import SMALL, FakeTeacher, texts, write
 
 
@@ -183,8 +183,7 @@ def test_a_disk_that_is_full_at_the_end_loses_nothing(tmp_path, monkeypatch):
 def test_resuming_in_python_needs_the_same_arguments(tmp_path):
     lines, vectors = write(tmp_path)
     this = job(tmp_path, "reader", str(vectors))
-    pretraining_job.own_folder(this, False).__enter__()
-    with pytest.raises(LimelightError, match="another recipe"):
+    with own_folder(this, resume=False), pytest.raises(LimelightError, match="another recipe"):
         limelight.pretrain(lines, vectors, out=this.out, resume=True, progress=False, rows=2)
 
 
