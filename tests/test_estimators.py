@@ -634,3 +634,45 @@ def test_threads_that_wait_leave_the_cores_to_others() -> None:
         environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"} | given
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert done.stdout == f"{found}\n", done.stderr
+
+
+# ---------------------------------------------------------------- starting from pretrained weights
+
+FEW = [
+    "Good soup!",
+    "What a lovely waiter!",
+    "Great wine.",
+    "Cold soup.",
+    "Awful service!",
+    "The wine was bad.",
+]
+
+
+@pytest.fixture(scope="module")
+def from_reader() -> TextClassifier:
+    return TextClassifier(progress=False, device="cpu", epochs=1, random_state=0).fit(FEW, [1, 1, 1, 0, 0, 0])
+
+
+def test_few_texts_are_enough_for_the_default(from_reader, tmp_path):
+    new = ["An excellent dinner.", "A delightful cook!", "A terrible dinner.", "The cook was horrible."]
+    assert from_reader.predict(new).tolist() == [1, 1, 0, 0]  # no word of them is in the training texts
+    assert (from_reader.recipe_.text.start, from_reader.recipe_.model.head) == ("reader", "linear")
+    assert from_reader.embed(new).shape == (4, 24, 600)
+    assert "dev_accuracy" not in from_reader.history_[0]  # nothing was held out
+    from_reader.save(tmp_path / "m")
+    again = TextClassifier.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict_proba(new), from_reader.predict_proba(new))
+
+
+def test_training_goes_on_with_a_model(from_reader, tmp_path):
+    from_reader.save(tmp_path / "m")
+    more = quick(preset="small", start=str(tmp_path / "m"), epochs=1, learning_rate=1e-9)
+    more.fit(FEW, [1, 1, 1, 0, 0, 0])
+    np.testing.assert_allclose(more.predict_proba(FEW), from_reader.predict_proba(FEW), atol=1e-4)
+
+
+def test_sizes_that_the_start_does_not_have_are_refused():
+    with pytest.raises(LimelightError, match="rows is 8"):
+        TextClassifier(rows=8, progress=False).fit(FEW, [1, 1, 1, 0, 0, 0])
+    with pytest.raises(LimelightError, match="start: nowhere is not a folder"):
+        TextClassifier(start="nowhere", progress=False).fit(FEW, [1, 1, 1, 0, 0, 0])

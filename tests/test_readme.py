@@ -25,14 +25,15 @@ ECHO = re.compile(r'echo "(.*?)" \| (.*)')
 
 @pytest.fixture
 def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the tables that the pages name, and a small preset that is quick."""
+    """A folder with the tables that the pages name, and presets that are quick."""
     review_table(tmp_path / "reviews.csv", 60)
     review_table(tmp_path / "test.csv", 20, 1)
     review_table(tmp_path / "new.csv", 10, 2)
     first, second, labels = pairs(40)
     write_csv(tmp_path / "pairs.csv", premise=first, hypothesis=second, label=labels)
     quick = presets.preset("tiny").override(epochs=2, vectors="default")
-    monkeypatch.setitem(presets.PRESETS, "small", quick)
+    for name in ("small", "light"):
+        monkeypatch.setitem(presets.PRESETS, name, quick)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -132,13 +132,22 @@ def test_options_about_pairs_need_pairs(option: str, value: Any) -> None:
 def test_options_about_vectors_need_vectors() -> None:
     said = unused_options(Recipe().override(**NEEDS_VECTORS), NEEDS_VECTORS)
     assert list(said) == list(NEEDS_VECTORS)
-    assert all(line == f"{name} has no effect: it needs pretrained vectors" for name, line in said.items())
+    assert all(
+        line.startswith(f"{name} has no effect: it needs pretrained vectors") for name, line in said.items()
+    )
     texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
     plain, other = (encode_texts(texts, labels, recipe=TextRecipe(**each)) for each in ({}, NEEDS_VECTORS))
     assert other.vectors is None
     assert other.tokenizer.hash == plain.tokenizer.hash
     np.testing.assert_array_equal(other.splits["train"].ids, plain.splits["train"].ids)
     assert unused_options(Recipe().override(vectors="default", **NEEDS_VECTORS), NEEDS_VECTORS) == {}
+
+
+def test_the_weights_to_start_from_bring_their_vectors() -> None:
+    recipe = Recipe().override(start="reader", vectors="default", extra_words=5, missing_vectors="spelling")
+    said = unused_options(recipe, ["start", "vectors", "extra_words", "missing_vectors"])
+    assert list(said) == ["vectors", "missing_vectors"]
+    assert "it needs start ''" in said["vectors"]
 
 
 def test_the_size_of_word_vectors_needs_none_that_are_pretrained() -> None:
@@ -150,7 +159,8 @@ def test_the_size_of_word_vectors_needs_none_that_are_pretrained() -> None:
 
 
 def test_every_condition_is_among_those_above() -> None:
-    tested = {option for option, *_ in [*UNUSED, *NEEDS_DEV, *NEEDS_PAIRS]} | {*NEEDS_VECTORS, "word_size"}
+    tested = {option for option, *_ in [*UNUSED, *NEEDS_DEV, *NEEDS_PAIRS]}
+    tested |= {*NEEDS_VECTORS, "word_size", "vectors"}
     assert {name for name, field in options().items() if field.metadata["needs"]} == tested
 
 

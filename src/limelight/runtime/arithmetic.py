@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from .int4 import GROUP
 from .onnx_file import Graph
 
 OPEN = 20.0  # a gate at 20 is open: its sigmoid is 1 in float32, as is its hyperbolic tangent
@@ -30,7 +31,22 @@ class Float32:
 
     def words(self, ids: str) -> str:
         """Equation 1: the word vectors, projected if the model does; ids (a, b) -> S (a, b, d)."""
+        if "words.weight.scale" in self.weights:
+            return self._project(self._words_of_4_bits(ids))
         return self._project(self.graph.op("Gather", self.weight("words.weight"), ids))
+
+    def _words_of_4_bits(self, ids: str) -> str:
+        """Two numbers to a byte and a scale for each group, unpacked for these words only."""
+        g = self.graph
+        packed = g.op("Cast", g.op("Gather", self.weight("words.weight"), ids), to=6)  # (a, b, d / 2) int32
+        scale = g.op("Cast", g.op("Gather", self.weight("words.weight.scale"), ids), to=1)
+        last, sixteen = g.constant([-1], "int64"), g.constant(16, "int32")
+        halves = (g.op("Mod", packed, sixteen), g.op("Div", packed, sixteen))
+        pairs = g.op("Concat", *(g.op("Unsqueeze", half, last) for half in halves), axis=-1)
+        numbers = g.op("Cast", g.op("Sub", pairs, g.constant(8, "int32")), to=1)  # (a, b, d / 2, 2)
+        groups = g.op("Reshape", numbers, g.constant([0, 0, -1, GROUP], "int64"))
+        values = g.op("Mul", groups, g.op("Unsqueeze", scale, last))
+        return g.op("Reshape", values, g.constant([0, 0, -1], "int64"))  # (a, b, d)
 
     def _project(self, S: str) -> str:
         """Always in float32: it is a small part of the work, and int8 words are already rounded once."""
@@ -88,7 +104,9 @@ class Int8(Float32):
     SMALL = 2**16  # weights
 
     def words(self, ids: str) -> str:
-        """A word's int8 vector times its scale."""
+        """A word's int8 vector times its scale; words of 4 bits are small enough as they are."""
+        if "words.weight.scale" in self.weights:
+            return super().words(ids)
         g = self.graph
         table, scale = quantise(self.weights["words.weight"], axis=1)
         rows = g.op("Cast", g.op("Gather", g.weight("words.int8", table), ids), to=1)

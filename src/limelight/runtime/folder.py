@@ -34,7 +34,7 @@ from .card import model_card
 from .config_file import MODEL_KINDS, check_file, format_config, read_config
 from .export import export_onnx
 from .shapes import check_weights, shapes
-from .weights import read_weights, tensor_locations, write_weights
+from .weights import pack_words, read_weights, tensor_locations, write_weights
 
 FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")  # beside config.json
 LAYOUT = FolderLayout("a model folder", ("config.json", "model.safetensors"), (*FILES, "README.md"))
@@ -82,6 +82,7 @@ def save_folder(
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
     weights = {name: np.asarray(array) for name, array in weights.items()}
     check_weights(weights, expected)
+    weights = pack_words(weights)
     tensors = write_weights(weights)
     options: dict[str, Any] = {"recipe": recipe.model, "classes": len(labels), "pair": pair}
     contents = {

@@ -18,7 +18,7 @@ IR_VERSION = 8
 OPSETS = {"": 17, "com.microsoft": 1}  # the second is ONNX Runtime's own: int8 LSTM
 MAX_BYTES = 2**31 - 1  # protobuf's limit
 
-_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9}
+_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float16": 10}
 _FLOAT, _INT, _STRING, _INTS = 1, 2, 3, 7  # AttributeProto.AttributeType
 _EXTERNAL = 1  # TensorProto.DataLocation
 

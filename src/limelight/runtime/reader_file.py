@@ -1,6 +1,6 @@
 """The file of a reader, reader.safetensors: words and n-grams in 4 bits, matrices in int8, scales in float16.
 
-A byte of words holds two numbers, the first in its lower half; each GROUP numbers have a scale. An int8
+A byte of words holds two numbers, the first in its lower half; each 32 numbers have a scale. An int8
 matrix has a scale for each output. The words themselves are the bytes `vocabulary`, one to a line.
 """
 
@@ -15,8 +15,8 @@ import safetensors.numpy
 from ..config.recipe import ModelRecipe, Recipe
 from ..errors import LimelightError
 from ..storage.array_files import safetensors_pieces
+from .int4 import pack, quantise, unpack
 
-GROUP, TOP = 32, 7
 TABLES = ("words.weight", "grams.weight")
 MAX_BYTES = 2**31
 
@@ -34,11 +34,11 @@ def pack_reader(words: Sequence[str], weights: Mapping[str, np.ndarray]) -> byte
     packed: Weights = {"vocabulary": np.frombuffer("\n".join(words).encode(), np.uint8)}
     for name, values in weights.items():
         if name in TABLES:
-            packed[name], packed[f"{name}.scale"] = _pack_table(values)
+            packed[name], packed[f"{name}.scale"] = pack(values)
         elif name.startswith("encoder.b_"):
             packed[name] = values.astype(np.float32)
         else:
-            packed[name], packed[f"{name}.scale"] = _quantise(values, 127)
+            packed[name], packed[f"{name}.scale"] = quantise(values, 127)
     return b"".join(safetensors_pieces(packed))
 
 
@@ -99,35 +99,15 @@ def reader_recipe(weights: Mapping[str, np.ndarray]) -> Recipe:
     return Recipe(model=ModelRecipe(rows=rows, attention_hidden=d_a, **sizes))
 
 
-# ---------------------------------------------------------------- rounding
-
-
-def _quantise(values: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-    """Whole multiples of a float16 scale for each line of the last dimension."""
-    scale = np.maximum(np.abs(values).max(axis=-1, keepdims=True) / top, 1e-7).astype(np.float16)
-    rounded = np.rint(values / scale.astype(np.float32)).clip(-top, top)
-    return rounded.astype(np.int8), scale
-
-
-def _pack_table(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n, d) -> (n, d / 2) bytes and (n, d / GROUP) scales."""
-    rounded, scale = _quantise(rows.reshape(len(rows), -1, GROUP), TOP)
-    pairs = (rounded + 8).astype(np.uint8).reshape(len(rows), -1, 2)
-    return pairs[..., 0] | pairs[..., 1] << 4, scale[..., 0]
-
-
 def _unpack(name: str, values: np.ndarray, scale: np.ndarray | None) -> np.ndarray:
     if scale is None:
         if values.dtype != np.float32:
             raise _damaged(f"{name} has no scale")
         return values
-    scale = scale.astype(np.float32)
     try:
         if name not in TABLES:
-            return np.asarray(values.astype(np.float32) * scale)
-        pairs = np.stack([values & 15, values >> 4], axis=-1).astype(np.float32) - 8  # (n, d / 2, 2)
-        groups = pairs.reshape(*scale.shape, GROUP) * scale[..., None]  # (n, d / GROUP, GROUP)
-        return np.asarray(groups.reshape(len(values), -1))
+            return np.asarray(values.astype(np.float32) * scale.astype(np.float32))
+        return unpack(values, scale)
     except (ValueError, TypeError, IndexError):
         raise _damaged(f"{name} and its scales do not fit together") from None
 

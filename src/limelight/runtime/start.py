@@ -16,6 +16,7 @@ from ..text.labels import Label
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
 from ..text.vectors import Vectors
 from .folder import is_reader
+from .int4 import round_to_4_bits
 from .model import Model
 from .reader import Reader, load
 from .spelling import spell
@@ -54,9 +55,11 @@ class Start:
         matrix, found = self.weights["words.weight"][places], places > UNKNOWN
         grams = self.weights.get("grams.weight")
         if grams is not None:
-            for k in np.flatnonzero(places == UNKNOWN).tolist():
+            new = np.flatnonzero(places == UNKNOWN)
+            for k in new.tolist():
                 matrix[k] = spell(vocabulary[k], grams)
             matrix[UNKNOWN] = grams[1:].mean(axis=0)
+            matrix[new] = round_to_4_bits(matrix[new])  # as the others are: then the folder stays small
         matrix[PAD] = 0
         return Vectors(matrix, found)
 
