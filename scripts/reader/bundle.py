@@ -1,6 +1,6 @@
 """Make a pretrained reader the bundled one.
 
-    python scripts/reader/bundle.py READER
+python scripts/reader/bundle.py READER
 """
 
 from __future__ import annotations
