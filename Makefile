@@ -12,7 +12,7 @@ help:
 	@echo "make test    check, test the wheel and run every test"
 	@echo "make check   lint, types and import layers only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
-	@echo "make fuzz    run the property tests with new random examples"
+	@echo "make fuzz    property tests with new random examples, mutated files, replaced folders"
 	@echo "make bench   measure speed (ratios, side by side)"
 
 setup: .venv/ready
@@ -41,6 +41,8 @@ wheel: setup
 
 fuzz: setup
 	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=fuzz
+	PYTHONPATH=src:tests $(BIN)/python tests/mutations.py 10000 $$(date +%s)
+	PYTHONPATH=src:tests $(BIN)/python tests/replacing.py 1000
 
 bench: setup
 	$(BIN)/python benchmarks/training.py

@@ -112,7 +112,7 @@ def text_classifier(seed: int) -> Any:
     """Limelight as it comes; the one place that names its options."""
     from limelight import TextClassifier
 
-    return TextClassifier(progress=False).set_params(random_state=seed, device="cpu")
+    return TextClassifier("light", progress=False).set_params(random_state=seed, device="cpu")
 
 
 class TfIdf(Contestant):

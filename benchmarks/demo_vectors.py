@@ -3,7 +3,7 @@
     python benchmarks/demo_vectors.py                  the whole table (about twenty minutes on two cores)
     python benchmarks/demo_vectors.py --sizes 500      one row of it
 
-Development and test accuracy of preset `small` at the best development epoch.
+Development and test accuracy of preset `light` at the best development epoch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def measure(size: int, options: dict[str, object], seeds: list[int]) -> tuple[li
     """Development and test accuracy for each seed."""
     dev, test = [], []
     for seed in seeds:
-        recipe = preset("small").override(seed=seed, **options)
+        recipe = preset("light").override(seed=seed, **options)
         dataset = bundled(recipe, size or None)
         results = results_of(fit(dataset, recipe, device="cpu", show=False), dataset, ("dev", "test"))
         dev.append(results["dev"].accuracy)

@@ -3,7 +3,7 @@
     python benchmarks/few_texts.py                          the whole table (a few minutes on two cores)
     python benchmarks/few_texts.py --sizes 60 --seeds 3     part of it
 
-Preset `small` on the bundled sentences, negative against positive. Each seed has its own training sentences,
+Preset `light` on the bundled sentences, negative against positive. Each seed has its own training sentences,
 a tenth of which is held out to choose the epoch, as always without a development set. Test accuracy is on all
 test sentences; "constant" counts the models that predict one class for every sentence.
 """
@@ -35,7 +35,9 @@ def measure(size: int, min_steps: int, seeds: int) -> tuple[list[float], int]:
     accuracies, constant = [], 0
     for seed in range(seeds):
         rows = order[seed * size : (seed + 1) * size]
-        classifier = TextClassifier(min_steps=min_steps, random_state=seed, device="cpu", progress=False)
+        classifier = TextClassifier(
+            "light", min_steps=min_steps, random_state=seed, device="cpu", progress=False
+        )
         answers = classifier.fit(texts[rows], good[rows]).predict(test)
         accuracies.append(float((answers == truth).mean()))
         constant += len(np.unique(answers)) == 1

@@ -180,9 +180,9 @@ def cold_start(texts: list[str]) -> None:
     """Time a new process from import to first prediction; CPU seconds include Python's own start."""
     with tempfile.TemporaryDirectory() as place:
         folder = str(Path(place, "model"))
-        Model.from_parts(**random_model(preset("small"), Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
+        Model.from_parts(**random_model(preset("light"), Tokenizer.train(texts))).save(folder)  # type: ignore[arg-type]
         size = sum(file.stat().st_size for file in Path(folder).iterdir())
-        print(f"\ncold start, small model with {len(Tokenizer.train(texts)):,} words, {size / 1e6:.1f} MB")
+        print(f"\ncold start, preset light with {len(Tokenizer.train(texts)):,} words, {size / 1e6:.1f} MB")
         for precision in ("float32", "int8"):
             program = START.format(folder=folder, precision=precision)
             runs = [
@@ -230,7 +230,7 @@ def main() -> None:
     parser.add_argument("--singles", type=int, default=100, help="number of texts one by one")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--models", nargs="*", default=["small", "yelp"], help="presets to compare")
+    parser.add_argument("--models", nargs="*", default=["light", "yelp"], help="presets to compare")
     parser.add_argument("--recipes", nargs="*", metavar="NAME", help="compare recipes of recipes.py instead")
     parser.add_argument("--pairs", action="store_true", help="with --recipes: the recipes for pairs")
     parser.add_argument("--start", action="store_true", help="measure only the cold start")

@@ -1,6 +1,6 @@
 """Training speed against the plainest PyTorch version of the same model, on the same data, alternating.
 
-    python benchmarks/training.py                                  # on a CPU: small, yelp and snli sizes
+    python benchmarks/training.py                                  # on a CPU: light, yelp and snli sizes
     python benchmarks/training.py --device cuda --case snli:50 --case snli:512 --case yelp:32 --precision bf16
     python benchmarks/training.py --data DIR --case yelp:32        # an encoded data set, not made-up text
 
@@ -36,7 +36,7 @@ from limelight.training.step import Stepper
 SHAPES = {
     "yelp": (4000, 40_000, 4.55, 0.75),
     "snli": (20_000, 20_000, 2.3, 0.4),
-    "small": (4000, 10_000, 2.8, 0.5),
+    "light": (4000, 10_000, 2.8, 0.5),
 }
 
 
@@ -257,7 +257,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--steps", type=int, default=200, help="number of steps to compare losses over")
     options = parser.parse_args()
-    cases = options.case or ["small:32", "yelp:32", "snli:50"]
+    cases = options.case or ["light:32", "yelp:32", "snli:50"]
     for case in cases:
         name, batch = case.split(":")
         recipe = preset(name).override(batch_size=int(batch), precision=options.precision)

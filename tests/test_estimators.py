@@ -327,7 +327,7 @@ def test_who_is_loaded_and_fits_again_fits_alike(tmp_path):
 
 
 def test_who_is_loaded_is_not_warned_of_what_nobody_gave(tmp_path, recwarn):
-    quick(preset="small", holdout=0, epochs=2).fit(TEXTS, STARS).save(tmp_path / "m")
+    quick(preset="light", holdout=0, epochs=2).fit(TEXTS, STARS).save(tmp_path / "m")
     recwarn.clear()
     again = TextClassifier.load(tmp_path / "m").set_params(progress=False, device="cpu")
     assert again.fit(TEXTS, STARS).holdout == 0

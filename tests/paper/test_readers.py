@@ -458,12 +458,18 @@ def test_the_library_datasets_is_asked_for_by_name(tmp_path: Path, monkeypatch: 
     with pytest.raises(LimelightError, match="some/snli needs datasets: pip install datasets"):
         readers.prepare_snli_hub("some/snli", tmp_path / "out")
     row = {"premise": "A.", "hypothesis": "B.", "label": 0}
+    asked: list[tuple[str, str | None]] = []
     library = types.SimpleNamespace(
-        load_dataset=lambda name: {split: [row] for split in ("train", "validation", "test")},
+        load_dataset=lambda name, revision: (
+            asked.append((name, revision)) or {split: [row] for split in ("train", "validation", "test")}
+        ),
         load_from_disk=lambda name: (_ for _ in ()).throw(FileNotFoundError("no\ndata set")),
     )
     monkeypatch.setitem(sys.modules, "datasets", library)
     assert readers.prepare_snli_hub("ok/snli", tmp_path / "out")["files"] == [{"name": "ok/snli"}]
+    pinned = readers.prepare_snli_hub("ok/snli@4d1f", tmp_path / "pinned")
+    assert pinned["files"] == [{"name": "ok/snli@4d1f"}]
+    assert asked == [("ok/snli", None), ("ok/snli", "4d1f")]
     with pytest.raises(LimelightError, match=r"datasets cannot load .*: no data set"):
         readers.prepare_snli_hub(tmp_path, tmp_path / "no")
 

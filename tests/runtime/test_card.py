@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 
 import pytest
@@ -71,10 +73,38 @@ def test_text_cannot_break_out() -> None:
     text = card(labels=(evil, "b|c"), facts={**FACTS, "name": evil, "license": evil, "data": {"name": evil}})
     assert metadata(text)["license"] == evil  # as a string, not as a field
     assert "<script" not in text.split("---\n", 2)[2]
-    assert "b\\|c" in text
+    assert "- b|c" in text
+    assert "| b\\|c |" in text
     assert text.count("\n---\n") == 1  # the block ends where we end it
 
 
 def test_pairs_are_called_pairs() -> None:
     assert "pairs of sentences" in card(pair=True)
     assert 'model.read("A man plays the guitar.", "A man makes music.")' in card(pair=True)
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        "![x](https://evil.example/x.png)", "[click](javascript:x)", "<https://evil.example>", "`code`",
+        "https://evil.example", "www.evil.example", "evil@evil.example", "*b* _i_ ~s~ $m$", "# head",
+        "- item", "1. item", "> quote", "=====", "a\\", "a\\|b", "&lt;img src=x&gt;",
+    ],
+)  # fmt: skip
+def test_markdown_in_labels_has_no_effect(evil: str) -> None:
+    """What a Markdown program would see as a mark is spelled as an entity, and reads as it was."""
+    text = card(labels=(evil, "good"), facts={**FACTS, "name": evil, "data": {"name": evil, evil: 3}})
+    shown = text.split("---\n", 2)[2]
+    label = next(line for line in shown.splitlines() if line.startswith("- ")).removeprefix("- ")
+    assert html.unescape(label).replace("\u200b", "") == evil
+    assert not re.search(r"[\\`*_\[\]#~<>$]", re.sub(r"&#?\w+;", "", label))
+    assert not re.search(r"://|@\w|www\.", html.unescape(label))
+    assert not re.match(r"[-+=]|\d+[.)]", label)
+    assert sum(line.count(label) for line in shown.splitlines()) >= 3 or "|" in evil
+    assert metadata(text)["model-index"][0]["name"] == " ".join(evil.split())
+
+
+def test_yaml_keeps_emoji() -> None:
+    text = card(facts={**FACTS, "name": "soup \U0001f372 \x85 \u2028 \x9b", "license": "a\ud800b"})
+    assert metadata(text)["model-index"][0]["name"] == "soup \U0001f372 \x9b"
+    assert metadata(text)["license"] == "a\ufffd\ufffd\ufffdb"

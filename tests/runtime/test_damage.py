@@ -53,6 +53,16 @@ def truncate(name: str) -> Damage:
     return lambda folder: os.truncate(folder / name, (folder / name).stat().st_size // 2)
 
 
+def sparse(name: str) -> Damage:
+    """Four gigabytes that take no place on the disk, and are never read."""
+
+    def damage(folder: Path) -> None:
+        os.truncate(folder / name, 2**32)
+        edit(folder, lambda c: c["files"][name].update(bytes=2**32))
+
+    return damage
+
+
 def flip(name: str) -> Damage:
     def damage(folder: Path) -> None:
         content = bytearray((folder / name).read_bytes())
@@ -77,10 +87,17 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
     "a list": (config_text("[]"), "config.json is not a JSON object"),
     "infinite": (config_text('{"format": 1e999}'), "not a finite number"),
     "config is a folder": (
-        lambda f: ((f / "config.json").unlink(), (f / "config.json").mkdir()), "config.json is not a file"),
+        lambda f: ((f / "config.json").unlink(), (f / "config.json").mkdir()), "is not a regular file"),
     "config is a pipe": (
-        lambda f: ((f / "config.json").unlink(), os.mkfifo(f / "config.json")), "config.json is not a file"),
-    "huge config": (lambda f: os.truncate(f / "config.json", 2**40), "config.json is not a file of at most"),
+        lambda f: ((f / "config.json").unlink(), os.mkfifo(f / "config.json")), "is not a regular file"),
+    "config is a device": (
+        lambda f: ((f / "config.json").unlink(), (f / "config.json").symlink_to("/dev/zero")),
+        "is not a regular file"),
+    "huge config": (lambda f: os.truncate(f / "config.json", 2**40), "config.json has 1,099,511,"),
+    "sparse weights": (sparse("model.safetensors"), "at most 1,0"),
+    "sparse graph": (sparse("model.onnx"), "at most 67,1"),
+    "sparse int8": (sparse("model.int8.onnx"), "at most 67,1"),
+    "sparse words": (sparse("tokenizer.json"), "at most 134,217,728"),
     "edited": (config(lambda c: c["labels"].reverse(), seal=False), "config.json was altered"),
     "no labels": (config(lambda c: c.pop("labels")), "'labels' in config.json is missing"),
     "one label": (config(lambda c: c.update(labels=["a"])), "at least two labels"),
@@ -111,7 +128,7 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
     "odd entry": (header(lambda h: h.update({"head.b_1": 3})), "head.b_1 in model.safetensors is 3"),
     "not finite": (with_nan, "not finite"),
     "rubbish words": (lambda f: replace(f, "tokenizer.json", b"{}"), "tokenizer.json was not written by"),
-    "words no text": (lambda f: replace(f, "tokenizer.json", b"\xff"), "tokenizer.json is not valid JSON"),
+    "words no text": (lambda f: replace(f, "tokenizer.json", b"\xff"), "tokenizer.json was not written by"),
     **{f"{n} gone": (lambda f, n=n: (f / n).unlink(), f"{n} is missing") for n in FILES},
     **{f"{n} cut": (truncate(n), "bytes, not the") for n in FILES},
     **{f"{n} flipped": (flip(n), f"{n} was altered") for n in FILES},

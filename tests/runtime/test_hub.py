@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -71,6 +72,21 @@ def test_pushed_and_fetched_it_is_the_same_model(place: Path, model: Model) -> N
 def test_a_folder_of_that_name_comes_first(tmp_path: Path, model: Model) -> None:
     model.save(tmp_path / "soup")
     assert limelight.from_pretrained(tmp_path / "soup").labels == LABELS
+
+
+def test_a_pinned_model(place: Path, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    limelight.push_to_hub(model, "someone/soup")
+    asked = []
+    download = hub.snapshot_download
+    monkeypatch.setattr(
+        hub, "snapshot_download", lambda *a, **more: (asked.append(more["revision"]), download(*a, **more))[1]
+    )
+    monkeypatch.chdir(place)  # where a folder has the same name, which has no revisions
+    digest = hashlib.sha256((place / "someone/soup/config.json").read_bytes()).hexdigest()
+    assert limelight.from_pretrained("someone/soup", revision="0" * 40, sha256=digest).labels == LABELS
+    assert asked == ["0" * 40]
+    with pytest.raises(limelight.LimelightError, match=f"SHA-256 of config.json is {digest}"):
+        limelight.from_pretrained("someone/soup", sha256="1" * 64)
 
 
 def test_a_missing_model_is_one_line(place: Path) -> None:

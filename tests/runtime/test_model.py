@@ -322,6 +322,7 @@ def test_bad_pairs_are_one_line(call: Any, message: str) -> None:
             "head.b_2 is float32 \\(3,\\); the recipe needs float32 \\(2,\\)|head.W_2 is",
         ),
         ({"labels": ["a", "a", "b"]}, "not distinct"),
+        ({"labels": ["1", 1, 2]}, "not distinct"),  # one key in JSON
         ({"labels": [None, "a", "b"]}, "a label must be text"),
     ],
 )
@@ -517,3 +518,20 @@ def test_word_ids_and_embeddings_give_what_texts_give() -> None:
         pair.classify(M)
     with pytest.raises(LimelightError, match="single texts"):
         model.classify(M, M2)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize("part", ["words", "pooling", "head"])
+def test_answers_that_are_not_finite_are_an_error(part: str, precision: str) -> None:
+    recipe = recipe_of({"embedding": "cnn"} if part == "words" else {})
+    weights = {
+        name: array * np.float32(1e20) if name.startswith((part, "head")) else array
+        for name, array in weights_of(network_of(recipe)).items()
+    }
+    model = Model.from_parts(
+        weights=weights, recipe=recipe, tokenizer=trained.tokenizer(), labels=LABELS, precision=precision
+    )
+    with pytest.raises(LimelightError, match="not finite"):
+        model.predict(["w1 w2 w3", "w4"])
+    with pytest.raises(LimelightError, match="not finite"):
+        model.read("w1 w2 w3")

@@ -7,9 +7,13 @@ import csv
 import gzip
 import json
 import lzma
+import os
 import sys
+import tracemalloc
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,9 +23,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
+from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
 from limelight.text.columns import Columns, choose_columns
+from limelight.text.encode import encode_texts
 from limelight.text.formats import column_names
+from limelight.text.inputs import as_classes
+from limelight.text.labels import LabelColumn
 from limelight.text.tables import Row, TableRows, chunks
 
 TEXTS = ["Good soup.", 'The "best" pie,\nby far', "naïve café 🍲", "tab\there"]
@@ -360,3 +368,89 @@ def test_whatever_the_damage_it_is_rows_or_one_line(
         said = ""
         assert all(row.text.strip() and row.label is not None for row in found)
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "row"),
+    [
+        ("a.csv", "text,label\nshort,1\n" + "x" * 2000 + ",1\n", "row 2"),
+        ("a.csv", "text,label\n\n" + '"' + "x\n" * 1000 + '",1\n', "row 1"),  # no line of it is long
+        ("a.csv", "text,label\nshort,1\n" + '"a\n","b\n",' * 200 + "\n", "row 2"),  # nor any field
+        ("a.csv", "text" * 1000 + ",label\nshort,1\n", "its header"),
+        ("a.jsonl", '{"text": "short"}\n\n{"text": "' + "x" * 2000 + '"}\n', "row 2"),
+        ("a.parquet", [{"text": "short", "label": 1}, {"text": "x" * 2000, "label": 1}], "row 2"),
+    ],
+)
+def test_a_row_that_is_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: Any, row: str
+) -> None:
+    monkeypatch.setenv("LIMELIGHT_MAX_ROW", "1000")
+    path = tmp_path / name
+    if isinstance(content, str):
+        path.write_text(content)
+    else:
+        pq.write_table(pa.Table.from_pylist(content), path)
+    with pytest.raises(
+        LimelightError, match=rf"{name}, {row}: more than 1,000 characters.*LIMELIGHT_MAX_ROW"
+    ):
+        list(TableRows(path, Columns("text", None)))
+
+
+def test_the_limit_of_a_row_must_be_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMELIGHT_MAX_ROW", "lots")
+    (tmp_path / "a.csv").write_text("text\nshort\n")
+    with pytest.raises(LimelightError, match="LIMELIGHT_MAX_ROW is 'lots'"):
+        list(TableRows(tmp_path / "a.csv", Columns("text", None)))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ".zst"])
+def test_a_decompression_bomb(tmp_path: Path, suffix: str) -> None:
+    """256 MiB without a line end, from a few hundred kilobytes at most: refused with a tenth in memory."""
+    path = tmp_path / f"bomb.csv{suffix}"
+    compressors: dict[str, Any] = {
+        ".gz": lambda: zlib.compressobj(wbits=31),
+        ".xz": lambda: lzma.LZMACompressor(preset=0),
+        ".bz2": lambda: bz2.BZ2Compressor(1),
+        ".zst": lambda: zstandard.ZstdCompressor().compressobj(),
+    }
+    pack, block = compressors[suffix](), b"x" * 2**20
+    with path.open("wb") as file:
+        file.write(pack.compress(b"text,label\n"))
+        for _ in range(256):
+            file.write(pack.compress(block))
+        file.write(pack.flush())
+    assert path.stat().st_size < 2**19
+    tracemalloc.start()
+    try:
+        with pytest.raises(LimelightError, match="row 1: more than 16,777,216 characters"):
+            list(TableRows(path, Columns("text", "label")))
+        assert tracemalloc.get_traced_memory()[1] < 2**27
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_device_is_not_a_table(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "b.csv")
+    for name in ("a.csv", "b.csv"):
+        with pytest.raises(LimelightError, match=f"{name} is a pipe or a device"):
+            list(TableRows(tmp_path / name, Columns("text", "label")))
+
+
+def test_integers_of_many_digits_as_labels(tmp_path: Path) -> None:
+    """More than a float or Python's own parser can hold: they stay text, or are refused."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"text": "soup", "label": label}) + "\n" for label in (1, 10**400)))
+    with pytest.raises(LimelightError, match="row 2: an integer of more than 300 digits"):
+        list(TableRows(path, Columns("text", "label")))
+    path.write_text('{"text": "soup", "label": 1}\n{"text": "soup", "label": ' + "9" * 5000 + "}\n")
+    with pytest.raises(LimelightError, match="row 2: line 2 is not JSON"):
+        list(TableRows(path, Columns("text", "label")))
+    for digits, kind in ((300, int), (301, str), (5000, str)):
+        labels = LabelColumn(["1", "9" * digits])
+        assert {type(label) for label in labels.classes()} == {kind}
+        assert labels.index(labels.classes(), "a.csv").tolist() == [0, 1]
+    with pytest.raises(LimelightError, match="more than 300 digits"):
+        encode_texts(["a", "b"] * 2, [1, 10**400] * 2, recipe=TextRecipe())
+    with pytest.raises(LimelightError, match="too large"):
+        as_classes([1, 10**5000])

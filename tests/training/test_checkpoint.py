@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import safetensors
 import torch
 from safetensors.torch import load_file, save_file
 
@@ -37,9 +36,8 @@ def names(folder: Path) -> list[str]:
 
 def change(path: Path, **metadata: Any) -> None:
     """Another description in a checkpoint that is fine otherwise."""
-    with safetensors.safe_open(path, "pt") as file:
-        about = json.loads(file.metadata()["limelight"])
-    save_file(load_file(path), path, {"limelight": json.dumps({**about, **metadata})})
+    tensors, about = read(path)
+    write(path, tensors, {**about, **metadata})
 
 
 @pytest.fixture
@@ -64,7 +62,7 @@ def test_what_is_written_can_be_read_here_and_elsewhere(tmp_path: Path) -> None:
     }  # fmt: skip
     write(tmp_path / "x.safetensors", tensors, {"state": {"ü": 1}})
     found, about = read(tmp_path / "x.safetensors")
-    assert about == {"format": 1, "state": {"ü": 1}}
+    assert about == {"format": 2, "state": {"ü": 1}}
     assert found.keys() == tensors.keys()
     for name, x in tensors.items():
         assert found[name].dtype == x.dtype
@@ -102,7 +100,7 @@ def test_the_newest_two_are_kept_with_their_best_weights(tmp_path: Path) -> None
     checkpoints = Checkpoints(tmp_path, {})
     for number, best in enumerate([-1, 0, 0, 2, 2, 2, 6]):
         weights = {"w": torch.tensor(float(best))}
-        state = State(number=number, best_epoch=best)
+        state = State(number=number, best_epoch=best, history=[{"steps": 1}] * 7)
         checkpoints.save(state, {"x": torch.tensor(1.0)}, weights if best >= 0 else None)
         kept = {number, max(number - 1, 0)}
         assert {int(p.stem[-9:]) for p in tmp_path.glob("checkpoint-*")} == kept
@@ -180,8 +178,8 @@ def test_if_none_can_be_read_the_first_problem_is_named(trained: Path) -> None:
 
 def test_a_newer_format_is_refused(trained: Path) -> None:
     for name in (NEWEST, BEFORE):
-        change(trained / name, format=2)
-    with pytest.raises(LimelightError, match="has format 2, this version reads 1"):
+        change(trained / name, format=9)
+    with pytest.raises(LimelightError, match="has format 9, this version reads up to 2"):
         run(trained, resume=True)
 
 
@@ -327,7 +325,8 @@ def test_best_weights_do_not_fill_a_disk_that_has_no_room_for_checkpoints(
     monkeypatch.setattr(checkpoint, "write", small_alone)
     checkpoints = Checkpoints(tmp_path, {})
     for number in range(6):
-        state, weights = State(number=number, best_epoch=number), {"w": torch.tensor(float(number))}
+        state = State(number=number, best_epoch=number, history=[{"steps": 1}] * 6)
+        weights = {"w": torch.tensor(float(number))}
         with contextlib.suppress(LimelightError):
             checkpoints.save(state, {"x": torch.tensor(1.0)}, weights)
         named = {*range(min(number + 1, good)), number}  # by the checkpoints; and the newest
@@ -422,3 +421,61 @@ def test_there_is_no_pickle_anywhere() -> None:
         r"^\s*(import|from) (pickle|dill|marshal|shelve)\b|torch\.(load|save)\(|allow_pickle=True", re.M
     )
     assert [path.name for path in files if unsafe.search(path.read_text("utf-8"))] == []
+
+
+def test_every_flipped_bit_is_noticed(trained: Path) -> None:
+    content = (trained / NEWEST).read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    places = [8 + size + k * (len(content) - size - 9) // 99 for k in range(100)]  # the first to the last
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        (trained / NEWEST).write_bytes(damaged)
+        with pytest.raises(LimelightError, match="its checksum does not match"):
+            read(trained / NEWEST)
+    (trained / NEWEST).write_bytes(content)
+    assert read(trained / NEWEST)[1]["format"] == 2
+
+
+def test_checkpoints_without_a_checksum_are_read(trained: Path, expected: Fitted) -> None:
+    """As 0.1 and 0.2 wrote them."""
+    for path in trained.glob("*.safetensors"):
+        tensors, about = read(path)
+        save_file(tensors, path, {"limelight": json.dumps({**about, "format": 1})})
+    found = run(trained, resume=True, epochs=4)
+    for name, w in expected.network.state_dict().items():
+        assert torch.equal(w, found.network.state_dict()[name])
+    tensors, about = read(trained / sorted(names(trained))[-2])
+    save_file(tensors, trained / "x.safetensors", {"limelight": json.dumps(about)})
+    with pytest.raises(LimelightError, match="checksum"):  # but it must not get lost
+        read(trained / "x.safetensors")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"epoch": "1"}, {"epoch": -1}, {"batch": True}, {"number": 2**60}, {"best_epoch": 99},
+        {"finished": 1}, {"best_epoch": None}, {"best_loss": "low"}, {"history": {}},
+        {"history": [1, 2, 3]}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_a_state_that_cannot_be(trained: Path, state: dict[str, Any]) -> None:
+    for name in (NEWEST, BEFORE):
+        change(trained / name, state={**read(trained / name)[1]["state"], **state})
+    with pytest.raises(LimelightError, match="checkpoint") as error:
+        run(trained, resume=True, epochs=4)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("where", [NEWEST, "best"])
+def test_tensors_that_do_not_fit(trained: Path, where: str) -> None:
+    path = trained / where if where == NEWEST else max(trained.glob("best-*"))
+    tensors, about = read(path)
+    name = "weights.head.b_1" if where == NEWEST else "head.b_1"
+    for wrong in (torch.zeros(3), tensors[name].double(), None):
+        changed = (
+            {**tensors, name: wrong} if wrong is not None else {k: x for k, x in tensors.items() if k != name}
+        )
+        write(path, changed, about)
+        with pytest.raises(LimelightError, match=rf"does not fit this run: {name} is"):
+            run(trained, resume=True, epochs=4)

@@ -389,3 +389,9 @@ def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path, capsys: pytest.Capt
         assert ours["rate"] == theirs["rate"]
     fit(data, toys.recipe(**options, epochs=3), tmp_path, resume=True)  # it has had more already
     assert capsys.readouterr().err.splitlines()[0] == "resuming after epoch 4, the last, at step 16"
+
+
+def test_a_network_that_cannot_fit_is_refused_before_it_is_built() -> None:
+    for options in ({"hidden": 10**9}, {"word_size": 10**12}, {"embedding": "cnn", "hidden": 10**300}):
+        with pytest.raises(LimelightError, match=r"a network of .* weights needs at least .* GiB of memory"):
+            fit(toys.dataset(), toys.recipe(**options), show=False)

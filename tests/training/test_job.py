@@ -73,3 +73,23 @@ def test_jobs_need_no_pytorch_until_they_run() -> None:
     code = "import sys, limelight.training.run_job; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "False\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tables": {}}, {"tables": {"train": []}}, {"tables": {"train": [""]}}, {"tables": {"train": [3]}},
+        {"tables": {"train": ["\ud800"]}}, {"tables": {"train": "a.csv"}}, {"tables": {"train": ["a\0b"]}},
+        {"tables": {"train": ["a"], "more": ["b"]}}, {"columns": {"text": 3}}, {"columns": []},
+        {"holdout": "x"}, {"holdout": 7}, {"on_bad": "ignore"}, {"overwrite": 1}, {"started_in": None},
+        {"recipe": 3}, {"recipe": {"model": {"rows": "many"}}}, {"out": "elsewhere"}, {"format": None},
+    ],
+)  # fmt: skip
+def test_a_job_with_other_contents(change: dict[str, object], job: Job) -> None:
+    job.folder.mkdir()
+    save_job(job)
+    path = job.folder / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(LimelightError, match=r"run\.json is damaged or from another version") as error:
+        load_job(job.out)
+    assert "\n" not in str(error.value)

@@ -174,6 +174,7 @@ def test_pairs_start_from_a_reader_too(head: str):
     recipe = toy_recipe(head=head, pair="concat", row_units=3, column_units=0, epochs=2)
     fitted = fit(data, recipe, show=False, start=start)
     assert fitted.history[-1]["loss"] < fitted.history[0]["loss"]
+    assert fitted.recipe.model.head == "pruned"
 
 
 def test_the_rate_rises_over_the_first_tenth_of_the_steps():

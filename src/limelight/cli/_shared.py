@@ -155,12 +155,16 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
 
     A blank line counts as a text without words, so that there are as many answers as lines.
     """
+    from ..text.formats import BoundedLines
     from ..text.tables import Row
 
     if sys.stdin.isatty():
         print("one text per line; end with Ctrl-D", file=sys.stderr)
     number = skipped = blank = 0
-    for number, line in enumerate(sys.stdin.buffer, 1):
+    lines = BoundedLines(sys.stdin.buffer, "standard input")
+    lines.start_row()
+    for number, line in enumerate(lines, 1):
+        lines.start_row()
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:

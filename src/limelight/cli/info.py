@@ -52,9 +52,10 @@ def run(args: argparse.Namespace) -> int:
 def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
     from ..runtime.folder import open_folder
     from ..runtime.shapes import parameters_by_part, shapes
+    from ..storage.files import old_folders
     from ..text.tokenizer import SPECIAL
 
-    if not Path(args.what).exists():
+    if not Path(args.what).exists() and not old_folders(args.what):
         raise LimelightError(f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}")
     found = open_folder(args.what)  # first, so that a folder that is not a model says so
     if given_options(args) or args.classes is not None or args.pairs:
@@ -63,7 +64,7 @@ def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "model": args.what, "kind": "pair" if found.pair else "text", "labels": list(found.labels),
         "vocabulary": len(found.tokenizer) - len(SPECIAL), "parameters": parameters_by_part(tensors),
-        "recipe": found.recipe.to_dict(), "facts": found.facts,
+        "recipe": found.recipe.to_dict(), "facts": found.facts, "sha256": found.sha256,
     }  # fmt: skip
 
 
@@ -125,6 +126,8 @@ def _format_description(data: dict[str, Any]) -> str:
         lines += ["", metrics_table(results)]
     for section, values in data["recipe"].items():
         lines += ["", f"{section}: " + ", ".join(f"{k} {show_value(v) or 'none'}" for k, v in values.items())]
+    if "sha256" in data:
+        lines += ["", f"sha256 of config.json: {data['sha256']}"]
     return "\n".join(lines)
 
 

@@ -113,7 +113,8 @@ class ModelRecipe:
     )
     head: str = option(
         "full",
-        "Hidden layer of the classifier: fully connected, pruned as in appendix A, or none (linear).",
+        "Hidden layer of the classifier: fully connected, pruned as in appendix A, or none (linear; pairs "
+        "then have the pruned one).",
         choices=("full", "pruned", "linear"),
     )
     head_hidden: int = option(3000, "Hidden units of the full head [b].", low=1, needs=FULL)

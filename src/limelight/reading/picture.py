@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .reading import AnyReading, Reading
 
 Weights = Mapping[str, Any]  # name -> (n,), or for a pair name -> ((n,), (m,))
-MOST_GROUPS = 8  # shown at once, all rows of the preset small; in a page, the others are one click away
+MOST_GROUPS = 8  # shown at once, all rows of the preset light; in a page, the others are one click away
 MOST_CLASSES = 6  # with more classes the most probable are shown first
 LONG = 100  # words; the rows of a longer text are shown as passages
 

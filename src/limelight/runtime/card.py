@@ -18,7 +18,7 @@ from typing import Any
 
 from ..config.recipe import Recipe
 from ..text.labels import Label
-from .markdown import escape, mapping, metadata, number, one_line, table
+from .markdown import escape, mapping, metadata, number, one_line, quote, table
 
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USE = (
@@ -44,9 +44,9 @@ def model_card(
     name = one_line(facts.get("name", "A Limelight model"))
     parts = [
         _metadata(name, facts),
-        f"# {name}",
+        f"# {quote(name)}",
         _summary(recipe, pair, vocabulary),
-        "## Labels\n\n" + "\n".join(f"- {one_line(label)}" for label in labels),
+        "## Labels\n\n" + "\n".join(f"- {quote(label)}" for label in labels),
         _usage(pair),
         _data(facts.get("data")),
         _results(facts.get("results")),
@@ -127,8 +127,8 @@ def _data(data: Any) -> str:
     data = mapping(data)
     if not data:
         return ""
-    rows = [(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)]
-    about = [f"{one_line(key)}: {one_line(value)}" for key, value in data.items() if isinstance(value, str)]
+    rows = [(quote(key), f"{value:,}") for key, value in data.items() if isinstance(value, int)]
+    about = [f"{quote(key)}: {quote(value)}" for key, value in data.items() if isinstance(value, str)]
     return "\n\n".join(["## Data", *about, *([table(("split", "rows"), rows)] if rows else [])])
 
 
@@ -137,18 +137,21 @@ def _results(results: Any) -> str:
     measures = list(dict.fromkeys(name for scores in results.values() for name in scores))
     if not measures:
         return ""
-    rows = [(split, *(number(scores.get(m, "")) for m in measures)) for split, scores in results.items()]
-    return "## Results\n\n" + table(("split", *measures), rows)
+    rows = [
+        (quote(split), *(number(scores.get(m, "")) for m in measures)) for split, scores in results.items()
+    ]
+    return "## Results\n\n" + table(("split", *map(quote, measures)), rows)
 
 
 def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
     is_matrix = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
     if not is_matrix or {len(matrix), *map(len, matrix)} != {len(labels)}:
         return ""
-    rows = [(label, *map(number, row)) for label, row in zip(labels, matrix, strict=True)]
-    on = f", {one_line(split)} data" if split else ""
+    names = [quote(label) for label in labels]
+    rows = [(name, *map(number, row)) for name, row in zip(names, matrix, strict=True)]
+    on = f", {quote(split)} data" if split else ""
     return f"## Confusion{on}\n\nRows are the true labels, columns the predicted ones.\n\n" + table(
-        ("", *labels), rows
+        ("", *names), rows
     )
 
 
@@ -159,7 +162,7 @@ def _recipe(recipe: Recipe) -> str:
         for field in dataclasses.fields(chosen):
             value = getattr(chosen, field.name)
             if field.name in _ALWAYS or value != getattr(default, field.name):
-                rows.append((f"`{field.name}`", value, field.metadata["help"]))
+                rows.append((f"`{field.name}`", quote(value), escape(field.metadata["help"])))
     return "## Recipe\n\nAll other options have their defaults; `config.json` lists them all.\n\n" + table(
         ("option", "value", "meaning"), rows
     )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .. import __version__
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors
 from ..storage.json_file import parse_object
+from ..storage.open_files import open_together, read_whole
 from ..text.labels import Label
 
 FORMAT = 1
@@ -48,13 +51,66 @@ def format_config(
     return content
 
 
-def read_config(folder: Path, files: Sequence[str], kinds: Sequence[str] = MODEL_KINDS) -> dict[str, Any]:
-    """Read a folder's config.json and check its fields; it must be of one of `kinds` and list `files`."""
-    if not (folder / "config.json").exists():
-        best = folder / "best"  # of a run in progress
-        hint = f"; the best model of its run so far is {best}" if (best / "config.json").exists() else ""
-        raise LimelightError(f"not a model saved by Limelight: it has no config.json{hint}")
-    config = parse_object(_read_bytes(folder / "config.json"), "config.json")
+class SavedFiles:
+    """The open files of one saved folder: its config, checked, and the others, checked when they are read."""
+
+    def __init__(
+        self, files: Mapping[str, BinaryIO], names: Sequence[str], kinds: Sequence[str], sha256: str | None
+    ) -> None:
+        content = read_whole(files["config.json"], "config.json", MAX_CONFIG)
+        self.sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 is not None and self.sha256 != sha256.lower():
+            raise LimelightError(
+                f"the SHA-256 of config.json is {self.sha256}, not the {sha256[:64]!r} asked for"
+            )
+        self.config = _parse_config(content, names, kinds)
+        self._files = files
+
+    def read(self, name: str, largest: int) -> bytes:
+        """The bytes of a file, which must have the size and checksum of its entry in config.json."""
+        entry = self.config["files"][name]
+        if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
+            raise LimelightError(f"config.json must give bytes and sha256 of {name}")
+        if name not in self._files:
+            raise LimelightError(f"{name} is missing; fetch the folder again")
+        if (size := os.fstat(self._files[name].fileno()).st_size) != entry["bytes"]:
+            expected = f"not the {str(entry['bytes'])[:20]} it was saved with"
+            raise LimelightError(f"{name} has {size} bytes, {expected}; fetch it again")
+        content = read_whole(self._files[name], name, largest)
+        if hashlib.sha256(content).hexdigest() != entry["sha256"]:
+            raise LimelightError(f"{name} was altered: its checksum does not match; fetch it again")
+        return content
+
+
+@contextmanager
+def open_saved(
+    path: Path, names: Sequence[str], kinds: Sequence[str] = MODEL_KINDS, sha256: str | None = None
+) -> Iterator[SavedFiles]:
+    """Open a saved folder; anything wrong with it is an error of one line.
+
+    Every file is read once, and all of them from one folder, even if a writer replaces it meanwhile. With
+    `sha256`, config.json must have this checksum; it holds the checksums of the others.
+    """
+    with tidy_os_errors(f"cannot read {path}"), ExitStack() as stack:
+        try:
+            files = open_together(path, ("config.json", *names), stack)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise LimelightError(f"{path} is not a folder; give a folder saved by Limelight") from error
+        except LimelightError as error:
+            raise LimelightError(f"{path}: {error}") from error
+        if "config.json" not in files:
+            best = path / "best"  # of a run in progress
+            hint = f"; the best model of its run so far is {best}" if (best / "config.json").exists() else ""
+            raise LimelightError(f"{path}: not a model saved by Limelight: it has no config.json{hint}")
+        try:
+            yield SavedFiles(files, names, kinds, sha256)
+        except LimelightError as error:
+            raise LimelightError(f"{path}: {error}") from error
+
+
+def _parse_config(content: bytes, files: Sequence[str], kinds: Sequence[str]) -> dict[str, Any]:
+    """Parse a config.json and check its fields; it must be of one of `kinds` and list `files`."""
+    config = parse_object(content, "config.json")
     version = config.get("format")
     if type(version) is not int or version < 1 or "limelight" not in config:
         raise LimelightError("config.json was not written by Limelight; give a folder saved by Limelight")
@@ -76,23 +132,6 @@ def read_config(folder: Path, files: Sequence[str], kinds: Sequence[str] = MODEL
     return config
 
 
-def check_file(file: Path, entry: Any) -> None:
-    """Raise unless the file has the size and checksum of its entry in config.json."""
-    if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
-        raise LimelightError(f"config.json must give bytes and sha256 of {file.name}")
-    if not file.is_file():
-        raise LimelightError(f"{file.name} is missing; fetch the folder again")
-    if (size := file.stat().st_size) != entry["bytes"]:
-        expected = str(entry["bytes"])[:20]
-        raise LimelightError(
-            f"{file.name} has {size} bytes, not the {expected} it was saved with; fetch it again"
-        )
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256")
-    if digest.hexdigest() != entry["sha256"]:
-        raise LimelightError(f"{file.name} was altered: its checksum does not match; fetch it again")
-
-
 def _checksum(config: Mapping[str, Any]) -> str:
     """The checksum of everything in config.json but the checksum itself, whatever the layout."""
     rest = {name: value for name, value in config.items() if name != "sha256"}
@@ -101,10 +140,3 @@ def _checksum(config: Mapping[str, Any]) -> str:
     except RecursionError as error:
         raise LimelightError("config.json is nested too deeply") from error
     return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _read_bytes(file: Path) -> bytes:
-    """Read a regular file of limited size: a pipe or a device would never end."""
-    if file.stat().st_size > MAX_CONFIG or not file.is_file():
-        raise LimelightError(f"{file.name} is not a file of at most {MAX_CONFIG:,} bytes")
-    return file.read_bytes()

@@ -8,35 +8,36 @@
     README.md           the model card, yours to edit
 
 Trust: a folder may come from anyone. Python reads only the first three files. They are data, checked for
-names, sizes, types and checksums, and the graphs that run are built from the recipe by this program. The two
-ONNX files are never run here, so a crafted one can do no harm. Checksums detect damage, not malice: someone
-who can change a file can change its checksum too, and make the model answer differently, but cannot make it
-run code. The splitting rules in a foreign tokenizer.json are a regular expression and may be slow on purpose.
+names, sizes, types and checksums; the graphs that run are built from the recipe by this program, and of
+tokenizer.json only the words are used. The two ONNX files are never run here, so a crafted one can do no
+harm. Checksums detect damage, not malice: someone who can change a file can change its checksum too, and make
+the model answer differently, but cannot make it run code. `sha256` pins a model that you know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..config.recipe import Recipe
-from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import FolderLayout, atomic_folder
-from ..storage.json_file import parse_object, to_json_values
-from ..text.labels import Label
-from ..text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
+from ..errors import LimelightError
+from ..storage.files import FolderLayout, atomic_folder, old_folders
+from ..storage.json_file import to_json_values
+from ..text.labels import MAX_DIGITS, Label, is_too_large
+from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, Tokenizer
 from .card import model_card
-from .config_file import MODEL_KINDS, check_file, format_config, read_config
+from .config_file import MODEL_KINDS, format_config, open_saved
 from .export import export_onnx
 from .shapes import check_weights, shapes
-from .weights import pack_words, read_weights, tensor_locations, write_weights
+from .weights import MAX_HEADER, pack_words, read_weights, tensor_locations, write_weights
 
 FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")  # beside config.json
+MAX_GRAPH = 2**26  # bytes of a graph without its weights; a few thousand are usual
 LAYOUT = FolderLayout("a model folder", ("config.json", "model.safetensors"), (*FILES, "README.md"))
 
 
@@ -50,6 +51,7 @@ class Folder:
     pair: bool
     facts: dict[str, Any]
     weights: dict[str, np.ndarray]
+    sha256: str  # of config.json, which has the checksums of the other files
 
 
 # ---------------------------------------------------------------- writing
@@ -115,9 +117,11 @@ def plain_labels(labels: Sequence[Any]) -> tuple[Label, ...]:
     for label in plain:
         if not isinstance(label, str | int | float) or (isinstance(label, float) and not isfinite(label)):
             raise LimelightError(f"a label must be text, a number or a boolean; got {str(label)[:60]!r}")
+        if is_too_large(label):
+            raise LimelightError(f"a label is an integer of more than {MAX_DIGITS} digits; write it as text")
     if len(plain) < 2:
         raise LimelightError(f"a classifier needs at least two labels; got {plain}")
-    if len(set(plain)) != len(plain):
+    if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
         raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}")
     return tuple(plain)
 
@@ -131,42 +135,29 @@ def is_reader(name: str | Path) -> bool:
     >>> is_reader("reader"), is_reader("model")
     (True, False)
     """
-    return str(name) == "reader" and not Path(name, "config.json").exists()
+    return str(name) == "reader" and not any(
+        (place / "config.json").exists() for place in (Path(name), *old_folders(name))
+    )
 
 
-def open_folder(path: str | Path) -> Folder:
-    """Read a folder and check all of it; anything wrong is an error of one line."""
-    path = Path(path)
-    with tidy_os_errors(f"cannot read {path}"):
-        if not path.is_dir():
-            raise LimelightError(f"{path} is not a folder; give a folder saved by Limelight")
-        try:
-            return _open(path)
-        except LimelightError as error:
-            raise LimelightError(f"{path}: {error}") from error
-
-
-def _open(path: Path) -> Folder:
-    config = read_config(path, FILES)
-    recipe, labels = Recipe.from_dict(config["recipe"]), plain_labels(config["labels"])
-    pair = config["kind"] == "pair"
-    for name in FILES:
-        check_file(path / name, config["files"][name])
-    tokenizer = _parse_tokenizer((path / "tokenizer.json").read_bytes())
-    expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
-    weights = read_weights((path / "model.safetensors").read_bytes(), expected)
-    check_weights(weights, expected)
-    return Folder(recipe, tokenizer, labels, pair, config["facts"], weights)
+def open_folder(path: str | Path, sha256: str | None = None) -> Folder:
+    """Read a folder and check all of it; with `sha256`, its config.json must have that checksum."""
+    with open_saved(Path(path), FILES, sha256=sha256) as saved:
+        config = saved.config
+        recipe, labels = Recipe.from_dict(config["recipe"]), plain_labels(config["labels"])
+        pair = config["kind"] == "pair"
+        tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
+        expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
+        size = 4 * sum(map(prod, expected.values()))
+        for name in ("model.onnx", "model.int8.onnx"):  # never run here, but a damaged one is noticed
+            saved.read(name, size + MAX_GRAPH)
+        weights = read_weights(saved.read("model.safetensors", size + MAX_HEADER + 8), expected)
+        check_weights(weights, expected)
+        return Folder(recipe, tokenizer, labels, pair, config["facts"], weights, saved.sha256)
 
 
 def _parse_tokenizer(content: bytes) -> Tokenizer:
-    """Accept only what Limelight writes: splitting rules and a vocabulary, nothing added."""
-    data = parse_object(content, "tokenizer.json")
-    model = data.get("model")
-    added = any(data.get(name) for name in ("added_tokens", "post_processor", "truncation", "padding"))
-    if added or not isinstance(model, dict) or model.get("unk_token") != SPECIAL[UNKNOWN]:
-        raise LimelightError("tokenizer.json was not written by Limelight")
     try:
         return Tokenizer(content.decode())
-    except LimelightError as error:
+    except ValueError as error:
         raise LimelightError(f"tokenizer.json was not written by Limelight: {str(error)[:120]}") from error

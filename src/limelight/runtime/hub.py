@@ -14,11 +14,14 @@ from .model import Model
 def from_pretrained(name: str | Path, *, revision: str | None = None, **options: Any) -> Model:
     """Load a model from the hub, or from a folder of that name if one exists; `options` as for `Model.load`.
 
-    Only the files of a saved model are downloaded, and they are checked like any other folder.
+    Only the files of a saved model are downloaded, and they are checked like any other folder. What a name or
+    a branch stands for can change: `revision`, a commit, pins what is fetched, and `sha256` what is loaded,
+    whoever serves it. With a revision it is always the hub that is asked.
 
     >>> model = from_pretrained("someone/hotel-reviews")  # doctest: +SKIP
+    >>> model = from_pretrained("someone/soup", revision="4d1f...", sha256="9c56...")  # doctest: +SKIP
     """
-    if Path(name).exists():
+    if revision is None and Path(name).exists():
         return Model.load(name, **options)
     hub = _hub()
     try:

@@ -59,8 +59,18 @@ class Model(Embedder):
         return f"Model(classifies {kind} into {len(self.labels)} classes, {len(self.tokenizer):,} words)"
 
     @classmethod
-    def load(cls, folder: str | Path, *, precision: str = "float32", threads: int | None = None) -> Model:
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        precision: str = "float32",
+        threads: int | None = None,
+        sha256: str | None = None,
+    ) -> Model:
         """Open a saved folder, checking everything in it first.
+
+        With `sha256`, its config.json must have that SHA-256, and so the whole model: config.json holds the
+        checksums of the other files.
 
         >>> Model.load("no/such/model")
         Traceback (most recent call last):
@@ -72,7 +82,7 @@ class Model(Embedder):
             )
         if is_reader_folder(folder):
             raise LimelightError(f"{folder} is a reader, without labels: open it with limelight.load")
-        found = open_folder(folder)
+        found = open_folder(folder, sha256)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
         return cls(*parts, precision, threads)
 

@@ -19,7 +19,7 @@ from .folder import is_reader
 from .model import Model
 from .reader_file import reader_recipe
 from .reader_folder import BUNDLED, is_reader_folder, open_reader
-from .runner import BATCH_WORDS, BLOCK, Runner, started_once
+from .runner import BATCH_WORDS, BLOCK, Runner, check_finite, started_once
 from .session import Session
 from .spelling import SpelledSentences, encode_spelled
 
@@ -61,10 +61,15 @@ class Reader(Embedder):
 
     @classmethod
     def load(
-        cls, folder: str | Path | None = None, *, precision: str = "float32", threads: int | None = None
+        cls,
+        folder: str | Path | None = None,
+        *,
+        precision: str = "float32",
+        threads: int | None = None,
+        sha256: str | None = None,
     ) -> Reader:
         """Open a reader's folder, checking everything in it first; without one, the bundled reader."""
-        found = open_reader(BUNDLED if folder is None else folder)
+        found = open_reader(BUNDLED if folder is None else folder, sha256)
         return cls(found.words, found.weights, precision, threads, found.facts)
 
     def encode(
@@ -136,7 +141,7 @@ class _ReaderRunner(Runner):
         """(texts, 384)."""
         M = self.embed_sentences(self.sentences(texts, most), budget)
         blocks = [M[k : k + BLOCK] for k in range(0, len(M), BLOCK)]
-        v = np.concatenate([self.mapping.run({"M": block}, "v")[0] for block in blocks])
+        v = np.concatenate([check_finite(self.mapping.run({"M": block}, "v"))[0] for block in blocks])
         return v / np.linalg.norm(v, axis=1, keepdims=True) if unit_length else v
 
 
@@ -146,21 +151,26 @@ def load(  # type: ignore[overload-overlap]
 ) -> Reader: ...
 @overload
 def load(
-    folder: str | Path, *, precision: str = "float32", threads: int | None = None
+    folder: str | Path, *, precision: str = "float32", threads: int | None = None, sha256: str | None = None
 ) -> Any: ...  # a Model, or a Reader from its own folder
-def load(folder: str | Path, *, precision: str = "float32", threads: int | None = None) -> Model | Reader:
+def load(
+    folder: str | Path, *, precision: str = "float32", threads: int | None = None, sha256: str | None = None
+) -> Model | Reader:
     """Open a saved folder, checking everything in it first: a `Model`, or a `Reader` that was pretrained.
 
-    The name "reader" opens the bundled reader; a saved folder of that name comes first.
+    The name "reader" opens the bundled reader; a saved folder of that name comes first. With `sha256`, the
+    folder's config.json must have that SHA-256, and so all of it: it holds the checksums of the other files.
 
     >>> load("reader").encode("The soup was cold.").shape
     (384,)
     """
     if is_reader(folder):
+        if sha256 is not None:
+            raise LimelightError("sha256 is only for a saved folder; the reader comes with Limelight")
         return Reader.load(precision=precision, threads=threads)
     if is_reader_folder(folder):
-        return Reader.load(folder, precision=precision, threads=threads)
-    return Model.load(folder, precision=precision, threads=threads)
+        return Reader.load(folder, precision=precision, threads=threads, sha256=sha256)
+    return Model.load(folder, precision=precision, threads=threads, sha256=sha256)
 
 
 def _without_special(table: np.ndarray) -> np.ndarray:

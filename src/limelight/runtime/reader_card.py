@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .markdown import escape, mapping, metadata, number, one_line, table
+from .markdown import mapping, metadata, number, one_line, quote, table
 
 _USE = """## Use
 
@@ -44,16 +44,16 @@ def reader_card(
         _USE,
         _figures(facts),
         _rows(facts),
-        "## Recipe\n\n" + table(("option", "value"), [(f"`{k}`", v) for k, v in recipe.items()]),
-        f"## Licences\n\n{escape(facts.get('licences') or _LICENCES)}",
+        "## Recipe\n\n" + table(("option", "value"), [(quote(k), quote(v)) for k, v in recipe.items()]),
+        f"## Licences\n\n{one_line(facts.get('licences') or _LICENCES)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _summary(words: int, size: int, facts: Mapping[str, Any]) -> str:
     texts = mapping(facts.get("texts"))
-    files = one_line(", ".join(map(str, texts.get("files", []))))
-    teacher, rows = one_line(facts.get("teacher", "unknown")), texts.get("rows")
+    files = quote(", ".join(map(str, texts.get("files", []))))
+    teacher, rows = quote(facts.get("teacher", "unknown")), texts.get("rows")
     count = f"{rows:,}" if isinstance(rows, int) else "some"
     return (
         f"Turns a text into a matrix M and one vector of {size} numbers, without labels. It knows {words:,} "
@@ -67,7 +67,7 @@ def row_words(facts: Mapping[str, Any]) -> list[str]:
     rows = facts.get("rows")
     if not isinstance(rows, list):
         return []
-    return [", ".join(escape(word) for word in row) if isinstance(row, list) else "" for row in rows]
+    return [", ".join(quote(word) for word in row) if isinstance(row, list) else "" for row in rows]
 
 
 def _figures(facts: Mapping[str, Any]) -> str:
@@ -77,7 +77,7 @@ def _figures(facts: Mapping[str, Any]) -> str:
 
 
 def _rows(facts: Mapping[str, Any]) -> str:
-    rows = list(enumerate(row_words(facts), 1))
+    rows = [(str(k), words) for k, words in enumerate(row_words(facts), 1)]
     if not rows:
         return ""
     texts = facts.get("held_out")

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import FolderLayout, atomic_folder
+from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
-from .config_file import check_file, format_config, read_config
+from .config_file import format_config, open_saved
 from .reader_card import reader_card
 from .reader_file import MAX_BYTES, Weights, pack_reader, unpack_reader
 
@@ -58,25 +57,16 @@ def is_reader_folder(path: str | Path) -> bool:
     >>> is_reader_folder(BUNDLED), is_reader_folder("no such folder")
     (True, False)
     """
-    return Path(path, FILE).is_file()
+    return any((place / FILE).is_file() for place in (Path(path), *old_folders(path)))
 
 
-def open_reader(path: str | Path = BUNDLED) -> ReaderFolder:
-    """Read a reader's folder and check all of it; anything wrong is an error of one line.
+def open_reader(path: str | Path = BUNDLED, sha256: str | None = None) -> ReaderFolder:
+    """Read a reader's folder and check all of it; with `sha256`, its config.json must have that checksum.
 
     >>> found = open_reader()
     >>> found.words[:3], found.weights["encoder.W_hh_0"].shape
     (['the', '.', 'a'], (2, 1200, 300))
     """
-    path = Path(path)
-    with tidy_os_errors(f"cannot read {path}"):
-        if not path.is_dir():
-            raise LimelightError(f"{path} is not a folder; give a reader saved by Limelight")
-        try:
-            config = read_config(path, (FILE,), ("reader",))
-            check_file(path / FILE, config["files"][FILE])
-            if (path / FILE).stat().st_size > MAX_BYTES:
-                raise LimelightError(f"{FILE} is larger than {MAX_BYTES:,} bytes")
-            return ReaderFolder(*unpack_reader((path / FILE).read_bytes()), config["recipe"], config["facts"])
-        except LimelightError as error:
-            raise LimelightError(f"{path}: {error}") from error
+    with open_saved(Path(path), (FILE,), ("reader",), sha256) as saved:
+        found = unpack_reader(saved.read(FILE, MAX_BYTES))
+        return ReaderFolder(*found, saved.config["recipe"], saved.config["facts"])

@@ -120,7 +120,7 @@ class Runner:
 
     def _classify_block(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
         feed = {"M": M} if M2 is None else {"M": M, "M2": M2}
-        return self.classifier.run(feed, "probabilities")[0]
+        return check_finite(self.classifier.run(feed, "probabilities"))[0]
 
     # ------------------------------------------------------------ the encoder
 
@@ -131,12 +131,12 @@ class Runner:
         batches = sentences.batches(budget)
         if len(batches) == 1:
             batch = np.arange(len(sentences.lengths))
-            yield batch, self._run_single_batch(sentences.feed(batch), *outputs)
+            yield batch, check_finite(self._run_single_batch(sentences.feed(batch), *outputs))
             return
         encoder = self.encoder
 
         def run(batch: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-            return batch, encoder.run(sentences.feed(batch), *outputs)
+            return batch, check_finite(encoder.run(sentences.feed(batch), *outputs))
 
         alone = self.threads == 1 or _is_shutting_down()
         yield from map(run, batches) if alone else self.pool().map(run, batches)
@@ -205,6 +205,18 @@ class Runner:
         M = self.embeddings(list(numbers), budget)
         blocks = [places[k : k + BLOCK].T for k in range(0, len(places), BLOCK)]
         return np.concatenate([self._classify_block(M[first], M[second]) for first, second in blocks])
+
+
+def check_finite(outputs: list[np.ndarray]) -> list[np.ndarray]:
+    """Raise unless all numbers are finite: NaN would be taken for an answer.
+
+    >>> check_finite([np.array([0.5, np.nan])])
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: the model gives numbers that are not finite: its weights are too large
+    """
+    if not all(np.isfinite(values).all() for values in outputs):
+        raise LimelightError("the model gives numbers that are not finite: its weights are too large")
+    return outputs
 
 
 def _progress_bar(total: int | None) -> Any:

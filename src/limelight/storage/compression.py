@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors
 
+_ZST_READ = 2048  # compressed bytes: they can become 64 MiB, and the library cannot stop earlier
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 
 
@@ -36,11 +37,14 @@ def open_bytes(path: str | Path, raw: BinaryIO | None = None) -> Iterator[Binary
 
 
 def check_file(path: Path) -> None:
-    """Raise if `path` is missing or a folder."""
-    if not path.exists():
-        raise LimelightError(f"no such file: {path}")
-    if path.is_dir():
-        raise LimelightError(f"{path} is a folder; name a file in it")
+    """Raise if `path` is missing, a folder, a pipe or a device: a table is read more than once."""
+    with tidy_os_errors(f"cannot read {path}"):  # a name may be too long to look for
+        if not path.exists():
+            raise LimelightError(f"no such file: {path}")
+        if path.is_dir():
+            raise LimelightError(f"{path} is a folder; name a file in it")
+        if not path.is_file():
+            raise LimelightError(f"{path} is a pipe or a device; give a file")
 
 
 @contextlib.contextmanager
@@ -90,11 +94,11 @@ class _Zstandard(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while self._taken == len(self._ready):
-            if self._frame.eof and (packed := self._frame.unused_data or self._raw.read(1 << 16)):
+            if self._frame.eof and (packed := self._frame.unused_data or self._raw.read(_ZST_READ)):
                 self._frame = self._new_frame()
             elif self._frame.eof:
                 return 0
-            elif not (packed := self._raw.read(1 << 16)):
+            elif not (packed := self._raw.read(_ZST_READ)):
                 raise EOFError("the compressed data ends too early")
             self._ready, self._taken = self._frame.decompress(packed), 0
         piece = self._ready[self._taken : self._taken + len(buffer)]

@@ -198,6 +198,16 @@ def _leftovers(folder: Path, name: str | None = None) -> list[Path]:
     return [each for each in found if each.is_dir()]
 
 
+def old_folders(path: str | Path) -> list[Path]:
+    """Where the folder `path` is while a writer replaces it in two steps, or was killed between them.
+
+    >>> old_folders("no such folder")
+    []
+    """
+    path = Path(os.path.realpath(path))
+    return [leftover / _OLD for leftover in _leftovers(path.parent, path.name)]
+
+
 def _is_ours(leftover: Path) -> bool:
     """Whether our note is in it, or nothing at all: a name alone proves nothing."""
     try:

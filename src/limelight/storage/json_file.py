@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import LimelightError
 
 
-def parse_object(content: bytes, what: str) -> dict[str, Any]:
+def parse_object(content: bytes | str, what: str) -> dict[str, Any]:
     """Parse a JSON object with distinct keys and finite numbers; `what` names it in errors.
 
     >>> parse_object(b'{"rows": 8}', "config.json")

@@ -11,6 +11,8 @@ from numpy.lib import format as npy
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import NpyWriter
+from ..storage.open_files import open_regular
+from .formats import shorten
 
 # The arrays of a split and the types they may have on disk.
 DTYPES = {
@@ -22,10 +24,13 @@ DTYPES = {
 def open_array(path: Path, dtypes: tuple[str, ...], size: int) -> np.ndarray:
     """Memory-map a one-dimensional array, which must have one of `dtypes` and this size."""
     with tidy_os_errors(f"cannot read {path}"):
+        open_regular(path).close()
         try:
             values = npy.open_memmap(path, mode="r")
-        except (ValueError, EOFError) as error:
-            reason = " ".join(str(error).split())
+        except OSError:
+            raise
+        except Exception as error:  # numpy parses the header as Python, and much can be wrong with it
+            reason = shorten(" ".join(str(error).split()))
             raise LimelightError(f"{path} is damaged ({reason}); encode the data again") from None
     if values.shape != (size,) or values.dtype.name not in dtypes:
         raise LimelightError(

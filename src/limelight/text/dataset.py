@@ -7,7 +7,8 @@ opening a data set of any size takes no memory. `encode.py` makes one from raw t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +21,16 @@ import safetensors.numpy
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder
+from ..storage.json_file import parse_object
+from ..storage.memory import check_memory
+from ..storage.open_files import open_regular, read_regular
 from .arrays import DTYPES, ArraysOnDisk, array_path, min_max, open_arrays
+from .formats import shorten
 from .labels import Label
 from .tokenizer import Tokenizer
 
 FORMAT, VERSION = "limelight-dataset", 1
+MAX_DESCRIPTION = 2**26  # bytes of a dataset.json
 SPLITS = ("train", "dev", "test")
 _ARRAYS = tuple(array_path(Path(), split, array).name for split in SPLITS for array in DTYPES)
 LAYOUT = FolderLayout(
@@ -124,6 +130,8 @@ class Dataset:
             for name in SPLITS
             if name in description["splits"]
         }
+        if len({(split.pair, split.labels is None) for split in splits.values()}) > 1:
+            raise LimelightError(f"{folder}: its splits do not fit together; encode the data again")
         for name, split in splits.items():
             _check_split(split, f"{folder}: {name}", len(tokenizer), len(labels))
         vectors = _read_vectors(folder, len(tokenizer)) if description["vectors"] else None
@@ -160,16 +168,16 @@ def _read_description(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise LimelightError(f"{folder} is not an encoded data set (no dataset.json); encode one first")
     with tidy_os_errors(f"cannot read {path}"):
-        content = path.read_bytes()
+        content = read_regular(path, MAX_DESCRIPTION)
     try:
-        description = json.loads(content)
-    except ValueError as error:
+        description = parse_object(content, path.name)
+    except LimelightError as error:
         raise LimelightError(f"{path} is damaged ({error}); encode the data again") from None
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
+    if description.get("format") != FORMAT:
         raise LimelightError(f"{path} does not describe a Limelight data set")
     if description.get("version") != VERSION:
         raise LimelightError(
-            f"{path} has version {description.get('version')!r}, this version reads {VERSION}; "
+            f"{path} has version {shorten(repr(description.get('version')))}, this version reads {VERSION}; "
             "update Limelight or encode the data again"
         )
     _check_description(description, path)
@@ -181,9 +189,28 @@ def _check_description(description: dict[str, Any], path: Path) -> None:
     wrong = [name for name, kind in kinds.items() if not isinstance(description.get(name), kind)]
     if "splits" not in wrong:
         splits = description["splits"]
-        wrong += [f"splits.{name}" for name in {"train", *splits} if not _is_split(name, splits.get(name))]
+        wrong += [
+            f"splits.{shorten(name)}" for name in {"train", *splits} if not _is_split(name, splits.get(name))
+        ]
+    if "labels" not in wrong and not _are_labels(description["labels"]):
+        wrong.append("labels")
+    if "facts" not in wrong:
+        facts = description["facts"]
+        wrong += [f"facts.{name}" for name, fits in _FACTS.items() if name in facts and not fits(facts[name])]
     if wrong:
         raise LimelightError(f"{path} is damaged ({', '.join(sorted(wrong))}); encode the data again")
+
+
+def _are_labels(labels: list[Any]) -> bool:
+    return len({str(label) for label in labels if isinstance(label, str | int | float)}) == len(labels)
+
+
+_FACTS: dict[str, Callable[[Any], bool]] = {  # those that are used again
+    "sources": lambda value: isinstance(value, dict) and all(isinstance(x, str) for x in value.values()),
+    "rows": lambda value: isinstance(value, dict) and all(type(x) is int for x in value.values()),
+    "recipe": lambda value: isinstance(value, dict),
+    "held_out": lambda value: value is None or isinstance(value, str),
+}
 
 
 def _is_split(name: str, sizes: Any) -> bool:
@@ -205,6 +232,8 @@ def _check_split(split: Split, where: str, words: int, classes: int) -> None:
             lowest, highest = min_max(ids)
             if not fits or lowest < 0 or highest >= words:
                 raise LimelightError(f"{where}: its word ids are damaged; encode the data again")
+    if split.weights is not None and not (np.isfinite(split.weights) & (split.weights >= 0)).all():
+        raise LimelightError(f"{where}: its weights are damaged; encode the data again")
     for values in (split.labels, split.weights):
         if values is not None and len(values) != len(split):
             raise LimelightError(f"{where}: its arrays do not fit together; encode the data again")
@@ -215,12 +244,17 @@ def _check_split(split: Split, where: str, words: int, classes: int) -> None:
 def _read_vectors(folder: Path, words: int) -> np.ndarray:
     path = folder / "vectors.safetensors"
     with tidy_os_errors(f"cannot read {path}"):
+        with open_regular(path) as file:
+            check_memory(os.fstat(file.fileno()).st_size, path.name)
         try:
             vectors = safetensors.numpy.load_file(path)["vectors"]
-        except (safetensors.SafetensorError, KeyError) as error:
-            raise LimelightError(f"{path} is damaged ({error}); encode the data again") from None
-    if vectors.ndim != 2 or len(vectors) != words or vectors.dtype != np.float32:
+        except (safetensors.SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
+            reason = shorten(" ".join(str(error).split()))
+            raise LimelightError(f"{path} is damaged ({reason}); encode the data again") from None
+    if vectors.ndim != 2 or len(vectors) != words or not vectors.size or vectors.dtype != np.float32:
         raise LimelightError(
             f"{path} holds {vectors.dtype} of shape {vectors.shape}, not float32 of shape ({words}, d)"
         )
+    if not np.isfinite(vectors).all():
+        raise LimelightError(f"{path} holds numbers that are not finite; encode the data again")
     return np.asarray(vectors)

@@ -8,10 +8,11 @@ import csv
 import io
 import itertools
 import json
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, AnyStr, Generic
 
 from ..errors import LimelightError
 from ..storage.compression import COMPRESSIONS, check_file, open_bytes, tidy_reading
@@ -75,6 +76,48 @@ def read_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[A
     return others.get(table_format(path), _csv_values)(path, wanted)
 
 
+def max_row() -> int:
+    """The most characters a row of a table may have. A few bytes of a compressed file can become gigabytes.
+
+    >>> max_row()
+    16777216
+    """
+    stated = os.environ.get("LIMELIGHT_MAX_ROW", str(2**24))
+    if not re.fullmatch("[1-9][0-9]{0,14}", stated):
+        raise LimelightError(f"LIMELIGHT_MAX_ROW is {shorten(stated)!r}; it must be a number of characters")
+    return int(stated)
+
+
+class BoundedLines(Generic[AnyStr]):
+    """The lines of a file. A row, which may take several, is an error if it is longer than `max_row`.
+
+    >>> list(BoundedLines(io.StringIO("a\\nb\\n"), "notes"))
+    ['a\\n', 'b\\n']
+    """
+
+    def __init__(self, file: IO[AnyStr], name: str | Path) -> None:
+        self.limit = max_row()
+        self._file: IO[AnyStr] = file
+        self._name, self._held, self._row = name, 0, 0
+
+    def start_row(self) -> None:
+        """What follows belongs to the next row."""
+        self._held = 0
+        self._row += 1
+
+    def __iter__(self) -> Iterator[AnyStr]:
+        readline, most = self._file.readline, self.limit + 1
+        while line := readline(most):
+            self._held += len(line)
+            if self._held > self.limit:
+                row = f"row {self._row}" if self._row else "its header"
+                raise LimelightError(
+                    f"{self._name}, {row}: more than {self.limit:,} characters; if that is right, allow more "
+                    "with the environment variable LIMELIGHT_MAX_ROW"
+                )
+            yield line
+
+
 def join_names(names: Sequence[str]) -> str:
     """Names for an error message, shortened to a line.
 
@@ -108,20 +151,22 @@ def _csv_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[A
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
     """The header, then every row that is not a blank line."""
-    csv.field_size_limit(2**31 - 1)  # a field may be a whole book
     with _open_text(path) as file:
-        first = file.readline()
+        bounded = BoundedLines(file, path)
+        csv.field_size_limit(min(bounded.limit, 2**31 - 1))
+        lines = iter(bounded)
+        first = next(lines, "")
         stated = re.fullmatch(r"sep=([,;|\t])\s*", first)  # a line that spreadsheets put before the header
-        first = file.readline() if stated else first
+        first = next(lines, "") if stated else first
         separator = stated[1] if stated else "\t" if table_format(path) == "tsv" else _separator(first)
         # Strict: an unclosed quotation mark must not silently swallow the rest of the file.
-        reader = csv.reader(itertools.chain([first], file), delimiter=separator, strict=True)
-        lines = filter(None, _tidy_csv_errors(reader, path, 1 if stated else 0))
-        header = next(lines, None)
+        reader = csv.reader(itertools.chain([first], lines), delimiter=separator, strict=True)
+        rows = _tidy_csv_errors(reader, path, 1 if stated else 0, bounded.start_row)
+        header = next(rows, None)
         if header is None:
             raise LimelightError(f"{path} is empty; its first line must name the columns")
         yield [name.strip() for name in header]
-        yield from lines
+        yield from rows
 
 
 def _separator(header: str) -> str:
@@ -134,12 +179,17 @@ def _separator(header: str) -> str:
     return found[0] if len(found) == 1 and "," not in header else ","
 
 
-def _tidy_csv_errors(reader: Any, path: Path, before: int) -> Iterator[list[str]]:
+def _tidy_csv_errors(
+    reader: Any, path: Path, before: int, start_row: Callable[[], None]
+) -> Iterator[list[str]]:
+    """The rows that are not blank lines."""
     end = before  # of the last good row: an unclosed mark is noticed many lines below it
     try:
         for fields in reader:
             end = before + reader.line_num
-            yield fields
+            if fields:
+                start_row()
+                yield fields
     except csv.Error as error:
         begin, noticed = end + 1, before + reader.line_num
         where = f"line {begin}" if noticed <= begin else f"lines {begin} to {noticed}"
@@ -168,9 +218,12 @@ def _json_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[
 def _json_rows(path: Path) -> Iterator[dict[str, Any] | BadRowError]:
     empty = True
     with _open_text(path) as file:
-        for number, line in enumerate(file, 1):
+        bounded = BoundedLines(file, path)
+        bounded.start_row()
+        for number, line in enumerate(bounded, 1):
             if not line.isspace():
                 empty = False
+                bounded.start_row()
                 yield _json_row(line, number)
     if empty:
         raise LimelightError(f"{path} is empty; every line must be a JSON object")
@@ -187,13 +240,15 @@ def _json_row(line: str, number: int) -> dict[str, Any] | BadRowError:
     return row
 
 
-def _parquet_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any]]:
-    columns = list(dict.fromkeys(name for name in wanted if name is not None))
+def _parquet_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
+    columns, limit = list(dict.fromkeys(name for name in wanted if name is not None)), max_row()
     with _parquet(path) as file:
         for batch in file.iter_batches(batch_size=1024, columns=columns):
             values = {name: batch.column(name).to_pylist() for name in columns}
             nothing = [None] * batch.num_rows
-            yield from zip(*(values[name] if name else nothing for name in wanted), strict=True)
+            for row in zip(*(values[name] if name else nothing for name in wanted), strict=True):
+                long = sum(len(value) for value in row if isinstance(value, str)) > limit
+                yield BadRowError(f"more than {limit:,} characters (LIMELIGHT_MAX_ROW)") if long else row
 
 
 @contextlib.contextmanager

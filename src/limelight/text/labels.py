@@ -21,6 +21,7 @@ from .formats import join_names
 
 Label = str | int | bool | float
 
+MAX_DIGITS = 300  # of a label that is an integer: a float can hold as much
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 
 
@@ -114,4 +115,14 @@ def _normalise(label: Label) -> tuple[type, Any]:
 
 def _is_integer(text: str) -> bool:
     digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and (digits[0] != "0" or text == "0")
+    plain = digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
+    return plain and (digits[0] != "0" or text == "0")
+
+
+def is_too_large(label: Any) -> bool:
+    """Whether a label is an integer with more than `MAX_DIGITS` digits.
+
+    >>> is_too_large(10**400), is_too_large("10"), is_too_large(10)
+    (True, False, False)
+    """
+    return isinstance(label, int) and abs(label) >= 10**MAX_DIGITS

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..errors import LimelightError
 from .columns import Columns, check_column
 from .formats import BadRowError, column_names, read_values, shorten
-from .labels import Label
+from .labels import MAX_DIGITS, Label, is_too_large
 
 
 class Row(NamedTuple):
@@ -127,6 +127,8 @@ def check_label(label: Any, where: str) -> None:
     """Raise unless a label is a string, a number or a boolean."""
     if _is_missing(label):
         raise BadRowError(f"no label in {where}")
+    if is_too_large(label):
+        raise BadRowError(f"an integer of more than {MAX_DIGITS} digits in {where}: write it as text")
     if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf):
         raise BadRowError(f"{shorten(repr(label))} in {where} is not a label")
 

@@ -17,6 +17,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,14 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
+from ..storage.json_file import parse_object
+from ..storage.open_files import read_regular
 from .rules import WORD, ascii_rules
 
 PAD = 0
 UNKNOWN = 1
 SPECIAL = ("<pad>", "<unk>")
+MAX_TOKENIZER = 2**27  # bytes of a tokenizer.json: some five million words
 LONGEST = 1024  # characters of a word in the vocabulary: more is a file without spaces, not a word
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -53,11 +57,9 @@ class Tokenizer:
 
     def __init__(self, text: str) -> None:
         self._json = text
-        self._tokenizer = _parse(text)
-        self._ids = self._tokenizer.get_vocab()
+        self._ids, self.lowercase = _parse(text)
         self.vocabulary: tuple[str, ...] = tuple(sorted(self._ids, key=self._ids.__getitem__))
-        self.lowercase: bool = isinstance(self._tokenizer.normalizer, normalizers.Lowercase)
-        self._has_current_rules = _has_current_rules(self._tokenizer)
+        self._tokenizer = _build(self._ids, self.lowercase)
 
     @classmethod
     def train(
@@ -100,7 +102,7 @@ class Tokenizer:
         >>> Tokenizer.load("model/tokenizer.json")  # doctest: +SKIP
         """
         with tidy_os_errors(f"cannot read {path}"):
-            content = Path(path).read_bytes()
+            content = read_regular(path, MAX_TOKENIZER)
         try:
             return cls(content.decode())
         except ValueError as error:
@@ -169,8 +171,8 @@ class Tokenizer:
         return np.concatenate(ids), np.concatenate(lengths)
 
     def _encode_chunk(self, texts: list[str]) -> list[list[int]]:
-        """Ids of each text; `tokenizers` splits those that are not ASCII, and all if the rules are older."""
-        others = [text for text in texts if not (self._has_current_rules and text.isascii())]
+        """Ids of each text; `tokenizers` splits those that are not ASCII."""
+        others = [text for text in texts if not text.isascii()]
         found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
         ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
         return [(ids[text] if text in ids else self._encode_ascii(text)) or [UNKNOWN] for text in texts]
@@ -191,31 +193,41 @@ def _build(ids: dict[str, int], lowercase: bool) -> tokenizers.Tokenizer:
     return tokenizer
 
 
-def _has_current_rules(tokenizer: tokenizers.Tokenizer) -> bool:
-    """Whether it splits as this version does; a saved tokenizer keeps the rules it was made with."""
-    rules = json.loads(tokenizer.pre_tokenizer.__getstate__()) if tokenizer.pre_tokenizer else None
-    current = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
-    return rules == current and isinstance(tokenizer.normalizer, normalizers.Lowercase | None)
+def _parse(text: str) -> tuple[dict[str, int], bool]:
+    """The vocabulary, and whether text becomes lower case. All else must be as Limelight writes it.
 
-
-def _parse(text: str) -> tokenizers.Tokenizer:
-    """Parse JSON from outside: it must be a word-level model with ids 0, 1, 2, ..., the special two first."""
-    try:
-        content = json.loads(text)
-        model, vocabulary = content["model"], content["model"]["vocab"]
-        ids = sorted(vocabulary.values())
-        tokenizer = tokenizers.Tokenizer.from_str(text)
-    except Exception as error:
-        raise LimelightError(f"not a tokenizer.json: {_one_line(error)}") from error
-    special = [vocabulary.get(word) for word in SPECIAL]
-    if model.get("type") != "WordLevel" or special != [PAD, UNKNOWN] or ids != list(range(len(ids))):
+    A tokenizer.json may hold rules that run for hours or blow texts up to gigabytes: `tokenizers` never gets
+    to see one from outside, only its words.
+    """
+    if (size := len(text.encode(errors="replace"))) > MAX_TOKENIZER:
+        raise LimelightError(f"the vocabulary takes {size:,} bytes; the limit is {MAX_TOKENIZER:,}")
+    parts = parse_object(text, "tokenizer.json")
+    lowercase = parts.get("normalizer") is not None
+    model = parts["model"] if isinstance(parts.get("model"), dict) else {}
+    ids = model.pop("vocab", None)
+    expected = _written(lowercase)
+    for name in (*expected, *parts):
+        if name not in expected or name not in parts or parts[name] != expected[name]:
+            raise LimelightError(f"its part {name[:40]!r} is not as Limelight writes it")
+    if not isinstance(ids, dict) or not _are_ids(ids):
         raise LimelightError(f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}")
-    changes = [
-        part for part in ("added_tokens", "truncation", "padding", "post_processor") if content.get(part)
-    ]
-    if changes:
-        raise LimelightError(f"expected only rules and words, found {' and '.join(changes)}")
-    return tokenizer
+    if any(map(_LONE_SURROGATE.search, ids)):
+        raise LimelightError("a word of its vocabulary is not text")
+    return ids, lowercase
+
+
+def _are_ids(ids: dict[str, Any]) -> bool:
+    numbers = list(ids.values())
+    special = [ids.get(word) for word in SPECIAL] == [PAD, UNKNOWN]
+    return special and all(type(n) is int for n in numbers) and sorted(numbers) == list(range(len(ids)))
+
+
+@cache
+def _written(lowercase: bool) -> dict[str, Any]:
+    """All that Limelight writes into a tokenizer.json but the words."""
+    parts: dict[str, Any] = json.loads(_build({}, lowercase).to_str())
+    del parts["model"]["vocab"]
+    return parts
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:

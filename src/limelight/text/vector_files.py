@@ -18,7 +18,9 @@ from ..storage.compression import check_file, open_bytes, tidy_reading
 from .formats import shorten
 
 BLOCK = 1 << 18
-HEADER = re.compile(rb"(\d+)[ \t]+(\d+)[ \t\r]*\n")
+HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*\n")
+MAX_SIZE = 100_000  # numbers of a vector
+MAX_LINE = 2**24  # bytes; a file without line ends is not one of vectors
 NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 # Characters that text never has, and four-byte numbers soon do.
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -50,6 +52,10 @@ class VectorFile:
         self.size = int(header[2]) if header else _usual_spaces(body)
         if not body.strip() or self.size < 1:
             raise LimelightError(f"{self.path} has no vectors; each line must be a word and its numbers")
+        if self.size > MAX_SIZE:
+            raise LimelightError(
+                f"{self.path} has vectors of {self.size:,} numbers; the limit is {MAX_SIZE:,}"
+            )
         self.binary = header is not None and _is_binary(body, self.size)
         if not self.binary:
             first = body.split(b"\n", 1)[0]
@@ -70,11 +76,27 @@ class VectorFile:
     def _read_text(self, blocks: Iterator[bytes], wanted: Container[bytes], take: Take) -> None:
         number = first = 1 if self.words is None else 2
         blank = 0
-        for block, start, stop in _whole_lines(blocks):
+        for block, start, stop in self._whole_lines(blocks):
             after = self._read_lines(block, start, stop, number, wanted, take)
             blank += self._check_sizes(block, start, stop, number, after - number)
             number = after
         self._check_words(number - first - blank)
+
+    def _whole_lines(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int, int]]:
+        """Yield pieces block[start:stop] of whole lines; only lines that two blocks share are copied."""
+        rest = b""
+        for block in itertools.chain(blocks, [b"\n"]):
+            first, last = block.find(b"\n") + 1, block.rfind(b"\n") + 1
+            if last:
+                line, rest = rest + block[:first], b""
+                yield line, 0, len(line)
+                yield block, first, last
+            rest += block[last:]
+            self._check_held(rest)
+
+    def _check_held(self, rest: bytes) -> None:
+        if len(rest) > MAX_LINE:
+            raise LimelightError(f"{self.path} has a line or a word of more than {MAX_LINE:,} bytes")
 
     def _read_lines(
         self, block: bytes, start: int, stop: int, number: int, wanted: Container[bytes], take: Take
@@ -173,6 +195,7 @@ class VectorFile:
                         raise LimelightError(f"{self.path}: a number of word {count:,} is not finite")
                     take(word, vector)
                 start = end
+            self._check_held(buffer[start:])
         if buffer[start:].strip(b"\n"):
             raise LimelightError(
                 f"{self.path} ends inside the vector of word {count + 1:,}; download it again"
@@ -213,18 +236,6 @@ def _blocks(file: BinaryIO, raw: BinaryIO, progress: bool) -> Iterator[bytes]:
         while block := file.read(BLOCK):
             bar.update(raw.tell() - bar.n)
             yield block
-
-
-def _whole_lines(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int, int]]:
-    """Yield pieces block[start:stop] of whole lines; only lines that two blocks share are copied."""
-    rest = b""
-    for block in itertools.chain(blocks, [b"\n"]):
-        first, last = block.find(b"\n") + 1, block.rfind(b"\n") + 1
-        if last:
-            line, rest = rest + block[:first], b""
-            yield line, 0, len(line)
-            yield block, first, last
-        rest += block[last:]
 
 
 def _usual_spaces(body: bytes) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import safetensors
+import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -17,9 +21,13 @@ from ..config.recipe import options
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file, remove_leftovers
+from ..storage.memory import check_memory
+from ..storage.open_files import open_regular
+from ..text.formats import shorten
 from . import run_folder
 
-FORMAT = 1
+FORMAT = 2  # 1 had no checksum
+CHECKSUM = "~sha256"  # a name that sorts behind all others: the last bytes of the file
 KEPT = 2
 
 
@@ -48,31 +56,81 @@ class Found(NamedTuple):
 
 
 def write(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
-    """Write tensors and a JSON description as one safetensors file, atomically."""
+    """Write tensors and a JSON description as one safetensors file, atomically.
+
+    Its last tensor is the SHA-256 of the file with zeros in that place.
+    """
+    metadata = {"limelight": json.dumps({"format": FORMAT, **about})}
+    whole = {**tensors, CHECKSUM: torch.zeros(hashlib.sha256().digest_size, dtype=torch.uint8)}
+    digest = hashlib.sha256()
     with atomic_file(path) as file:
-        metadata = {"limelight": json.dumps({"format": FORMAT, **about})}
-        file.writelines(safetensors_pieces(tensors, metadata, lambda x: x.detach().cpu().numpy()))
+        for piece in safetensors_pieces(whole, metadata, lambda x: x.detach().cpu().numpy()):
+            digest.update(piece)
+            file.write(piece)
+        file.seek(-digest.digest_size, os.SEEK_END)
+        file.write(digest.digest())
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The inverse of `write`; a truncated or foreign file is a LimelightError."""
+    """The inverse of `write`; a damaged or foreign file is a LimelightError."""
     about = _read_description(path)
-    with tidy_os_errors(f"cannot read {path}"):
-        return load_file(path), about
+    with _tidy_reading(path):
+        check_memory(path.stat().st_size, path.name)
+        with safetensors.safe_open(path, "pt") as file:
+            has_checksum = CHECKSUM in file.keys()  # noqa: SIM118
+        if (has_checksum or about["format"] > 1) and not _is_intact(path):
+            raise LimelightError(f"{path} is damaged: its checksum does not match")
+        tensors = load_file(path)
+    tensors.pop(CHECKSUM, None)
+    return tensors, about
+
+
+def _is_intact(path: Path) -> bool:
+    digest = hashlib.sha256()
+    with open_regular(path) as file:
+        left = os.fstat(file.fileno()).st_size - digest.digest_size
+        while left > 0 and (piece := file.read(min(left, 1 << 20))):
+            digest.update(piece)
+            left -= len(piece)
+        digest.update(bytes(digest.digest_size))
+        return file.read() == digest.digest()
 
 
 def _read_description(path: Path) -> dict[str, Any]:
+    with _tidy_reading(path):
+        open_regular(path).close()
+        with safetensors.safe_open(path, "pt") as file:
+            metadata = (file.metadata() or {}).get("limelight", "")
     try:
-        with tidy_os_errors(f"cannot read {path}"), safetensors.safe_open(path, "pt") as file:
-            about = json.loads((file.metadata() or {})["limelight"])
-            version = about["format"]
-    except safetensors.SafetensorError as error:
-        raise LimelightError(f"{path} is damaged ({error})") from error
-    except (KeyError, TypeError, json.JSONDecodeError):
+        about = json.loads(metadata)
+        version = about["format"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise LimelightError(f"{path} is not a Limelight checkpoint") from None
-    if version != FORMAT:
-        raise LimelightError(f"{path} has format {version}, this version reads {FORMAT}; update Limelight")
+    if type(version) is not int or not 1 <= version <= FORMAT:
+        found = f"format {str(version)[:20]}"
+        raise LimelightError(f"{path} has {found}, this version reads up to {FORMAT}; update Limelight")
+    if not isinstance(about.get("identity", {}), dict):
+        raise LimelightError(f"{path} is not a Limelight checkpoint")
     return dict(about)
+
+
+@contextmanager
+def _tidy_reading(path: Path) -> Iterator[None]:
+    try:
+        with tidy_os_errors(f"cannot read {path}"):
+            yield
+    except safetensors.SafetensorError as error:
+        raise LimelightError(f"{path} is damaged ({' '.join(str(error).split())[:100]})") from error
+
+
+def check_tensors(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Raise unless a file has all the expected tensors, in their shapes and types."""
+    for name, like in expected.items():
+        found = tensors.get(name)
+        if found is None or found.shape != like.shape or found.dtype != like.dtype:
+            shown = "missing" if found is None else f"{found.dtype} {tuple(found.shape)}"
+            needed = f"{like.dtype} {tuple(like.shape)}"
+            raise LimelightError(f"{path} does not fit this run: {name} is {shown}, not {needed}")
 
 
 class Checkpoints:
@@ -123,21 +181,28 @@ class Checkpoints:
             with tidy_os_errors(f"cannot tidy {self.folder}"):
                 self._tidy()
 
-    def newest(self) -> Found | None:
-        """The newest readable checkpoint, or None if there is none at all."""
+    def newest(
+        self, expected: Mapping[str, Tensor] | None = None, best: Mapping[str, Tensor] | None = None
+    ) -> Found | None:
+        """The newest readable checkpoint, or None if there is none at all.
+
+        It must have tensors like those `expected`, and its best weights like those of `best`.
+        """
         problems: list[str] = []
         for path in run_folder.checkpoints(self.folder):
             try:
                 tensors, about = read(path)
                 state = _state(path, about)
                 best_path = run_folder.best_path(self.folder, state.best_epoch)
-                best = read(best_path)[0] if state.best_epoch >= 0 else None
+                best_weights = read(best_path)[0] if state.best_epoch >= 0 else None
             except LimelightError as error:
                 problems.append(str(error))
                 continue
             check_identity(path, about.get("identity", {}), self.identity)
+            check_tensors(path, tensors, expected or {})
+            check_tensors(best_path, best_weights or {}, (best or {}) if best_weights else {})
             self.best_epoch = state.best_epoch
-            return Found(state, tensors, best, problems)
+            return Found(state, tensors, best_weights, problems)
         if problems:
             raise LimelightError(f"{problems[0]}; there is no other checkpoint to resume from")
         return None
@@ -177,16 +242,32 @@ def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
         was = found.get(key, defaults.get(key))  # or older than an option
         if was != mine:
             raise LimelightError(
-                f"{path.name} was made with {key} {was!r}, this run has {mine!r}; "
+                f"{path.name} was made with {key} {shorten(repr(was))}, this run has {shorten(repr(mine))}; "
                 "resume with the same, or choose another folder"
             )
 
 
 def _state(path: Path, about: dict[str, Any]) -> State:
     try:
-        return State(**about["state"])
+        state = State(**about["state"])
     except (KeyError, TypeError):
         raise LimelightError(f"{path} is not a Limelight checkpoint") from None
+    if not _is_possible(state):
+        raise LimelightError(f"{path} is damaged: its state is not one that a run can be in")
+    return state
+
+
+def _is_possible(state: State) -> bool:
+    if type(state.best_epoch) is not int:
+        return False
+    counts = (state.epoch, state.batch, state.number, state.waited, state.best_epoch + 1)
+    scores = (state.best_accuracy, state.best_loss)
+    if not all(type(n) is int and 0 <= n < 2**53 for n in counts) or type(state.finished) is not bool:
+        return False
+    if not all(type(x) in (int, float) for x in scores) or not isinstance(state.history, list):
+        return False
+    records = all(isinstance(each, dict) and type(each.get("steps")) is int for each in state.history)
+    return records and state.best_epoch < len(state.history)
 
 
 def select_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

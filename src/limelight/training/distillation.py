@@ -110,17 +110,19 @@ class Distillation:
             return []
         checkpoint.Checkpoints(self.folder, self.identity).check()
         problems = []
+        expected = {name: torch.empty(x.shape, device="meta") for name, x in self.sums.items()}
         for teacher in self.remaining:
             path = run_folder.answers_path(self.folder, teacher)
             if not path.exists():
                 continue
             try:
                 tensors, about = checkpoint.read(path)
+                checkpoint.check_tensors(path, tensors, expected)
             except LimelightError as error:
                 problems.append(f"{error}; training teacher {teacher} again")
                 continue
             checkpoint.check_identity(path, about.get("identity", {}), self.identity)
-            self.add(teacher, {name: x.numpy() for name, x in tensors.items()})
+            self.add(teacher, {name: tensors[name].numpy() for name in expected})
             if tidy:
                 self._remove_folder(teacher)
         return problems

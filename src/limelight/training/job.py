@@ -20,10 +20,14 @@ from typing import Any, ClassVar, TypeVar
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import FolderLayout, atomic_file, check_replaceable
+from ..storage.json_file import parse_object
 from ..storage.locks import locked
+from ..storage.open_files import read_regular
+from ..text.formats import shorten
 from . import run_folder
 
 FORMAT = 1
+MAX_JOB = 2**24  # bytes of a run.json
 AnyJobT = TypeVar("AnyJobT", bound="AnyJob")
 SLOW_ENCODING = 60.0  # seconds; data that took longer to encode is not thrown away
 
@@ -90,7 +94,7 @@ class Job(AnyJob):
     @property
     def encoded(self) -> bool:
         """Whether the training data is already an encoded data set."""
-        return (self.input_path(self.tables["train"][0]) / "dataset.json").is_file()
+        return os.path.isfile(self.input_path(self.tables["train"][0]) / "dataset.json")
 
 
 def save_job(job: AnyJob) -> None:
@@ -107,7 +111,10 @@ def load_job(out: str | Path) -> Job:
     """Load the unfinished job of the output folder `out`, or of the run's own folder `OUT.run`."""
 
     def build(out: Path, found: dict[str, Any]) -> Job:
-        return Job(out=out, recipe=Recipe.from_dict(found.pop("recipe")), **found)
+        recipe = Recipe.from_dict(found.pop("recipe", {}))
+        if wrong := [name for name, value in found.items() if not _FITS.get(name, _never)(value)]:
+            raise LimelightError(f"{shorten(wrong[0])!r} is not as Limelight writes it")
+        return Job(out=out, recipe=recipe, **found)
 
     return read_job(out, "train", build)
 
@@ -122,18 +129,59 @@ def read_job(out: str | Path, command: str, build: Callable[[Path, dict[str, Any
         done = f"; {out} itself is complete" if (out / "config.json").is_file() else ""
         raise LimelightError(f"there is no interrupted run for {out} ({path} is missing){done}")
     with tidy_os_errors(f"cannot read {path}"):
-        content = path.read_bytes()
+        content = read_regular(path, MAX_JOB)
     try:
-        found = json.loads(content)
-        if found.pop("format") != FORMAT:
-            raise LimelightError(f"{path} is from another version of Limelight; start again with --overwrite")
-        if (other := found.pop("command", "train")) != command:
-            raise LimelightError(f"{path} is of another command; resume it with 'limelight {other} --resume'")
-        return build(out, found)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, LimelightError):
-            raise
-        raise LimelightError(f"{path} is damaged; start again with --overwrite") from error
+        found = parse_object(content, path.name)
+        if (version := found.pop("format", None)) != FORMAT:
+            raise LimelightError(f"its format is {shorten(repr(version))}, not {FORMAT}")
+        other = found.pop("command", "train")
+        if other == command:
+            return build(out, found)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        what, why = "is damaged or from another version", shorten(" ".join(str(error).split()))
+        raise LimelightError(f"{path} {what} ({why}); start again with --overwrite") from error
+    again = f"limelight {shorten(str(other))} --resume"
+    raise LimelightError(f"{path} is of another command; resume it with {again!r}")
+
+
+def _are_tables(value: Any) -> bool:
+    splits = ("train", "dev", "test")
+    return (
+        isinstance(value, dict)
+        and "train" in value
+        and all(
+            name in splits and isinstance(files, list) and files and all(_is_path(file) for file in files)
+            for name, files in value.items()
+        )
+    )
+
+
+def _are_columns(value: Any) -> bool:
+    names = ("text", "label", "text2")
+    return isinstance(value, dict) and all(
+        name in names and (column is None or isinstance(column, str)) for name, column in value.items()
+    )
+
+
+def _is_path(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and value != "" and b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
+
+
+def _never(value: Any) -> bool:
+    return False
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {  # what run.json may hold
+    "tables": _are_tables,
+    "columns": _are_columns,
+    "holdout": lambda value: value is None or (type(value) in (int, float) and 0 <= value < 1),
+    "on_bad": lambda value: value in ("error", "skip"),
+    "overwrite": lambda value: type(value) is bool,
+    "started_in": lambda value: value == "" or _is_path(value),
+}
 
 
 def resume_command(job: AnyJob) -> str:

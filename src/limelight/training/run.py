@@ -246,12 +246,14 @@ class TrainingRun:
             self._save(self.checkpoints, sums)
         self.processes.barrier()  # no process continues, or resumes, before it is there
 
+    def _tensors(self, sums: Tensor) -> dict[str, Tensor]:
+        """All of the run that a checkpoint holds."""
+        weights = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
+        return {**weights, **self.stepper.tensors(), "sums": sums}
+
     def _save(self, checkpoints: Checkpoints, sums: Tensor) -> None:
-        tensors = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
-        tensors |= self.stepper.tensors()
-        tensors["sums"] = sums
         try:
-            checkpoints.save(self.state, tensors, self.best)
+            checkpoints.save(self.state, self._tensors(sums), self.best)
         except LimelightError as error:
             exists = run_folder.checkpoints(checkpoints.folder)
             kept = "the last good checkpoint is kept" if exists else "with no checkpoint to resume from yet"
@@ -259,7 +261,8 @@ class TrainingRun:
 
     def resume(self) -> None:
         """Resume from the newest readable checkpoint; without one, from the start."""
-        found = self.checkpoints.newest() if self.checkpoints else None
+        expected = self._tensors(self.stepper.sums), self.network.state_dict()
+        found = self.checkpoints.newest(*expected) if self.checkpoints else None
         self._check_same_step(found.state.number if found else 0)
         if found is None:
             if not self.progress.title and not self.recipe.training.teachers:

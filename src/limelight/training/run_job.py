@@ -112,11 +112,12 @@ def run_job(
     """
     need_torch()
     from .progress import need_tensorboard
-    from .setup import choose_device
+    from .setup import check_fits, choose_device
     from .train import fit as train
 
     first = int(os.environ.get("RANK", "0")) == 0
     choose_device(device)  # before the long work, not after it
+    check_fits(job.recipe)
     if tensorboard and first:
         need_tensorboard()
     if not job.encoded:  # a start that does not fit is an error now, not after the tables are encoded

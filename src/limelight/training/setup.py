@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,19 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..model.heads import SteadyHead, VectorHead
 from ..model.network import Network
+from ..runtime.shapes import shapes
 from ..runtime.start import Start
+from ..storage.memory import check_memory
 from ..text.dataset import Dataset, Split
+from .optimiser import STATES
 
 
 def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> Network:
     """The network for a data set on the CPU, with its starting weights and word vectors."""
+    sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
+    check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
-    network = Network(recipe.model, len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair)
+    network = Network(recipe.model, *sizes)
     if dataset.vectors is not None:
         with torch.no_grad():
             network.words.weight.copy_(torch.from_numpy(np.array(dataset.vectors)))
@@ -29,6 +35,19 @@ def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) 
     if start is not None:
         _copy_weights(network, start, dataset, recipe)
     return network
+
+
+def check_fits(recipe: Recipe, vocabulary: int = 2, classes: int = 2, pair: bool = False) -> None:
+    """Raise if there is not even room for the weights and the optimiser's state, before any is taken.
+
+    >>> check_fits(Recipe().override(hidden=10**9))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: a network of 8,000,181,508,000,019,702 weights needs at ...
+    """
+    weights = sum(map(prod, shapes(recipe.model, vocabulary, classes, pair).values()))
+    copies = 1 + len(STATES[recipe.training.optimizer])
+    what = f"a network of {min(weights, 10**30):,} weights"
+    check_memory(4 * copies * weights, what, "choose a smaller hidden or word_size")
 
 
 @torch.no_grad()

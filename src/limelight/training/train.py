@@ -58,6 +58,8 @@ def fit(
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     if start is None:
         recipe, start = start_of(recipe)
+    if dataset.pair and recipe.model.head == "linear":
+        recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
     folder = Path(folder) if folder else None
     with run_context(where, folder, show, checkpoint_every, start) as context:
         _check_folder(folder, recipe, resume, tensorboard)

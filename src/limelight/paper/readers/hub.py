@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ...errors import LimelightError
 from ...text.formats import join_names
@@ -20,6 +20,8 @@ NAMES = {"dev": "validation"}  # the hub's name for a split, where it is not our
 
 def prepare_snli_hub(source: str | Path | Copy, out: str | Path, *, overwrite: bool = False) -> About:
     """SNLI from its name on the hub, a folder made by `save_to_disk`, or a `DatasetDict`.
+
+    A name may end in `@` and a commit, which pins it: "stanfordnlp/snli@COMMIT".
 
     >>> prepare_snli_hub("stanfordnlp/snli", "data/snli")["rows"]  # doctest: +SKIP
     {'train': 549367, 'dev': 9842, 'test': 9824}
@@ -60,8 +62,10 @@ def _load(source: str | Path | Copy) -> Copy:
     except ImportError:
         raise LimelightError(f"{source} needs datasets: pip install datasets") from None
     try:
-        load = datasets.load_from_disk if Path(source).is_dir() else datasets.load_dataset
-        copy: Copy = load(str(source))
+        if Path(source).is_dir():
+            return cast(Copy, datasets.load_from_disk(str(source)))
+        name, _, revision = str(source).partition("@")
+        copy: Copy = datasets.load_dataset(name, revision=revision or None)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise LimelightError(f"datasets cannot load {source}: {reason}") from error
