@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from zlib import crc32
 
 import numpy as np
@@ -22,7 +21,7 @@ from limelight.reading import to_html, to_json, to_svg, to_terminal
 from limelight.runtime import runner
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
-from limelight.runtime.reader_folder import open_reader
+from limelight.runtime.reader_folder import BUNDLED, open_reader
 from limelight.runtime.spelling import encode_spelled
 from limelight.text.tokenizer import Tokenizer
 
@@ -81,7 +80,7 @@ def test_vectors_follow_from_the_mathematics(reader, vectors):
 
 
 def test_four_bit_numbers_are_unpacked_in_order():
-    packed = load_file(Path(limelight.bundled.__file__).parent / "reader/reader.safetensors")
+    packed = load_file(BUNDLED / "reader.safetensors")
     weights = open_reader().weights
     for row in (2, 4711, 42001):
         nibbles = [x for byte in packed["words.weight"][row].tolist() for x in (byte % 16, byte // 16)]
