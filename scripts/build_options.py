@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from limelight.config.presets import PRESETS
+from limelight.config.reader import ReaderRecipe
 from limelight.config.recipe import SECTIONS, Recipe
 
 PATH = Path(__file__).parents[1] / "docs" / "options.md"
@@ -22,11 +23,17 @@ and a field of `limelight.Recipe`; the classifiers and `limelight.fit` call the 
 Options that are not given have the preset's values. A symbol in brackets is the paper's.
 """
 
+READER = """\
+## Pretraining
+
+Flags of `limelight pretrain` and arguments of `limelight.pretrain`.
+"""
+
 
 def reference() -> str:
     """The whole page."""
     tables = [f"## {name.capitalize()}\n\n{cls.__doc__}\n\n{_table(cls)}" for name, cls in SECTIONS.items()]
-    return "\n".join([HEAD, *tables, _presets()])
+    return "\n".join([HEAD, *tables, _presets(), f"{READER}\n{_table(ReaderRecipe)}"])
 
 
 def _table(section: type) -> str:

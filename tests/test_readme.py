@@ -13,11 +13,14 @@ import pytest
 
 from figures import FIGURE, cell, prose, said, wrong_in_prose, wrong_in_tables
 from limelight.cli import main
-from limelight.config import presets
+from limelight.config import presets, reader
+from pretraining.teachers import write as write_texts
 from reviews import pairs, review_table, write_csv
 
 HERE = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/train.md", "docs/predict.md", "docs/explain.md", "docs/python.md"]
+PAGES = [
+    "README.md", "docs/train.md", "docs/predict.md", "docs/explain.md", "docs/python.md", "docs/pretrain.md",
+]  # fmt: skip
 DOCUMENTS = sorted(str(path.relative_to(HERE)) for path in (*HERE.glob("*.md"), *HERE.glob("docs/**/*.md")))
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ECHO = re.compile(r'echo "(.*?)" \| (.*)')
@@ -34,6 +37,8 @@ def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     quick = presets.preset("tiny").override(epochs=2, vectors="default")
     for name in ("small", "light"):
         monkeypatch.setitem(presets.PRESETS, name, quick)
+    write_texts(tmp_path)
+    monkeypatch.setattr(reader, "MOST_EPOCHS", 1)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "limelight"
 NEEDED = (
     "py.typed",
-    "bundled/reader.safetensors",
+    "bundled/reader/reader.safetensors",
     "bundled/sans-regular.ttf",
     "bundled/vectors.safetensors",
     "reading/templates/page.html.jinja",

@@ -1,25 +1,25 @@
-"""Measure a packed reader: STS-B, few-label probes on its frozen vectors, unknown words, typing errors.
+"""Measure readers, as the library runs them: STS-B, few-label probes on frozen vectors, typing errors.
 
-    python scripts/reader/evaluate.py READER CORPUS [--teacher FOLDER]
+    python scripts/reader/evaluate.py CORPUS READER... [--teacher FOLDER] [--glove FILE]
 
-READER is what pack.py wrote, CORPUS/texts.json what texts.py wrote. With --teacher, all-MiniLM-L6-v2 is
-measured too (slow without a GPU).
+READER is a reader's folder, or "reader", the bundled one; CORPUS/texts.json is what texts.py wrote.
+--teacher measures all-MiniLM-L6-v2 too (slow without a GPU), --glove the mean of word vectors.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 Meta = dict[str, Any]  # the content of texts.json
+Encode = Callable[[list[str]], np.ndarray]  # texts -> vectors of length 1
 TASKS = ("banking5", "sst500", "tweets500")
+HELD = "held-"
 
 
 def ranks(values: np.ndarray | list[float]) -> np.ndarray:
@@ -32,45 +32,23 @@ def spearman(a: np.ndarray | list[float], b: np.ndarray | list[float]) -> float:
     return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
 
 
-def sts(vectors: Tensor, meta: Meta) -> float:
-    """Spearman's correlation x 100 of cosines and scores; vectors of the first texts of texts.json."""
-    first, second = (vectors[slice(*meta["spans"][name])] for name in ("first", "second"))
-    return round(100 * spearman((first * second).sum(1).cpu().numpy(), meta["scores"]), 2)
+def sts(first: np.ndarray, second: np.ndarray, meta: Meta) -> float:
+    """Spearman's correlation x 100 of cosines and scores."""
+    return round(100 * spearman((first * second).sum(1), meta["scores"]), 2)
 
 
-def logistic(
-    x: Tensor, y: Tensor, judged_x: Tensor, judged_y: Tensor, classes: int, C: float = 10.0
-) -> float:
-    """Accuracy of a logistic regression, regularised as scikit-learn's."""
-    w = torch.zeros(classes, x.shape[1] + 1, device=x.device, requires_grad=True)
-    optimizer = torch.optim.LBFGS(
-        [w], lr=1, max_iter=60, line_search_fn="strong_wolfe", tolerance_change=1e-7
-    )
+def probe(vectors: np.ndarray, meta: Meta, C: float) -> dict[str, float]:
+    """Accuracy in per cent of a logistic regression on frozen vectors, the mean over each task's splits."""
+    from sklearn.linear_model import LogisticRegression
 
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        loss = C * F.cross_entropy(x @ w[:, :-1].T + w[:, -1], y, reduction="sum")
-        loss = loss + 0.5 * w[:, :-1].square().sum()
-        loss.backward()
-        return loss
-
-    optimizer.step(closure)
-    with torch.no_grad():
-        return float(((judged_x @ w[:, :-1].T + w[:, -1]).argmax(1) == judged_y).float().mean())
-
-
-def probe(vectors: Tensor, meta: Meta, C: float = 10.0) -> dict[str, float]:
-    """Accuracy in per cent on frozen vectors of all texts, the mean over the splits of each task."""
     result = {}
     for name in TASKS:
         task = meta["tasks"][name]
-        x = vectors[slice(*task["span"])]
-        y = torch.tensor(task["labels"], device=x.device)
-        classes = max(task["labels"]) + 1
-        scores = [
-            logistic(x[learned], y[learned], x[judged], y[judged], classes, C)
-            for learned, judged in task["splits"]
-        ]
+        x, y = vectors[slice(*task["span"])], np.array(task["labels"])
+        scores = []
+        for learned, judged in task["splits"]:
+            model = LogisticRegression(C=C, max_iter=1000).fit(x[learned], y[learned])
+            scores.append(model.score(x[judged], y[judged]))
         result[name] = round(100 * float(np.mean(scores)), 2)
     return result
 
@@ -87,45 +65,63 @@ def swap_letters(text: str, rng: np.random.Generator) -> str:
     return " ".join(words)
 
 
+def measure(encode: Encode, meta: Meta, full: bool) -> dict[str, Any]:
+    first, second = (meta["texts"][slice(*meta["spans"][name])] for name in ("first", "second"))
+    rng = np.random.default_rng(0)
+    other = encode(second)
+    result: dict[str, Any] = {"STS-B": sts(encode(first), other, meta)}
+    result["two letters swapped"] = sts(encode([swap_letters(text, rng) for text in first]), other, meta)
+    if full:
+        vectors = encode(meta["texts"])
+        result |= {f"C={C}": probe(vectors, meta, C) for C in (1, 10)}
+    return result
+
+
+def mean_vectors(path: Path) -> Encode:
+    """The mean of the word vectors of a GloVe file, of length 1."""
+    import lzma
+
+    from limelight.text.tokenizer import Tokenizer
+
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        lines = (line.rstrip().split(" ") for line in file)
+        table = {word: np.array(numbers, np.float32) for word, *numbers in lines}
+    split, nothing = Tokenizer.from_words([]).split, np.zeros_like(next(iter(table.values())))
+
+    def encode(texts: list[str]) -> np.ndarray:
+        found = [[table[w] for word in split(text) if (w := word.lower()) in table] for text in texts]
+        means = np.array([np.mean(some or [nothing], axis=0) for some in found])
+        return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+
+    return encode
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("reader", type=Path)
     parser.add_argument("corpus", type=Path)
+    parser.add_argument("readers", nargs="*")
     parser.add_argument("--teacher", type=Path, help="folder: model.safetensors, tokenizer.json")
+    parser.add_argument("--glove", type=Path, help="GloVe's text format, .xz")
+    parser.add_argument("--quick", action="store_true", help="STS-B alone, without probes")
     arguments = parser.parse_args()
     meta = json.loads((arguments.corpus / "texts.json").read_text())
-    pairs = meta["texts"][: meta["spans"]["second"][1]]
+    encoders: dict[str, Encode] = {}
+    if arguments.glove:
+        encoders[arguments.glove.name] = mean_vectors(arguments.glove)
     if arguments.teacher:
+        import torch
         from teach import Teacher
 
         teacher = Teacher(arguments.teacher, "cuda" if torch.cuda.is_available() else "cpu")
-        vectors = torch.from_numpy(teacher.encode_texts(meta["texts"], 16384)).float()
-        print(
-            "teacher: STS-B", sts(vectors, meta), *(f"C={C} {probe(vectors, meta, C)}" for C in (1, 10, 100))
-        )
+        encoders["teacher"] = lambda texts: teacher.encode(texts, 8192).astype(np.float32)
+    for name in arguments.readers:
+        import limelight
 
-    from pack import Reader
-
-    reader = Reader.load(arguments.reader)
-    print("STS-B", sts(reader.encode(pairs), meta), "overlap of rows", round(reader.overlap, 4), flush=True)
-    for rank in (20000, 10000, 5000):
-        spelt = sts(reader.encode(pairs, known=rank), meta)
-        blank = sts(reader.encode(pairs, known=rank, blank=True), meta)
-        print(
-            f"words past {rank} unknown: {spelt} spelt from n-grams, {blank} with a zero vector", flush=True
-        )
-    rng = np.random.default_rng(0)
-    half = meta["spans"]["first"][1]
-    wrong = [swap_letters(text, rng) for text in pairs[:half]] + pairs[half:]
-    spelt, blank = sts(reader.encode(wrong), meta), sts(reader.encode(wrong, blank=True), meta)
-    print(
-        f"two letters swapped in each first sentence: {spelt} spelt, {blank} with a zero vector", flush=True
-    )
-    vectors = reader.encode(meta["texts"])
-    for C in (1, 10, 100):
-        print(f"C={C}", probe(vectors, meta, C), flush=True)
+        encoders[name] = limelight.load(name).encode
+    for name, encode in encoders.items():
+        print(json.dumps({"name": name, **measure(encode, meta, not arguments.quick)}), flush=True)
 
 
 if __name__ == "__main__":

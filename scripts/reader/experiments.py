@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from evaluate import probe, sts, swap_letters
+from evaluate import sts, swap_letters
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -193,18 +193,17 @@ class Texts:
     def measure(self, network: ReaderNetwork, vectors: np.ndarray) -> dict[str, Any]:
         found = encode(network, self.split, self.spelling)
         spans, meta = self.meta["spans"], self.meta
-        result: dict[str, Any] = {"sts": sts(found, meta)}
-        wrong = found.clone()
-        wrong[slice(*spans["first"])] = found[len(meta["texts"]) :]
-        result["sts_typos"] = sts(wrong, meta)
+        first, second = (found[slice(*spans[name])].cpu().numpy() for name in ("first", "second"))
+        wrong = found[len(meta["texts"]) :].cpu().numpy()
+        result: dict[str, Any] = {"sts": sts(first, second, meta), "sts_typos": sts(wrong, second, meta)}
         teacher = torch.from_numpy(vectors).to(found.device).float()
         for name, span in spans.items():
             if name.startswith("held-"):
                 part = slice(*span)
                 result[f"cos {name[5:]}"] = round(float((found[part] * teacher[part]).sum(1).mean()), 4)
-        first = Split(*_some(self.split, *spans["first"]))
-        rows = describe_rows(network, first, self.spelling, self.tokenizer.vocabulary)
-        return {**result, "overlap": round(rows["overlap"], 4), **probe(found, meta)}
+        some = Split(*_some(self.split, *spans["first"]))
+        rows = describe_rows(network, some, self.spelling, self.tokenizer.vocabulary)
+        return {**result, "overlap": round(rows["overlap"], 4)}
 
 
 def _some(split: Split, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from zlib import crc32
 
 import numpy as np
@@ -17,12 +16,12 @@ from safetensors.numpy import load_file
 import limelight
 import limelight.bundled
 import reference
-from limelight.bundled.reader import reader_weights
 from limelight.errors import LimelightError
 from limelight.reading import to_html, to_json, to_svg, to_terminal
 from limelight.runtime import runner
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
+from limelight.runtime.reader_folder import BUNDLED, open_reader
 from limelight.runtime.spelling import encode_spelled
 from limelight.text.tokenizer import Tokenizer
 
@@ -73,7 +72,7 @@ def compute(words: Sequence[str], known: dict[str, int], weights: dict[str, np.n
 
 
 def test_vectors_follow_from_the_mathematics(reader, vectors):
-    words, stored = reader_weights()
+    words, stored = open_reader()[:2]
     known = {word: k + 2 for k, word in enumerate(words)}
     weights = {name: array.astype(np.float64) for name, array in stored.items()}
     for text, v in zip(TEXTS, vectors, strict=True):
@@ -81,8 +80,8 @@ def test_vectors_follow_from_the_mathematics(reader, vectors):
 
 
 def test_four_bit_numbers_are_unpacked_in_order():
-    packed = load_file(Path(limelight.bundled.__file__).parent / "reader.safetensors")
-    _, weights = reader_weights()
+    packed = load_file(BUNDLED / "reader.safetensors")
+    weights = open_reader().weights
     for row in (2, 4711, 42001):
         nibbles = [x for byte in packed["words.weight"][row].tolist() for x in (byte % 16, byte // 16)]
         scales = packed["words.weight.scale"][row].astype(float)

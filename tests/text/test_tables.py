@@ -218,7 +218,7 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], m
         ("a.csv.gz", b"text,stars\nGood,5\n", "cannot read"),
         ("a.csv.xz", b"text,stars\nGood,5\n", "cannot read"),
         ("a.csv.zst", b"text,stars\nGood,5\n", "cannot read"),
-        ("a.txt", b"text,stars\nGood,5\n", "its name must end in .csv, .tsv, .jsonl or .parquet"),
+        ("a.md", b"text,stars\nGood,5\n", "its name must end in .csv, .tsv, .jsonl, .parquet or .txt"),
         ("a.parquet.gz", b"", "its name must end in"),
         ("a", b"", "its name must end in"),
     ],

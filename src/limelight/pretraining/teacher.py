@@ -119,7 +119,7 @@ def load_encoder(name: str, device: str = "auto") -> Encoder:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise LimelightError(
-            "a teacher that is no .npy file needs sentence-transformers: pip install 'limelight[pretrain]'"
+            "a teacher that is no .npy file needs sentence-transformers: pip install '.[pretrain]'"
         ) from None
     try:
         found: Encoder = SentenceTransformer(name, device=None if device == "auto" else device)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .markdown import mapping, metadata, number, quote, table
+from .markdown import mapping, metadata, number, one_line, quote, table
 
 _USE = """## Use
 
@@ -23,15 +23,13 @@ PyTorch is not needed."""
 _ROWS = """## What each row reads
 
 The words that a row attends to most, relative to how often they occur, in {texts:,} held-out texts."""
-_LICENCES = """## Licences
-
-To be filled in: the licence of the teacher, and those of the texts."""
+_LICENCES = "To be filled in: the licence of the teacher, and those of the texts."
 
 
 def reader_card(
     words: int, weights: Mapping[str, np.ndarray], recipe: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> str:
-    """The card as Markdown.
+    """The card as Markdown; `facts` may have `licences`, a paragraph.
 
     >>> weights = {"vector.W_rows": np.zeros((384, 9)), "encoder.W_hh_0": np.zeros((2, 12, 3))}
     >>> card = reader_card(5000, weights, {}, {"rows": [["no", "not"]], "held_out": 9, "teacher": "MiniLM"})
@@ -47,7 +45,7 @@ def reader_card(
         _figures(facts),
         _rows(facts),
         "## Recipe\n\n" + table(("option", "value"), [(quote(k), quote(v)) for k, v in recipe.items()]),
-        _LICENCES,
+        f"## Licences\n\n{one_line(facts.get('licences') or _LICENCES)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -55,11 +53,12 @@ def reader_card(
 def _summary(words: int, size: int, facts: Mapping[str, Any]) -> str:
     texts = mapping(facts.get("texts"))
     files = quote(", ".join(map(str, texts.get("files", []))))
-    teacher = quote(facts.get("teacher", "unknown"))
+    teacher, rows = quote(facts.get("teacher", "unknown")), texts.get("rows")
+    count = f"{rows:,}" if isinstance(rows, int) else "some"
     return (
         f"Turns a text into a matrix M and one vector of {size} numbers, without labels. It knows {words:,} "
         "words and reads others by their spelling. Its vectors were learnt from those of the sentence "
-        f"encoder {teacher}, on {number(texts.get('rows', 0))} texts ({files})."
+        f"encoder {teacher}, on {count} texts ({files})."
     )
 
 
@@ -81,4 +80,5 @@ def _rows(facts: Mapping[str, Any]) -> str:
     rows = [(str(k), words) for k, words in enumerate(row_words(facts), 1)]
     if not rows:
         return ""
-    return _ROWS.format(texts=facts.get("held_out", 0)) + "\n\n" + table(("row", "words"), rows)
+    texts = facts.get("held_out")
+    return _ROWS.format(texts=texts if isinstance(texts, int) else 0) + "\n\n" + table(("row", "words"), rows)

@@ -161,7 +161,7 @@ def _encode(
     held = np.zeros(len(labels["train"]), dtype=bool)
     if "dev" not in sources:
         held = choose_held_out(labels["train"], holdout, seed)
-        if holdout and not held.any():
+        if holdout and classes and not held.any():
             warn("no class has a second row to hold out: without a development set, the last epoch is kept")
     tokenizer = train_tokenizer(sources["train"], held, recipe, progress)
     if start:

@@ -1,0 +1,257 @@
+"""From texts and a teacher to a reader's folder: what it learns, what it stores, and what it refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limelight
+from limelight.config.reader import ReaderRecipe
+from limelight.errors import LimelightError
+from limelight.pretraining import teacher as teaching
+from limelight.pretraining.job import PretrainJob, load_pretrain_job, run_pretraining
+from limelight.runtime.reader import Reader
+from limelight.training.job import own_folder
+from pretraining.teachers import SMALL, FakeTeacher, texts, write
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> tuple[Path, Reader]:
+    folder = tmp_path_factory.mktemp("made")
+    lines, vectors = write(folder)
+    options = {**SMALL, "epochs": 60, "hidden": 12, "words": 40}
+    reader = limelight.pretrain(lines, vectors, out=folder / "reader", progress=False, **options)
+    return folder, reader
+
+
+# ---------------------------------------------------------------- what comes out
+
+
+def test_a_reader_learns_the_teachers_vectors(made):
+    folder, reader = made
+    wanted = np.load(folder / "vectors.npy")
+    found = reader.encode(texts())
+    cosines = (found * wanted).sum(1) / np.linalg.norm(wanted, axis=1)
+    assert found.shape == (70, 8)
+    assert cosines.mean() > 0.85
+    assert 0.5 < reader.facts["cosine"] <= 1
+
+
+def test_the_folder_is_a_reader_for_every_command(made):
+    folder, reader = made
+    assert sorted(path.name for path in (folder / "reader").iterdir()) == [
+        "README.md", "config.json", "reader.safetensors",
+    ]  # fmt: skip
+    assert not (folder / "reader.run").exists()
+    again = limelight.load(folder / "reader")
+    assert isinstance(again, Reader)
+    np.testing.assert_array_equal(again.encode(texts(5)), reader.encode(texts(5)))
+    assert again.embed(texts(2)).shape == (2, 3, 24)
+    assert again.read("The soup is cold.").attention.shape == (3, 5)
+    with pytest.raises(LimelightError, match="is a reader"):
+        limelight.Model.load(folder / "reader")
+
+
+def test_its_card_says_what_each_row_reads(made):
+    folder, reader = made
+    card = (folder / "reader" / "README.md").read_text()
+    assert "What each row reads" in card
+    assert "texts.txt" in card
+    assert "Licences" in card
+    assert len(reader.facts["rows"]) == 3
+    assert 0 <= reader.facts["overlap"] <= 1
+
+
+def test_max_pooling_has_one_row(tmp_path):
+    lines, vectors = write(tmp_path)
+    reader = limelight.pretrain(
+        lines, vectors, out=tmp_path / "reader", progress=False, **{**SMALL, "embedding": "max"}
+    )
+    assert reader.embed(["soup"]).shape == (1, 1, 10)
+    assert limelight.load(tmp_path / "reader").encode("soup").shape == (8,)
+
+
+def test_tables_and_compressed_lines_give_the_same_bytes(tmp_path):
+    lines, vectors = write(tmp_path)
+    (tmp_path / "blank.txt.gz").write_bytes(gzip.compress(lines.read_bytes().replace(b"\n", b"\n\n")))
+    rows = [json.dumps({"text": text, "stars": 5}) for text in texts()]
+    (tmp_path / "table.jsonl").write_text("\n".join(rows))
+    made = []
+    files = {"lines": lines, "gz": tmp_path / "blank.txt.gz", "table": tmp_path / "table.jsonl"}
+    for name, given in files.items():
+        limelight.pretrain(given, vectors, out=tmp_path / name, progress=False, **{**SMALL, "epochs": 1})
+        made.append((tmp_path / name / "reader.safetensors").read_bytes())
+    assert made[0] == made[1] == made[2]
+
+
+def test_an_encoder_is_asked_for_texts_and_for_words(tmp_path):
+    lines, _ = write(tmp_path)
+    teacher = FakeTeacher()
+    reader = limelight.pretrain(lines, teacher, out=tmp_path / "reader", progress=False, **SMALL)
+    assert teacher.asked == 70 + 12
+    assert reader.facts["teacher"] == "FakeTeacher"
+
+
+def test_word_vectors_can_come_from_a_file(tmp_path):
+    lines, vectors = write(tmp_path)
+    (tmp_path / "glove.txt").write_text("soup 1 2 3\ntrain 2 -1 0\nthe 0 1 1\n")
+    options = {**SMALL, "epochs": 1, "words": 40}
+    given = tmp_path / "glove.txt"
+    reader = limelight.pretrain(
+        lines, vectors, word_vectors=given, out=tmp_path / "reader", progress=False, **options
+    )
+    assert reader.encode("soup").shape == (8,)
+
+
+# ---------------------------------------------------------------- interrupted and resumed
+
+
+def job(folder: Path, name: str, teacher: str, **options) -> PretrainJob:
+    recipe = ReaderRecipe().override(**{**SMALL, **options})
+    return PretrainJob(folder / name, recipe, [str(folder / "texts.txt")], teacher)
+
+
+def test_a_run_that_is_interrupted_anywhere_ends_with_the_same_bytes(tmp_path, monkeypatch):
+    write(tmp_path)
+    monkeypatch.setattr(teaching, "SHARD", 32)
+    whole = job(tmp_path, "whole", "fake")
+    run_pretraining(whole, encoder=FakeTeacher(), show=False)
+    expected = contents(tmp_path / "whole")
+
+    class Dies(FakeTeacher):
+        def encode(self, texts):
+            if self.asked >= 60:
+                raise KeyboardInterrupt
+            return super().encode(texts)
+
+    broken = job(tmp_path, "broken", "fake")
+    with pytest.raises(KeyboardInterrupt):
+        run_pretraining(broken, encoder=Dies(), show=False)  # in the teacher's third shard
+    assert len(list(broken.folder.glob("vectors-*.npy"))) == 2
+    rest = FakeTeacher()
+    steps = []
+
+    from limelight.pretraining.step import ReaderStepper
+
+    step = ReaderStepper.step
+
+    def stop(self, rows, number):
+        steps.append(number)
+        if number == 6 and len(steps) < 10:
+            os.kill(os.getpid(), signal.SIGINT)
+        step(self, rows, number)
+
+    monkeypatch.setattr(ReaderStepper, "step", stop)
+    assert run_pretraining(broken, encoder=rest, show=False, resume=True, checkpoint_every=0) is None
+    assert rest.asked == 6 + 12  # the texts of the last shard, and the words
+    assert not broken.out.exists()
+    loaded = load_pretrain_job(broken.out)
+    assert loaded.recipe == broken.recipe
+    assert run_pretraining(loaded, encoder=None, show=False, resume=True)
+    assert contents(tmp_path / "broken").keys() == expected.keys()
+    assert contents(tmp_path / "broken")["reader.safetensors"] == expected["reader.safetensors"]
+    assert not broken.folder.exists()
+
+
+def test_a_disk_that_is_full_at_the_end_loses_nothing(tmp_path, monkeypatch):
+    write(tmp_path)
+    from limelight.runtime import reader_folder
+
+    this = job(tmp_path, "reader", str(tmp_path / "vectors.npy"), epochs=1)
+    with monkeypatch.context() as patch:
+
+        def full(*arguments, **more):
+            raise LimelightError("cannot write reader: No space left on device")
+
+        patch.setattr(reader_folder, "atomic_folder", full)
+        with pytest.raises(LimelightError, match=r"No space left.*limelight pretrain --resume"):
+            run_pretraining(this, show=False)
+    assert run_pretraining(load_pretrain_job(this.out), show=False, resume=True)
+    assert limelight.load(this.out).encode("soup").shape == (8,)
+
+
+def test_resuming_in_python_needs_the_same_arguments(tmp_path):
+    lines, vectors = write(tmp_path)
+    this = job(tmp_path, "reader", str(vectors))
+    with own_folder(this, resume=False), pytest.raises(LimelightError, match="another recipe"):
+        limelight.pretrain(lines, vectors, out=this.out, resume=True, progress=False, rows=2)
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("rows", "match"),
+    [
+        (np.ones((69, 8), np.float32), "69 rows and there are 70 texts"),
+        (np.ones(70, np.float32), "a vector of floats per text"),
+        (np.ones((70, 8), np.int64), "a vector of floats per text"),
+        (np.ones((70, 8), np.float32), "all vectors are the same"),
+        (np.vstack([np.eye(69, 8), np.full((1, 8), np.nan)]), "row 9 is zero or not finite"),
+    ],
+)
+def test_vectors_that_do_not_fit_the_texts(rows, match, tmp_path):
+    lines, vectors = write(tmp_path)
+    np.save(vectors, rows)
+    with pytest.raises(LimelightError, match=match):
+        limelight.pretrain(lines, vectors, out=tmp_path / "reader", progress=False, **SMALL)
+    assert not (tmp_path / "reader").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"One sentence.\n", "1 texts are too few"),
+        (b"", "no rows"),
+        (b"\n \n", "no rows"),
+        (b"Good soup.\nCaf\xe9.\n", "line 2.*not UTF-8"),
+    ],
+)
+def test_texts_that_cannot_be_learnt_from(content, match, tmp_path):
+    _, vectors = write(tmp_path)
+    (tmp_path / "bad.txt").write_bytes(content)
+    with pytest.raises(LimelightError, match=match):
+        limelight.pretrain(tmp_path / "bad.txt", vectors, out=tmp_path / "reader", progress=False, **SMALL)
+    assert not (tmp_path / "reader.run").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "match"),
+    [
+        (lambda texts: np.zeros((len(texts), 3, 4)), "one vector per text"),
+        (lambda texts: np.zeros((len(texts), 4)), "row 1 is zero"),
+        (lambda texts: 1 / 0, "cannot encode the texts"),
+    ],
+)
+def test_a_teacher_that_is_no_sentence_encoder(answer, match, tmp_path):
+    lines, _ = write(tmp_path)
+    teacher = FakeTeacher()
+    teacher.encode = answer
+    with pytest.raises(LimelightError, match=match):
+        limelight.pretrain(lines, teacher, out=tmp_path / "reader", progress=False, **SMALL)
+
+
+def test_a_teacher_that_is_not_there(tmp_path):
+    lines, _ = write(tmp_path)
+    with pytest.raises(LimelightError, match=r"no such file: .*missing.npy"):
+        limelight.pretrain(lines, tmp_path / "missing.npy", out=tmp_path / "reader", progress=False)
+    with pytest.raises(LimelightError, match="sentence-transformers"):
+        limelight.pretrain(lines, tmp_path / "no model", out=tmp_path / "reader", progress=False)
+    assert not (tmp_path / "reader.run").exists()
+
+
+def test_options_are_checked():
+    with pytest.raises(LimelightError, match="word_size is 40; it must be a multiple of 32"):
+        ReaderRecipe(word_size=40)
+    with pytest.raises(LimelightError, match="no option 'row'"):
+        ReaderRecipe().override(row=3)
