@@ -60,6 +60,16 @@ def is_reader_folder(path: str | Path) -> bool:
     return any((place / FILE).is_file() for place in (Path(path), *old_folders(path)))
 
 
+def holds_reader(path: str | Path, words: Sequence[str], weights: Mapping[str, np.ndarray]) -> bool:
+    """Whether a folder holds exactly this reader.
+
+    >>> holds_reader("no such folder", [], {})
+    False
+    """
+    file = Path(path, FILE)
+    return file.is_file() and file.read_bytes() == pack_reader(words, weights)
+
+
 def open_reader(path: str | Path = BUNDLED, sha256: str | None = None) -> ReaderFolder:
     """Read a reader's folder and check all of it; with `sha256`, its config.json must have that checksum.
 
