@@ -75,7 +75,7 @@ def open_reader(path: str | Path = BUNDLED, sha256: str | None = None) -> Reader
 
     >>> found = open_reader()
     >>> found.words[:3], found.weights["encoder.W_hh_0"].shape
-    (['the', '.', 'a'], (2, 1200, 300))
+    (['.', 'the', ','], (2, 1200, 300))
     """
     with open_saved(Path(path), (FILE,), ("reader",), sha256) as saved:
         found = unpack_reader(saved.read(FILE, MAX_BYTES))
