@@ -12,7 +12,7 @@ help:
 	@echo "make test    check, test the wheel and run every test"
 	@echo "make check   lint, types and import layers only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
-	@echo "make fuzz    property tests with new random examples, mutated files, replaced folders"
+	@echo "make fuzz    property tests with new random examples, mutated files, replaced folders, every failure"
 	@echo "make bench   measure speed (ratios, side by side)"
 
 setup: .venv/ready

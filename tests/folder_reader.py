@@ -47,7 +47,12 @@ class FolderReader:
         self.pair, self.labels = config["kind"] == "pair", config["labels"]
         self.text, self.model = config["recipe"]["text"], config["recipe"]["model"]
         self.tokenizer = json.loads(contents["tokenizer.json"])
-        self.w = {name: x.astype(np.float64) for name, x in load(contents["model.safetensors"]).items()}
+        stored = load(contents["model.safetensors"])
+        self.w = {name: x.astype(np.float64) for name, x in stored.items()}
+        if "words.weight.scale" in stored:  # 4 bits
+            packed, scale = stored["words.weight"], self.w["words.weight.scale"]
+            numbers = np.stack([packed & 15, packed >> 4], axis=2).reshape(len(packed), -1) - 8.0
+            self.w["words.weight"] = numbers * np.repeat(scale, 32, axis=1)
 
     def ids(self, text: str) -> list[int]:
         if self.tokenizer["normalizer"]:
@@ -113,6 +118,8 @@ class FolderReader:
         w: dict[str, Any] = {name.removeprefix("head."): x for name, x in self.w.items()}
         if self.model["head"] == "full":
             return np.asarray(w["W_2"] @ relu(w["W_1"] @ F.reshape(-1) + w["b_1"]) + w["b_2"])
+        if self.model["head"] == "linear":
+            return np.asarray(w["W_o"] @ F.reshape(-1) + w["b_o"])
         units: list[Array] = []
         for side, groups in (("v", F), ("h", F.T)):
             if f"W_{side}_0" in w:

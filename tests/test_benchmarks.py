@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from importlib import import_module
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import trained
 from limelight import TextClassifier
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -46,3 +48,23 @@ def test_reader_prints_correlation_and_speed(monkeypatch, capsys, tmp_path):
     reader.main()
     assert "| float32 | 100.00 |" in capsys.readouterr().out
     assert reader.ranks(reader.np.array([3, 1, 3])).tolist() == [2.5, 1, 2.5]
+
+
+def test_company_finds_the_same_answers_in_any_batch(monkeypatch, capsys, tmp_path):
+    company = import_module("company")
+    model = str(trained.save(tmp_path / "model"))
+    monkeypatch.setattr(sys, "argv", ["company.py", model, "--count", "20", "--batchings", "60"])
+    company.main()
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[:2] for row in rows] == [[p, t] for p in ("float32", "int8") for t in "12"]
+    assert all(int(row[2]) > 200 and float(row[4]) <= 1e-6 and row[5] == "0" for row in rows)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
+def test_forks_counts_children_that_hang(monkeypatch, capsys, tmp_path):
+    forks = import_module("forks")
+    monkeypatch.setattr(sys, "argv", ["forks.py", str(trained.save(tmp_path / "model")), "--forks", "5"])
+    with pytest.raises(SystemExit) as end:
+        forks.main()
+    assert end.value.code == 0
+    assert capsys.readouterr().out.count("0 of 5 children hang, 0 fail") == 2

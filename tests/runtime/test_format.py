@@ -9,6 +9,7 @@ import pytest
 
 import trained
 from folder_reader import FolderReader
+from limelight.runtime.int4 import round_to_4_bits
 from limelight.runtime.model import Model
 from trained import ARCHITECTURES, LABELS, network_of, recipe_of, weights_of
 
@@ -16,11 +17,18 @@ TEXTS = ["w1 w2 unheard w3", "", "W7 w7 W8", "w0 " * 40]
 
 
 @pytest.mark.parametrize("pair", trained.PAIRS)
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("name", [*ARCHITECTURES, "linear", "4 bits"])
 def test_another_reader_agrees(tmp_path: Path, name: str, pair: str | None) -> None:
-    recipe = recipe_of({**ARCHITECTURES[name], "max_length": 25 * (name == "two layers")}, pair)
+    more = {"linear": {"head": "linear"}, "4 bits": {"word_size": 64}}
+    options = (more | ARCHITECTURES)[name]
+    recipe = recipe_of({**options, "max_length": 25 * (name == "two layers")}, pair)
     weights = weights_of(network_of(recipe, pair is not None))
+    if name == "4 bits":
+        weights["words.weight"] = round_to_4_bits(weights["words.weight"])
     trained.save(tmp_path / "model", pair, recipe=recipe, weights=weights)
+    assert (b"words.weight.scale" in (tmp_path / "model/model.safetensors").read_bytes()) == (
+        name == "4 bits"
+    )
     model, reader = Model.load(tmp_path / "model", threads=1), FolderReader(tmp_path / "model")
     assert tuple(reader.labels) == LABELS
     expected = model.predict_proba(TEXTS, TEXTS[::-1]) if pair else model.predict_proba(TEXTS)

@@ -368,6 +368,11 @@ def test_a_huge_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         Tokenizer.from_words(["good"])
 
 
+def test_limits_beyond_any_machine_integer() -> None:
+    assert Tokenizer.train(["a b a"], max_words=10**30).vocabulary == ("<pad>", "<unk>", "a", "b")
+    assert len(Tokenizer.train(["a b a"], min_count=10**30)) == 2
+
+
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(LimelightError, match="cannot read"):
         Tokenizer.load(tmp_path / "nothing.json")

@@ -117,7 +117,7 @@ def remove_leftovers(folder: str | Path) -> None:
 
     >>> remove_leftovers("no such folder")
     """
-    for leftover in _leftovers(Path(folder)):
+    for leftover in _leftovers(Path(folder, "any"), ".+"):
         _remove_leftover(leftover)
 
 
@@ -170,12 +170,12 @@ def _remove_leftovers(path: Path) -> None:
     If one was killed between the two renames of `_replace_in_two_steps`, the old folder comes back.
     Without locks, nothing is removed, and nothing comes back by itself.
     """
-    for leftover in _leftovers(path.parent, path.name):
+    for leftover in _leftovers(path):
         _remove_leftover(leftover, path)
 
 
 def _remove_leftover(leftover: Path, path: Path | None = None) -> None:
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # where a folder cannot be opened, nothing is locked or removed
         handle = os.open(leftover, os.O_RDONLY)
         try:
             if try_lock(handle):
@@ -187,15 +187,14 @@ def _remove_leftover(leftover: Path, path: Path | None = None) -> None:
             os.close(handle)
 
 
-def _leftovers(folder: Path, name: str | None = None) -> list[Path]:
-    """What has a name that `_create_temporary` may have given, for any file or for that of this name."""
-    target = re.escape(name) if name is not None else ".+"
-    pattern = re.compile(rf"\.{target}\.limelight-[0-9a-f]{{8}}\.(part|old)", re.DOTALL)
+def _leftovers(path: Path, names: str = "") -> list[Path]:
+    """Folders with a name that `_create_temporary` may have given for `path`, or for `names` beside it."""
+    pattern = rf"\.({names or re.escape(path.name)})\.limelight-[0-9a-f]{{8}}\.(part|old)"
     try:
-        found = [folder / each for each in os.listdir(folder) if pattern.fullmatch(each)] if _POSIX else []
+        found = [each for each in os.listdir(path.parent) if re.fullmatch(pattern, each, re.DOTALL)]
     except OSError:  # no such folder yet, or one that cannot be listed
         return []
-    return [each for each in found if each.is_dir()]
+    return [path.with_name(each) for each in found if path.with_name(each).is_dir()]
 
 
 def old_folders(path: str | Path) -> list[Path]:
@@ -209,11 +208,12 @@ def old_folders(path: str | Path) -> list[Path]:
 
 
 def _is_ours(leftover: Path) -> bool:
-    """Whether our note is in it, or nothing at all: a name alone proves nothing."""
-    try:
-        return (leftover / _MARK).read_bytes() == _NOTE
-    except OSError:
-        return not any(leftover.iterdir())
+    """Whether our note is in it, or nothing but the start of it: a name alone proves nothing."""
+    names = os.listdir(leftover)
+    if _MARK not in names:
+        return not names
+    note = (leftover / _MARK).read_bytes()
+    return note == _NOTE or (names == [_MARK] and _NOTE.startswith(note))
 
 
 def _remove(temporary: Path) -> None:

@@ -77,7 +77,10 @@ class Tokenizer:
             raise LimelightError(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
         counter = _build({}, lowercase)
         trainer = trainers.WordLevelTrainer(
-            vocab_size=max_words, min_frequency=min_count, show_progress=False, special_tokens=[]
+            vocab_size=min(max_words, 2**31),
+            min_frequency=min(min_count, 2**31),
+            show_progress=False,
+            special_tokens=[],
         )
         counter.train_from_iterator(map(_encodable, texts), trainer)
         ids = {word: number for word, number in counter.get_vocab().items() if len(word) <= LONGEST}

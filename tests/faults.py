@@ -1,0 +1,258 @@
+"""A failure at every step: the k-th open, write, fsync or rename fails, or the process dies there.
+
+    OMP_NUM_THREADS=1 PYTHONPATH=tests python tests/faults.py FOLDER            # some of the steps
+    OMP_NUM_THREADS=1 PYTHONPATH=tests python tests/faults.py FOLDER --all      # each of them
+
+Each try is a child process on a copy of the old state. Afterwards there must be the old state or the new one,
+never a third, and the same work done again must end in the new one and leave nothing behind. Prints what it
+found as JSON: for each operation the number of steps, of tries, and those that went wrong.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import errno
+import io
+import json
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import trained
+from limelight.cli import main
+from limelight.errors import LimelightError
+from limelight.runtime.embedding_file import write_embeddings
+from limelight.runtime.folder import open_folder
+from limelight.runtime.model import Model
+from limelight.storage import files
+from reviews import FLAGS, review_table
+
+DIE = 137
+ERRORS = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "EACCES": errno.EACCES, "death": DIE}
+State = dict[str, bytes]
+
+
+class Faults:
+    """Counts the steps of this process in a folder, and lets the one with the number `at` fail."""
+
+    def __init__(self, folder: Path, at: int, fault: int) -> None:
+        self.folder, self.at, self.fault, self.count = str(folder), at, fault, 0
+
+    def step(self, path: Any, before: Callable[[], object] = lambda: None) -> None:
+        """Fail if this is the one, after doing `before`."""
+        if isinstance(path, int | None) or not os.path.abspath(os.fsdecode(path)).startswith(self.folder):
+            return
+        self.count += 1
+        if self.count == self.at:
+            before()
+            if self.fault == DIE:
+                os._exit(DIE)
+            raise OSError(self.fault, os.strerror(self.fault))
+
+    def install(self) -> None:
+        """For the rest of this process. Opening, renaming, linking and making folders have audit events."""
+        sys.addaudithook(lambda event, args: self.step(args[0]) if event in EVENTS else None)
+        real_open, real_sync, real_exchange = io.open, os.fsync, files.exchange
+        faults = self
+
+        class File(io.FileIO):
+            def write(self, content: Any) -> int:
+                half = memoryview(content).cast("B")[: len(memoryview(content).cast("B")) // 2]
+                faults.step(self.name, lambda: io.FileIO.write(self, half))
+                return io.FileIO.write(self, content)
+
+        def opened(file: Any, mode: str = "r", *rest: Any, **how: Any) -> Any:
+            if mode not in ("w", "wb") or isinstance(file, int):
+                return real_open(file, mode, *rest, **how)
+            raw = io.BufferedWriter(File(os.fspath(file), "w"))
+            return raw if mode == "wb" else io.TextIOWrapper(raw, encoding=how.get("encoding"))
+
+        def synced(handle: int) -> None:
+            self.step(os.readlink(f"/proc/self/fd/{handle}"))
+            real_sync(handle)
+
+        def exchanged(one: Path, other: Path) -> bool:
+            try:
+                self.step(one)
+            except OSError:
+                return False
+            return real_exchange(one, other)
+
+        io.open = builtins.open = opened  # type: ignore[assignment]
+        os.fsync, files.exchange = synced, exchanged  # type: ignore[assignment]
+
+
+EVENTS = {"open", "os.rename", "os.link", "os.mkdir"}
+
+
+class Operation(NamedTuple):
+    """Work in a folder, the old state it starts from, and what is done again after a failure."""
+
+    prepare: Callable[[Path], object]
+    work: Callable[[Path], object]
+    again: Callable[[Path], object]
+    result: str  # the file or folder that must be old or new
+    quick: bool = True  # otherwise the kinds of errors take turns
+
+
+def state(path: Path) -> State:
+    """Every file below a path, or the file itself; nothing if it is not there."""
+    if path.is_file():
+        return {"": path.read_bytes()}
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def forked(work: Callable[[], object]) -> int:
+    """The exit code of a child that does the work: 2 after an error of one line, 3 after any other."""
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    code = 3
+    try:
+        with (
+            open(os.devnull, "w") as nowhere,
+            contextlib.redirect_stdout(nowhere),
+            contextlib.redirect_stderr(nowhere),
+        ):
+            found = work()
+            code = found if isinstance(found, int) else 0
+    except LimelightError:
+        code = 2
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def try_steps(operation: Operation, place: Path, most: int | None) -> dict[str, Any]:
+    """Let every step fail in every way, or at most about `most` of these."""
+    old, new = place / "old", place / "new"
+    old.mkdir(parents=True)
+    forked(lambda: operation.prepare(old))
+    shutil.copytree(old, new)
+    count = place / "count"
+
+    def counted() -> None:
+        faults = Faults(new, 0, 0)
+        faults.install()
+        operation.work(new)
+        count.write_text(str(faults.count))
+
+    assert forked(counted) == 0
+    steps, wrong = int(count.read_text()), []
+    expected = state(old / operation.result), state(new / operation.result), sorted(map(str, state(new)))
+    kinds = list(ERRORS)
+    each = [kinds if operation.quick else [kinds[at % 3], "death"] for at in range(steps)]
+    tries = [(at, name) for at, names in enumerate(each, 1) for name in names]
+    tries = tries if most is None else tries[:: max(1, len(tries) // most)]
+    for at, name in tries:
+        here = place / "here"
+        shutil.rmtree(here, ignore_errors=True)
+        shutil.copytree(old, here)
+        found = one_try(operation, here, at, ERRORS[name], expected)
+        wrong += [f"step {at}, {name}: {found}"] if found else []
+    return {"steps": steps, "tries": len(tries), "wrong": wrong}
+
+
+def one_try(
+    operation: Operation, here: Path, at: int, fault: int, expected: tuple[State, State, list[str]]
+) -> str:
+    """What went wrong, or nothing."""
+    old, new, names = expected
+
+    def work() -> object:
+        Faults(here, at, fault).install()
+        return operation.work(here)
+
+    code, result = forked(work), here / operation.result
+    if code not in (0, 2, DIE):
+        return f"exit code {code}"
+    if state(result) not in (old, new) and not is_recoverable(result, old):
+        return "neither the old state nor the new one"
+    if code == 0 and state(result) != new:
+        return "no error, and not the new state"
+    if (code := forked(lambda: operation.again(here))) != 0:
+        return f"done again: exit code {code}"
+    if state(result) != new:
+        return "done again: not the new state"
+    left = sorted(set(map(str, state(here))) - set(names))
+    return f"done again: left {left[0]}" if left else ""
+
+
+def is_recoverable(result: Path, old: State) -> bool:
+    """Whether the old folder stands aside, to be brought back; only where names cannot be exchanged."""
+    return not result.exists() and any(
+        state(each) == old for each in result.parent.glob(f".{result.name}.*/was")
+    )
+
+
+# ---------------------------------------------------------------- the operations
+
+
+def model(seed: int) -> Model:
+    recipe = trained.recipe_of({})
+    weights = trained.weights_of(trained.network_of(recipe, seed=seed))
+    parts = {"recipe": recipe, "tokenizer": trained.tokenizer(), "labels": trained.LABELS}
+    return Model.from_parts(weights=weights, **parts)
+
+
+def save(folder: Path, seed: int = 1) -> None:
+    model(seed).save(folder / "model", overwrite=True)
+    open_folder(folder / "model")
+
+
+def save_in_two_steps(folder: Path) -> None:
+    files.exchange = lambda one, other: False  # as where the system cannot
+    save(folder)
+
+
+def embed(name: str, seed: int = 1) -> Callable[[Path], None]:
+    parts = [np.full((3, 2, 4), seed + k, np.float32) for k in range(3)]
+    return lambda folder: print(write_embeddings(folder / name, parts), file=sys.stderr)
+
+
+def train(folder: Path) -> int:
+    os.chdir(folder)  # the model names its data as given
+    flags = [*FLAGS, "--epochs", "2", "--checkpoint-minutes", "0"]
+    return main(["train", "reviews.csv", "--out", "model", *flags])
+
+
+def resume(folder: Path) -> int:
+    """As the message says: resume, or if there is nothing to resume, start again."""
+    os.chdir(folder)
+    if Path("model.run", "run.json").is_file():
+        return main(["train", "--resume", "model", "--quiet"])
+    return 0 if Path("model").exists() else train(folder)
+
+
+OPERATIONS = {
+    "save a model": Operation(lambda folder: None, save, save, "model"),
+    "replace a model": Operation(lambda folder: save(folder, 0), save, save, "model"),
+    "replace a model in two steps": Operation(
+        lambda folder: save(folder, 0), save_in_two_steps, save_in_two_steps, "model"
+    ),
+    "embed to .npy": Operation(embed("m.npy", 7), embed("m.npy"), embed("m.npy"), "m.npy"),
+    "embed to .safetensors": Operation(
+        embed("m.safetensors", 7), embed("m.safetensors"), embed("m.safetensors"), "m.safetensors"
+    ),
+    "train": Operation(
+        lambda folder: review_table(folder / "reviews.csv", 24), train, resume, "model", quick=False
+    ),
+}
+
+if __name__ == "__main__":
+    place, everything = Path(sys.argv[1]).resolve(), "--all" in sys.argv[2:]
+    chosen = [name for name in sys.argv[2:] if name != "--all"] or list(OPERATIONS)
+    results = {}
+    for k, name in enumerate(chosen):
+        some = 12 if OPERATIONS[name].quick else 6
+        results[name] = try_steps(OPERATIONS[name], place / str(k), None if everything else some)
+    print(json.dumps(results))
