@@ -16,7 +16,7 @@ import limelight
 
 reader = limelight.load("path/to/this/folder")
 reader.encode(["The soup was cold."])  # one vector per text, to compare by its dot product
-reader.embed(["The soup was cold."])   # the matrix M, one line per row below
+reader.embed(["The soup was cold."])  # the matrix M, one line per row below
 ```
 
 PyTorch is not needed."""
