@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -255,3 +257,16 @@ def test_options_are_checked():
         ReaderRecipe(word_size=40)
     with pytest.raises(LimelightError, match="no option 'row'"):
         ReaderRecipe().override(row=3)
+
+
+def test_a_run_that_is_killed_in_every_stage_ends_with_the_same_bytes(tmp_path):
+    tests = Path(__file__).parents[1]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tests), str(tests.parent / "src")])
+    command = [sys.executable, str(tests / "pretraining" / "killing_readers.py"), str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["same"]
+    assert {"start", "encoding", "teacher", "training"} <= set(found["stages"])
+    assert found["left"] == []

@@ -298,7 +298,7 @@ def _announce(run: Any, lesson: Lesson) -> None:
 
 def _finish(job: PretrainJob, run: Any, network: Any, seconds: float) -> dict[str, Any]:
     """Save the reader and remove the run's folder; measure it as it is stored, rounded."""
-    from ..runtime.reader_folder import save_reader
+    from ..runtime.reader_folder import holds_reader, save_reader
     from ..training.job import naming_kept_files
     from .result import measure_stored
 
@@ -307,7 +307,8 @@ def _finish(job: PretrainJob, run: Any, network: Any, seconds: float) -> dict[st
     with naming_kept_files(job):
         facts = measure_stored(run, words, weights) | {"teacher": run.lesson.teacher}
         facts |= {"texts": _describe_texts(job, run.dataset), "seconds": round(seconds)}
-        save_reader(job.out, words, weights, run.reader_recipe.to_dict(), facts, overwrite=job.overwrite)
+        if not holds_reader(job.out, words, weights):  # it may have been killed after writing it
+            save_reader(job.out, words, weights, run.reader_recipe.to_dict(), facts, job.overwrite)
     shutil.rmtree(job.folder, ignore_errors=True)
     return facts
 

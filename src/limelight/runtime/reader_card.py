@@ -16,7 +16,7 @@ import limelight
 
 reader = limelight.load("path/to/this/folder")
 reader.encode(["The soup was cold."])  # one vector per text, to compare by its dot product
-reader.embed(["The soup was cold."])   # the matrix M, one line per row below
+reader.embed(["The soup was cold."])  # the matrix M, one line per row below
 ```
 
 PyTorch is not needed."""
@@ -45,7 +45,7 @@ def reader_card(
         _figures(facts),
         _rows(facts),
         "## Recipe\n\n" + table(("option", "value"), [(quote(k), quote(v)) for k, v in recipe.items()]),
-        f"## Licences\n\n{one_line(facts.get('licences') or _LICENCES)}",
+        f"## Licences\n\n{quote(facts.get('licences') or _LICENCES)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -67,7 +67,7 @@ def row_words(facts: Mapping[str, Any]) -> list[str]:
     rows = facts.get("rows")
     if not isinstance(rows, list):
         return []
-    return [", ".join(quote(word) for word in row) if isinstance(row, list) else "" for row in rows]
+    return [one_line(", ".join(map(str, row))) if isinstance(row, list) else "" for row in rows]
 
 
 def _figures(facts: Mapping[str, Any]) -> str:
@@ -77,7 +77,7 @@ def _figures(facts: Mapping[str, Any]) -> str:
 
 
 def _rows(facts: Mapping[str, Any]) -> str:
-    rows = [(str(k), words) for k, words in enumerate(row_words(facts), 1)]
+    rows = [(str(k), quote(words)) for k, words in enumerate(row_words(facts), 1)]
     if not rows:
         return ""
     texts = facts.get("held_out")

@@ -60,12 +60,22 @@ def is_reader_folder(path: str | Path) -> bool:
     return any((place / FILE).is_file() for place in (Path(path), *old_folders(path)))
 
 
+def holds_reader(path: str | Path, words: Sequence[str], weights: Mapping[str, np.ndarray]) -> bool:
+    """Whether a folder holds exactly this reader.
+
+    >>> holds_reader("no such folder", [], {})
+    False
+    """
+    file = Path(path, FILE)
+    return file.is_file() and file.read_bytes() == pack_reader(words, weights)
+
+
 def open_reader(path: str | Path = BUNDLED, sha256: str | None = None) -> ReaderFolder:
     """Read a reader's folder and check all of it; with `sha256`, its config.json must have that checksum.
 
     >>> found = open_reader()
     >>> found.words[:3], found.weights["encoder.W_hh_0"].shape
-    (['the', '.', 'a'], (2, 1200, 300))
+    (['.', 'the', ','], (2, 1200, 300))
     """
     with open_saved(Path(path), (FILE,), ("reader",), sha256) as saved:
         found = unpack_reader(saved.read(FILE, MAX_BYTES))

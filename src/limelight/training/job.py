@@ -236,6 +236,8 @@ def check_output(job: AnyJob) -> None:
     if not job.folder.exists():
         return
     if not (job.folder / "run.json").is_file():
+        if all(path.name.startswith(".run.json.limelight-") for path in job.folder.iterdir()):
+            return  # a run that was killed before its first file was written
         raise LimelightError(f"{job.folder} exists and is not a Limelight run; move it")
     if not job.overwrite:
         raise LimelightError(
