@@ -22,7 +22,7 @@ TABLES = {
         "is not UTF-8; save the file as UTF-8",
     ),
     "columns.csv": (b"review_body,stars\ngood,5\nbad,1\n", "has no column 'text'"),
-    "notes.txt": (b"good\nbad\n", "its name must end in .csv, .tsv, .jsonl or .parquet"),
+    "notes.docx": (b"good\nbad\n", "its name must end in .csv, .tsv, .jsonl"),
     "hollow.csv": (b"text,stars\ngood,5\n,1\n", "row 2: no text in column 'text'"),
     "broken.jsonl": (b'{"text": "good", "stars": 5}\n{"text": \n', "is not JSON"),
     "array.jsonl": (b"[1]\n[2]\n", "line 1 is [1], not a JSON object; every line must be a JSON object"),
@@ -259,7 +259,8 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
             ("train", "TABLE", "--out", "m", "--holdout", "1"),
             "holdout is 1.0; it must be a number of at least 0 and below 1",
         ),
-        (("train", "TABLE", "--out", "m", "--vectors", "no.txt"), "no.txt"),
+        (("train", "TABLE", "--out", "m", "--preset", "light", "--vectors", "no.txt"), "no.txt"),
+        (("train", "TABLE", "--out", "m", "--vectors", "no.txt"), "--vectors is 'no.txt', but 'reader'"),
         (
             ("train", "TABLE", "--out", "m", "--optimizer", "magic"),
             "argument --optimizer: invalid choice: 'magic'",
@@ -488,8 +489,7 @@ def test_odd_facts_are_no_harm(call, model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("recipe", "said"),
-    [(None, "does not say how it was encoded"), ({"colour": 1}, "there is no option 'colour'")],
+    ("recipe", "said"), [(None, "is damaged (facts.recipe)"), ({"colour": 1}, "there is no option 'colour'")]
 )
 def test_a_data_set_that_is_odd(call, refused, table, tmp_path, recipe, said: str):
     data = tmp_path / "data"
@@ -520,6 +520,7 @@ def test_lines_that_say_nothing_are_left_out_where_that_is_asked_for(call, model
 
 def test_what_is_in_the_way_of_a_run_is_said_to_be(refused, table, tmp_path):
     (tmp_path / "m.run").mkdir()
+    (tmp_path / "m.run" / "mine").touch()
     for more in ([], ["--overwrite"]):
         said = refused("train", table, "--out", tmp_path / "m", *FLAGS, *more)
         assert "m.run exists and is not a Limelight run" in said

@@ -462,7 +462,7 @@ def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_p
         assert "--resume" in refused("train", "--resume", model, *flags)
     (tmp_path / "m.run").mkdir()
     (tmp_path / "m.run" / "run.json").write_text('{"format": 1')
-    assert "is damaged; start again" in refused("train", "--resume", tmp_path / "m")
+    assert "is damaged" in refused("train", "--resume", tmp_path / "m")
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,15 @@ class Start:
         own["lowercase"] = self.tokenizer.lowercase
         values = recipe.values()
         for name in given:
+            if name == "vectors" and recipe.text.vectors:
+                raise LimelightError(
+                    f"vectors is {recipe.text.vectors!r}, but {recipe.text.start!r}, which training starts "
+                    "from, has its own; leave it out, or take another preset, such as light"
+                )
             if name in own and values[name] != own[name]:
                 raise LimelightError(
                     f"{name} is {values[name]!r}, but {recipe.text.start!r}, which training starts from, has "
-                    f"{own[name]!r}; leave it out, or start from random weights with start ''"
+                    f"{own[name]!r}; leave it out, or take another preset, such as light"
                 )
         return recipe.override(**own)
 
