@@ -191,7 +191,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--split", choices=("dev", "test"), default="dev")
     parser.add_argument("--tasks", nargs="*", default=list(SIZES), choices=SIZES)
-    parser.add_argument("--sizes", nargs="*", type=int)
+    parser.add_argument("--sizes", nargs="*", type=int, help="some of them; 0 is all rows")
     parser.add_argument("--only", nargs="*", default=list(CONTESTANTS), choices=CONTESTANTS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--vectors", default="default", help="word vectors for their mean")
@@ -201,7 +201,7 @@ def main() -> None:
     done = read(options.out)
     for name in options.tasks:
         task = Task(options.data, name, options.split, options)
-        for size in options.sizes or SIZES[name]:
+        for size in [n for n in SIZES[name] if options.sizes is None or n in options.sizes]:
             for who in options.only:
                 for seed in range(options.seeds):
                     if (name, size, who, seed) not in done:
