@@ -51,15 +51,15 @@ PRESETS: dict[str, Recipe] = {
     "best-pair": _BEST.override(
         layers=3, rows=16, mix_units=512, pair="concat", batch_size=256, epochs=8, teachers=5, noisy_copies=2
     ),
-    # Starts from the bundled reader and fine-tunes it, all but its words; docs/recipes.md has the trials.
+    # Starts from the bundled reader and fine-tunes it, all but its words; docs/log/2026-11-16-start.md.
     "small": Recipe().override(
         start="reader", extra_words=50_000, word_size=256, hidden=300, attention_hidden=128, rows=24,
         head="linear", row_units=32, column_units=0, pair="concat", fine_tune_words=False, dropout=0.2,
         dropout_words=0.2, penalty=0.02, penalty_scale="paper", optimizer="adam", learning_rate=5e-4,
         schedule="cosine", batch_size=32, epochs=4, clip_norm=1.0,
     ),
-    # A ninth of its time and size, from word vectors alone. The penalty is just large enough that the rows
-    # read different words; the author's form at 1.0 leaves them alike. Words seen once and unknown to the
+    # Several times as fast, from word vectors alone. The penalty is just large enough that the rows read
+    # different words; the author's form at 1.0 leaves them alike. Words seen once and unknown to the
     # vectors stand in for the unknown word.
     "light": Recipe().override(
         vectors="default", extra_words=40_000, min_count=2, word_size=100, hidden=64, attention_hidden=50,
