@@ -36,7 +36,7 @@ def measure(size: int, min_steps: int, seeds: int) -> tuple[list[float], int]:
     for seed in range(seeds):
         rows = order[seed * size : (seed + 1) * size]
         classifier = TextClassifier(
-            "light", min_steps=min_steps, random_state=seed, device="cpu", progress=False
+            preset="light", min_steps=min_steps, random_state=seed, device="cpu", progress=False
         )
         answers = classifier.fit(texts[rows], good[rows]).predict(test)
         accuracies.append(float((answers == truth).mean()))

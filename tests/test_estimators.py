@@ -225,7 +225,7 @@ def test_balanced_classes_help_the_rare_one():
 def test_params_and_clone():
     classifier = quick(rows=3, penalty=0.5)
     params = classifier.get_params()
-    assert (params["rows"], params["penalty"], params["hidden"], params["holdout"]) == (3, 0.5, None, 0.1)
+    assert (params["rows"], params["penalty"], params["hidden"], params["holdout"]) == (3, 0.5, None, None)
     copy = clone(classifier)
     assert copy.get_params() == params
     assert copy.set_params(rows=5) is copy

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
@@ -14,12 +15,10 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..text.labels import Label
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
-from ..text.vectors import Vectors
-from .folder import is_reader
 from .int4 import round_to_4_bits
-from .model import Model
-from .reader import Reader, load
-from .spelling import spell
+
+if TYPE_CHECKING:
+    from ..text.vectors import Vectors
 
 # What weights have fixed once they are trained.
 SIZES = (
@@ -50,6 +49,9 @@ class Start:
 
     def vectors(self, vocabulary: Sequence[str]) -> Vectors:
         """Vectors for a vocabulary. Words it does not know: a reader spells them, a model takes <unk>."""
+        from ..text.vectors import Vectors
+        from .spelling import spell
+
         ids = {word: number for number, word in enumerate(self.tokenizer.vocabulary)}
         places = np.array([ids.get(word, UNKNOWN) for word in vocabulary])
         matrix, found = self.weights["words.weight"][places], places > UNKNOWN
@@ -97,6 +99,9 @@ def load_start(name: str, folder: str | Path = "") -> Start:
     Traceback (most recent call last):
     limelight.errors.LimelightError: start: no/such/model is not a folder; give a folder saved by Limelight
     """
+    from .folder import is_reader
+    from .reader import Reader, load  # a run that starts from random weights needs no runtime
+
     path = name if is_reader(name) else os.path.join(folder, name)
     try:
         found = load(path)
@@ -104,7 +109,6 @@ def load_start(name: str, folder: str | Path = "") -> Start:
         raise LimelightError(f"start: {error}") from error
     if isinstance(found, Reader):
         return Start(found.recipe, found.tokenizer, found.weights)
-    assert isinstance(found, Model)
     return Start(found.recipe, found.tokenizer, found.weights, found.labels, found.pair)
 
 
