@@ -2,9 +2,9 @@
 
     PYTHONPATH=src:tests python tests/mutations.py [COUNT] [SEED]
 
-COUNT mutations are shared out over a model folder, a run's checkpoints, an encoded data set and a run.json.
-Each attempt must end within 10 seconds and 2 GB with an answer or a LimelightError of one line; anything else
-is printed with its number, and the program exits with 1. Attempts run in children, some hundred in each, so
+COUNT mutations are shared out over the folders of a model and a reader, a run's checkpoints, an encoded data
+set and a run.json. Each attempt must end within 10 seconds and 2 GB with an answer or a LimelightError of
+one line; anything else is printed with its number, and the program exits with 1. Attempts run in children, some hundred in each, so
 that a crash or a hang is counted too.
 """
 
@@ -33,6 +33,8 @@ import torch
 import trained
 from limelight.errors import LimelightError
 from limelight.runtime.model import Model
+from limelight.runtime.reader import Reader
+from limelight.runtime.reader_folder import save_reader
 from limelight.text.dataset import Dataset
 from limelight.training import fit
 from limelight.training.job import Job, load_job, save_job
@@ -161,6 +163,30 @@ def model_target(place: Path) -> Target:
     return Target(folder, ["config.json", "tokenizer.json", "model.safetensors", "model.onnx"], seal, use)
 
 
+def reader_target(place: Path) -> Target:
+    random, words = np.random.default_rng(0), ["soup", "cold", "train"]
+    shapes = {
+        "words.weight": (5, 32), "grams.weight": (8, 32), "encoder.W_ih_0": (2, 12, 32),
+        "encoder.W_hh_0": (2, 12, 3), "encoder.b_0": (2, 12), "pooling.W_s1": (4, 6),
+        "pooling.W_s2": (2, 4), "vector.W_shared": (5, 6), "vector.W_rows": (7, 10),
+    }  # fmt: skip
+    weights = {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    save_reader(place / "reader", words, weights, {"rows": 2}, {"rows": [["cold"], ["soup"]]})
+
+    def seal(folder: Path, name: str) -> None:
+        if name == "config.json":
+            trained.edit(folder, lambda config: None)
+        else:
+            trained.replace(folder, name, (folder / name).read_bytes())
+
+    def use(folder: Path) -> None:
+        reader = Reader.load(folder, threads=1)
+        assert np.isfinite(reader.encode(["cold soup unheard", ""])).all()
+        assert np.isfinite(reader.read("cold soup").attention).all()
+
+    return Target(place / "reader", ["config.json", "reader.safetensors"], seal, use)
+
+
 def checkpoint_target(place: Path) -> Target:
     data, recipe = toys.dataset(rows=20, dev=8), toys.recipe(epochs=2)
     fit(data, recipe, place / "run", show=False)
@@ -215,7 +241,7 @@ def job_target(place: Path) -> Target:
     return Target(folder, ["out.run/run.json"], lambda folder, name: None, use)
 
 
-TARGETS = (model_target, checkpoint_target, dataset_target, job_target)
+TARGETS = (model_target, reader_target, checkpoint_target, dataset_target, job_target)
 
 
 # ---------------------------------------------------------------- attempts
