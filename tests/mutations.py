@@ -4,8 +4,8 @@
 
 COUNT mutations are shared out over the folders of a model and a reader, a run's checkpoints, an encoded data
 set and a run.json. Each attempt must end within 10 seconds and 2 GB with an answer or a LimelightError of
-one line; anything else is printed with its number, and the program exits with 1. Attempts run in children, some hundred in each, so
-that a crash or a hang is counted too.
+one line; anything else is printed with its number, and the program exits with 1. Attempts run in children,
+some hundred in each, so that a crash or a hang is counted too.
 """
 
 from __future__ import annotations
