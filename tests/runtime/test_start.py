@@ -68,7 +68,7 @@ def test_relative_paths_start_from_the_folder(model):
     assert load_start("model", model.parent).fingerprint != load_start("reader").fingerprint
 
 
-@pytest.mark.parametrize("name", ["no-such-folder", "."])
+@pytest.mark.parametrize("name", ["no-such-folder", ".", "x" * 10_000, "a\0b"])
 def test_what_is_no_model_is_refused_in_one_line(name: str, tmp_path):
     with pytest.raises(LimelightError, match=r"^start: .*") as error:
         load_start(name, tmp_path)

@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from ..config.recipe import Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors
 from ..text.labels import Label
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
 from .int4 import round_to_4_bits
@@ -104,8 +104,9 @@ def load_start(name: str, folder: str | Path = "") -> Start:
 
     path = name if is_reader(name) else os.path.join(folder, name)
     try:
-        found = load(path)
-    except LimelightError as error:
+        with tidy_os_errors(f"cannot read {str(path)[:100]}"):  # such as a name that is too long
+            found = load(path)
+    except ValueError as error:  # our own, or about a NUL in the name
         raise LimelightError(f"start: {error}") from error
     if isinstance(found, Reader):
         return Start(found.recipe, found.tokenizer, found.weights)
