@@ -144,14 +144,16 @@ def mutate_tree(data: Any, rng: random.Random) -> None:
 # ---------------------------------------------------------------- what is mutated
 
 
+def seal_folder(folder: Path, name: str) -> None:
+    """Make the checksums of a saved folder fit."""
+    if name == "config.json":
+        trained.edit(folder, lambda config: None)
+    else:
+        trained.replace(folder, name, (folder / name).read_bytes())
+
+
 def model_target(place: Path) -> Target:
     folder = trained.save(place / "model")
-
-    def seal(folder: Path, name: str) -> None:
-        if name == "config.json":
-            trained.edit(folder, lambda config: None)
-        else:
-            trained.replace(folder, name, (folder / name).read_bytes())
 
     def use(folder: Path) -> None:
         model = Model.load(folder, threads=1)
@@ -160,7 +162,9 @@ def model_target(place: Path) -> Target:
         assert P.shape == (2, len(model.labels))
         assert np.isfinite(model.read("w1 w2").attention).all()
 
-    return Target(folder, ["config.json", "tokenizer.json", "model.safetensors", "model.onnx"], seal, use)
+    return Target(
+        folder, ["config.json", "tokenizer.json", "model.safetensors", "model.onnx"], seal_folder, use
+    )
 
 
 def reader_target(place: Path) -> Target:
@@ -173,18 +177,12 @@ def reader_target(place: Path) -> Target:
     weights = {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     save_reader(place / "reader", words, weights, {"rows": 2}, {"rows": [["cold"], ["soup"]]})
 
-    def seal(folder: Path, name: str) -> None:
-        if name == "config.json":
-            trained.edit(folder, lambda config: None)
-        else:
-            trained.replace(folder, name, (folder / name).read_bytes())
-
     def use(folder: Path) -> None:
         reader = Reader.load(folder, threads=1)
         assert np.isfinite(reader.encode(["cold soup unheard", ""])).all()
         assert np.isfinite(reader.read("cold soup").attention).all()
 
-    return Target(place / "reader", ["config.json", "reader.safetensors"], seal, use)
+    return Target(place / "reader", ["config.json", "reader.safetensors"], seal_folder, use)
 
 
 def checkpoint_target(place: Path) -> Target:
