@@ -114,9 +114,9 @@ def load_start(name: str, folder: str | Path = "") -> Start:
 
 
 def start_of(
-    recipe: Recipe, given: Iterable[str] = (), folder: str | Path = ""
+    recipe: Recipe, given: Iterable[str] = (), folder: str | Path = "", loaded: Start | None = None
 ) -> tuple[Recipe, Start | None]:
-    """The weights a recipe starts from, if any, and the recipe with their sizes.
+    """The weights a recipe starts from, if any (or those `loaded` already), and the recipe with their sizes.
 
     >>> from limelight.config.presets import preset
     >>> recipe, start = start_of(preset("tiny"))
@@ -125,5 +125,5 @@ def start_of(
     """
     if not recipe.text.start:
         return recipe, None
-    start = load_start(recipe.text.start, folder)
+    start = loaded or load_start(recipe.text.start, folder)
     return start.fit_recipe(recipe, given), start

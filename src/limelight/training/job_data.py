@@ -8,18 +8,18 @@ from typing import Any
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..runtime.start import start_of
+from ..runtime.start import Start, start_of
 from ..text.dataset import Dataset
 from .job import Job, load_job
 
 
-def prepare_data(job: Job, resume: bool, show: bool) -> Dataset:
+def prepare_data(job: Job, resume: bool, show: bool, start: Start | None = None) -> Dataset:
     """Open the job's data, and encode its tables first where that is not done yet."""
     if resume:
         load_job(job.out)  # another process may have finished it meanwhile
     if job.encoded or (job.folder / "data" / "dataset.json").is_file():
         return open_data(job)
-    return _encode(job, show)
+    return _encode(job, show, start)
 
 
 def open_data(job: Job) -> Dataset:
@@ -30,11 +30,11 @@ def open_data(job: Job) -> Dataset:
     return dataset
 
 
-def _encode(job: Job, show: bool) -> Dataset:
+def _encode(job: Job, show: bool, start: Start | None) -> Dataset:
     from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
     text, label, text2 = (job.columns.get(name) for name in ("text", "label", "text2"))
-    recipe, start = start_of(job.recipe, folder=job.started_in)
+    recipe, start = start_of(job.recipe, (), job.started_in, start)
     return encode_tables(
         job.folder / "data", job.tables["train"], job.tables.get("dev"), job.tables.get("test"), text=text,
         label=label, text2=text2, recipe=recipe.text, holdout=job.holdout,

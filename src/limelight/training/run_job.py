@@ -120,17 +120,18 @@ def run_job(
     check_fits(job.recipe)
     if tensorboard and first:
         need_tensorboard()
+    start = None
     if not job.encoded:  # a start that does not fit is an error now, not after the tables are encoded
-        start_of(job.recipe, given, job.started_in)
+        _, start = start_of(job.recipe, given, job.started_in)
     with own_folder(job, resume) if first else nullcontext():
         if first:
-            dataset = prepare_data(job, resume, show)
+            dataset = prepare_data(job, resume, show, start)
             _warn(job.recipe, dataset, given, preset_given)
             announce_data()
         else:
             wait_for_data()
             dataset = open_data(job)
-        recipe, start = start_of(recipe_for(job.recipe, dataset), given, job.started_in)
+        recipe, start = start_of(recipe_for(job.recipe, dataset), given, job.started_in, start)
         fitted = train(
             dataset, recipe, job.folder, device=device, resume=resume, show=show,
             checkpoint_every=checkpoint_every, tensorboard=tensorboard, start=start,
