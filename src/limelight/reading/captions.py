@@ -50,17 +50,17 @@ def rows_line(count: int) -> str:
 def trust_sentence(measured: Any) -> str:
     """How far to trust what decided, from the figures saved with a model; empty if there are none.
 
-    >>> trust_sentence({"texts": 100, "split": "dev", "without": 0.314, "random": 0.062})
-    'On 100 dev texts, the probability of the predicted class fell by 31 points without the words marked...'
+    >>> trust_sentence({"texts": 100, "data": "held-out texts", "without": 0.314, "random": 0.062})
+    'On 100 held-out texts, the probability of the predicted class fell by 31 points without the words...'
     """
     if not isinstance(measured, dict):
         return ""
     try:
-        texts, split = int(measured["texts"]), str(measured["split"])
+        texts, data = int(measured["texts"]), str(measured["data"])
         without, random = (100 * float(measured[name]) for name in ("without", "random"))
     except (KeyError, TypeError, ValueError, OverflowError):
         return ""  # a folder from elsewhere may hold anything
     return (
-        f"On {texts:,} {split} texts, the probability of the predicted class fell by {without:.0f} points "
-        f"without the words marked strongest, and by {random:.0f} without as many words chosen at random."
+        f"On {texts:,} {data}, the probability of the predicted class fell by {without:.0f} points without "
+        f"the words that support it most, and by {random:.0f} without as many words chosen at random."
     )

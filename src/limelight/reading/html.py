@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -78,8 +78,12 @@ def to_page(
         if isinstance(each, str):
             cards.append(Markup("<h2>{}</h2>").format(each))
             continue
-        drawn = [make_picture(one) for one in (each if isinstance(each, Sequence) else (each,))]
-        cards.append(_side_by_side(drawn, names) if isinstance(each, Sequence) else _short(drawn[0]))
+        if isinstance(each, Sequence):
+            drawn = [make_picture(one) for one in cast("Sequence[AnyReading]", each)]
+            cards.append(_side_by_side(drawn, names))
+        else:
+            drawn = [make_picture(each)]
+            cards.append(_short(drawn[0]))
         pictures += drawn
     if not pictures:
         raise LimelightError("no readings to draw; give at least one")

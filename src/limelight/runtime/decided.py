@@ -18,6 +18,7 @@ import numpy as np
 from ..config.recipe import ModelRecipe
 
 Weights = Mapping[str, np.ndarray]
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for comprehensiveness and sufficiency
 
 
 def word_weights(A: np.ndarray, H: np.ndarray, W: np.ndarray, max_rows: int = 0) -> np.ndarray:
@@ -35,6 +36,20 @@ def word_weights(A: np.ndarray, H: np.ndarray, W: np.ndarray, max_rows: int = 0)
         winners = H.argmax(axis=0)  # (2u,)
         found += np.bincount(winners, row * H[winners, np.arange(H.shape[1])], len(H))
     return np.asarray(found)
+
+
+def most_weighted(weights: np.ndarray) -> np.ndarray:
+    """(shares, n): True for the given share of the words, those with the most weight; at least one word.
+
+    Of words with equal weights the earlier one comes first.
+
+    >>> most_weighted(np.array([0.1, 0.6, 0.3]))[[0, -1]].tolist()
+    [[False, True, False], [False, True, True]]
+    """
+    rank = np.empty(len(weights), int)
+    rank[np.argsort(-weights, kind="stable")] = np.arange(len(weights))
+    counts = np.ceil(np.array(SHARES) * len(weights) - 1e-9)  # 0.05 of 20 is 1, not a little more
+    return np.asarray(rank < counts[:, None])
 
 
 def linear_part(

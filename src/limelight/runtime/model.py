@@ -234,7 +234,7 @@ class Model(Embedder):
 
     def _reading(self, text: EncodedText, P: np.ndarray, W: np.ndarray) -> Reading:
         recipe = self.recipe.model
-        max_rows = int(recipe.has_max_row or recipe.embedding != "self-attention")
+        max_rows = recipe.matrix_rows - recipe.attention_rows
         return Reading(
             text.text, text.offsets, text.ids != UNKNOWN, text.A, text.M, self.labels, P, recipe.has_max_row,
             decided=word_weights(text.A, text.H, W, max_rows),
