@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 8  # shown at once, all rows of the preset light; in a page, the others are one click away
 MOST_CLASSES = 6  # with more classes the most probable are shown first
+FADED = 0.02  # of the strongest word; weaker ones are not listed
 LONG = 100  # words; the rows of a longer text are shown as passages
 
 
@@ -44,8 +45,10 @@ class HeatMap:
         """The few words with the most weight, strongest first; for a pair, those of each text."""
         found = []
         for text, weights in zip(texts, self.weights, strict=True):
-            order = np.argsort(-np.abs(weights), kind="stable")[: 5 if len(texts) == 1 else 3]
-            found += [(text.words[k], float(weights[k])) for k in order]
+            size = np.abs(weights)
+            order = np.argsort(-size, kind="stable")[: 5 if len(texts) == 1 else 3]
+            seen = [k for k in order if text.words[k] and size[k] >= FADED * size.max()]
+            found += [(text.words[k], float(weights[k])) for k in seen]
         return found
 
 
@@ -218,8 +221,10 @@ def _row_maps(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> tuple[li
         name, note = _name(rows, sides[0])
         return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows, note)
 
+    if not any(word for text in texts for word in text.words):
+        return [], []
     groups = [mean_map(group.rows) for group in group_rows(tuple(side.attention for side in sides))]
-    groups.sort(key=lambda group: _rank(group, texts))  # stable: the most informative of each rank first
+    groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))  # stable: the most informative of each rank first
     return groups, [mean_map((row,)) for group in groups for row in group.rows]
 
 
@@ -233,12 +238,11 @@ def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
     return printable(join_names([side.row_names[row] for row in rows])) or NO_ASPECT, number.lower()
 
 
-def _rank(group: HeatMap, texts: tuple[Pieces, ...]) -> int:
-    """0 for a row that reads something in particular, 1 for small words, 2 for no clear aspect."""
-    if group.name == NO_ASPECT:
-        return 2
-    if group.note:
-        return int(says_little(group.name))
+def _rank(group: HeatMap, texts: tuple[Pieces, ...], names: tuple[str, ...]) -> int:
+    """0 for rows that read something in particular, 1 for small words, 2 for no clear aspect."""
+    if group.note:  # they have names
+        named = [names[row] for row in group.rows if names[row]]
+        return int(all(map(says_little, named))) if named else 2
     on_small_words = [
         float(weights[[is_function_word(word) for word in text.words]].sum())
         for text, weights in zip(texts, group.weights, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 SHOWN = 3  # words of a name
-_JUDGED = 5  # words by which the kind is chosen; most of them must be of it
+_JUDGED = 5  # words by which the kind is chosen; the first ones count most
 # English. In other languages a name is the words alone.
 _GRAMMAR = {
     "articles": "a an the",
@@ -47,12 +47,18 @@ def row_names(rows: Any, count: int) -> tuple[str, ...]:
 
 
 def _name(words: list[str]) -> str:
-    judged = words[:_JUDGED]
+    judged = {k: word for k, word in enumerate(words[:_JUDGED], 2)}
+    half = sum(1 / k for k in judged) / 2
     for kind in (*_MEANING, "punctuation", *_GRAMMAR, _SMALL):
-        found = [word for word in words if _is(word, kind)]
-        if sum(_is(word, kind) for word in judged) > len(judged) / 2:
-            return f"{kind}: {', '.join(found[:SHOWN])}"
-    return ", ".join(words[:SHOWN])
+        if sum(1 / k for k, word in judged.items() if _is(word, kind)) > half:
+            return f"{kind}: {_list([word for word in words if _is(word, kind)])}"
+    return _list(words)
+
+
+def _list(words: list[str]) -> str:
+    """A few words; commas between punctuation would be read as one of them."""
+    shown = words[:SHOWN]
+    return (" " if any(_is(word, "punctuation") for word in shown) else ", ").join(shown)
 
 
 def _is(word: str, kind: str) -> bool:
@@ -78,7 +84,7 @@ def says_little(name: str) -> bool:
     >>> says_little("articles: the, a, an"), says_little("negation: not, no"), says_little("soup, broth")
     (True, False, False)
     """
-    return name.partition(":")[0] in _LEAST
+    return name.partition(": ")[0] in _LEAST
 
 
 def join_names(names: list[str]) -> str:
@@ -90,5 +96,5 @@ def join_names(names: list[str]) -> str:
     named = list(dict.fromkeys(filter(None, names)))
     if len(named) < 2:
         return "".join(named)
-    kinds = list(dict.fromkeys(name.partition(":")[0] for name in named))
+    kinds = list(dict.fromkeys(name.partition(": ")[0] for name in named))
     return "; ".join([*kinds[:2], "…"] if len(kinds) > 2 else kinds)

@@ -9,6 +9,7 @@ import numpy as np
 SHOWN = 8  # words
 SEEN = 5  # a word must occur this often
 TWICE = 2.0  # and get this many times its even share
+FADED = 0.05  # of the share of the word it reads most; less is not what the row reads
 # A row has a clear aspect if its words get this many times their even share together, and so much of its
 # attention above it. Measured by eye on rows of reviews, sentence pairs and a reader.
 LIFT, SHARE = 3.0, 0.06
@@ -45,6 +46,6 @@ def _read_by(
     mass: np.ndarray, even: np.ndarray, often: np.ndarray, words: np.ndarray, texts: int
 ) -> RowWords:
     above = np.where(often & (mass >= TWICE * even), mass - even, 0.0)
-    top = [k for k in np.argsort(-above, kind="stable")[:SHOWN] if above[k] > 0]
+    top = [k for k in np.argsort(-above, kind="stable")[:SHOWN] if above[k] > FADED * above.max()]
     clear = bool(top) and mass[top].sum() >= LIFT * even[top].sum() and above[top].sum() >= SHARE * texts
     return RowWords(tuple((int(words[k]), float(above[k] / texts)) for k in top), bool(clear))
