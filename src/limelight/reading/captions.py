@@ -8,7 +8,7 @@ DECIDED, ROWS = "What decided", "What each row read"
 NO_ASPECT = "no clear aspect"
 METHODS = {  # Reading.decided_by -> what the weights are
     "sum": "Each weight is what the word adds to the score of this class; the weights add up to it exactly.",
-    "linear part": "Each weight is what the word adds to the score of this class, to a good approximation.",
+    "linear part": "Each weight is about what the word adds to the score of this class.",
     "leave-one-out": "Each weight is how far the probability of this class falls without the word.",
     "gradients": "Each weight is what the word adds to the score of this class, by integrated gradients.",
 }

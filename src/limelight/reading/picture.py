@@ -47,7 +47,7 @@ class HeatMap:
         for text, weights in zip(texts, self.weights, strict=True):
             size = np.abs(weights)
             order = np.argsort(-size, kind="stable")[: 5 if len(texts) == 1 else 3]
-            seen = [k for k in order if text.words[k] and size[k] >= FADED * size.max()]
+            seen = [k for k in order if size[k] >= FADED * size.max(initial=0.0)]
             found += [(text.words[k], float(weights[k])) for k in seen]
         return found
 
@@ -221,10 +221,11 @@ def _row_maps(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> tuple[li
         name, note = _name(rows, sides[0])
         return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows, note)
 
-    if not any(word for text in texts for word in text.words):
+    if not any(text.spans for text in texts):
         return [], []
     groups = [mean_map(group.rows) for group in group_rows(tuple(side.attention for side in sides))]
-    groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))  # stable: the most informative of each rank first
+    # a stable sort: within each rank, the most informative group stays first
+    groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))
     return groups, [mean_map((row,)) for group in groups for row in group.rows]
 
 

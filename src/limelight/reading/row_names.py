@@ -47,7 +47,7 @@ def row_names(rows: Any, count: int) -> tuple[str, ...]:
 
 
 def _name(words: list[str]) -> str:
-    judged = {k: word for k, word in enumerate(words[:_JUDGED], 2)}
+    judged = dict(enumerate(words[:_JUDGED], 2))
     half = sum(1 / k for k in judged) / 2
     for kind in (*_MEANING, "punctuation", *_GRAMMAR, _SMALL):
         if sum(1 / k for k, word in judged.items() if _is(word, kind)) > half:
