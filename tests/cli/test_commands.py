@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -535,9 +536,13 @@ def test_demo_with_few_sentences(call, refused, tmp_path):
     code, said, _ = call("demo", "--preset", "tiny", "--sentences", "60", "--out", out)
     assert code == 0
     assert "Without a label" in said
-    assert "true label: " in said
+    assert "True label: " in said
+    assert said.index("What decided") < said.index("What each row read")
     page = (out / "index.html").read_text()
     assert page.startswith("<!doctype html>")
+    assert "60 sentences" in page
+    assert re.search(r"classifies \d+\.\d% of 2,355 sentences", page)
+    assert "How far to trust it" in page
     assert limelight.load(out / "model").labels[0] == "very negative"
     assert Path(out, "model", "README.md").read_text().count("very positive") > 0
     assert call("demo", "--preset", "tiny", "--sentences", "60", "--out", out)[0] == 0  # again

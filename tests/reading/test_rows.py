@@ -75,7 +75,7 @@ def test_what_is_not_a_list_for_every_row_gives_no_names(rows):
 
 
 def test_a_list_from_elsewhere_may_hold_anything():
-    assert row_names([[{}, 1.5], "soup", None], 3) == ("{} 1.5", "", "")
+    assert row_names([[1.5, None], "soup", None], 3) == ("1.5, None", "", "")
 
 
 def test_several_rows_have_one_name():

@@ -1,4 +1,4 @@
-"""`limelight demo`: similar sentences without a label, then a classifier and its heat maps."""
+"""`limelight demo`: similar sentences without a label, then a classifier and what decided."""
 
 from __future__ import annotations
 
