@@ -37,7 +37,7 @@ LEAST = 20  # the first 20 sentences have every class more than once
 # Held-out sentences of movie and product reviews to draw, by source and id.
 SHOWN = (
     ("movie", "3032"), ("movie", "5464"), ("movie", "4976"), ("movie", "7999"), ("product", "204_11"),
-    ("product", "109_12"),
+    ("product", "109_12"), ("product", "86_1"), ("movie", "6360"), ("product", "119_21"),
 )  # fmt: skip
 
 
@@ -182,7 +182,7 @@ def _draw(model: Model, page: Path) -> list[str]:
         file.write(
             to_page(sections, title="What the demo model decides, and why", about=_about(model)).encode()
         )
-    return [to_terminal(each) for each in readings]
+    return [to_terminal(each) for each in (*right[:2], *wrong[:1])]  # a terminal soon scrolls away
 
 
 def _about(model: Model) -> list[str]:
@@ -202,7 +202,7 @@ def _log(line: str) -> None:
 
 def _next_steps(out: Path, seconds: float) -> str:
     return f"""
-Finished in {seconds:.0f} s. These pictures as a page: {out / "index.html"}
+Finished in {seconds:.0f} s. These and more pictures as a page: {out / "index.html"}
 
 What to try next:
   limelight explain {out / "model"} "The soup was cold but the waiter was lovely."
