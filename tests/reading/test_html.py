@@ -255,3 +255,15 @@ def test_both_modes_and_notebook_themes_have_their_colours():
     html = to_html(make_reading("Soup"))
     for selector in ("@media (prefers-color-scheme:dark)", "[data-jp-theme-light=false]", ".vscode-dark"):
         assert selector in html
+
+
+@pytest.mark.parametrize("text", ["", " \n "])
+def test_a_text_without_words_is_drawn_as_such(text: str):
+    """A model reads it as one unknown word of no length, with a weight."""
+    reading = make_reading(
+        text, [[1.0]], pattern="^", unknown=[""], decided=np.array([0.5]), row_names=("food: soup",)
+    )
+    html = to_html(reading)
+    assert "What each row read</figcaption>" not in html
+    assert "Dotted words" not in html
+    assert "<b" not in html.split("<figure>")[1].split("</figure>")[0]

@@ -47,7 +47,7 @@ class HeatMap:
         for text, weights in zip(texts, self.weights, strict=True):
             size = np.abs(weights)
             order = np.argsort(-size, kind="stable")[: 5 if len(texts) == 1 else 3]
-            seen = [k for k in order if size[k] >= FADED * size.max(initial=0.0)]
+            seen = [k for k in order if text.words[k] and size[k] >= FADED * size.max()]
             found += [(text.words[k], float(weights[k])) for k in seen]
         return found
 
@@ -106,7 +106,7 @@ class Picture:
     @property
     def has_unknown_words(self) -> bool:
         """Whether any word is outside the model's vocabulary."""
-        return not all(known for text in self.texts for known in text.known)
+        return not all(known for text in self.texts if _has_words(text) for known in text.known)
 
     @property
     def is_long(self) -> bool:
@@ -192,8 +192,13 @@ def _decided(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> HeatMap |
             f"give one finite number per word: {' and '.join(map(str, expected))}"
         )
     drawn = tuple(text.weights(each) for text, each in zip(texts, given, strict=True))
-    top = max(float(np.abs(each).max(initial=0.0)) for each in drawn)
-    return HeatMap(DECIDED, drawn, top, signed=True)
+    sizes = [float(np.abs(w).max()) for text, w in zip(texts, drawn, strict=True) if _has_words(text)]
+    return HeatMap(DECIDED, drawn, max(sizes, default=0.0), signed=True)
+
+
+def _has_words(text: Pieces) -> bool:
+    """A model reads a text without words as one unknown word of no length."""
+    return any(text.words)
 
 
 def _heat_map(name: str, texts: tuple[Pieces, ...], weights: tuple[np.ndarray, ...]) -> HeatMap:
@@ -221,7 +226,7 @@ def _row_maps(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> tuple[li
         name, note = _name(rows, sides[0])
         return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows, note)
 
-    if not any(text.spans for text in texts):
+    if not any(map(_has_words, texts)):
         return [], []
     groups = [mean_map(group.rows) for group in group_rows(tuple(side.attention for side in sides))]
     # a stable sort: within each rank, the most informative group stays first

@@ -53,7 +53,7 @@ class Pieces:
 
 
 def split_pieces(reading: Reading) -> Pieces:
-    """Split a reading's text into pieces; a text without words has none.
+    """Split a reading's text into pieces.
 
     >>> from limelight.reading import Reading
     >>> pieces = split_pieces(Reading(
@@ -68,8 +68,6 @@ def split_pieces(reading: Reading) -> Pieces:
     firsts: list[int] = []
     known: list[bool] = []
     for word, (start, end) in enumerate(_whole_characters(text, reading.offsets)):
-        if start == end and not spans:  # the one unknown word of a text without words
-            continue
         before = spans[-1][1] if spans else 0
         if spans and (start < before or start == end):
             spans[-1] = (spans[-1][0], max(before, end))
