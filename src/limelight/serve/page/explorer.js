@@ -12,7 +12,8 @@ import { closeMenu, openMenu } from "./word_menu.js"
 
 const PAUSE = 120 // ms without a key
 const FIRST_ROWS = 10 // shown until one asks for all
-const READ_TWICE = 2 // a row reads a word if it gives it so many times an even share
+// a row reads a word if it gives it so many times an even share, or so much
+const TIMES = 2, SHARE = 0.15
 
 export class Explorer {
   constructor(model, root) {
@@ -166,7 +167,7 @@ export class Explorer {
   pointAtRow(row) {
     const weights = this.weights(side => side.attention[row]), top = largestOf(weights.flat())
     this.texts.forEach((holder, k) => repaint(holder, weights[k], top))
-    this.parts.colours.textContent = `What row ${row + 1} read: the darker, the more.`
+    this.parts.colours.textContent = `What row ${row + 1} read: the stronger the colour, the more.`
   }
 
   /** Light up the rows that read a word. */
@@ -176,9 +177,8 @@ export class Explorer {
     for (const item of this.parts.rows.querySelectorAll("[data-row]")) {
       const row = Number(item.dataset.row)
       const share = this.weights(each => each.attention[row])[side][k]
-      const reads = share >= Math.min(0.9, READ_TWICE * even)
+      const reads = share >= Math.min(SHARE, TIMES * even)
       item.classList.toggle("lit", reads)
-      item.classList.toggle("dim", !reads)
       if (reads) readers.push(`row ${row + 1} (${percent(share)})`)
     }
     this.parts.readers.textContent = readers.length ? `Read by ${readers.slice(0, 4).join(", ")}${readers.length > 4 ? " …" : ""}` : "No row reads this word in particular."
@@ -189,7 +189,7 @@ export class Explorer {
     this.texts.forEach((holder, k) => repaint(holder, weights[k], top))
     this.parts.colours.textContent = `Orange words support “${this.model.about.labels[this.now.predicted]}”, blue words speak against it.`
     this.parts.readers.textContent = ""
-    for (const item of this.parts.rows.querySelectorAll(".lit, .dim")) item.classList.remove("lit", "dim")
+    for (const item of this.parts.rows.querySelectorAll(".lit")) item.classList.remove("lit")
   }
 }
 

@@ -15,7 +15,7 @@ export async function savePicture(kind, explorer) {
 /** What is shown, with its style, as a page of its own. */
 async function asPage(explorer) {
   const shown = explorer.root.cloneNode(true)
-  shown.querySelectorAll("textarea, .controls, .menu, script, [hidden]").forEach(part => part.remove())
+  shown.querySelectorAll(".input, .lead, .controls, .menu, [hidden]").forEach(part => part.remove())
   shown.querySelectorAll("input").forEach(input => input.setAttribute("disabled", ""))
   shown.querySelectorAll("button").forEach(button => button.replaceWith(element("span", { class: `button ${button.className}`, title: button.title }, ...button.childNodes)))
   shown.querySelectorAll("details").forEach(details => details.setAttribute("open", ""))
