@@ -44,7 +44,7 @@ def reader_card(
         _summary(words, len(weights["vector.W_rows"]), facts),
         _USE,
         _figures(facts),
-        rows_section(facts, f", in {facts['held_out']:,} held-out texts" if _is_count(facts) else ""),
+        rows_section(facts, _where(facts)),
         "## Recipe\n\n" + table(("option", "value"), [(quote(k), quote(v)) for k, v in recipe.items()]),
         f"## Licences\n\n{quote(facts.get('licences') or _LICENCES)}",
     ]  # fmt: skip
@@ -77,8 +77,12 @@ def _figures(facts: Mapping[str, Any]) -> str:
     return "## Figures\n\nOn held-out texts, means.\n\n" + table(("figure", "value"), rows) if rows else ""
 
 
-def _is_count(facts: Mapping[str, Any]) -> bool:
-    return isinstance(facts.get("held_out"), int)
+def _where(facts: Mapping[str, Any]) -> str:
+    """In which texts the rows were described."""
+    if "rows_from" in facts:
+        return f", in {quote(facts['rows_from'])}"
+    texts = facts.get("held_out")
+    return f", in {texts:,} held-out texts" if isinstance(texts, int) else ""
 
 
 def rows_section(facts: Mapping[str, Any], where: str = "") -> str:
