@@ -33,7 +33,10 @@ class ExactSearch:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         graph = Graph("exact search")
-        vectors, queries = graph.input("vectors", "uint8", "n", "size"), graph.input("queries", "int8", "size", "q")
+        vectors, queries = (
+            graph.input("vectors", "uint8", "n", "size"),
+            graph.input("queries", "int8", "size", "q"),
+        )
         graph.output("products", graph.op("MatMulInteger", vectors, queries), "int32", "n", "q")
         self._session = Session(graph)
 
@@ -66,7 +69,7 @@ class ExactSearch:
 def _join(planes: np.ndarray) -> np.ndarray:
     """The sums over both planes, (n, queries), of those over each, (n, 2 queries)."""
     high, low = np.split(planes, 2, axis=1)
-    return high * LOW + low
+    return np.asarray(high * LOW + low)
 
 
 def split_query(Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

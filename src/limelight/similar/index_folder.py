@@ -58,6 +58,15 @@ class Source:
         return sum(shard.rows for shard in self.shards)
 
 
+@dataclass(frozen=True)
+class ApproximateEntry:
+    """What index.json says of approximate.faiss."""
+
+    rows: int  # the texts that are in it: all, unless some were added later
+    bytes: int
+    sha256: str
+
+
 @dataclass
 class IndexConfig:
     """What index.json holds."""
@@ -68,6 +77,7 @@ class IndexConfig:
     sentences: bool  # whether the texts were split
     precision: str  # in which the texts were read
     sources: list[Source] = field(default_factory=list)
+    approximate: ApproximateEntry | None = None
 
     @property
     def shards(self) -> list[ShardEntry]:
@@ -105,9 +115,9 @@ def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEn
 
 
 def remove_strays(folder: Path, config: IndexConfig) -> None:
-    """Remove shards that a killed process wrote and no index.json names."""
-    named = {shard.file for shard in config.shards}
-    for path in folder.glob("shard-*.safetensors"):
+    """Remove files that index.json does not name, or no longer."""
+    named = {shard.file for shard in config.shards} | ({APPROXIMATE} if config.approximate else set())
+    for path in (*folder.glob("shard-*.safetensors"), folder / APPROXIMATE):
         if path.name not in named:
             path.unlink(missing_ok=True)
 
@@ -167,7 +177,8 @@ def _map(file: Any, entry: ShardEntry, size: int) -> Shard:
     file.seek(0)
     if found != entry.bytes:
         raise LimelightError(
-            f"{entry.file} has {found:,} bytes, not the {entry.bytes:,} it was written with; build the index again"
+            f"{entry.file} has {found:,} bytes, not the {entry.bytes:,} it was written with; "
+            "build the index again"
         )
     return map_shard(file, entry.file, entry.rows, size)
 
@@ -178,19 +189,35 @@ def _parse_config(content: bytes) -> IndexConfig:
     if type(version) is not int or version < 1 or "limelight" not in data:
         raise LimelightError(f"{FILE} was not written by Limelight; make an index with: limelight index")
     if version > FORMAT:
-        raise LimelightError(f"the index has format {version}; this Limelight reads {FORMAT}: upgrade limelight")
+        raise LimelightError(
+            f"the index has format {version}; this Limelight reads {FORMAT}: upgrade limelight"
+        )
     stated, program = data.pop("sha256", None), data.pop("limelight")
     if _checksum({"format": version, "limelight": program, **data}) != stated:
         raise LimelightError(f"{FILE} was altered: its checksum does not match; build the index again")
     try:
         sources = [_parse_source(each) for each in data.pop("sources")]
-        config = IndexConfig(**data, sources=sources)
-        _check_types(config, {"model": str, "model_sha256": str, "size": int, "sentences": bool, "precision": str})
+        config = IndexConfig(
+            **{**data, "approximate": _parse_approximate(data["approximate"])}, sources=sources
+        )
+        _check_types(
+            config, {"model": str, "model_sha256": str, "size": int, "sentences": bool, "precision": str}
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise LimelightError(f"{FILE} is damaged: wrong fields; build the index again") from error
     if not 0 < config.size < 2**24:
-        raise LimelightError(f"{FILE} is damaged: vectors of size {str(config.size)[:20]}; build the index again")
+        raise LimelightError(
+            f"{FILE} is damaged: vectors of size {str(config.size)[:20]}; build the index again"
+        )
     return config
+
+
+def _parse_approximate(data: Mapping[str, Any] | None) -> ApproximateEntry | None:
+    if data is None:
+        return None
+    entry = ApproximateEntry(**data)
+    _check_types(entry, {"rows": int, "bytes": int, "sha256": str})
+    return entry
 
 
 def _parse_source(data: Mapping[str, Any]) -> Source:
@@ -206,7 +233,9 @@ def _parse_source(data: Mapping[str, Any]) -> Source:
 
 def _check_types(value: Any, kinds: Mapping[str, Any]) -> None:
     for name, kind in kinds.items():
-        if not isinstance(getattr(value, name), kind) or (kind is int and isinstance(getattr(value, name), bool)):
+        if not isinstance(getattr(value, name), kind) or (
+            kind is int and isinstance(getattr(value, name), bool)
+        ):
             raise TypeError(name)
 
 

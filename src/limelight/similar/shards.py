@@ -1,9 +1,9 @@
 """One shard of an index: vectors in 8 bits with a scale each, and what each is of, in one safetensors file.
 
-    vectors   (n, size) uint8     128 + the vector divided by its scale, rounded
-    scales    (n,) float32
-    lines     (bytes,) uint8      a line of JSON for each: text, row, columns
-    ends      (n,) int64          where each line ends
+vectors   (n, size) uint8     128 + the vector divided by its scale, rounded
+scales    (n,) float32
+lines     (bytes,) uint8      a line of JSON for each: text, row, columns
+ends      (n,) int64          where each line ends
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -25,7 +24,12 @@ from ..storage.json_file import parse_object
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
 _MAX_HEADER = 2**16
-_KINDS = {"vectors": ("U8", np.uint8), "scales": ("F32", np.float32), "lines": ("U8", np.uint8), "ends": ("I64", np.int64)}
+_KINDS = {
+    "vectors": ("U8", np.uint8),
+    "scales": ("F32", np.float32),
+    "lines": ("U8", np.uint8),
+    "ends": ("I64", np.int64),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +77,12 @@ def pack_shard(vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[s
     """
     lines = [json.dumps(each, ensure_ascii=False).encode("utf-8", "surrogatepass") for each in entries]
     ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
-    tensors = {"vectors": vectors, "scales": scales, "lines": np.frombuffer(b"".join(lines), np.uint8), "ends": ends}
+    tensors = {
+        "vectors": vectors,
+        "scales": scales,
+        "lines": np.frombuffer(b"".join(lines), np.uint8),
+        "ends": ends,
+    }
     return b"".join(safetensors_pieces(tensors))
 
 
@@ -103,7 +112,7 @@ def _map_tensors(file: BinaryIO, name: str) -> dict[str, np.ndarray]:
         raise LimelightError(f"{name} is damaged: its header is wrong; build the index again") from None
 
 
-def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], code: str, dtype: type[np.generic]) -> np.ndarray:
+def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], code: str, dtype: Any) -> np.ndarray:
     shape, (begin, end) = entry["shape"], entry["data_offsets"]
     if entry["dtype"] != code or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
         raise ValueError

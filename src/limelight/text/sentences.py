@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 # Words that have a full stop in the middle of a sentence, beside initials.
-_ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof rev st mt sr jr gen col capt lt sgt rep sen gov hon vs etc approx appx dept est inc "
-    "ltd co corp no nos vol pp ed eds fig figs sec min max avg tel ext ave blvd rd hwy apt bldg jan feb mar "
-    "apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun eg ie cf al esp "
-    "incl excl".split()
-)
+_ABBREVIATIONS = """
+    mr mrs ms dr prof rev st mt sr jr gen col capt lt sgt rep sen gov hon vs etc approx appx dept est inc ltd
+    co corp no nos vol pp ed eds fig figs sec min max avg tel ext ave blvd rd hwy apt bldg jan feb mar apr jun
+    jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun eg ie cf al esp incl excl
+"""
+_ABBREVIATED = frozenset(_ABBREVIATIONS.split())
 # A blank line; the end marks of Chinese and Japanese; end marks, closing quotes and a space; or, as hurried
 # writers type, an end mark between a small letter and a capital: "was nice.The pool".
 _BREAK = re.compile(
@@ -47,7 +47,7 @@ def _ends_sentence(before: str, match: re.Match[str]) -> bool:
         return True
     words = before.split()
     word = words[-1].strip("\"'“‘(«[*") if words else ""
-    if word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word != "I"):
+    if word.lower() in _ABBREVIATED or (len(word) == 1 and word.isalpha() and word != "I"):
         return False
     if len(words) == 1 and word.isdigit():  # the number of an item in a list
         return False

@@ -1,0 +1,203 @@
+"""Building an index: shard by shard, so that a killed process loses at most the shard it was at."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import LimelightError, tidy_os_errors
+from ..runtime.folder import is_reader
+from ..runtime.model import Model
+from ..runtime.reader import Reader, load
+from ..runtime.reader_folder import BUNDLED
+from ..runtime.word_parts import unit
+from ..storage.files import atomic_folder, check_replaceable, remove_leftovers
+from ..storage.locks import locked
+from .corpus import Corpus
+from .index_folder import (
+    FILE,
+    IndexConfig,
+    Source,
+    layout,
+    read_config,
+    remove_strays,
+    write_config,
+    write_shard,
+)
+from .shards import pack_shard, quantise
+
+
+def model_sha256(model: str | Path) -> str:
+    """What tells models apart: the SHA-256 of config.json, which has the checksums of the other files.
+
+    >>> len(model_sha256("reader"))
+    64
+    """
+    folder = BUNDLED if is_reader(model) else Path(model)
+    if not (folder / "config.json").is_file():
+        raise LimelightError(f'{model} is not a model; give a folder saved by Limelight, or "reader"')
+    with tidy_os_errors(f"cannot read {folder}"):
+        return hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()
+
+
+def new_config(model: str | Path, sentences: bool, precision: str) -> IndexConfig:
+    """The description of an index with nothing in it yet."""
+    digest, loaded = model_sha256(model), load(model, precision=precision)
+    where = str(model) if is_reader(model) else str(Path(model).resolve())
+    return IndexConfig(where, digest, vector_size(loaded), sentences, precision)
+
+
+def vector_size(model: Model | Reader) -> int:
+    """How many numbers the vector of a text has."""
+    if isinstance(model, Reader):
+        return len(model.weights["vector.W_rows"])
+    rows, size = model.embedding_shape
+    return rows * size
+
+
+def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
+    """Vectors of length 1, (some texts, size) at a time: a classifier's are M, flat."""
+    if isinstance(model, Reader):
+        return model.encode_stream(texts)
+    return (unit(M.reshape(len(M), -1)) for M in model.embed_stream(texts))
+
+
+def open_model(
+    config: IndexConfig, model: str | Path | None = None, precision: str = "float32"
+) -> Model | Reader:
+    """The model that an index was made with, or another place of it."""
+    where = config.model if model is None else model
+    if model_sha256(where) != config.model_sha256:
+        raise LimelightError(
+            f"the index was made with another model than {where}; give that one, or build it again"
+        )
+    loaded: Model | Reader = load(where, precision=precision)
+    return loaded
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Keep other writers out, and remove what killed ones left."""
+    with locked(folder.with_name(f".{folder.name}.lock"), f"{folder} is being written by another process"):
+        remove_leftovers(folder)
+        yield
+
+
+def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bool = False) -> int:
+    """Add the texts of a corpus, from where an earlier attempt ended; return how many were added.
+
+    Each shard is read, encoded and written by itself: what it holds does not depend on where a process was
+    killed before.
+    """
+    config = read_config(folder)
+    source = _find_source(config, corpus)
+    if not source.shards:
+        corpus.check()  # unusable rows are reported before the long work
+    entries = islice(corpus.entries(config.sentences), source.rows, None)
+    added = 0
+    with _bar(progress, source.rows) as bar:
+        while some := list(islice(entries, config.shard_rows)):
+            parts = []
+            for V in encode(model, [entry["text"] for entry in some]):
+                parts.append(quantise(V))
+                bar.update(len(V))
+            vectors, scales = (np.concatenate(each) for each in zip(*parts, strict=True))
+            content = pack_shard(vectors, scales, some)
+            config.approximate = None  # it lacks the new texts
+            source.shards.append(write_shard(folder, len(config.shards), content, len(some)))
+            write_config(folder, config)
+            added += len(some)
+    if not source.shards:
+        raise LimelightError(f"{corpus.name}: no sentences to index")
+    source.finished = True
+    write_config(folder, config)
+    remove_strays(folder, config)
+    return added
+
+
+def _find_source(config: IndexConfig, corpus: Corpus) -> Source:
+    """The corpus in the index: a new one, or the last one, unfinished."""
+    for source in config.sources:
+        if source.sha256 == corpus.sha256 and source.finished:
+            raise LimelightError(
+                f"{corpus.name} is already in the index, as {source.name}: {source.rows:,} texts"
+            )
+        if source.sha256 == corpus.sha256:
+            if source.text != corpus.text:
+                raise LimelightError(
+                    f"{corpus.name} was begun with the text column {source.text!r}, not {corpus.text!r}"
+                )
+            return source
+        if not source.finished:
+            raise LimelightError(f"{source.name} is in the index only in part; add it again, unchanged")
+    config.sources.append(Source(corpus.name, corpus.sha256, corpus.text))
+    return config.sources[-1]
+
+
+# ---------------------------------------------------------------- a whole index
+
+
+def build(
+    folder: Path, corpora: Sequence[Corpus], config: IndexConfig, overwrite: bool, progress: bool
+) -> None:
+    """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
+    _check_free(folder, overwrite)
+    for corpus in corpora:
+        corpus.check()
+    replacing = folder.exists() and any(folder.iterdir())
+    place = folder.with_name(f"{folder.name}.new") if replacing else folder
+    with writing(folder):
+        if replacing and not _is_part_of(place, corpora, config):
+            shutil.rmtree(place, ignore_errors=True)
+        if not (place / FILE).exists():
+            write_config(place, config)
+        model = load(config.model, precision=config.precision)
+        done = {source.sha256 for source in read_config(place).sources if source.finished}
+        for corpus in corpora:
+            if corpus.sha256 not in done:
+                add_corpus(place, corpus, model, progress)
+        if replacing:
+            _put_in_place(place, folder)
+
+
+def _check_free(folder: Path, overwrite: bool) -> None:
+    if (folder / FILE).is_file() and not overwrite:
+        raise LimelightError(
+            f"{folder} already exists; add to it or finish it with --add (in Python: Index.open(...).add), "
+            "or replace it with --overwrite"
+        )
+    check_replaceable(folder, layout(folder), overwrite)
+
+
+def _is_part_of(place: Path, corpora: Sequence[Corpus], config: IndexConfig) -> bool:
+    """Whether a folder holds the beginning of this very index, which another process was killed making."""
+    try:
+        found = read_config(place)
+    except LimelightError:
+        return False
+    given = [corpus.sha256 for corpus in corpora]
+    return replace(found, sources=[]) == config and all(each.sha256 in given for each in found.sources)
+
+
+def _put_in_place(new: Path, folder: Path) -> None:
+    """Replace an index by a finished new one, in one step."""
+    with atomic_folder(folder, layout(folder), overwrite=True) as place:
+        for path in sorted(new.iterdir(), key=lambda path: path.name != FILE):  # without it, the rest is void
+            path.rename(place / path.name)
+    shutil.rmtree(new)
+
+
+@contextmanager
+def _bar(progress: bool, done: int) -> Iterator[Any]:
+    from tqdm.auto import tqdm
+
+    with tqdm(unit=" texts", initial=done, disable=not progress) as bar:
+        yield bar

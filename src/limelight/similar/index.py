@@ -1,0 +1,200 @@
+"""`Index`: texts to search, in a folder; and `Hit`, what a search finds."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from ..errors import LimelightError, warn
+from ..reading.comparison import Comparison
+from ..runtime.model import Model
+from ..text.tokenizer import UNKNOWN
+from .approximate import ApproximateSearch, build_approximate
+from .build import add_corpus, build, encode, new_config, open_model, writing
+from .corpus import Corpus
+from .exact import ExactSearch
+from .index_folder import open_shards, write_config
+
+
+@dataclass(frozen=True, eq=False)
+class Hit:
+    """A text that a search found."""
+
+    score: float  # the cosine of its vector with the query's
+    text: str
+    source: str  # the table it is from
+    row: int  # in that table, from 1
+    start: int | None  # where the sentence starts in the row's text, in an index of sentences
+    columns: dict[str, Any]  # the row's other columns
+    comparison: Comparison | None = None  # which words made the match
+
+    def to_dict(self, pairs: int = 5) -> dict[str, Any]:
+        """Plain values, ready for `json.dumps`, with the pairs of words that contribute most."""
+        found = {name: getattr(self, name) for name in ("score", "text", "source", "row", "start", "columns")}
+        if self.comparison:
+            found["words"] = self.comparison.top_pairs(pairs)
+        return found
+
+
+class Index:
+    """Texts and their vectors in a folder, searched by meaning. Memory holds what a search touches.
+
+    >>> import tempfile
+    >>> texts = ["The soup was cold. We left.", "A friendly host.", "The train was late."]
+    >>> index = Index.create(f"{tempfile.mkdtemp()}/index", texts, sentences=True)
+    >>> len(index)
+    4
+    >>> hit = index.search("chilly broth", k=1)[0]
+    >>> hit.text, hit.row, hit.comparison.top_pairs(1)[0][:2]
+    ('The soup was cold.', 1, ('chilly', 'cold'))
+    >>> index.add(["The bus came late."])
+    1
+    >>> [hits[0].text for hits in index.search(["kind owner", "delayed bus"])]
+    ['A friendly host.', 'The bus came late.']
+    """
+
+    def __init__(
+        self, folder: str | Path, model: str | Path | None = None, threads: int | None = None
+    ) -> None:
+        self.folder = Path(folder)
+        self._model, self._threads = model, threads
+        self._open()
+
+    def _open(self) -> None:
+        self.config, self._shards = open_shards(self.folder)
+        self._ends = list(accumulate(len(shard) for shard in self._shards))
+        self.model = open_model(self.config, self._model)
+        self._exact = ExactSearch(self._threads or self.model._runner.threads)
+        self._approximate = ApproximateSearch.open(self.folder, self.config.approximate, self._exact.threads)
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | Path,
+        corpus: str | Path | Iterable[str],
+        *,
+        model: str | Path = "reader",
+        sentences: bool = False,
+        text: str | None = None,
+        precision: str = "int8",
+        on_bad: str = "error",
+        overwrite: bool = False,
+        progress: bool = False,
+    ) -> Index:
+        """Make an index of a table, given by its path, or of a list of texts.
+
+        With `sentences`, each sentence is an entry of its own. `precision` is that in which the texts are
+        read; int8 is several times as fast.
+        """
+        config = new_config(model, sentences, precision)
+        build(Path(folder), [Corpus(corpus, text, on_bad)], config, overwrite, progress)
+        return cls(folder)
+
+    @classmethod
+    def open(
+        cls, folder: str | Path, *, model: str | Path | None = None, threads: int | None = None
+    ) -> Index:
+        """Open an index; `model` says where its model is now, if it was moved."""
+        return cls(folder, model, threads)
+
+    def add(
+        self, corpus: str | Path | Iterable[str], *, text: str | None = None, on_bad: str = "error",
+        progress: bool = False,
+    ) -> int:  # fmt: skip
+        """Add a table or a list of texts, or the rest of one, and return how many texts were added."""
+        given = Corpus(corpus, text, on_bad)
+        with writing(self.folder):
+            model = open_model(self.config, self._model, self.config.precision)
+            added = add_corpus(self.folder, given, model, progress)
+        self._open()
+        return added
+
+    def build_approximate(self) -> None:
+        """Prepare approximate search, for millions of texts; adding texts undoes it. Needs faiss."""
+        with writing(self.folder):
+            self.config, self._shards = open_shards(self.folder)
+            threads = self._exact.threads
+            self.config.approximate = build_approximate(self.folder, self._shards, self.config.size, threads)
+            write_config(self.folder, self.config)
+        self._open()
+
+    def __len__(self) -> int:
+        return self.config.rows
+
+    def __repr__(self) -> str:
+        what = "sentences" if self.config.sentences else "texts"
+        return f"Index({str(self.folder)!r}, {len(self):,} {what})"
+
+    # ------------------------------------------------------------ search
+
+    @overload
+    def search(  # type: ignore[overload-overlap]
+        self, query: str, k: int = 10, *, words: bool = True, exact: bool = False
+    ) -> list[Hit]: ...
+    @overload
+    def search(
+        self, query: Sequence[str], k: int = 10, *, words: bool = True, exact: bool = False
+    ) -> list[list[Hit]]: ...
+    def search(
+        self, query: str | Sequence[str], k: int = 10, *, words: bool = True, exact: bool = False
+    ) -> list[Hit] | list[list[Hit]]:
+        """The k most similar texts, best first; for a list of queries, a list of hits each.
+
+        With `words`, each hit says which words made the match. With `exact`, an index prepared for
+        approximate search is searched in full.
+        """
+        queries = [query] if isinstance(query, str) else list(query)
+        if k < 1:
+            raise LimelightError(f"k is {k}; it must be at least 1")
+        if not len(self):
+            raise LimelightError(f"{self.folder} is empty; add texts to it")
+        for each in queries:
+            self._check_query(each)
+        scores, places = self.search_vectors(np.concatenate(list(encode(self.model, queries))), k, exact)
+        found = [
+            [self._hit(float(s), int(p)) for s, p in zip(row, at, strict=True) if p >= 0]
+            for row, at in zip(scores, places, strict=True)
+        ]
+        if words:
+            found = [self._with_words(each, hits) for each, hits in zip(queries, found, strict=True)]
+        return found[0] if isinstance(query, str) else found
+
+    def search_vectors(self, Q: np.ndarray, k: int, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Scores and places, (queries, k) each, for vectors of length 1 (queries, size)."""
+        if self._approximate is not None and not exact:
+            return self._approximate.search(self._shards, Q, k)
+        return self._exact.search(self._shards, Q, k)
+
+    def _hit(self, score: float, place: int) -> Hit:
+        shard = bisect.bisect_right(self._ends, place)
+        entry = self._shards[shard].entry(place - (self._ends[shard - 1] if shard else 0))
+        return Hit(
+            score, entry["text"], self._source(shard), entry["row"], entry.get("start"), entry["columns"]
+        )
+
+    def _source(self, shard: int) -> str:
+        ends = list(accumulate(len(source.shards) for source in self.config.sources))
+        return self.config.sources[bisect.bisect_right(ends, shard)].name
+
+    def _with_words(self, query: str, hits: list[Hit]) -> list[Hit]:
+        texts = [hit.text for hit in hits]
+        comparisons = self.model.compare_many([query] * len(texts), texts, by_rows=False)
+        return [replace(hit, comparison=each) for hit, each in zip(hits, comparisons, strict=True)]
+
+    def _check_query(self, query: str) -> None:
+        """Raise at a query without words, or without any that the model knows."""
+        ids, offsets = self.model.tokenizer.locate(query)
+        if not len(offsets) or offsets[-1, 1] == 0:
+            raise LimelightError(f"the query {query[:40]!r} has no words; give at least one")
+        if (ids == UNKNOWN).all():
+            if isinstance(self.model, Model):
+                raise LimelightError(
+                    f"the model knows none of the words of the query {query[:40]!r}; use others"
+                )
+            warn(f"the reader knows none of the words of the query {query[:40]!r}: it goes by their spelling")
