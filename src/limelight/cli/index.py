@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
         if args.approximate:
             index.build_approximate()
     except KeyboardInterrupt:
-        print(f"limelight: interrupted; what is done is in {args.out}: continue with --add", file=sys.stderr)
+        again = "--overwrite" if args.overwrite else "--add"
+        print(f"limelight: interrupted; run it again with {again} to continue", file=sys.stderr)
         return 1
     what = "sentences" if index.config.sentences else "texts"
     facts = {"out": args.out, what: len(index), "size": index.config.size, "model": index.config.model}

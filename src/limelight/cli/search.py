@@ -34,6 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="*", metavar="QUERY", help="text (default: lines of standard input)")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="hits of a query (default: 10)")
     parser.add_argument(
+        "--per-row", action="store_true", help="in an index of sentences, only the best of each row"
+    )
+    parser.add_argument(
         "--exact", action="store_true", help="search in full, even if prepared for approximate search"
     )
     parser.add_argument("--no-words", action="store_true", help="leave out the words that made the match")
@@ -55,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         check_output_file(args.out, args.overwrite)
     queries = args.query or _lines()
     index = Index.open(args.index, model=args.model)
-    results = index.search(queries, args.top, words=not args.no_words, exact=args.exact)
+    results = index.search(queries, args.top, words=not args.no_words, per_row=args.per_row, exact=args.exact)
     text = _render(form, queries, results, Path(args.index).name)
     if not args.out:
         print(text, end="")

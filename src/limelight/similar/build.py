@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, tidy_os_errors, warn
 from ..runtime.folder import is_reader
 from ..runtime.model import Model
 from ..runtime.reader import Reader, load
@@ -24,6 +24,7 @@ from ..storage.locks import locked
 from .corpus import Corpus
 from .index_folder import (
     FILE,
+    SHARD_CHARACTERS,
     IndexConfig,
     Source,
     layout,
@@ -99,12 +100,15 @@ def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bo
     """
     config = read_config(folder)
     source = _find_source(config, corpus)
-    if not source.shards:
-        corpus.check()  # unusable rows are reported before the long work
+    if source.finished:
+        warn(
+            f"{corpus.name} is already in the index, as {source.name}, with {source.rows:,} texts; skipped it"
+        )
+        return 0
     entries = islice(corpus.entries(config.sentences), source.rows, None)
     added = 0
     with _bar(progress, source.rows) as bar:
-        while some := list(islice(entries, config.shard_rows)):
+        for some in _shards(entries, config.shard_rows):
             parts = []
             for V in encode(model, [entry["text"] for entry in some]):
                 parts.append(quantise(V))
@@ -115,26 +119,31 @@ def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bo
             source.shards.append(write_shard(folder, len(config.shards), content, len(some)))
             write_config(folder, config)
             added += len(some)
-    if not source.shards:
-        raise LimelightError(f"{corpus.name}: no sentences to index")
     source.finished = True
     write_config(folder, config)
     remove_strays(folder, config)
+    if corpus.skipped:
+        warn(f"{corpus.name}: skipped {corpus.skipped:,} rows, which cannot be used")
     return added
 
 
+def _shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
+    """Lists of at most so many entries and, roughly, `SHARD_CHARACTERS`."""
+    some, held = list[dict[str, Any]](), 0
+    for entry in entries:
+        some.append(entry)
+        held += len(entry["text"])
+        if len(some) == rows or held >= SHARD_CHARACTERS:
+            yield some
+            some, held = [], 0
+    if some:
+        yield some
+
+
 def _find_source(config: IndexConfig, corpus: Corpus) -> Source:
-    """The corpus in the index: a new one, or the last one, unfinished."""
+    """The corpus in the index, finished or not, or else a new one."""
     for source in config.sources:
-        if source.sha256 == corpus.sha256 and source.finished:
-            raise LimelightError(
-                f"{corpus.name} is already in the index, as {source.name}: {source.rows:,} texts"
-            )
-        if source.sha256 == corpus.sha256:
-            if source.text != corpus.text:
-                raise LimelightError(
-                    f"{corpus.name} was begun with the text column {source.text!r}, not {corpus.text!r}"
-                )
+        if (source.sha256, source.text) == (corpus.sha256, corpus.text):
             return source
         if not source.finished:
             raise LimelightError(f"{source.name} is in the index only in part; add it again, unchanged")
@@ -151,19 +160,18 @@ def build(
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
     for corpus in corpora:
-        corpus.check()
+        corpus.check(config.sentences)  # unusable rows are reported before the long work
     replacing = folder.exists() and any(folder.iterdir())
-    place = folder.with_name(f"{folder.name}.new") if replacing else folder
+    place = folder.with_name(f".{folder.name}.limelight-new") if replacing else folder
     with writing(folder):
         if replacing and not _is_part_of(place, corpora, config):
             shutil.rmtree(place, ignore_errors=True)
+        remove_leftovers(place)
         if not (place / FILE).exists():
             write_config(place, config)
         model = load(config.model, precision=config.precision)
-        done = {source.sha256 for source in read_config(place).sources if source.finished}
         for corpus in corpora:
-            if corpus.sha256 not in done:
-                add_corpus(place, corpus, model, progress)
+            add_corpus(place, corpus, model, progress)
         if replacing:
             _put_in_place(place, folder)
 

@@ -34,13 +34,14 @@ class Corpus:
         if isinstance(given, str | os.PathLike):
             self.path = Path(given)
             check_file(self.path)
-            self.name = str(given)
+            self.name, self._where = self.path.name, str(given)
             self.text: str | None = choose_columns(self.path, text, need_label=False).text
             self._seen = self._stat()
             self.sha256 = _file_sha256(self.path)
         else:
             self._texts = list(given)
-            self.name, self.text = f"{len(self._texts):,} texts", None
+            self.name = self._where = f"{len(self._texts):,} texts"
+            self.text = None
             self.sha256 = hashlib.sha256(json.dumps(self._texts, default=str).encode()).hexdigest()
 
     def entries(self, sentences: bool) -> Iterator[dict[str, Any]]:
@@ -52,9 +53,11 @@ class Corpus:
             for start, end in sentence_spans(text):
                 yield {"text": text[start:end], "row": number, "start": start, "columns": columns}
 
-    def check(self) -> None:
-        """Raise at the first row that cannot be used, unless such rows are skipped."""
+    def check(self, sentences: bool) -> None:
+        """Raise if there is nothing to index, or at the first row that cannot be used."""
         deque(self._rows(), maxlen=0)
+        if next(self.entries(sentences), None) is None:
+            raise LimelightError(f"{self._where}: no sentences to index")
 
     def _rows(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
         self.skipped, number = 0, 0
@@ -68,7 +71,7 @@ class Corpus:
             else:
                 yield number, text, columns
         if number == self.skipped:
-            raise LimelightError(f"{self.name}: no texts to index")
+            raise LimelightError(f"{self._where}: no texts to index")
         self.check_unchanged()
 
     def _values(self) -> Iterator[tuple[Any, dict[str, Any]]]:
@@ -86,7 +89,7 @@ class Corpus:
     def _reject(self, number: int, error: BadRowError) -> None:
         if self.on_bad == "error":
             raise LimelightError(
-                f"{self.name}, row {number}: {error}; correct it, or skip such rows with --skip-bad "
+                f"{self._where}, row {number}: {error}; correct it, or skip such rows with --skip-bad "
                 "(in Python: on_bad='skip')"
             )
         self.skipped += 1

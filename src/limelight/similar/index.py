@@ -19,7 +19,7 @@ from .approximate import ApproximateSearch, build_approximate
 from .build import add_corpus, build, encode, new_config, open_model, writing
 from .corpus import Corpus
 from .exact import ExactSearch
-from .index_folder import open_shards, write_config
+from .index_folder import check_shards, open_shards, write_config
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,7 @@ class Hit:
     score: float  # the cosine of its vector with the query's
     text: str
     source: str  # the table it is from
+    source_number: int  # two tables may have one name
     row: int  # in that table, from 1
     start: int | None  # where the sentence starts in the row's text, in an index of sentences
     columns: dict[str, Any]  # the row's other columns
@@ -69,6 +70,7 @@ class Index:
     def _open(self) -> None:
         self.config, self._shards = open_shards(self.folder)
         self._ends = list(accumulate(len(shard) for shard in self._shards))
+        self._source_ends = list(accumulate(len(source.shards) for source in self.config.sources))
         self.model = open_model(self.config, self._model)
         self._exact = ExactSearch(self._threads or self.model._runner.threads)
         self._approximate = ApproximateSearch.open(self.folder, self.config.approximate, self._exact.threads)
@@ -109,6 +111,7 @@ class Index:
     ) -> int:  # fmt: skip
         """Add a table or a list of texts, or the rest of one, and return how many texts were added."""
         given = Corpus(corpus, text, on_bad)
+        given.check(self.config.sentences)
         with writing(self.folder):
             model = open_model(self.config, self._model, self.config.precision)
             added = add_corpus(self.folder, given, model, progress)
@@ -124,6 +127,10 @@ class Index:
             write_config(self.folder, self.config)
         self._open()
 
+    def verify(self) -> None:
+        """Raise unless every byte of the index is as it was written; opening it checks sizes only."""
+        check_shards(self.folder)
+
     def __len__(self) -> int:
         return self.config.rows
 
@@ -135,19 +142,32 @@ class Index:
 
     @overload
     def search(  # type: ignore[overload-overlap]
-        self, query: str, k: int = 10, *, words: bool = True, exact: bool = False
+        self, query: str, k: int = 10, *, words: bool = True, per_row: bool = False, exact: bool = False
     ) -> list[Hit]: ...
     @overload
     def search(
-        self, query: Sequence[str], k: int = 10, *, words: bool = True, exact: bool = False
+        self,
+        query: Sequence[str],
+        k: int = 10,
+        *,
+        words: bool = True,
+        per_row: bool = False,
+        exact: bool = False,
     ) -> list[list[Hit]]: ...
     def search(
-        self, query: str | Sequence[str], k: int = 10, *, words: bool = True, exact: bool = False
+        self,
+        query: str | Sequence[str],
+        k: int = 10,
+        *,
+        words: bool = True,
+        per_row: bool = False,
+        exact: bool = False,
     ) -> list[Hit] | list[list[Hit]]:
         """The k most similar texts, best first; for a list of queries, a list of hits each.
 
-        With `words`, each hit says which words made the match. With `exact`, an index prepared for
-        approximate search is searched in full.
+        With `words`, each hit says which words made the match. With `per_row`, an index of sentences gives
+        the best sentence of each row. With `exact`, an index prepared for approximate search is searched in
+        full.
         """
         queries = [query] if isinstance(query, str) else list(query)
         if k < 1:
@@ -156,17 +176,30 @@ class Index:
             raise LimelightError(f"{self.folder} is empty; add texts to it")
         for each in queries:
             self._check_query(each)
-        scores, places = self.search_vectors(np.concatenate(list(encode(self.model, queries))), k, exact)
-        found = [
-            [self._hit(float(s), int(p)) for s, p in zip(row, at, strict=True) if p >= 0]
-            for row, at in zip(scores, places, strict=True)
-        ]
+        Q = np.concatenate([np.empty((0, self.config.size), np.float32), *encode(self.model, queries)])
+        found = self._per_row(Q, k, exact) if per_row else self._hits(Q, k, exact)
         if words:
             found = [self._with_words(each, hits) for each, hits in zip(queries, found, strict=True)]
         return found[0] if isinstance(query, str) else found
 
+    def _hits(self, Q: np.ndarray, k: int, exact: bool) -> list[list[Hit]]:
+        scores, places = (each.tolist() for each in self.search_vectors(Q, k, exact))
+        pairs = [zip(*each, strict=True) for each in zip(scores, places, strict=True)]
+        return [[self._hit(score, place) for score, place in each if place >= 0] for each in pairs]
+
+    def _per_row(self, Q: np.ndarray, k: int, exact: bool) -> list[list[Hit]]:
+        """The best hit of each of k rows: more hits are looked at until they are of enough rows."""
+        count = 4 * k
+        while True:
+            found = [_best_of_rows(hits)[:k] for hits in self._hits(Q, count, exact)]
+            if count >= len(self) or all(len(hits) == k for hits in found):
+                return found
+            count *= 4
+
     def search_vectors(self, Q: np.ndarray, k: int, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Scores and places, (queries, k) each, for vectors of length 1 (queries, size)."""
+        if not len(Q):
+            return np.empty((0, k), np.float32), np.empty((0, k), np.int64)
         if self._approximate is not None and not exact:
             return self._approximate.search(self._shards, Q, k)
         return self._exact.search(self._shards, Q, k)
@@ -174,13 +207,16 @@ class Index:
     def _hit(self, score: float, place: int) -> Hit:
         shard = bisect.bisect_right(self._ends, place)
         entry = self._shards[shard].entry(place - (self._ends[shard - 1] if shard else 0))
+        number = bisect.bisect_right(self._source_ends, shard)
         return Hit(
-            score, entry["text"], self._source(shard), entry["row"], entry.get("start"), entry["columns"]
+            score=score,
+            text=entry["text"],
+            source=self.config.sources[number].name,
+            source_number=number,
+            row=entry["row"],
+            start=entry.get("start"),
+            columns=entry["columns"],
         )
-
-    def _source(self, shard: int) -> str:
-        ends = list(accumulate(len(source.shards) for source in self.config.sources))
-        return self.config.sources[bisect.bisect_right(ends, shard)].name
 
     def _with_words(self, query: str, hits: list[Hit]) -> list[Hit]:
         texts = [hit.text for hit in hits]
@@ -198,3 +234,11 @@ class Index:
                     f"the model knows none of the words of the query {query[:40]!r}; use others"
                 )
             warn(f"the reader knows none of the words of the query {query[:40]!r}: it goes by their spelling")
+
+
+def _best_of_rows(hits: list[Hit]) -> list[Hit]:
+    """The first hit of each row."""
+    found: dict[tuple[int, int], Hit] = {}
+    for hit in hits:
+        found.setdefault((hit.source_number, hit.row), hit)
+    return list(found.values())

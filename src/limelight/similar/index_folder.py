@@ -28,7 +28,7 @@ from .shards import Shard, map_shard
 FORMAT = 1
 FILE, APPROXIMATE = "index.json", "approximate.faiss"
 MAX_CONFIG = 2**26
-SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # at most, in one shard
+SHARD_TEXTS, SHARD_BYTES, SHARD_CHARACTERS = 2**16, 2**25, 2**28  # of texts and vectors in a shard, at most
 _TRIES = 10  # a folder would have to be replaced so often while its files are being opened
 
 

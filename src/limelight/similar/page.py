@@ -18,7 +18,7 @@ from .index import Hit
 def results_page(queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str) -> str:
     """A page of queries and their hits; it needs no network and no script.
 
-    >>> hit = Hit(0.5, "<b>Cold</b> soup", "menu.csv", 3, None, {"price": 4})
+    >>> hit = Hit(0.5, "<b>Cold</b> soup", "menu.csv", 0, 3, None, {"price": 4})
     >>> page = results_page(["broth"], [[hit]], "menu")
     >>> "&lt;b&gt;Cold" in page, "row 3" in page
     (True, True)
