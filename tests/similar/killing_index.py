@@ -1,6 +1,6 @@
 """An index that is killed again and again while it is made, added to and replaced:
 
-    PYTHONPATH=src:tests python tests/similar/killing_index.py FOLDER [KILLS]
+    PYTHONPATH=src:tests python tests/similar/killing_index.py FOLDER [KILLS] [MODEL]
 
 Prints how often each was killed, and the files that differ from those of an index left alone.
 """
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from limelight import bundled
+import trained
 from limelight.similar import index_folder
 from limelight.similar.index import Index
 from reviews import write_csv
@@ -25,25 +25,25 @@ LIFE = 40  # points of what a process does with files, at most, before it is kil
 
 
 def write_tables(folder: Path, rows: int) -> tuple[Path, Path]:
-    texts, labels = bundled.sentences("dev")
-    first = write_csv(folder / "first.csv", text=texts[:rows], label=labels[:rows])
-    return first, write_csv(folder / "second.csv", text=texts[rows : 2 * rows], label=labels[rows : 2 * rows])
+    choose = random.Random(1)
+    texts = [" ".join(choose.choices(trained.WORDS, k=choose.randint(1, 9))) for _ in range(2 * rows)]
+    first = write_csv(folder / "first.csv", text=texts[:rows], number=list(range(rows)))
+    return first, write_csv(folder / "second.csv", text=texts[rows:], number=list(range(rows)))
 
 
-def create(place: Path, table: Path) -> None:
+def create(place: Path, table: Path, model: str) -> None:
     if (place / index_folder.FILE).exists():
         Index.open(place).add(table)
     else:
-        Index.create(place, table)
+        Index.create(place, table, model=model)
 
 
-def add(place: Path, table: Path) -> None:
+def add(place: Path, table: Path, model: str) -> None:
     Index.open(place).add(table)
 
 
-def overwrite(place: Path, table: Path) -> None:
-    """Replaced already, if the process was killed at the very end."""
-    Index.create(place, table, overwrite=True)
+def overwrite(place: Path, table: Path, model: str) -> None:
+    Index.create(place, table, model=model, overwrite=True)
 
 
 def kill_until_done(work: Callable[[], None], kills: int, choose: random.Random) -> int:
@@ -72,6 +72,7 @@ def contents(place: Path) -> dict[str, bytes]:
 def main() -> None:
     folder, most = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 6
     choose = random.Random(0)
+    model = sys.argv[3] if len(sys.argv) > 3 else str(trained.save(folder / "model"))
     first, second = write_tables(folder, max(6 * SHARD, most * SHARD))
     alone, killed = folder / "alone", folder / "killed"
     found = {}
@@ -80,8 +81,8 @@ def main() -> None:
         ("add", add, second),
         ("overwrite", overwrite, second),
     ):
-        assert kill_until_done(lambda w=work, t=table: w(alone, t), 0, choose) == 0
-        kills = kill_until_done(lambda w=work, t=table: w(killed, t), most, choose)
+        assert kill_until_done(lambda w=work, t=table: w(alone, t, model), 0, choose) == 0
+        kills = kill_until_done(lambda w=work, t=table: w(killed, t, model), most, choose)
         expected, given = contents(alone), contents(killed)
         different = sorted(k for k in expected | given if expected.get(k) != given.get(k))
         found[name] = {"kills": kills, "files": len(expected), "different": different}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import trained
-from limelight import Index, LimelightError, bundled, load
+from limelight import Index, LimelightError, load
 from limelight.similar import index_folder
 from limelight.similar.shards import ZERO
 from reviews import write_csv
@@ -26,16 +27,24 @@ TEXTS = [
 HERE = Path(__file__).parents[1]
 
 
+def write_table(folder: Path) -> Path:
+    return write_csv(folder / "texts.csv", text=TEXTS, stars=[1, 5, 2, 3], city=["Ghent", "Bonn", "Rome", ""])
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    return write_csv(
-        tmp_path / "texts.csv", text=TEXTS, stars=[1, 5, 2, 3], city=["Ghent", "Bonn", "Rome", ""]
-    )
+    return write_table(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    return Index.create(folder / "index", write_table(folder)).folder
 
 
 @pytest.fixture
-def index(tmp_path: Path, table: Path) -> Index:
-    return Index.create(tmp_path / "index", table)
+def index(tmp_path: Path, built: Path) -> Index:
+    return Index.open(shutil.copytree(built, tmp_path / "index"))
 
 
 def stored(index: Index) -> np.ndarray:
@@ -160,7 +169,7 @@ def test_an_index_is_replaced_only_if_asked(tmp_path, index):
     with pytest.raises(LimelightError, match="--overwrite"):
         Index.create(index.folder, other)
     assert len(Index.create(index.folder, other, overwrite=True)) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["index", "other.csv", "texts.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index", "other.csv"]
 
 
 def test_what_is_not_an_index_is_never_replaced(tmp_path, table):
@@ -184,7 +193,7 @@ def test_killed_while_writing_it_resumes_to_the_same_bytes(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found.pop("left") == ["alone", "first.csv", "killed", "second.csv"]
+    assert found.pop("left") == ["alone", "first.csv", "killed", "model", "second.csv"]
     assert {name: (each["kills"], each["different"]) for name, each in found.items()} == {
         name: (3, []) for name in ("create", "add", "overwrite")
     }

@@ -77,8 +77,8 @@ def _create(args: argparse.Namespace) -> Index:
     from ..similar.index import Index
 
     corpora = [Corpus(each, args.text, on_bad(args)) for each in args.data]
-    config = new_config(args.model or "reader", args.sentences, args.precision)
-    build(Path(args.out), corpora, config, args.overwrite, on_terminal())
+    config, model = new_config(args.model or "reader", args.sentences, args.precision)
+    build(Path(args.out), corpora, config, model, args.overwrite, on_terminal())
     return Index.open(args.out)
 
 

@@ -43,20 +43,20 @@ def model_sha256(model: str | Path) -> str:
     64
     """
     folder = BUNDLED if is_reader(model) else Path(model)
-    if not (folder / "config.json").is_file():
-        raise LimelightError(f'{model} is not a model; give a folder saved by Limelight, or "reader"')
     with tidy_os_errors(f"cannot read {folder}"):
+        if not (folder / "config.json").is_file():
+            raise LimelightError(f'{model} is not a model; give a folder saved by Limelight, or "reader"')
         return hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()
 
 
-def new_config(model: str | Path, sentences: bool, precision: str) -> IndexConfig:
-    """The description of an index with nothing in it yet."""
+def new_config(model: str | Path, sentences: bool, precision: str) -> tuple[IndexConfig, Model | Reader]:
+    """The description of an index with nothing in it yet, and its model."""
     digest, loaded = model_sha256(model), load(model, precision=precision)
     where = str(model) if is_reader(model) else str(Path(model).resolve())
-    return IndexConfig(where, digest, vector_size(loaded), sentences, precision)
+    return IndexConfig(where, digest, _vector_size(loaded), sentences, precision), loaded
 
 
-def vector_size(model: Model | Reader) -> int:
+def _vector_size(model: Model | Reader) -> int:
     """How many numbers the vector of a text has."""
     if isinstance(model, Reader):
         return len(model.weights["vector.W_rows"])
@@ -155,7 +155,12 @@ def _find_source(config: IndexConfig, corpus: Corpus) -> Source:
 
 
 def build(
-    folder: Path, corpora: Sequence[Corpus], config: IndexConfig, overwrite: bool, progress: bool
+    folder: Path,
+    corpora: Sequence[Corpus],
+    config: IndexConfig,
+    model: Model | Reader,
+    overwrite: bool,
+    progress: bool,
 ) -> None:
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
@@ -169,7 +174,6 @@ def build(
         remove_leftovers(place)
         if not (place / FILE).exists():
             write_config(place, config)
-        model = load(config.model, precision=config.precision)
         for corpus in corpora:
             add_corpus(place, corpus, model, progress)
         if replacing:

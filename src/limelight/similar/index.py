@@ -63,16 +63,15 @@ class Index:
     def __init__(
         self, folder: str | Path, model: str | Path | None = None, threads: int | None = None
     ) -> None:
-        self.folder = Path(folder)
-        self._model, self._threads = model, threads
-        self._open()
-
-    def _open(self) -> None:
+        self.folder, self._model = Path(folder), model
         self.config, self._shards = open_shards(self.folder)
+        self.model = open_model(self.config, model)
+        self._exact = ExactSearch(threads or self.model._runner.threads)
+        self._prepare()
+
+    def _prepare(self) -> None:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._source_ends = list(accumulate(len(source.shards) for source in self.config.sources))
-        self.model = open_model(self.config, self._model)
-        self._exact = ExactSearch(self._threads or self.model._runner.threads)
         self._approximate = ApproximateSearch.open(self.folder, self.config.approximate, self._exact.threads)
 
     @classmethod
@@ -94,8 +93,8 @@ class Index:
         With `sentences`, each sentence is an entry of its own. `precision` is that in which the texts are
         read; int8 is several times as fast.
         """
-        config = new_config(model, sentences, precision)
-        build(Path(folder), [Corpus(corpus, text, on_bad)], config, overwrite, progress)
+        given = Corpus(corpus, text, on_bad)
+        build(Path(folder), [given], *new_config(model, sentences, precision), overwrite, progress)
         return cls(folder)
 
     @classmethod
@@ -115,7 +114,8 @@ class Index:
         with writing(self.folder):
             model = open_model(self.config, self._model, self.config.precision)
             added = add_corpus(self.folder, given, model, progress)
-        self._open()
+        self.config, self._shards = open_shards(self.folder)
+        self._prepare()
         return added
 
     def build_approximate(self) -> None:
@@ -125,7 +125,7 @@ class Index:
             threads = self._exact.threads
             self.config.approximate = build_approximate(self.folder, self._shards, self.config.size, threads)
             write_config(self.folder, self.config)
-        self._open()
+        self._prepare()
 
     def verify(self) -> None:
         """Raise unless every byte of the index is as it was written; opening it checks sizes only."""

@@ -48,8 +48,11 @@ class Shard:
         """What the vector at a place is of: text, row, columns."""
         start = int(self.ends[at - 1]) if at else 0
         line = self.lines[start : int(self.ends[at])].tobytes()
-        found = parse_object(line.decode("utf-8", "surrogatepass"), f"text {at} of a shard")
         kinds = {"text": str, "row": int, "columns": dict}
+        try:
+            found = parse_object(line.decode("utf-8", "surrogatepass"), "it")
+        except (UnicodeDecodeError, LimelightError):
+            found = {}
         if not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
             raise LimelightError(f"text {at} of a shard is damaged; build the index again")
         return found
@@ -94,8 +97,8 @@ def map_shard(file: BinaryIO, name: str, rows: int, size: int) -> Shard:
     fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
     if not fits or (ends[:-1] > ends[1:]).any() or ends[0] < 0 or ends[-1] != len(lines):
         raise LimelightError(f"{name} is damaged: its arrays do not fit together; build the index again")
-    if not np.isfinite(arrays["scales"]).all():
-        raise LimelightError(f"{name} is damaged: scales that are not finite; build the index again")
+    if not ((arrays["scales"] >= 0) & (arrays["scales"] <= 1)).all():  # unit vectors have none above 1 / 127
+        raise LimelightError(f"{name} is damaged: wrong scales; build the index again")
     return Shard(**arrays)
 
 
