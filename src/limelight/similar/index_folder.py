@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -29,6 +30,7 @@ FORMAT = 1
 FILE, APPROXIMATE = "index.json", "approximate.faiss"
 MAX_CONFIG = 2**26
 SHARD_TEXTS, SHARD_BYTES, SHARD_CHARACTERS = 2**16, 2**25, 2**28  # of texts and vectors in a shard, at most
+_SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
 _TRIES = 10  # a folder would have to be replaced so often while its files are being opened
 
 
@@ -224,7 +226,7 @@ def _parse_source(data: Mapping[str, Any]) -> Source:
     shards = [ShardEntry(**each) for each in data["shards"]]
     for shard in shards:
         _check_types(shard, {"file": str, "rows": int, "bytes": int, "sha256": str})
-        if shard.rows < 1 or Path(shard.file).name != shard.file or "\0" in shard.file:
+        if shard.rows < 1 or not _SHARD_NAME.fullmatch(shard.file):
             raise TypeError
     source = Source(**{**data, "shards": shards})
     _check_types(source, {"name": str, "sha256": str, "text": str | None, "finished": bool})
