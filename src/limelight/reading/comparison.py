@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .reading import shorten_text
+from .reading import AnyReading, shorten_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,13 @@ class Comparison:
     by_rows: np.ndarray | None = None  # (r, r): that of each row of attention with each row of the other text
 
     def __repr__(self) -> str:
-        texts = ", ".join(shorten_text(side.text) for side in (self.first, self.second))
+        texts = ", ".join(shorten_text(side.text) for side in self.sides)
         return f"Comparison({texts}, similarity={self.similarity:.3f}, matrix={self.matrix.shape})"
+
+    @property
+    def sides(self) -> tuple[ComparedText, ...]:
+        """Both texts."""
+        return self.first, self.second
 
     @property
     def contributions(self) -> tuple[np.ndarray, np.ndarray]:
@@ -73,7 +78,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
-        sides = zip(("first", "second"), (self.first, self.second), self.contributions, strict=True)
+        sides = zip(("first", "second"), self.sides, self.contributions, strict=True)
         return {
             "similarity": self.similarity,
             **{
@@ -90,3 +95,11 @@ class Comparison:
             "matrix": self.matrix.tolist(),
             "by_rows": None if self.by_rows is None else self.by_rows.tolist(),
         }
+
+    def _repr_html_(self) -> str:
+        from .html import to_html
+
+        return to_html(self)
+
+
+Drawable = AnyReading | Comparison

@@ -162,11 +162,15 @@ class _ReaderRunner(Runner):
         (reduced,) = self.shared_map.run({"X": M.reshape(-1, M.shape[-1])}, "Y")
         return np.asarray(reduced.reshape(*M.shape[:-1], -1))
 
-    def without_words(self, H: np.ndarray, A: np.ndarray) -> np.ndarray:
-        """(n, r, rank): the rows of M without each word, reduced; where M = A H, H is reduced first."""
+    def states(self, H: np.ndarray) -> np.ndarray:
+        """Where M = A H, H is reduced before A weights it: it is smaller than M without each word."""
+        return self.reduce(H) if self.recipe.model.attention_rows else H
+
+    def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
+        """(n, r, rank): the rows of M without each word, reduced."""
         if self.recipe.model.attention_rows:
-            return rows_without(self.reduce(H), A)
-        return self.reduce(max_without(H))
+            return rows_without(states, A)
+        return self.reduce(max_without(states))
 
     def map_rows(self, M: np.ndarray) -> np.ndarray:
         """(texts, 384) from the reduced rows."""

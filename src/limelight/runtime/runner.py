@@ -178,23 +178,27 @@ class Runner:
         sentences, found = self.sentences(texts), {}
         for batch, (M, A, H) in self.encode(sentences, BATCH_WORDS, "M", "A", "H"):
             lengths = sentences.lengths[batch].tolist()
-            without = [self.without_words(h[:n], a[:, :n]) for h, a, n in zip(H, A, lengths, strict=True)]
-            v, *v_without = np.split(
-                self.map_rows(np.concatenate([self.reduce(M), *without])), np.cumsum([len(M), *lengths[:-1]])
-            )  # (batch, size), and (n, size) of each text
+            words = zip(self.states(H), A, lengths, strict=True)
+            without = [self.without_words(h[:n], a[:, :n]) for h, a, n in words]
+            vectors = self.map_rows(np.concatenate([self.reduce(M), *without]))
+            v, *v_without = np.split(vectors, np.cumsum([len(M), *lengths[:-1]]))  # (batch, size), (n, size)
             for row, (k, n) in enumerate(zip(batch.tolist(), lengths, strict=True)):
                 ids, offsets = self.tokenizer.locate(texts[k])
                 known, effects = ids[:n] != UNKNOWN, effects_of(v[row], v_without[row])
                 found[k] = TextParts(texts[k], offsets[:n], known, M[row], unit(v[row]), effects)
         return [found[k] for k in range(len(texts))]
 
-    def without_words(self, H: np.ndarray, A: np.ndarray) -> np.ndarray:
+    def states(self, H: np.ndarray) -> np.ndarray:
+        """H (texts, n, 2u) as `without_words` takes it."""
+        return H
+
+    def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
         """(n, r, 2u): M without each word, from H (n, 2u) and A (r, n)."""
         recipe = self.recipe.model
         if not recipe.attention_rows:
-            return max_without(H)
-        rows = rows_without(H, A[: recipe.attention_rows])
-        return np.concatenate([rows, max_without(H)], axis=1) if recipe.has_max_row else rows
+            return max_without(states)
+        rows = rows_without(states, A[: recipe.attention_rows])
+        return np.concatenate([rows, max_without(states)], axis=1) if recipe.has_max_row else rows
 
     def reduce(self, M: np.ndarray) -> np.ndarray:
         """M (texts, r, 2u) as `without_words` gives it."""

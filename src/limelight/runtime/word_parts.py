@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_BLOCK = 256  # words at a time, in float64
-_NOTHING = 1e-12  # attention left for the other words, below which a row has nothing else to read
+_LITTLE = 1e-3  # attention on all words but one
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +56,16 @@ def rows_without(states: np.ndarray, A: np.ndarray) -> np.ndarray:
     """(n, r, k): A @ states without each word, the attention on the others scaled to add up to 1.
 
     >>> rows_without(np.array([[1.0], [2.0], [4.0]]), np.array([[0.5, 0.25, 0.25]]))[:, 0, 0].tolist()
-    [3.0, 2.0, 1.3333333730697632]
+    [3.0, 2.0, 1.33...]
     """
-    sums, totals = A.astype(float) @ states.astype(float), A.sum(axis=1, keepdims=True, dtype=float)  # (r, k)
-    found = np.empty((len(states), *sums.shape), np.float32)
-    for k in range(0, len(states), _BLOCK):
-        weights = A.T[k : k + _BLOCK, :, None].astype(float)  # (block, r, 1): differences lose digits
-        left = totals - weights
-        rest = sums - weights * states[k : k + _BLOCK, None]
-        found[k : k + _BLOCK] = np.where(left > _NOTHING, rest / np.maximum(left, _NOTHING), 0)
+    left = A.sum(axis=1, dtype=float) - A.T.astype(float)  # (n, r): the attention on all other words
+    terms = A.T[:, :, None] * states[:, None]  # (n, r, k)
+    found: np.ndarray = np.subtract(terms.sum(axis=0), terms, out=terms)
+    found /= np.maximum(left, _LITTLE)[:, :, None].astype(found.dtype)
+    for t, r in np.argwhere(left < _LITTLE):  # a small difference of large numbers: summed up instead
+        others = np.arange(len(states)) != t
+        weights = A[r, others].astype(float)
+        found[t, r] = weights @ states[others] / (weights.sum() or 1)
     return found
 
 
