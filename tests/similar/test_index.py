@@ -186,6 +186,15 @@ def test_a_foreign_file_in_an_index_keeps_it_from_being_replaced(index, table):
         Index.create(index.folder, table, overwrite=True)
 
 
+def test_a_foreign_file_where_the_new_index_is_built_stays(tmp_path, index, table):
+    place = tmp_path / ".index.limelight-new"
+    place.mkdir()
+    (place / "notes.txt").write_text("mine")
+    with pytest.raises(LimelightError, match=r"notes\.txt"):
+        Index.create(index.folder, table, overwrite=True)
+    assert (place / "notes.txt").exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
 def test_killed_while_writing_it_resumes_to_the_same_bytes(tmp_path):
     environment = {**os.environ, "PYTHONPATH": f"{HERE.parent / 'src'}:{HERE}", "OMP_NUM_THREADS": "1"}

@@ -25,6 +25,7 @@ from .corpus import Corpus
 from .index_folder import (
     FILE,
     SHARD_CHARACTERS,
+    is_ours,
     IndexConfig,
     Source,
     layout,
@@ -169,9 +170,9 @@ def build(
     replacing = folder.exists() and any(folder.iterdir())
     place = folder.with_name(f".{folder.name}.limelight-new") if replacing else folder
     with writing(folder):
-        if replacing and not _is_part_of(place, corpora, config):
-            shutil.rmtree(place, ignore_errors=True)
         remove_leftovers(place)
+        if replacing and not _is_part_of(place, corpora, config):
+            _remove_index(place)
         if not (place / FILE).exists():
             write_config(place, config)
         for corpus in corpora:
@@ -197,6 +198,14 @@ def _is_part_of(place: Path, corpora: Sequence[Corpus], config: IndexConfig) -> 
         return False
     given = [corpus.sha256 for corpus in corpora]
     return replace(found, sources=[]) == config and all(each.sha256 in given for each in found.sources)
+
+
+def _remove_index(place: Path) -> None:
+    """Remove an index that was never finished, and nothing else."""
+    foreign = sorted(path.name for path in place.glob("*") if not is_ours(path.name))
+    if foreign:
+        raise LimelightError(f"{place} also holds {foreign[0]}, which would be lost; move it first")
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _put_in_place(new: Path, folder: Path) -> None:

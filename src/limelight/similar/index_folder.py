@@ -119,15 +119,25 @@ def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEn
 def remove_strays(folder: Path, config: IndexConfig) -> None:
     """Remove files that index.json does not name, or no longer."""
     named = {shard.file for shard in config.shards} | ({APPROXIMATE} if config.approximate else set())
-    for path in (*folder.glob("shard-*.safetensors"), folder / APPROXIMATE):
-        if path.name not in named:
+    for path in folder.glob("*"):
+        if is_ours(path.name) and path.name not in {*named, FILE}:
             path.unlink(missing_ok=True)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a file of an index may have this name.
+
+    >>> is_ours("index.json"), is_ours("thesis.txt")
+    (True, False)
+    """
+    return name in (FILE, APPROXIMATE) or bool(_SHARD_NAME.fullmatch(name))
 
 
 def layout(folder: Path) -> FolderLayout:
     """What may be in the folder if it is to be replaced."""
-    shards = tuple(path.name for path in folder.glob("shard-*.safetensors"))
-    return FolderLayout("an index", (FILE,), (*shards, APPROXIMATE))
+    return FolderLayout(
+        "an index", (FILE,), tuple(path.name for path in folder.glob("*") if is_ours(path.name))
+    )
 
 
 # ---------------------------------------------------------------- reading
