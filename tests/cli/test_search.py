@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -59,6 +60,22 @@ def test_the_same_command_with_add_goes_on(tmp_path, call, refused):
     assert "already in the index" in err
     assert "--sentences" in refused("index", second, "--out", place, "--add", "--sentences")
     assert call("index", second, "--out", place, "--overwrite")[1].endswith("1 texts\n")
+
+
+def test_an_unfinished_index_is_searched_with_a_warning(index, call, tmp_path):
+    from limelight.similar.index_folder import read_config, write_config
+
+    place = shutil.copytree(index, tmp_path / "index")
+    config = read_config(place)
+    config.sources[0].finished = False
+    write_config(place, config)
+    code, out, err = call("search", place, "broth", "--top", 1)
+    assert (code, out.count("\n")) == (0, 2)
+    assert "texts.csv" in err
+    assert "--add" in err
+    table = write_csv(tmp_path / "texts.csv", text=TEXTS, stars=[1, 5, 2])
+    assert call("index", table, "--out", place, "--add")[0] == 0
+    assert call("search", place, "broth", "--top", 1)[2] == ""
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ._shared import add_overwrite, check_output_file
 
 if TYPE_CHECKING:
@@ -58,6 +58,9 @@ def run(args: argparse.Namespace) -> int:
         check_output_file(args.out, args.overwrite)
     queries = args.query or _lines()
     index = Index.open(args.index, model=args.model)
+    for source in index.config.sources:
+        if not source.finished:
+            warn(f"{source.name} is in {args.index} only in part; finish it with limelight index --add")
     results = index.search(queries, args.top, words=not args.no_words, per_row=args.per_row, exact=args.exact)
     text = _render(form, queries, results, Path(args.index).name)
     if not args.out:

@@ -25,9 +25,9 @@ from .corpus import Corpus
 from .index_folder import (
     FILE,
     SHARD_CHARACTERS,
-    is_ours,
     IndexConfig,
     Source,
+    is_ours,
     layout,
     read_config,
     remove_strays,
