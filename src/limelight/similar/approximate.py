@@ -20,7 +20,7 @@ from .shards import ZERO, Shard
 FEWEST = 10_000  # texts: for fewer, an exact search takes a millisecond
 PROBES = 64  # clusters looked into
 MORE = 4  # times as many candidates as hits are scored again
-_SAMPLE = 64  # vectors per cluster to find the clusters with
+_SAMPLE = 40  # vectors per cluster to find the clusters with; faiss asks for 39
 _BLOCK = 2**16
 
 

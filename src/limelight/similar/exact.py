@@ -19,8 +19,8 @@ HIGH, LOW = 63, 127  # a number of a query is high * 127 + low, both from -63 to
 class ExactSearch:
     """Finds the vectors with the largest dot products.
 
-    A query is rounded to 14 bits and multiplied in whole numbers, so that a search gives the same answer on
-    any machine, in any blocks and with any number of threads. Bytes times 7 bits never overflow the 16-bit
+    A query is rounded to 14 bits and multiplied in whole numbers, so that the same vector finds the same
+    texts on any machine, in any blocks and with any number of threads. Bytes times 7 bits never overflow the 16-bit
     sums of older processors.
 
     >>> from limelight.similar.shards import quantise
