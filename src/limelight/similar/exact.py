@@ -20,8 +20,8 @@ class ExactSearch:
     """Finds the vectors with the largest dot products.
 
     A query is rounded to 14 bits and multiplied in whole numbers, so that the same vector finds the same
-    texts on any machine, in any blocks and with any number of threads. Bytes times 7 bits never overflow the 16-bit
-    sums of older processors.
+    texts on any machine, in any blocks and with any number of threads. Bytes times 7 bits never overflow the
+    16-bit sums of older processors.
 
     >>> from limelight.similar.shards import quantise
     >>> nothing = np.zeros(0, np.uint8), np.zeros(3, np.int64)
