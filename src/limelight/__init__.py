@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .errors import LimelightError
     from .estimators import PairClassifier, TextClassifier
     from .pretraining.job import pretrain
+    from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 __all__ = [
+    "Comparison",
     "LimelightError",
     "Model",
     "PairClassifier",
@@ -52,6 +54,7 @@ __getattr__, __dir__ = lazy(
         "errors": "LimelightError",
         "estimators": "PairClassifier TextClassifier",
         "pretraining.job": "pretrain",
+        "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",

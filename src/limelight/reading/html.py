@@ -12,15 +12,17 @@ from markupsafe import Markup
 from ..errors import LimelightError
 from .colours import DARK, LEVELS, LIGHT, Theme
 from .html_words import WordPainter
+from .links import signed
+from .links_svg import draw_links
 from .picture import MOST_CLASSES, MOST_GROUPS, Picture, Weights, make_picture, row_ranges, share_scale
 from .pieces import printable
 
 if TYPE_CHECKING:
-    from .reading import AnyReading
+    from .comparison import Drawable
 
 
-def to_html(reading: AnyReading, *, weights: Weights | None = None) -> str:
-    """A reading as a self-contained HTML fragment, for a notebook or any page.
+def to_html(reading: Drawable, *, weights: Weights | None = None) -> str:
+    """A reading or a comparison as a self-contained HTML fragment, for a notebook or any page.
 
     `weights` adds other attributions of the words, by name, above the attention.
 
@@ -38,7 +40,7 @@ def to_html(reading: AnyReading, *, weights: Weights | None = None) -> str:
     return _with_style(card(make_picture(reading, weights)))
 
 
-def compare_html(readings: Sequence[AnyReading], names: Sequence[str]) -> str:
+def compare_html(readings: Sequence[Drawable], names: Sequence[str]) -> str:
     """The same text as several models read it, side by side on one colour scale, as an HTML fragment.
 
     >>> import numpy as np
@@ -54,10 +56,7 @@ def compare_html(readings: Sequence[AnyReading], names: Sequence[str]) -> str:
 
 
 def to_page(
-    readings: Iterable[AnyReading | Sequence[AnyReading]],
-    *,
-    title: str = "Limelight",
-    names: Sequence[str] = (),
+    readings: Iterable[Drawable | Sequence[Drawable]], *, title: str = "Limelight", names: Sequence[str] = ()
 ) -> str:
     """A whole page of readings. A sequence among them is drawn side by side, one model each, under `names`.
 
@@ -89,7 +88,7 @@ def _with_style(card: Markup) -> str:
     return f"<style>{style()}</style>\n{card}"
 
 
-def _side_by_side(readings: Sequence[AnyReading], names: Sequence[str]) -> Markup:
+def _side_by_side(readings: Sequence[Drawable], names: Sequence[str]) -> Markup:
     if len(readings) != len(names):
         raise LimelightError(
             f"got {len(readings)} readings side by side and {len(names)} names; give each reading a name"
@@ -113,12 +112,19 @@ def card(picture: Picture, name: str = "") -> Markup:
             most_classes=MOST_CLASSES,
             groups=shown,
             rows=() if rows_are_shown else picture.rows,
-            tables=[painter.table(text) for text in range(len(picture.texts))] if picture.groups else [],
+            tables=_tables(picture, painter),
             painter=painter,
             levels=LEVELS,
+            drawing=draw_links(picture, picture.links) if picture.links else None,
         )
     )
     return Markup(html)
+
+
+def _tables(picture: Picture, painter: WordPainter) -> list[Markup]:
+    if picture.links:
+        return [painter.matrix(picture.links)]
+    return [painter.table(text) for text in range(len(picture.texts))] if picture.groups else []
 
 
 # ---------------------------------------------------------------- templates and style sheets
@@ -137,6 +143,7 @@ def templates(package: str = __package__) -> Environment:
     )
     environment.filters["ranges"] = row_ranges
     environment.filters["visible"] = printable
+    environment.filters["signed"] = signed
     return environment
 
 

@@ -11,11 +11,14 @@ import numpy as np
 
 from ..errors import LimelightError
 from .colours import levels
+from .comparison import Comparison
+from .links import Links, make_links
 from .pieces import Pieces, printable, split_pieces
 from .row_groups import group_rows, mean_row
 
 if TYPE_CHECKING:
-    from .reading import AnyReading, Reading
+    from .comparison import ComparedText, Drawable
+    from .reading import Reading
 
 Weights = Mapping[str, Any]  # name -> (n,), or for a pair name -> ((n,), (m,))
 MOST_GROUPS = 8  # shown at once, all rows of the preset light; in a page, the others are one click away
@@ -57,6 +60,7 @@ class Picture:
     main: tuple[HeatMap, ...]  # other attributions, if any, then the overall attention
     groups: tuple[HeatMap, ...]  # the mean of each group's rows, the most informative group first
     rows: tuple[HeatMap, ...]  # every row, in the order of the groups
+    links: Links | None = None  # between the texts of a comparison
 
     @cached_property
     def predicted(self) -> int:
@@ -89,8 +93,8 @@ class Picture:
         return max(len(text.spans) for text in self.texts) > LONG
 
 
-def make_picture(reading: AnyReading, weights: Weights | None = None) -> Picture:
-    """Make the picture of a reading; `weights` adds other attributions by name.
+def make_picture(reading: Drawable, weights: Weights | None = None) -> Picture:
+    """Make the picture of a reading or a comparison; `weights` adds other attributions by name.
 
     >>> from limelight.reading import Reading
     >>> picture = make_picture(Reading(
@@ -101,13 +105,17 @@ def make_picture(reading: AnyReading, weights: Weights | None = None) -> Picture
     [((0, 1), [0.85, 0.15])]
     """
     if not hasattr(reading, "sides"):
-        raise LimelightError(f"expected a reading from model.read, not {type(reading).__name__}")
+        raise LimelightError(
+            f"expected a reading from model.read or a comparison, not {type(reading).__name__}"
+        )
     if weights is not None and not isinstance(weights, Mapping):
         raise LimelightError(
             'weights must be a mapping from names to arrays, such as {"Leave one out": weights[0]}'
         )
+    texts = tuple(split_pieces(each) for each in reading.sides)
+    if isinstance(reading, Comparison):
+        return _comparison_picture(reading, texts, weights or {})
     readings = reading.sides
-    texts = tuple(split_pieces(each) for each in readings)
     attentions = tuple(each.attention for each in readings)
     overall = _heat_map("Overall attention", texts, tuple(each.overall for each in readings))
     max_row = attentions[0].shape[0] - 1 if readings[0].max_row else None
@@ -120,6 +128,12 @@ def make_picture(reading: AnyReading, weights: Weights | None = None) -> Picture
         groups=tuple(groups),
         rows=tuple(rows),
     )
+
+
+def _comparison_picture(comparison: Comparison, texts: tuple[Pieces, ...], weights: Weights) -> Picture:
+    effects = {Links.EFFECTS: tuple(side.effects for side in comparison.sides)}
+    maps = _attributions(texts, comparison.sides, {**effects, **weights})
+    return Picture(texts, (), (), tuple(maps), (), (), links=make_links(comparison, texts))
 
 
 def row_ranges(rows: Sequence[int]) -> str:
@@ -185,7 +199,7 @@ def _top(weights: np.ndarray, n: int) -> float:
 
 
 def _attributions(
-    texts: tuple[Pieces, ...], readings: tuple[Reading, ...], weights: Weights
+    texts: tuple[Pieces, ...], readings: Sequence[Reading | ComparedText], weights: Weights
 ) -> list[HeatMap]:
     """The maps of other attributions, each on its own scale."""
     maps = []

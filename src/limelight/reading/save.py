@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..storage.files import atomic_file
+from .comparison import Comparison
 from .html import card, page
 from .picture import Weights, make_picture
 from .png import to_png
@@ -18,15 +19,15 @@ from .svg import to_svg
 from .terminal import to_terminal
 
 if TYPE_CHECKING:
-    from .reading import AnyReading
+    from .comparison import Drawable
 
 FORMATS = (".html", ".svg", ".png", ".json", ".txt")
 
 
 def save_picture(
-    reading: AnyReading, path: str | Path, *, weights: Weights | None = None, overwrite: bool = True
+    reading: Drawable, path: str | Path, *, weights: Weights | None = None, overwrite: bool = True
 ) -> None:
-    """Save a picture of a reading as .html, .svg, .png, .json or .txt.
+    """Save a picture of a reading or a comparison as .html, .svg, .png, .json or .txt.
 
     >>> save_picture(reading, "soup.html")  # doctest: +SKIP
     """
@@ -36,7 +37,7 @@ def save_picture(
         file.write(content)
 
 
-def _render(reading: AnyReading, path: Path, weights: Weights | None) -> bytes:
+def _render(reading: Drawable, path: Path, weights: Weights | None) -> bytes:
     match path.suffix.lower():
         case ".html":
             return page(card(make_picture(reading, weights)), title="Limelight").encode()
@@ -51,7 +52,7 @@ def _render(reading: AnyReading, path: Path, weights: Weights | None) -> bytes:
     raise LimelightError(f"cannot draw {path.name}: the name must end in one of {', '.join(FORMATS)}")
 
 
-def to_json(reading: AnyReading, *, weights: Weights | None = None) -> str:
+def to_json(reading: Drawable, *, weights: Weights | None = None) -> str:
     """The reading's numbers as JSON; rows are counted from 0, in the order of `attention`.
 
     >>> from limelight.reading import Reading
@@ -64,9 +65,10 @@ def to_json(reading: AnyReading, *, weights: Weights | None = None) -> str:
     """
     if weights:
         make_picture(reading, weights)  # raises if they do not fit
-    groups = group_rows(tuple(each.attention for each in reading.sides))
     content: dict[str, Any] = reading.to_dict()
-    content["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
+    if not isinstance(reading, Comparison):
+        groups = group_rows(tuple(each.attention for each in reading.sides))
+        content["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
     if weights:
         content["weights"] = {name: _to_lists(given) for name, given in weights.items()}
     return json.dumps(content)

@@ -42,7 +42,7 @@ def export_onnx(
     """
     g = Graph("limelight")
     net = Int8(g, weights) if int8 else Float32(g, weights)
-    M, A = encode(net, recipe, *_sentence_inputs(g))
+    M, A, _ = encode(net, recipe, *_sentence_inputs(g))
     if pair:
         pairs = g.input("pairs", "int32", "pairs", 2)
         first, second = (
@@ -59,7 +59,7 @@ def export_onnx(
 
 
 def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """ids, lengths -> M, A."""
+    """ids, lengths -> M, A, H."""
     g = Graph("encoder")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     _embedding_outputs(g, recipe, *encode(net, recipe, *_sentence_inputs(g)))
@@ -67,7 +67,7 @@ def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
 
 
 def vector_encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """The same for word vectors X, one layer: X, ids, lengths -> M, A. Of the ids, only the shape counts."""
+    """The same for word vectors, one layer: X, ids, lengths -> M, A, H. Of the ids, only the shape counts."""
     g = Graph("vector encoder")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     X = g.input("X", "float32", "n", "batch", recipe.word_size)
@@ -91,7 +91,7 @@ def direction_graph(weights: Weights, layer: int, direction: str, int8: bool) ->
 
 
 def pooling_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """ids, lengths and the LSTM's Y -> M, A."""
+    """ids, lengths and the LSTM's Y -> M, A, H."""
     g = Graph("pooling")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     ids, lengths = _sentence_inputs(g)
@@ -122,6 +122,15 @@ def vector_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
     return g
 
 
+def linear_graph(weights: Weights, name: str) -> Graph:
+    """X (n, in) -> Y (n, out), times one of the weights, always in float32."""
+    out, size = weights[name].shape
+    g = Graph(name)
+    X = g.input("X", "float32", "n", size)
+    g.output("Y", Float32(g, weights).linear(X, name), "float32", "n", out)
+    return g
+
+
 def rows_and_size(recipe: ModelRecipe) -> tuple[int, int]:
     """The shape of M: (r, 2u).
 
@@ -135,7 +144,9 @@ def _sentence_inputs(g: Graph) -> tuple[str, str]:
     return g.input("ids", "int32", "batch", "n"), g.input("lengths", "int32", "batch")
 
 
-def _embedding_outputs(g: Graph, recipe: ModelRecipe, M: str, A: str) -> None:
+def _embedding_outputs(g: Graph, recipe: ModelRecipe, M: str, A: str, H: str = "") -> None:
     rows, size = rows_and_size(recipe)
     g.output("M", M, "float32", "batch", rows, size)
     g.output("A", A, "float32", "batch", rows, "n")
+    if H:
+        g.output("H", H, "float32", "batch", "n", size)

@@ -7,28 +7,29 @@ from .arithmetic import Float32
 from .onnx_file import Graph
 
 
-def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str) -> tuple[str, str]:
-    """ids (batch, n), lengths (batch,) -> M (batch, r, 2u), A (batch, r, n)."""
+def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str) -> tuple[str, str, str]:
+    """ids (batch, n), lengths (batch,) -> M (batch, r, 2u), A (batch, r, n), H (batch, n, 2u)."""
     g = net.graph
     lengths = g.op("Max", lengths, g.constant(1, "int32"))  # an empty sentence reads one padding word
     if recipe.embedding == "cnn":
         words = _is_word(g, ids, lengths)
-        return _max_pooling(g, _convolution(net, recipe, ids, words), ids, words, 2 * recipe.hidden)
+        H = _convolution(net, recipe, ids, words)
+        return *_max_pooling(g, H, ids, words, 2 * recipe.hidden), H
     return pool(net, recipe, ids, lengths, _bilstm(net, recipe.layers, ids, lengths))
 
 
-def pool(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, Y: str) -> tuple[str, str]:
-    """The LSTM's states Y (n, 2, batch, u) -> M and A."""
+def pool(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, Y: str) -> tuple[str, str, str]:
+    """The LSTM's states Y (n, 2, batch, u) -> M, A, and the states as H."""
     g = net.graph
     words = _is_word(g, ids, lengths)
     H = _side_by_side(g, Y, perm=[2, 0, 1, 3])  # (batch, n, 2u)
     if recipe.embedding == "self-attention":
         M, A = _self_attention(net, recipe, H, words)
         if not recipe.has_max_row:
-            return M, A
+            return M, A, H
         M_max, A_max = _max_pooling(g, H, ids, words, 2 * recipe.hidden)
-        return g.op("Concat", M, M_max, axis=1), g.op("Concat", A, A_max, axis=1)
-    return _max_pooling(g, H, ids, words, 2 * recipe.hidden)
+        return g.op("Concat", M, M_max, axis=1), g.op("Concat", A, A_max, axis=1), H
+    return *_max_pooling(g, H, ids, words, 2 * recipe.hidden), H
 
 
 # ---------------------------------------------------------------- words to H
