@@ -48,7 +48,8 @@ TEACHER = "all-MiniLM-L6-v2"
 RUNS: dict[str, dict[str, Any]] = {
     "rows": {}, "long": {"epochs": 10}, "max": {"embedding": "max"}, "exact": {"typos": 0.0},
     "ridge": {}, "float32": {"precision": "float32"}, "layers": {"hidden": 200},
-    "static": {"precision": "float32", "embedding": "max"}, "twins": {}, "typos10": {"typos": 0.1},
+    "static": {"precision": "float32", "embedding": "max"}, "twins": {},
+    "typos3": {"typos": 0.03}, "typos10": {"typos": 0.1},
 }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ class ReaderRecipe:
     penalty: float = option(
         0.02, "Coefficient of the penalty that keeps the rows different.", low=0, needs=ATTENTION, basic=True
     )
-    typos: float = option(0.03, "Share of the words that are misspelled in training.", low=0, high=0.5)
+    typos: float = option(0.01, "Share of the words that are misspelled in training.", low=0, high=0.5)
     batch_size: int = option(0, "Texts per update; 0: 2,048, or fewer if texts are few.", low=0, basic=True)
     epochs: int = option(
         0, "Passes over the texts; 0: about 8,000 updates, but at most 40 passes.", low=0, basic=True

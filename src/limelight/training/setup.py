@@ -19,6 +19,8 @@ from ..storage.memory import check_memory
 from ..text.dataset import Dataset, Split
 from .optimiser import STATES
 
+FEWEST = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026-11-16-start.md
+
 
 def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> Network:
     """The network for a data set on the CPU, with its starting weights and word vectors."""
@@ -65,8 +67,16 @@ def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Reci
         if "vector.W_rows" in given and not dataset.pair:
             maps = given["vector.W_shared"], given["vector.W_rows"]
             network.head = VectorHead(*maps, len(dataset.labels), recipe.model.dropout)
+            if len(dataset.splits["train"]) < FEWEST * len(dataset.labels):
+                _freeze(network)
         else:
             network.head = SteadyHead(network.head)  # type: ignore[arg-type]
+
+
+def _freeze(network: Network) -> None:
+    """Train nothing but the classifier's last layer."""
+    for name, weight in network.named_parameters():
+        weight.requires_grad_(name in ("head.W_o", "head.b_o"))
 
 
 def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.ndarray | None:
