@@ -52,8 +52,8 @@ class Index:
     >>> len(index)
     4
     >>> hit = index.search("chilly broth", k=1)[0]
-    >>> hit.text, hit.row, hit.comparison.top_pairs(1)[0][:2]
-    ('The soup was cold.', 1, ('chilly', 'cold'))
+    >>> hit.text, hit.row, hit.comparison.matrix.shape
+    ('The soup was cold.', 1, (2, 5))
     >>> index.add(["The bus came late."])
     1
     >>> [hits[0].text for hits in index.search(["kind owner", "delayed bus"])]
