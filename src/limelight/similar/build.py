@@ -196,8 +196,8 @@ def _is_part_of(place: Path, corpora: Sequence[Corpus], config: IndexConfig) -> 
         found = read_config(place)
     except LimelightError:
         return False
-    given = [corpus.sha256 for corpus in corpora]
-    return replace(found, sources=[]) == config and all(each.sha256 in given for each in found.sources)
+    given = [(corpus.sha256, corpus.text) for corpus in corpora]
+    return replace(found, sources=[]) == config and all((x.sha256, x.text) in given for x in found.sources)
 
 
 def _remove_index(place: Path) -> None:
