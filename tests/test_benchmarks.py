@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import trained
-from limelight import TextClassifier
+from limelight import Index, TextClassifier
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -50,6 +50,19 @@ def test_reader_prints_correlation_and_speed(monkeypatch, capsys, tmp_path):
     assert reader.ranks(reader.np.array([3, 1, 3])).tolist() == [2.5, 1, 2.5]
 
 
+def test_compare_ranks_words_as_leaving_them_out_does(monkeypatch, capsys, tmp_path):
+    compare = import_module("compare")
+    table = tmp_path / "pairs.csv"
+    table.write_text("first,second\nthe cold soup,chilly broth today\nmy cold soup,a very late train\n")
+    arguments = f"compare.py {table} --planted 4 --words 10 --rounds 1"
+    monkeypatch.setattr(sys, "argv", arguments.split())
+    compare.main()
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    found = {row[0]: row[1:] for row in rows}
+    assert 0.5 < float(found["contributions"][0]) <= 1
+    assert float(found["the same word"][2]) > float(found["different words"][2])
+
+
 def test_company_finds_the_same_answers_in_any_batch(monkeypatch, capsys, tmp_path):
     company = import_module("company")
     model = str(trained.save(tmp_path / "model"))
@@ -76,3 +89,19 @@ def test_decided_prints_a_row_for_each_way(monkeypatch, capsys, tmp_path):
     decided.main()
     rows = capsys.readouterr().out.splitlines()
     assert {row.split("  ")[0] for row in rows} >= {"What decided", "Leave one out", "Random"}
+
+
+def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
+    search = import_module("search")
+    monkeypatch.setattr(search, "weights_folder", lambda: None)
+    texts = [f"{what} {dish}" for what in ("cold", "warm", "old") for dish in ("soup", "tea", "ham", "fish")]
+    index = str(Index.create(tmp_path / "index", texts).folder)
+    sizes = ["--texts", "20", "--minilm-texts", "10", "--recall-texts", "230", "--rounds", "1"]
+    parts = ["--parts", "encoding", "search", "recall"]
+    monkeypatch.setattr(search, "QUERIES", 20)
+    monkeypatch.setattr(sys, "argv", ["search.py", index, "--out", str(tmp_path / "o.json"), *sizes, *parts])
+    search.main()
+    first = capsys.readouterr().out
+    assert '"kept in 8 bits"' in first
+    search.main()
+    assert capsys.readouterr().out == first

@@ -20,14 +20,19 @@ if TYPE_CHECKING:
     from .errors import LimelightError
     from .estimators import PairClassifier, TextClassifier
     from .pretraining.job import pretrain
+    from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
     from .runtime.reader import Reader, load
+    from .similar.index import Hit, Index
     from .training.run_job import fit
 
 __version__ = "0.2.0"
 __all__ = [
+    "Comparison",
+    "Hit",
+    "Index",
     "LimelightError",
     "Model",
     "PairClassifier",
@@ -52,10 +57,12 @@ __getattr__, __dir__ = lazy(
         "errors": "LimelightError",
         "estimators": "PairClassifier TextClassifier",
         "pretraining.job": "pretrain",
+        "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
         "runtime.reader": "Reader load",
+        "similar.index": "Hit Index",
         "training.run_job": "fit",
     },
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from limelight.reading.comparison import ComparedText, Comparison
 from limelight.reading.reading import Reading
 from limelight.text.labels import Label
 
@@ -42,3 +43,26 @@ def focused(text: str, *words: str, on: float = 0.9) -> list[list[float]]:
     all_words = re.findall(r"\w+|[^\w\s]", text)
     rest = (1 - on) / (len(all_words) - 1)
     return [[on if k == all_words.index(word) else rest for k in range(len(all_words))] for word in words]
+
+
+def make_comparison(
+    text: str,
+    text2: str,
+    matrix: Sequence[Sequence[float]] | np.ndarray | None = None,
+    effects: tuple[Sequence[float], Sequence[float]] | None = None,
+    *,
+    seed: int = 0,
+) -> Comparison:
+    """A Comparison; its matrix may be drawn with a seed, effects may be the sums of rows and columns."""
+    offsets = [
+        np.array([m.span() for m in re.finditer(r"\w+|[^\w\s]", t)] or [(0, 0)]) for t in (text, text2)
+    ]
+    if matrix is None:
+        matrix = np.random.default_rng(seed).normal(size=[len(each) for each in offsets])
+    matrix = np.array(matrix, float)
+    given = effects or (matrix.sum(axis=1), matrix.sum(axis=0))
+    first, second = (
+        ComparedText(t, places, np.ones(len(places), bool), np.array(values))
+        for t, places, values in zip((text, text2), offsets, given, strict=True)
+    )
+    return Comparison(first, second, float(matrix.sum()), matrix)

@@ -13,7 +13,7 @@ import pytest
 
 from limelight.reading import to_page, to_svg
 from limelight.reading.reading import PairReading
-from reading.readings import SOUP, make_reading
+from reading.readings import SOUP, make_comparison, make_reading
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(
@@ -131,3 +131,40 @@ def edge_darkness(page: Any, shot: bytes) -> float:
         }""",
         list(shot),
     )
+
+
+def test_a_comparison_is_complete_without_a_network_and_fits_a_phone(tmp_path: Path):
+    file = tmp_path / "page.html"
+    comparison = make_comparison("The soup was cold & <b>wet</b>", "Chilly broth, " * 6, seed=3)
+    file.write_bytes(to_page([comparison]).encode())
+    complaints: list[str] = []
+    with opened(file, **PHONE) as page:
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("request", lambda request: complaints.append(request.url))
+        assert page.locator("svg path.binds").count() > 0
+        assert page.locator("svg path.apart").count() > 0
+        drawing = page.locator("svg").bounding_box()
+        assert 0 <= drawing["x"] < drawing["x"] + drawing["width"] <= 390
+        for word in page.locator("svg text").all():  # a word keeps to its box, whatever the font
+            box = word.bounding_box()
+            assert drawing["x"] - 1 <= box["x"]
+            assert box["x"] + box["width"] <= drawing["x"] + drawing["width"] + 1
+        page.get_by_text("Pairs as a table").click()
+        assert page.locator("td").count() == comparison.matrix.size
+        table = page.get_by_role("region", name="Pairs as a table")
+        assert table.evaluate("b => b.scrollWidth > b.clientWidth")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert complaints == []
+
+
+@pytest.mark.parametrize("kind", ["html", "svg"])
+def test_a_comparison_follows_light_and_dark(tmp_path: Path, kind: str):
+    file = tmp_path / f"picture.{kind}"
+    comparison = make_comparison("The soup was cold", "Chilly broth!", seed=1)
+    file.write_bytes((to_page([comparison]) if kind == "html" else to_svg(comparison)).encode())
+    colours = set()
+    for scheme in ("light", "dark"):
+        with opened(file, color_scheme=scheme) as page:
+            line = page.locator("path.binds").first
+            colours.add(line.evaluate("p => getComputedStyle(p).stroke"))
+    assert len(colours) == 2

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
+    from .comparison import ComparedText, Comparison
     from .html import compare_html, to_html, to_page
     from .png import to_png
     from .reading import PairReading, Reading
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
     from .terminal import to_terminal
 
 __all__ = [
-    "PairReading", "Reading", "compare_html", "save_picture", "to_html", "to_json", "to_page", "to_png",
-    "to_svg", "to_terminal",
+    "ComparedText", "Comparison", "PairReading", "Reading", "compare_html", "save_picture", "to_html",
+    "to_json", "to_page", "to_png", "to_svg", "to_terminal",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "comparison": "ComparedText Comparison",
         "html": "compare_html to_html to_page",
         "png": "to_png",
         "reading": "PairReading Reading",

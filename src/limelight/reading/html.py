@@ -13,15 +13,17 @@ from ..errors import LimelightError
 from . import captions
 from .colours import DARK, LEVELS, LIGHT, Theme
 from .html_words import WordPainter
+from .links import signed
+from .links_svg import draw_links
 from .picture import MOST_CLASSES, MOST_GROUPS, Picture, make_picture, share_scale
 from .pieces import printable
 
 if TYPE_CHECKING:
-    from .reading import AnyReading
+    from .comparison import Drawable
 
 
-def to_html(reading: AnyReading) -> str:
-    """A reading as a self-contained HTML fragment, for a notebook or any page.
+def to_html(reading: Drawable) -> str:
+    """A reading or a comparison as a self-contained HTML fragment, for a notebook or any page.
 
     >>> import numpy as np
     >>> from limelight.reading import Reading
@@ -35,7 +37,7 @@ def to_html(reading: AnyReading) -> str:
     return _with_style(card(make_picture(reading)))
 
 
-def compare_html(readings: Sequence[AnyReading], names: Sequence[str]) -> str:
+def compare_html(readings: Sequence[Drawable], names: Sequence[str]) -> str:
     """The same text as several models read it, side by side on one colour scale, as an HTML fragment.
 
     >>> import numpy as np
@@ -51,7 +53,7 @@ def compare_html(readings: Sequence[AnyReading], names: Sequence[str]) -> str:
 
 
 def to_page(
-    readings: Iterable[AnyReading | Sequence[AnyReading] | str],
+    readings: Iterable[Drawable | Sequence[Drawable] | str],
     *,
     title: str = "Limelight",
     names: Sequence[str] = (),
@@ -79,7 +81,7 @@ def to_page(
             cards.append(Markup("<h2>{}</h2>").format(each))
             continue
         if isinstance(each, Sequence):
-            drawn = [make_picture(one) for one in cast("Sequence[AnyReading]", each)]
+            drawn = [make_picture(one) for one in cast("Sequence[Drawable]", each)]
             cards.append(_side_by_side(drawn, names))
         else:
             drawn = [make_picture(each)]
@@ -142,14 +144,21 @@ def card(picture: Picture, name: str = "", *, explained: bool = True) -> Markup:
             most_classes=MOST_CLASSES,
             groups=shown,
             rows=() if rows_are_shown else picture.rows,
-            tables=[painter.table(text) for text in range(len(picture.texts))] if picture.groups else [],
+            tables=_tables(picture, painter),
             painter=painter,
             levels=LEVELS,
             captions=captions,
             notes=explanation([picture]) if explained else "",
+            drawing=draw_links(picture, picture.links) if picture.links else None,
         )
     )
     return Markup(html)
+
+
+def _tables(picture: Picture, painter: WordPainter) -> list[Markup]:
+    if picture.links:
+        return [painter.matrix(picture.links)]
+    return [painter.table(text) for text in range(len(picture.texts))] if picture.groups else []
 
 
 # ---------------------------------------------------------------- templates and style sheets
@@ -167,6 +176,7 @@ def templates(package: str = __package__) -> Environment:
         auto_reload=False,
     )
     environment.filters["visible"] = printable
+    environment.filters["signed"] = signed
     return environment
 
 

@@ -7,6 +7,8 @@ from html import escape
 import numpy as np
 from markupsafe import Markup
 
+from .colours import levels
+from .links import Links, signed
 from .picture import HeatMap, Picture
 from .pieces import passages
 
@@ -55,6 +57,19 @@ class WordPainter:
         )
         return Markup(f"<thead><tr><th scope=col>Word{head}\n<tbody>\n{body}")
 
+    def matrix(self, links: Links) -> Markup:
+        """The rows of a table of what each pair of words contributes; for long texts, of the words drawn."""
+        rows, columns = (list(range(size)) for size in links.matrix.shape)
+        if links.matrix.size > _MOST_CELLS:
+            rows, columns = links.columns()
+        head = "".join(f"<th scope=col>{self.words[1][t]}" for t in columns)
+        body = "\n".join(
+            f"<tr><th scope=row dir=auto>{self.words[0][s]}"
+            + "".join(f"<td{_shade(links, s, t)}>{signed(links.matrix[s, t])}" for t in columns)
+            for s in rows
+        )
+        return Markup(f"<thead><tr><th>{head}\n<tbody>\n{body}")
+
     def _whole(self, heat: HeatMap, text: int) -> str:
         return "".join(self._words(heat, text, 0, len(self.words[text]))) + self.gaps[text][-1]
 
@@ -89,6 +104,12 @@ class WordPainter:
             return ""
         total = float(np.abs(heat.weights[text][first:end]).sum())
         return f' <i title="{end - first:,} words, {self.picture.number(heat)(total)} together">…</i> '
+
+
+def _shade(links: Links, s: int, t: int) -> str:
+    """The colour of a cell, as an attribute."""
+    (level,) = levels(links.matrix[s, t : t + 1], links.top)
+    return f" class={'h' if level > 0 else 'c'}{abs(level)}" if level else ""
 
 
 def _marked_word(word: str, number: str, level: int, known: bool) -> str:

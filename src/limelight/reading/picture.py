@@ -12,12 +12,15 @@ import numpy as np
 from ..errors import LimelightError
 from .captions import DECIDED, METHODS, NO_ASPECT
 from .colours import levels
+from .comparison import Comparison
+from .links import Links, make_links
 from .pieces import Pieces, printable, split_pieces
 from .row_groups import group_rows, mean_row
 from .row_names import is_function_word, join_names, says_little
 
 if TYPE_CHECKING:
-    from .reading import AnyReading, Reading
+    from .comparison import Drawable
+    from .reading import Reading
 
 MOST_GROUPS = 8  # shown at once, all rows of the preset light; in a page, the others are one click away
 MOST_CLASSES = 6  # with more classes the most probable are shown first
@@ -57,15 +60,16 @@ class Picture:
     """Everything a picture shows."""
 
     texts: tuple[Pieces, ...]  # one; two for a pair
-    labels: tuple[str, ...]
-    probabilities: tuple[float, ...]
-    truth: str | None  # the label in the data
-    decided: HeatMap | None  # None without a prediction
-    method: str  # what the weights of `decided` are, in a sentence
-    overall: HeatMap  # all rows together
-    groups: tuple[HeatMap, ...]  # the mean of each group's rows, the most informative group first
-    rows: tuple[HeatMap, ...]  # every row, in the order of the groups
-    trust: str  # how far to trust it, in a sentence; empty if it was not measured
+    overall: HeatMap  # all rows together; of a comparison, what each word does for it
+    labels: tuple[str, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    truth: str | None = None  # the label in the data
+    decided: HeatMap | None = None  # None without a prediction
+    method: str = ""  # what the weights of `decided` are, in a sentence
+    groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the most informative group first
+    rows: tuple[HeatMap, ...] = ()  # every row, in the order of the groups
+    trust: str = ""  # how far to trust it, in a sentence; empty if it was not measured
+    links: Links | None = None  # between the texts of a comparison
 
     @cached_property
     def predicted(self) -> int:
@@ -114,8 +118,8 @@ class Picture:
         return max(len(text.spans) for text in self.texts) > LONG
 
 
-def make_picture(reading: AnyReading) -> Picture:
-    """Make the picture of a reading.
+def make_picture(reading: Drawable) -> Picture:
+    """Make the picture of a reading or a comparison.
 
     >>> from limelight.reading import Reading
     >>> picture = make_picture(Reading(
@@ -128,9 +132,13 @@ def make_picture(reading: AnyReading) -> Picture:
     ('What decided', [9, -1])
     """
     if not hasattr(reading, "sides"):
-        raise LimelightError(f"expected a reading from model.read, not {type(reading).__name__}")
+        raise LimelightError(
+            f"expected a reading from model.read or a comparison, not {type(reading).__name__}"
+        )
+    texts = tuple(split_pieces(each) for each in reading.sides)
+    if isinstance(reading, Comparison):
+        return _comparison_picture(reading, texts)
     sides = reading.sides
-    texts = tuple(split_pieces(each) for each in sides)
     groups, rows = _row_maps(texts, sides)
     truth = sides[0].truth
     return Picture(
@@ -145,6 +153,11 @@ def make_picture(reading: AnyReading) -> Picture:
         rows=tuple(rows),
         trust=printable(sides[0].trust),
     )
+
+
+def _comparison_picture(comparison: Comparison, texts: tuple[Pieces, ...]) -> Picture:
+    effects = _signed_map(Links.EFFECTS, texts, [side.effects for side in comparison.sides])
+    return Picture(texts, effects, links=make_links(comparison, texts))
 
 
 def row_ranges(rows: Sequence[int]) -> str:
@@ -191,9 +204,13 @@ def _decided(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> HeatMap |
             f"`decided` has the shape {' and '.join(str(each.shape) for each in given)}; "
             f"give one finite number per word: {' and '.join(map(str, expected))}"
         )
+    return _signed_map(DECIDED, texts, given)
+
+
+def _signed_map(name: str, texts: tuple[Pieces, ...], given: Sequence[np.ndarray]) -> HeatMap:
     drawn = tuple(text.weights(each) for text, each in zip(texts, given, strict=True))
     sizes = [float(np.abs(w).max()) for text, w in zip(texts, drawn, strict=True) if _has_words(text)]
-    return HeatMap(DECIDED, drawn, max(sizes, default=0.0), signed=True)
+    return HeatMap(name, drawn, max(sizes, default=0.0), signed=True)
 
 
 def _has_words(text: Pieces) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from .comparison import ComparedText
     from .reading import Reading
 
 
@@ -35,10 +36,10 @@ class Pieces:
     known: tuple[bool, ...]
 
     def weights(self, weights: np.ndarray) -> np.ndarray:
-        """(pieces,): the weights of the words, summed where several are drawn as one piece."""
+        """(pieces, ...): the weights of the words, summed where several are drawn as one piece."""
         if len(weights) == len(self.firsts):
             return weights
-        return np.asarray(np.add.reduceat(weights, self.firsts))
+        return np.asarray(np.add.reduceat(weights, self.firsts, axis=0))
 
     @cached_property
     def words(self) -> list[str]:
@@ -52,7 +53,7 @@ class Pieces:
         return [self.text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def split_pieces(reading: Reading) -> Pieces:
+def split_pieces(reading: Reading | ComparedText) -> Pieces:
     """Split a reading's text into pieces.
 
     >>> from limelight.reading import Reading

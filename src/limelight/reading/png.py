@@ -10,12 +10,12 @@ from ..errors import LimelightError
 from .svg import to_svg
 
 if TYPE_CHECKING:
-    from .reading import AnyReading
+    from .comparison import Drawable
 
 _TALLEST = 16_000  # pixels; a long text is drawn at a smaller scale rather than as a picture nothing can open
 
 
-def to_png(reading: AnyReading) -> bytes:
+def to_png(reading: Drawable) -> bytes:
     """A reading as a PNG picture, at twice the size of its SVG for sharp screens.
 
     >>> to_png(reading)[1:4]  # doctest: +SKIP

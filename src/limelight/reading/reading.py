@@ -48,7 +48,7 @@ class Reading:
     def __repr__(self) -> str:
         label = f"{_format_label(self)}, " if self.labels else ""
         shapes = f"attention={self.attention.shape}, embedding={self.embedding.shape}"
-        return f"Reading({_shorten(self.text)}, {label}{shapes})"
+        return f"Reading({shorten_text(self.text)}, {label}{shapes})"
 
     @property
     def sides(self) -> tuple[Reading, ...]:
@@ -115,7 +115,7 @@ class PairReading:
     second: Reading
 
     def __repr__(self) -> str:
-        texts = ", ".join(_shorten(side.text) for side in self.sides)
+        texts = ", ".join(shorten_text(side.text) for side in self.sides)
         shapes = " and ".join(str(side.attention.shape) for side in self.sides)
         return (
             f"PairReading({texts}, {_format_label(self)}, attention={shapes}, "
@@ -160,7 +160,12 @@ class PairReading:
 AnyReading = Reading | PairReading
 
 
-def _shorten(text: str) -> str:
+def shorten_text(text: str) -> str:
+    """A text as `repr` shows it.
+
+    >>> shorten_text("Good soup")
+    "'Good soup'"
+    """
     return repr(text if len(text) <= _REPR_CHARACTERS else f"{text[: _REPR_CHARACTERS - 1]}…")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ..storage.files import atomic_file
+from .comparison import Comparison
 from .html import to_page
 from .png import to_png
 from .row_groups import group_rows
@@ -15,13 +16,13 @@ from .svg import to_svg
 from .terminal import to_terminal
 
 if TYPE_CHECKING:
-    from .reading import AnyReading
+    from .comparison import Drawable
 
 FORMATS = (".html", ".svg", ".png", ".json", ".txt")
 
 
-def save_picture(reading: AnyReading, path: str | Path, *, overwrite: bool = True) -> None:
-    """Save a picture of a reading as .html, .svg, .png, .json or .txt.
+def save_picture(reading: Drawable, path: str | Path, *, overwrite: bool = True) -> None:
+    """Save a picture of a reading or a comparison as .html, .svg, .png, .json or .txt.
 
     >>> save_picture(reading, "soup.html")  # doctest: +SKIP
     """
@@ -31,10 +32,10 @@ def save_picture(reading: AnyReading, path: str | Path, *, overwrite: bool = Tru
         file.write(content)
 
 
-def _render(reading: AnyReading, path: Path) -> bytes:
+def _render(reading: Drawable, path: Path) -> bytes:
     match path.suffix.lower():
         case ".html":
-            return to_page([reading], title="What decided, and what was read").encode()
+            return to_page([reading], title=_title(reading)).encode()
         case ".svg":
             return to_svg(reading).encode()
         case ".png":
@@ -46,7 +47,11 @@ def _render(reading: AnyReading, path: Path) -> bytes:
     raise LimelightError(f"cannot draw {path.name}: the name must end in one of {', '.join(FORMATS)}")
 
 
-def to_json(reading: AnyReading) -> str:
+def _title(reading: Drawable) -> str:
+    return "Similarity of two texts" if isinstance(reading, Comparison) else "What decided, and what was read"
+
+
+def to_json(reading: Drawable) -> str:
     """The reading's numbers as JSON; rows are counted from 0, in the order of `attention`.
 
     >>> import numpy as np
@@ -58,7 +63,8 @@ def to_json(reading: AnyReading) -> str:
     >>> json.loads(to_json(reading))["groups"]
     [{'rows': [0, 1], 'focus': 0.39...}]
     """
-    groups = group_rows(tuple(each.attention for each in reading.sides))
     content: dict[str, Any] = reading.to_dict()
-    content["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
+    if not isinstance(reading, Comparison):
+        groups = group_rows(tuple(each.attention for each in reading.sides))
+        content["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
     return json.dumps(content)

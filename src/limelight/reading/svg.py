@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from . import captions
 from .bidi import is_right_to_left, visual_order
 from .colours import DARK, LEVELS, LIGHT, Theme
+from .links import Links, signed
+from .links_svg import draw_links
 from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, make_picture
 from .pieces import passages
 from .wrap import Atom, ems, shorten, wrap
 
 if TYPE_CHECKING:
-    from .reading import AnyReading
+    from .comparison import Drawable
 
 _MARGIN, _LABELS, _BETWEEN = 28.0, 150.0, 28.0  # around the picture; row names; between two texts
 _BIG, _SMALL, _NOTE = 16.0, 15.0, 12.5  # font sizes
@@ -23,8 +25,10 @@ _LEADING = 1.72  # line height, as a multiple of the font size
 _FONT = "Helvetica,Arial,'Liberation Sans',Arimo,sans-serif"
 
 
-def to_svg(reading: AnyReading) -> str:
+def to_svg(reading: Drawable) -> str:
     """A reading as an SVG picture: the prediction, what decided, then what each row read.
+
+    A comparison: the similarity, the texts, and lines between the words that stand out.
 
     >>> from limelight.reading import Reading
     >>> import numpy as np
@@ -39,6 +43,8 @@ def to_svg(reading: AnyReading) -> str:
     sheet = _Sheet(picture, width=760.0 if len(picture.texts) == 1 else 960.0)
     if picture.labels:
         sheet.prediction()
+    elif picture.links:
+        sheet.similarity(picture.links)
     else:
         sheet.y += 16
     sheet.caption(picture.first.name, picture.first)
@@ -46,8 +52,10 @@ def to_svg(reading: AnyReading) -> str:
         sheet.y += 14
         sheet.text(_MARGIN, captions.colours(shorten(picture.label, 20, ems)), "note")
         sheet.y += 6
-    sheet.map(picture.first, _MARGIN, _BIG, brief=False)
+    sheet.map(picture.first, _MARGIN, _BIG, brief=picture.links is not None)
     sheet.y += 26
+    if picture.links:
+        sheet.links(picture.links)
     if picture.groups:
         sheet.caption(captions.ROWS, picture.groups[0])
         for group in picture.groups[:MOST_GROUPS]:
@@ -103,6 +111,31 @@ class _Sheet:
             self.y += 18
             self.text(_MARGIN, f"and {len(classes) - len(shown)} more classes", "note")
         self.y += 34
+
+    def similarity(self, links: Links) -> None:
+        """How similar the texts are."""
+        self.y += 16
+        label = f"Similarity {signed(links.similarity)}"
+        self.text(_MARGIN, label, "label")
+        self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, links.SCALE_NOTE, "note")
+        self.y += 36
+
+    def links(self, links: Links) -> None:
+        """Lines between the words that stand out."""
+        self.note(links.EFFECTS_NOTE)
+        self.y += 26
+        self.text(_MARGIN, links.PAIRS, "caption")
+        self.y += 18
+        parts, width, height = draw_links(self.picture, links)
+        left = max(_MARGIN, (self.width - width) / 2)
+        self.parts += [f'<g transform="translate({left:.1f} {self.y:.1f})">', *parts, "</g>"]
+        self.y += height + 26
+        self.note(links.PAIRS_NOTE)
+        self.y += 18
+        self.note(links.total)
+
+    def note(self, note: str) -> None:
+        self.text(_MARGIN, note, "note")
 
     def caption(self, name: str, heat: HeatMap) -> None:
         """The name of a map, with its colour scale on the right."""
@@ -216,7 +249,7 @@ class _Sheet:
     def finish(self) -> str:
         """The complete SVG, as tall as its contents."""
         width, height = self.width, self.y + _MARGIN
-        label = "What the model reads"
+        label = "Similarity of two texts" if self.picture.links else "What the model reads"
         if self.picture.labels:
             label = f"{self.picture.labels[self.picture.predicted]}, {max(self.picture.probabilities):.3f}"
         first, number = self.picture.first, self.picture.number(self.picture.first)
@@ -249,7 +282,8 @@ def _style() -> str:
         f"text{{font-family:{_FONT}}}.big{{font-size:{_BIG}px}}.small{{font-size:{_SMALL}px}}"
         f".note,.caption{{font-size:{_NOTE}px}}.caption{{font-weight:bold}}"
         ".label{font-size:22px;font-weight:bold}.percent{font-size:16px}.rule{stroke-width:1}"
-        ".dots{stroke-width:1.2;stroke-dasharray:1.2 2}"
+        ".dots{stroke-width:1.2;stroke-dasharray:1.2 2}.binds,.apart{fill:none;stroke-opacity:.75}"
+        ".number{font-size:11.5px;paint-order:stroke;stroke-width:4;stroke-linejoin:round}"
     )
     return f"{fixed}{_colours(LIGHT)}@media (prefers-color-scheme:dark){{{_colours(DARK)}}}"
 
@@ -261,5 +295,7 @@ def _colours(theme: Theme) -> str:
     return (
         f".paper{{fill:{theme.paper}}}.big,.small,.label{{fill:{theme.ink}}}"
         f".note,.caption,.percent,.bar{{fill:{theme.muted}}}.note.ink,.bar.ink{{fill:{theme.ink}}}"
-        f".line{{fill:{theme.line}}}.rule{{stroke:{theme.line}}}.dots{{stroke:{theme.muted}}}{scales}"
+        f".line{{fill:{theme.line}}}.rule{{stroke:{theme.line}}}.dots{{stroke:{theme.muted}}}"
+        f".number{{fill:{theme.ink};stroke:{theme.paper}}}"
+        f".binds{{stroke:{theme.warm[-1]}}}.apart{{stroke:{theme.cold[-1]}}}{scales}"
     )

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import captions
-from .colours import DARK, LIGHT, rgb
+from .colours import DARK, LEVELS, LIGHT, rgb
+from .links import Links, signed, word_name
 from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, make_picture
 from .pieces import FOR_TERMINALS, passages
-from .wrap import Atom, cells, wrap
+from .wrap import Atom, cells, shorten, wrap
 
 if TYPE_CHECKING:
-    from .reading import AnyReading
+    from .comparison import Drawable
 
 _WIDEST = 100  # longer lines are hard to read
 _BAR = 20
 
 
-def to_terminal(reading: AnyReading, *, colour: bool | None = None, width: int | None = None) -> str:
+def to_terminal(reading: Drawable, *, colour: bool | None = None, width: int | None = None) -> str:
     """A reading for a terminal; `colour` and `width` are detected unless given.
 
     >>> from limelight.reading import Reading
@@ -52,7 +53,12 @@ def to_terminal(reading: AnyReading, *, colour: bool | None = None, width: int |
     width = max(20, width or min(_WIDEST, shutil.get_terminal_size().columns))
     paint = _painter(_has_colours() if colour is None else colour)
     blocks = [_prediction(picture)] if picture.labels else []
+    if links := picture.links:
+        blocks.append([f"Similarity {signed(links.similarity)}  ({links.SCALE_NOTE})"])
     blocks.append(_first(picture, width, paint))
+    if links:
+        blocks[1] += textwrap.wrap(links.EFFECTS_NOTE if paint else links.EFFECTS_PLAIN, width)
+        blocks.append(_pairs(picture, links, width, paint))
     if picture.groups:
         blocks.append(_groups(picture, width, paint))
     if picture.trust and picture.decided:
@@ -85,8 +91,28 @@ def _first(picture: Picture, width: int, paint: Paint | None) -> list[str]:
     lines = [heat.name]
     if picture.decided:
         lines += textwrap.wrap((captions.signs if paint is None else captions.colours)(picture.label), width)
-    lines += _texts(picture, heat, width, paint, brief=False)
+    lines += _texts(picture, heat, width, paint, brief=picture.links is not None)
     return lines + [f"  {word}{' ' * (column - cells(word))}  {number(weight)}" for word, weight in strongest]
+
+
+def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> list[str]:
+    """The pairs of words that stand out, each with a bar; what speaks against the similarity comes last."""
+    first, second = picture.texts
+    left = _column([word_name(first, s) for s, _, _ in links.pairs])
+    right = _column([word_name(second, t) for _, t, _ in links.pairs])
+    lines = [links.PAIRS]
+    for word, other, (_, _, weight) in zip(left, right, links.pairs, strict=True):
+        bar = ("█" if weight > 0 else "░") * max(1, round(_BAR * abs(weight) / links.top))
+        shown = paint(" " * len(bar), LEVELS if weight > 0 else -LEVELS) if paint else bar
+        lines.append(f"  {word}  {other}  {shown}{' ' * (_BAR - len(bar))} {signed(weight):>6}")
+    return [*lines, *textwrap.wrap(links.total, width)]
+
+
+def _column(words: list[str]) -> list[str]:
+    """The words, all as wide as the widest."""
+    shown = [shorten(word, 24, cells) for word in words]
+    width = max(map(cells, shown), default=0)
+    return [f"{word}{' ' * (width - cells(word))}" for word in shown]
 
 
 def _groups(picture: Picture, width: int, paint: Paint | None) -> list[str]:

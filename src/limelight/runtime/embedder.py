@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from ..config.recipe import Recipe
-from .batches import check_texts, collect, count_texts
+from ..reading.comparison import ComparedText, Comparison
+from .batches import check_pairs, check_texts, collect, count_texts
 from .export import rows_and_size
 from .runner import BATCH_WORDS, Runner
+from .word_parts import TextParts
 
 
 class Embedder:
@@ -37,3 +39,46 @@ class Embedder:
         """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
         run = self._runner
         return run.stream(check_texts(texts), run.embeddings, batch_words, progress, count_texts(texts))
+
+    def word_parts(self, texts: Iterable[str]) -> list[TextParts]:
+        """For each text its vector, of length 1, and the share of each word in it: `.parts` (n, size).
+
+        The reader's vector is that of `encode`; a classifier's is M, flat.
+
+        >>> from limelight.runtime.reader import Reader
+        >>> (soup,) = Reader.load().word_parts(["The soup was cold."])
+        >>> soup.parts.shape, bool(np.allclose(soup.parts.sum(axis=0), soup.vector, atol=1e-5))
+        ((5, 384), True)
+        """
+        given = list(check_texts(texts))
+        return self._runner.parts(given) if given else []
+
+    def compare(self, text: str, text2: str) -> Comparison:
+        """How similar two texts are, the cosine of their vectors, and which words make them so.
+
+        >>> from limelight.runtime.reader import Reader
+        >>> comparison = Reader.load().compare("A puppy plays.", "The dog is playing.")
+        >>> comparison.matrix.shape, bool(abs(comparison.matrix.sum() - comparison.similarity) < 1e-5)
+        ((4, 5), True)
+        >>> comparison.top_pairs(1)[0][:2]
+        ('puppy', 'dog')
+        """
+        return self.compare_many([text], [text2])[0]
+
+    def compare_many(
+        self, texts: Iterable[str], texts2: Iterable[str], *, by_rows: bool = True
+    ) -> list[Comparison]:
+        """A Comparison of each pair; a text in several pairs is read once. `by_rows` costs a bit."""
+        pairs = list(check_pairs(check_texts(texts), check_texts(texts2)))
+        distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
+        found = dict(zip(distinct, self.word_parts(distinct), strict=True))
+        return [self._compare(found[a], found[b], by_rows) for a, b in pairs]
+
+    def _compare(self, a: TextParts, b: TextParts, by_rows: bool) -> Comparison:
+        return Comparison(
+            first=ComparedText(a.text, a.offsets, a.known, a.effects @ b.vector),
+            second=ComparedText(b.text, b.offsets, b.known, b.effects @ a.vector),
+            similarity=float(a.vector @ b.vector),
+            matrix=a.parts @ b.parts.T,
+            by_rows=self._runner.row_products(a.M, b.M) if by_rows else None,
+        )

@@ -122,6 +122,15 @@ def vector_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
     return g
 
 
+def linear_graph(weights: Weights, name: str) -> Graph:
+    """X (n, in) -> Y (n, out), times one of the weights, always in float32."""
+    out, size = weights[name].shape
+    g = Graph(name)
+    X = g.input("X", "float32", "n", size)
+    g.output("Y", Float32(g, weights).linear(X, name), "float32", "n", out)
+    return g
+
+
 def rows_and_size(recipe: ModelRecipe) -> tuple[int, int]:
     """The shape of M: (r, 2u).
 

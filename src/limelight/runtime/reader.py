@@ -15,7 +15,7 @@ from ..reading.row_names import row_names
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import check_texts, collect, count_texts
 from .embedder import Embedder
-from .export import rows_and_size, vector_encoder_graph, vector_graph
+from .export import linear_graph, rows_and_size, vector_encoder_graph, vector_graph
 from .folder import is_reader
 from .model import Model
 from .reader_file import reader_recipe
@@ -23,6 +23,7 @@ from .reader_folder import BUNDLED, is_reader_folder, open_reader
 from .runner import BATCH_WORDS, BLOCK, Runner, check_finite, started_once
 from .session import Session
 from .spelling import SpelledSentences, encode_spelled
+from .word_parts import max_without, rows_without
 
 
 class Reader(Embedder):
@@ -128,7 +129,7 @@ class _ReaderRunner(Runner):
 
     @started_once
     def encoder(self) -> Session:
-        """X, ids, lengths -> M, A."""
+        """X, ids, lengths -> M, A, H."""
         return Session(vector_encoder_graph(self.weights, self.recipe.model, self.int8))
 
     @started_once
@@ -146,6 +147,43 @@ class _ReaderRunner(Runner):
         blocks = [M[k : k + BLOCK] for k in range(0, len(M), BLOCK)]
         v = np.concatenate([check_finite(self.mapping.run({"M": block}, "v"))[0] for block in blocks])
         return v / np.linalg.norm(v, axis=1, keepdims=True) if unit_length else v
+
+    # ------------------------------------------------------------ the words' shares in a text's vector
+
+    @started_once
+    def shared_map(self) -> Session:
+        """Times W_shared."""
+        return Session(linear_graph(self.weights, "vector.W_shared"), self.threads)
+
+    @started_once
+    def row_maps(self) -> Session:
+        """Times W_rows."""
+        return Session(linear_graph(self.weights, "vector.W_rows"), self.threads)
+
+    def reduce(self, M: np.ndarray) -> np.ndarray:
+        """(..., 2u) -> (..., rank)."""
+        (reduced,) = self.shared_map.run({"X": M.reshape(-1, M.shape[-1])}, "Y")
+        return np.asarray(reduced.reshape(*M.shape[:-1], -1))
+
+    def states(self, H: np.ndarray) -> np.ndarray:
+        """Where M = A H, H is reduced before A weights it: it is smaller than M without each word."""
+        return self.reduce(H) if self.recipe.model.attention_rows else H
+
+    def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
+        """(n, r, rank): the rows of M without each word, reduced."""
+        if self.recipe.model.attention_rows:
+            return rows_without(states, A)
+        return self.reduce(max_without(states))
+
+    def map_rows(self, M: np.ndarray) -> np.ndarray:
+        """(texts, 384) from the reduced rows."""
+        return self.row_maps.run({"X": M.reshape(len(M), -1)}, "Y")[0]
+
+    def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
+        """(r, r): each row's share in one unit vector times each row's share in the other."""
+        rows, rows2 = (self.map_rows(_one_by_one(self.reduce(each))) for each in (M, M2))  # (r, 384)
+        length, length2 = (np.linalg.norm(each.sum(axis=0)) for each in (rows, rows2))
+        return np.asarray(rows @ rows2.T / max(length * length2, np.finfo(np.float32).tiny))
 
 
 @overload
@@ -181,3 +219,10 @@ def _without_special(table: np.ndarray) -> np.ndarray:
     table = table.copy()
     table[: UNKNOWN + 1] = 0
     return table
+
+
+def _one_by_one(M: np.ndarray) -> np.ndarray:
+    """(r, r, k): each row of M (r, k) alone, with zeros in place of the others."""
+    rows = np.zeros((len(M), *M.shape), M.dtype)
+    rows[np.arange(len(M)), np.arange(len(M))] = M
+    return rows

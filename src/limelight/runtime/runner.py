@@ -15,11 +15,12 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..text.tokenizer import Tokenizer
+from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, chunks
 from .directions import Directions
 from .export import encoder_graph, head_graph, rows_and_size
 from .session import Session, start_lock
+from .word_parts import TextParts, effects_of, max_without, rows_without, unit
 
 BATCH_WORDS = 1024  # with padding: fewer read the weights too often, more fall out of the processor's cache
 BLOCK = 256  # sentences or pairs classified at once: a large head's weights are read less often
@@ -171,6 +172,47 @@ class Runner:
                 n = len(ids[k])
                 encoded[k] = EncodedText(texts[k], ids[k], offsets[k], m, a[:, :n], h[:n])
         return [encoded[k] for k in range(len(texts))]
+
+    # ------------------------------------------------------------ the words' shares in a text's vector
+
+    def parts(self, texts: list[str]) -> list[TextParts]:
+        """The vector of each text and what each word does to it."""
+        sentences, found = self.sentences(texts), {}
+        for batch, (M, A, H) in self.encode(sentences, BATCH_WORDS, "M", "A", "H"):
+            lengths = sentences.lengths[batch].tolist()
+            words = zip(self.states(H), A, lengths, strict=True)
+            without = [self.without_words(h[:n], a[:, :n]) for h, a, n in words]
+            vectors = self.map_rows(np.concatenate([self.reduce(M), *without]))
+            v, *v_without = np.split(vectors, np.cumsum([len(M), *lengths[:-1]]))  # (batch, size), (n, size)
+            for row, (k, n) in enumerate(zip(batch.tolist(), lengths, strict=True)):
+                ids, offsets = self.tokenizer.locate(texts[k])
+                known, effects = ids[:n] != UNKNOWN, effects_of(v[row], v_without[row])
+                found[k] = TextParts(texts[k], offsets[:n], known, M[row], unit(v[row]), effects)
+        return [found[k] for k in range(len(texts))]
+
+    def states(self, H: np.ndarray) -> np.ndarray:
+        """H (texts, n, 2u) as `without_words` takes it."""
+        return H
+
+    def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
+        """(n, r, 2u): M without each word, from H (n, 2u) and A (r, n)."""
+        recipe = self.recipe.model
+        if not recipe.attention_rows:
+            return max_without(states)
+        rows = rows_without(states, A[: recipe.attention_rows])
+        return np.concatenate([rows, max_without(states)], axis=1) if recipe.has_max_row else rows
+
+    def reduce(self, M: np.ndarray) -> np.ndarray:
+        """M (texts, r, 2u) as `without_words` gives it."""
+        return M
+
+    def map_rows(self, M: np.ndarray) -> np.ndarray:
+        """The vectors that texts are compared by, from what `without_words` gives: M itself, flat."""
+        return M.reshape(len(M), -1)
+
+    def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
+        """(r, r): the dot products of the rows' shares in two unit vectors; here a row meets only itself."""
+        return np.diag((unit(M.ravel()) * unit(M2.ravel())).reshape(M.shape).sum(axis=1))
 
     # ------------------------------------------------------------ some texts at a time
 

@@ -1,0 +1,112 @@
+"""`limelight similar`: how similar two texts are and which words make them so; or many pairs at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LimelightError
+from ._shared import add_columns, add_json, add_overwrite, check_output_file, read_rows
+from ._streams import print_painted
+
+if TYPE_CHECKING:
+    from ..runtime.model import Model
+    from ..runtime.reader import Reader
+
+_CHUNK = 256  # pairs in memory at once
+
+ORDER = 4
+HELP = "show how similar two texts are, and which words make them so"
+DESCRIPTION = """\
+Show how similar two texts are (the cosine of their vectors, 1 at most) and which words make them so: words
+that bind them, words that keep them apart, and the pairs of words that stand out. What all pairs contribute
+adds up to the similarity. The model "reader" is bundled, reads English and needs no training.
+
+  limelight similar reader "The soup was cold." "Chilly broth!"
+  limelight similar reader "The soup was cold." "Chilly broth!" --out soup.html  also .svg, .png, .json, .txt
+  limelight similar reader --data pairs.csv --text question --text2 answer       one JSON line per pair"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add its flags."""
+    parser.add_argument("model", metavar="MODEL", help='folder of a saved model or reader, or "reader"')
+    parser.add_argument("first", nargs="?", metavar="TEXT", help="a text")
+    parser.add_argument("second", nargs="?", metavar="TEXT2", help="the text to compare it with")
+    parser.add_argument("--out", metavar="FILE", help="write a picture: .html, .svg, .png, .json or .txt")
+    add_overwrite(parser)
+    add_json(parser)
+    group = parser.add_argument_group("many pairs")
+    group.add_argument(
+        "--data",
+        metavar="FILE",
+        help="table of pairs (-: lines of standard input, each two texts and a tab between)",
+    )
+    group.add_argument(
+        "--top", type=int, default=3, metavar="N", help="pairs of words for each pair of texts"
+    )
+    add_columns(group, label=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare two texts and draw them, or print what each pair of a table gives."""
+    from ..runtime.reader import load
+
+    _check(args)
+    model = load(args.model)
+    if args.data:
+        for line in _compare_rows(model, args):
+            print(json.dumps(line, ensure_ascii=False))
+        return 0
+    return _show(model, args)
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.data and args.first is not None:
+        raise LimelightError("give two texts or --data, not both")
+    if not args.data and args.second is None:
+        raise LimelightError("give two texts, or --data with a table of pairs")
+    if args.data and args.out:
+        raise LimelightError("--out is a picture of two texts; --data prints to standard output")
+    if args.top < 0:
+        raise LimelightError(f"--top is {args.top}; it must be at least 0")
+    if args.out:
+        if args.json:
+            raise LimelightError("--json prints to standard output; for a file, use --out FILE.json alone")
+        check_output_file(args.out, args.overwrite)
+
+
+def _show(model: Model | Reader, args: argparse.Namespace) -> int:
+    from ..reading import save_picture, to_json, to_terminal
+
+    for text in (args.first, args.second):
+        if not model.tokenizer.split(text):
+            raise LimelightError(f"there are no words in {text[:40]!r}; give a text with words")
+    found = model.compare(args.first, args.second)
+    if args.out:
+        save_picture(found, args.out, overwrite=args.overwrite)
+        print(f"saved {args.out}")
+    elif args.json:
+        print(to_json(found))
+    else:
+        print_painted(to_terminal(found))
+    return 0
+
+
+def _compare_rows(model: Model | Reader, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """For each pair its similarity, the pairs of words that contribute most, and the texts."""
+    rows = iter(read_rows(args, pair=True))
+    while chunk := list(islice(rows, _CHUNK)):
+        pairs = [(row.text, row.text2 or "") for row in chunk]
+        for found in model.compare_many(*zip(*pairs, strict=True), by_rows=False):
+            top = [[a, b, round(value, 6)] for a, b, value in found.top_pairs(args.top)]
+            yield {
+                "similarity": round(found.similarity, 6),
+                "pairs": top,
+                "text": found.first.text,
+                "text2": found.second.text,
+            }
+        sys.stdout.flush()

@@ -1,0 +1,105 @@
+"""A Comparison: how similar a model finds two texts, and which words make them so. Needs no model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .reading import AnyReading, shorten_text
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedText:
+    """One of the two texts, with the effect of each word on the similarity.
+
+    >>> text = ComparedText("Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([0.1, 0.3]))
+    >>> text.words
+    ('Good', 'soup')
+    """
+
+    text: str
+    offsets: np.ndarray  # (n, 2): where each word starts and ends in `text`
+    known: np.ndarray  # (n,): False where the word is outside the vocabulary
+    effects: np.ndarray  # (n,): how much less similar the texts are without the word; negative: more
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words exactly as written in the text."""
+        return tuple(self.text[start:end] for start, end in self.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two texts, their similarity, and what every pair of words contributes to it.
+
+    The entries of `matrix` add up to `similarity`, and so do those of `by_rows`: nothing is left over. A
+    negative entry speaks against the similarity. A word's contribution, a row or a column of `matrix`, is its
+    effect plus an even share of what no single word explains.
+
+    >>> soup = ComparedText("Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([-0.1, 0.3]))
+    >>> broth = ComparedText("Broth", np.array([[0, 5]]), np.ones(1, bool), np.array([0.6]))
+    >>> comparison = Comparison(soup, broth, 0.6, np.array([[0.1], [0.5]]), np.array([[0.6]]))
+    >>> comparison
+    Comparison('Good soup', 'Broth', similarity=0.600, matrix=(2, 1))
+    >>> comparison.top_pairs(1)
+    [('soup', 'Broth', 0.5)]
+    >>> [values.round(3).tolist() for values in comparison.contributions]
+    [[0.1, 0.5], [0.6]]
+    """
+
+    first: ComparedText
+    second: ComparedText
+    similarity: float  # the cosine: 1 for the same direction, 0 for nothing in common
+    matrix: np.ndarray  # (n, m): the contribution of each word of the first with each word of the second
+    by_rows: np.ndarray | None = None  # (r, r): that of each row of attention with each row of the other text
+
+    def __repr__(self) -> str:
+        texts = ", ".join(shorten_text(side.text) for side in self.sides)
+        return f"Comparison({texts}, similarity={self.similarity:.3f}, matrix={self.matrix.shape})"
+
+    @property
+    def sides(self) -> tuple[ComparedText, ...]:
+        """Both texts."""
+        return self.first, self.second
+
+    @property
+    def contributions(self) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) and (m,): what each word of each text contributes; each adds up to the similarity."""
+        return self.matrix.sum(axis=1), self.matrix.sum(axis=0)
+
+    def top_pairs(self, count: int = 5) -> list[tuple[str, str, float]]:
+        """The pairs of words that contribute most: (word, word, contribution), the largest first."""
+        words, words2 = self.first.words, self.second.words
+        order = np.argsort(-self.matrix, axis=None, kind="stable")[:count]
+        places = zip(*np.unravel_index(order, self.matrix.shape), strict=True)
+        return [(words[s], words2[t], float(self.matrix[s, t])) for s, t in places]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, ready for `json.dumps`."""
+        sides = zip(("first", "second"), self.sides, self.contributions, strict=True)
+        return {
+            "similarity": self.similarity,
+            **{
+                name: {
+                    "text": side.text,
+                    "words": list(side.words),
+                    "offsets": side.offsets.tolist(),
+                    "known": side.known.tolist(),
+                    "effects": side.effects.tolist(),
+                    "contributions": contributions.tolist(),
+                }
+                for name, side, contributions in sides
+            },
+            "matrix": self.matrix.tolist(),
+            "by_rows": None if self.by_rows is None else self.by_rows.tolist(),
+        }
+
+    def _repr_html_(self) -> str:
+        from .html import to_html
+
+        return to_html(self)
+
+
+Drawable = AnyReading | Comparison

@@ -1,0 +1,92 @@
+"""The share of each word in a text's vector: parts that add up to it exactly.
+
+Leave word t out and keep the states H of the others: each row of attention shares its weight among the words
+that are left, each unit of a max-pooled row falls to the next best word, and the vector v has another
+direction. With unit vectors, e = v / |v| and e_t without word t, the part of word t is
+
+    e - e_t + (e - sum_s (e - e_s)) / n
+
+What leaving out single words does not explain, because several words stand for it, is shared evenly. The dot
+product of two vectors is therefore a sum over pairs of words: parts_a @ parts_b.T. Its row sums rank words as
+deleting them and reading the text again does, at a fraction of the cost (docs/results.md); the plain terms of
+the sum, A_rt W_r h_t, rank them far less well (docs/log/2026-11-16-compare.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+_LITTLE = 1e-3  # attention on all words but one
+
+
+@dataclass(frozen=True, eq=False)
+class TextParts:
+    """A text with the share of each of its words in its vector.
+
+    >>> effects = np.array([[0.6, -0.2], [-0.4, 0.8]])
+    >>> places, known, M = np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.zeros((1, 2))
+    >>> text = TextParts("Good soup", places, known, M, vector=np.array([1.0, 0.0]), effects=effects)
+    >>> text.parts.round(3).tolist(), text.parts.sum(axis=0).round(6).tolist()
+    ([[1.0, -0.5], [0.0, 0.5]], [1.0, 0.0])
+    """
+
+    text: str
+    offsets: np.ndarray  # (n, 2)
+    known: np.ndarray  # (n,): False where the word is outside the vocabulary
+    M: np.ndarray  # (r, 2u)
+    vector: np.ndarray  # (size,): e, of length 1
+    effects: np.ndarray  # (n, size): e - e_t
+
+    @property
+    def parts(self) -> np.ndarray:
+        """(n, size): they add up to the vector."""
+        return np.asarray(self.effects + (self.vector - self.effects.sum(axis=0)) / len(self.effects))
+
+
+def effects_of(vector: np.ndarray, without: np.ndarray) -> np.ndarray:
+    """(n, size): e - e_t, from v (size,) and v without each word (n, size)."""
+    if len(without) == 1:  # a single word is all of its text
+        return unit(vector)[None]
+    return np.asarray(unit(vector) - unit(without))
+
+
+def rows_without(states: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """(n, r, k): A @ states without each word, the attention on the others scaled to add up to 1.
+
+    >>> rows_without(np.array([[1.0], [2.0], [4.0]]), np.array([[0.5, 0.25, 0.25]]))[:, 0, 0].tolist()
+    [3.0, 2.0, 1.33...]
+    """
+    left = A.sum(axis=1, dtype=float) - A.T.astype(float)  # (n, r): the attention on all other words
+    terms = A.T[:, :, None] * states[:, None]  # (n, r, k)
+    found: np.ndarray = np.subtract(terms.sum(axis=0), terms, out=terms)
+    found /= np.maximum(left, _LITTLE)[:, :, None].astype(found.dtype)
+    for t, r in np.argwhere(left < _LITTLE):  # a small difference of large numbers: summed up instead
+        others = np.arange(len(states)) != t
+        weights = A[r, others].astype(float)
+        found[t, r] = weights @ states[others] / (weights.sum() or 1)
+    return found
+
+
+def max_without(H: np.ndarray) -> np.ndarray:
+    """(n, 1, 2u): the maximum of each unit without each word; without the only one, 0.
+
+    >>> max_without(np.array([[1.0, 5.0], [2.0, 3.0]]))[:, 0].tolist()
+    [[2.0, 3.0], [1.0, 5.0]]
+    """
+    if len(H) == 1:
+        return np.zeros((1, *H.shape), H.dtype)
+    second, first = np.partition(H, -2, axis=0)[-2:]  # (2u,)
+    winners = H.argmax(axis=0)
+    return np.asarray(np.where(winners == np.arange(len(H))[:, None], second, first)[:, None])
+
+
+def unit(v: np.ndarray) -> np.ndarray:
+    """Vectors (..., size) of length 1; zeros stay zeros.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    length = np.linalg.norm(v, axis=-1, keepdims=True)
+    return np.asarray(v / np.where(length > 0, length, 1))
