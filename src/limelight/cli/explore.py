@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", required=True, metavar="FILE", help="the HTML file to write")
     parser.add_argument(
         "--words", type=int, metavar="N",
-        help="words of the model's vocabulary in the page, the most frequent ones; others are read as unknown "
+        help="words of the model in the page, the most frequent ones; others are read as unknown "
         "(default: as many as fit into 5 MB)",
     )  # fmt: skip
     parser.add_argument(
@@ -44,9 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.save.lower().endswith((".html", ".htm")):
         raise LimelightError(f"--save is {args.save}; the name of a page ends in .html")
     model = Model.load(args.model)
-    kept = save_page(
-        model, args.save, words=args.words, precision=args.precision, overwrite=args.overwrite
-    )
+    kept = save_page(model, args.save, words=args.words, precision=args.precision, overwrite=args.overwrite)
     size, known = os.path.getsize(args.save), len(model.tokenizer) - 2
     dropped = f"; the other {known - kept:,} are read as unknown" if kept < known else ""
     print(f"saved {args.save}: {size / 1e6:.1f} MB, {kept:,} words{dropped}")

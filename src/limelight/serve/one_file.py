@@ -54,14 +54,18 @@ def build_page(model: Model, *, words: int | None = None, precision: str = "floa
     script, style = bundle(START), _text("page.css")
     room = LIMIT - len(script.encode()) - len(style) - 8_000  # the rest of the page
     packed, kept = pack_model(model, words=words, most=room * 3 // 4, precision=precision)
-    page = templates(__package__).get_template("one_file.html.jinja").render(
-        title=name_of(model),
-        script=script,
-        style=style,
-        script_hash=_hash(script),
-        style_hash=_hash(style),
-        body=_text("explorer.html"),
-        model=b64encode(packed).decode(),
+    page = (
+        templates(__package__)
+        .get_template("one_file.html.jinja")
+        .render(
+            title=name_of(model),
+            script=script,
+            style=style,
+            script_hash=_hash(script),
+            style_hash=_hash(style),
+            body=_text("explorer.html"),
+            model=b64encode(packed).decode(),
+        )
     )
     return page, kept
 

@@ -1,6 +1,6 @@
 """A model as a few megabytes that run in a browser: the most frequent words, numbers in float16, gzip.
 
-Four bytes for the length of a JSON header, the header, and the arrays it names; page/model_file.js reads them.
+Four bytes for the length of a JSON header, the header, the arrays it names; page/model_file.js reads them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading import captions
 from ..runtime.model import Model
-from ..runtime.weights import SCALE, WORDS, pack_words
+from ..runtime.weights import WORDS, pack_words
 from ..text.rules import javascript_rules
 from ..text.tokenizer import SPECIAL
 
@@ -32,8 +32,10 @@ PAIRS = (
 LEAST_WORDS = 5_000  # kept, however large the rest is
 
 
-def pack_model(model: Model, *, words: int | None, most: int, precision: str = "float16") -> tuple[bytes, int]:
-    """The model as gzip, and how many of its words are in it: the first `words`, or as many as fit `most` bytes.
+def pack_model(
+    model: Model, *, words: int | None, most: int, precision: str = "float16"
+) -> tuple[bytes, int]:
+    """The model as gzip, and how many words are in it: the first `words`, or as many as fit `most` bytes.
 
     The words are in the order of the vocabulary, the most frequent in the training data first; the others are
     read as unknown.
@@ -100,7 +102,7 @@ def _typed(name: str, array: np.ndarray, precision: str) -> np.ndarray:
 
 
 def _shorter(halves: np.ndarray) -> np.ndarray:
-    """Without the last bit of each number, rounded: a seventh of the file, for probabilities still within 1e-3."""
+    """Without the last of their ten bits, rounded: probabilities stay within 1e-3, and more words fit."""
     bits = halves.view(np.uint16)
     return ((bits + (bits >> 1 & 1)) & 0xFFFE).astype(np.uint16).view(np.float16)
 

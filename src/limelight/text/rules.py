@@ -184,7 +184,8 @@ def ascii_rules() -> re.Pattern[str]:
 
 # A regular expression in pieces: escapes, classes, openings of groups, quantifiers, other characters.
 _PIECES = re.compile(
-    r"\\[xpu]\{\w+\}|\\u\w{4}|\\.|\[(?:\\.|[^\]\\])*\]|\(\?(?:[:=!>]|<[=!])|(?:[*+?]|\{[\d,]+\})[+?]?|.", re.DOTALL
+    r"\\[xpu]\{\w+\}|\\u\w{4}|\\.|\[(?:\\.|[^\]\\])*\]|\(\?(?:[:=!>]|<[=!])|(?:[*+?]|\{[\d,]+\})[+?]?|.",
+    re.DOTALL,
 )
 _JAVASCRIPT = {r"\s": r"\p{White_Space}", r"\z": "$", r"\#": "#", r"\"": '"', r"\x{": r"\u{"}
 
