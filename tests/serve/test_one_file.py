@@ -17,7 +17,7 @@ from limelight.cli import main
 from limelight.errors import LimelightError
 from limelight.reading.colours import DARK, LEVELS, LIGHT
 from limelight.runtime.model import Model
-from limelight.serve.one_file import build_page, save_page
+from limelight.serve.one_file import build_page, save_page, show_page
 from reading.test_browser import CHROMIUM
 from serve.in_node import PAGE
 from serve.test_page_model import model_of
@@ -74,7 +74,7 @@ def test_the_command_saves_a_page_and_refuses_what_it_should(tmp_path: Path, cap
 
 
 @contextmanager
-def opened(file: Path, address: str = "", **options: Any) -> Iterator[Any]:
+def opened(file: Path, address: str = "", frame: bool = False, **options: Any) -> Iterator[Any]:
     """The page in a browser without a network; it must not complain, nor ask for anything but itself."""
     playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
     complaints: list[str] = []
@@ -84,10 +84,11 @@ def opened(file: Path, address: str = "", **options: Any) -> Iterator[Any]:
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: complaints.extend({request.url} - {file.as_uri()}))
+        page.on("request", lambda request: complaints.extend({request.url} - {file.as_uri(), "about:srcdoc"}))
         page.goto(file.as_uri() + address)
-        page.wait_for_selector(".bars li", state="attached")
-        yield page
+        shown = page.frame_locator("iframe") if frame else page
+        shown.locator(".bars li").first.wait_for(state="attached")
+        yield shown
         browser.close()
     assert [each for each in complaints if not each.startswith((file.as_uri(), "blob:"))] == []
 
@@ -145,6 +146,18 @@ def test_a_person_types_leaves_out_replaces_and_switches_off(tmp_path: Path) -> 
 
 
 @needs_chromium
+def test_a_notebook_shows_the_page_in_a_frame(tmp_path: Path) -> None:
+    model, file = model_of({}), tmp_path / "notebook.html"
+    file.write_text(f"<!doctype html><p>{show_page(model)._repr_html_()}", "utf-8")
+    with opened(file, frame=True) as page:
+        page.locator("textarea").first.fill("w1 w2")
+        page.locator(".words button", has_text="w1").click()
+        page.get_by_role("button", name="Leave out").click()
+        page.locator(".words del").wait_for()
+        assert page.locator(".bars li").count() == 3
+
+
+@needs_chromium
 @pytest.mark.parametrize("pair", ["gated", "concat"])
 def test_a_pair_on_a_phone(tmp_path: Path, pair: str) -> None:
     model, file = model_of({"head": "pruned"}, pair), tmp_path / "page.html"
@@ -156,7 +169,8 @@ def test_a_pair_on_a_phone(tmp_path: Path, pair: str) -> None:
         page.locator(".rows li").first.hover()
         assert "row" in page.locator("[data-part=colours]").text_content()
         page.get_by_text("Weights as a table").click()
-        assert page.locator("table").count() == 2
+        page.wait_for_selector("table >> nth=1")
+        assert page.locator("table").last.locator("td").count() == 1 + 3  # one word: decided, three rows
         for kind, start in (("svg", b"<svg "), ("png", b"\x89PNG"), ("html", b"<!doctype html>")):
             with page.expect_download() as saved:
                 page.locator(f"[data-part={kind}]").click()

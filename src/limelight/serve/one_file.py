@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 
@@ -47,6 +49,28 @@ def save_page(
     with atomic_file(path) as file:
         file.write(page.encode())
     return kept
+
+
+@dataclass(frozen=True)
+class NotebookPage:
+    """The page in a frame, as a notebook shows it; it stays in the saved notebook."""
+
+    page: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
+            f'style="border:0" srcdoc="{escape(self.page)}"></iframe>'
+        )
+
+
+def show_page(model: Model, *, words: int | None = None, height: int = 900) -> NotebookPage:
+    """The page of `save_page` for a notebook: the last line of a cell shows it.
+
+    >>> show_page(model)  # doctest: +SKIP
+    """
+    return NotebookPage(build_page(model, words=words)[0], height)
 
 
 def build_page(model: Model, *, words: int | None = None, precision: str = "float16") -> tuple[str, int]:

@@ -13,8 +13,14 @@ export function edited(text, words, edits) {
   return { text: out + text.slice(from), places }
 }
 
-/** For each place, the sum of the weights of the words that begin there. */
+/** For each place, the sum of the weights of the words that begin there; both are in the order of the text. */
 export function weightsAt(places, words, weights) {
-  return places.map(place => place === null ? 0 : words.reduce(
-    (sum, { start }, t) => (start >= place[0] && start < Math.max(place[1], place[0] + 1) ? sum + weights[t] : sum), 0))
+  let t = 0
+  return places.map(place => {
+    if (place === null) return 0
+    let sum = 0
+    while (t < words.length && words[t].start < place[0]) t++
+    for (; t < words.length && words[t].start < Math.max(place[1], place[0] + 1); t++) sum += weights[t]
+    return sum
+  })
 }

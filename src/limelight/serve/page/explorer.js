@@ -25,7 +25,7 @@ export class Explorer {
     this.started = 0 // readings begun: only the latest is drawn
     this.introduce()
     this.listen()
-    this.show(fromAddress(location.hash, this.sides, Infinity) ?? this.fresh(model.about.examples[0] ?? [""]))
+    this.show(fromAddress(location.hash, this.sides, model.about.rows) ?? this.fresh(model.about.examples[0] ?? [""]))
   }
 
   get sides() {
@@ -60,13 +60,14 @@ export class Explorer {
       })
     }
     addEventListener("hashchange", () => {
-      const state = fromAddress(location.hash, this.sides, Infinity)
+      const state = fromAddress(location.hash, this.sides, this.model.about.rows)
       if (state && toAddress(state) !== toAddress(this.state)) this.show(state)
     })
-    const { examples, back, rest, svg, png, html } = this.parts
+    const { examples, back, rest, table, svg, png, html } = this.parts
     examples.append(...this.model.about.examples.map(texts => element("button", { type: "button",
       onclick: () => this.show({ ...this.fresh(texts), off: this.state.off }) }, texts.join(" / "))))
     back.addEventListener("click", () => this.show(this.fresh(this.state.texts)))
+    table.closest("details").addEventListener("toggle", () => this.drawTable())
     rest.addEventListener("click", () => {
       this.allRows = true
       this.draw()
@@ -88,7 +89,10 @@ export class Explorer {
     Object.assign(this, { state, before, now, plans, isChanged })
     if (moved) this.order = [...rowTotals(now).keys()].sort((a, b) => Math.abs(rowTotals(now)[b]) - Math.abs(rowTotals(now)[a]))
     this.draw()
-    history.replaceState(null, "", toAddress(state))
+    try {
+      history.replaceState(null, "", toAddress(state))
+    } catch { // a frame without an address of its own, as in a notebook
+    }
   }
 
   change(side, k, word) {
@@ -122,8 +126,14 @@ export class Explorer {
     if (focusedRow) parts.rows.querySelector(`[data-row="${focusedRow}"] input`)?.focus()
     parts.rest.hidden = order.length === this.order.length
     parts.rest.textContent = `Show all ${this.order.length} rows`
-    parts.table.replaceChildren(...drawTable(about, now))
+    this.drawTable()
     parts.unknown.hidden = !now.sides.some(side => side.words.some(word => !word.known && word.end > word.start))
+  }
+
+  /** Thousands of cells: only for those who look at them. */
+  drawTable() {
+    const { table } = this.parts
+    table.replaceChildren(...(table.closest("details").open ? drawTable(this.model.about, this.now) : []))
   }
 
   drawWords() {
