@@ -168,10 +168,15 @@ def test_a_pair_on_a_phone(tmp_path: Path, pair: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.locator(".rows li").first.hover()
         assert "row" in page.locator("[data-part=colours]").text_content()
-        page.get_by_text("Weights as a table").click()
+        weights = page.get_by_text("Weights as a table")
+        weights.click()
         page.wait_for_selector("table >> nth=1")
         assert page.locator("table").last.locator("td").count() == 1 + 3  # one word: decided, three rows
+        weights.click()
         for kind, start in (("svg", b"<svg "), ("png", b"\x89PNG"), ("html", b"<!doctype html>")):
             with page.expect_download() as saved:
                 page.locator(f"[data-part={kind}]").click()
-            assert Path(saved.value.path()).read_bytes().startswith(start)
+            content = Path(saved.value.path()).read_bytes()
+            assert content.startswith(start)
+        assert content.count(b"<table") == 2  # of the page, with its table and without its script
+        assert b"<script" not in content

@@ -1,6 +1,7 @@
 // A view as a file: a page without a script, SVG or PNG.
 
 import { element } from "./dom.js"
+import { drawTable } from "./table_view.js"
 
 const WIDTH = 760, LINE = 30, MARGIN = 24
 
@@ -16,6 +17,7 @@ export async function savePicture(kind, explorer) {
 async function asPage(explorer) {
   const shown = explorer.root.cloneNode(true)
   shown.querySelectorAll(".input, .lead, .controls, .menu, [hidden]").forEach(part => part.remove())
+  shown.querySelector("[data-part=table]").replaceChildren(...drawTable(explorer.model.about, explorer.now))
   shown.querySelectorAll("input").forEach(input => input.setAttribute("disabled", ""))
   shown.querySelectorAll("button").forEach(button => button.replaceWith(element("span", { class: `button ${button.className}`, title: button.title }, ...button.childNodes)))
   shown.querySelectorAll("details").forEach(details => details.setAttribute("open", ""))
