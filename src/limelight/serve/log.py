@@ -1,0 +1,18 @@
+"""One line on standard error for each request and each event; never a text, nor anything else from a body."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import suppress
+
+
+def log(line: str) -> None:
+    """Write a line with the time; a closed or full stream is no reason to stop serving.
+
+    >>> log("small: loaded the new model")
+    """
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"{moment} {' '.join(line.split())}\n")
+        sys.stderr.flush()
