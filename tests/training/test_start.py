@@ -130,6 +130,15 @@ def test_few_steps_change_little_of_the_start():
     assert np.abs(W - start.weights["encoder.W_hh_0"]).max() < 2e-4
 
 
+def test_with_fewer_than_three_rows_a_class_the_reader_stays_as_it_is():
+    for rows, frozen in ((3 * len(toys.CLASSES) - 1, True), (3 * len(toys.CLASSES), False)):
+        data = toy_data(rows=rows, dev=0)
+        start = toy_start(data)
+        network = fit(data, toy_recipe(epochs=2), show=False, start=start).network
+        same = np.array_equal(network.encoder.W_hh_0.detach(), start.weights["encoder.W_hh_0"])
+        assert same == frozen, rows
+
+
 def test_an_interrupted_run_ends_with_the_same_bits(tmp_path):
     data = toy_data()
     start, recipe = toy_start(data), toy_recipe(epochs=4)
