@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -47,13 +48,13 @@ class Settings:
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM; requests in progress are answered first."""
     if settings.workers == 1:
-        _run(settings, _listen(settings))
+        _run(settings, listen(settings))
         return
     for folder in settings.models.values():
         load(folder, precision=settings.precision)  # a worker could not say what is wrong in one line
     threads = settings.threads or max(1, count_cores() // settings.workers)
     with tempfile.TemporaryDirectory() as folder:
-        _run(replace(settings, threads=threads, metrics_folder=folder), _listen(settings))
+        _run(replace(settings, threads=threads, metrics_folder=folder), listen(settings))
 
 
 def build_app(settings: Settings) -> Starlette:
@@ -65,32 +66,43 @@ def build_app(settings: Settings) -> Starlette:
     )  # fmt: skip
 
 
-def _run(settings: Settings, listening: socket.socket) -> None:
-    app = build_app(settings) if settings.workers == 1 else partial(build_app, settings)
-    config = uvicorn.Config(
-        app, factory=settings.workers > 1, workers=settings.workers, http=PatientProtocol, ws="none",
-        lifespan="on", log_config=None, log_level="error", access_log=False, server_header=False,
+def configure(app: Any, workers: int = 1) -> uvicorn.Config:
+    """How uvicorn runs the application, or with several workers the function that makes it."""
+    return uvicorn.Config(
+        app, factory=workers > 1, workers=workers, http=PatientProtocol, ws="none", lifespan="on",
+        log_config=None, log_level="error", access_log=False, server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
     )  # fmt: skip
+
+
+def _run(settings: Settings, listening: socket.socket) -> None:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    log(f"serving http://{host}:{listening.getsockname()[1]} with {settings.workers} process(es); Ctrl-C stops")
+    processes = "1 process" if settings.workers == 1 else f"{settings.workers} processes"
+    log(f"serving http://{host}:{listening.getsockname()[1]} with {processes}; Ctrl-C stops")
     with ExitStack() as stack:
         stack.enter_context(listening)
         if settings.workers > 1:
-            Multiprocess(config, [listening]).run()
+            Multiprocess(configure(partial(build_app, settings), settings.workers), [listening]).run()
             return
+        server = uvicorn.Server(configure(build_app(settings)))
         for each in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises them again when it has stopped
             stack.callback(signal.signal, each, signal.signal(each, lambda *_: None))
-        uvicorn.Server(config).run([listening])
+        server.run([listening])
 
 
-def _listen(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> socket.socket:
     """A socket that takes connections, before any model is loaded: a port in use is known at once."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # With the protocol named, asyncio turns off Nagle's algorithm, which would hold small answers for 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listening = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        if os.name == "posix":  # elsewhere it would let two servers share a port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((settings.host, settings.port))
+        listening.listen(2048)
     except (OSError, OverflowError) as error:
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        listening.close()
         where = f"{settings.host}:{settings.port}"
         raise LimelightError(f"cannot listen on {where}: {reason}; give another --host or --port") from error
     listening.set_inheritable(True)

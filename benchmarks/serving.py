@@ -1,8 +1,8 @@
 """What a server answers per second, and how long an answer takes: requests joined, one by one, and plain predict.
 
-    python benchmarks/serve.py                         # 1, 16 and 256 clients, a few seconds each
-    python benchmarks/serve.py --models yelp light     # other sizes; weights are random, speed does not depend on them
-    python benchmarks/serve.py --load 60               # 256 clients for a minute: errors, memory, p99
+    python benchmarks/serving.py                         # 1, 16 and 256 clients, a few seconds each
+    python benchmarks/serving.py --models yelp light     # other sizes; weights are random, speed does not depend on them
+    python benchmarks/serving.py --load 60               # 256 clients for a minute: errors, memory, p99
 
 Every client sends one bundled sentence at a time and waits for its answer, over one connection. The clients
 share the machine with the server and cost it processor time; plain predict, which reads the same sentences in
@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--load", type=float, metavar="SECONDS", help="run the load test instead")
     parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[], help="of limelight serve, last")
     args = parser.parse_args()
-    texts = list(bundled.sentences("dev")[0]["text"] if isinstance(bundled.sentences("dev")[0], dict) else bundled.sentences("dev")[0])
+    texts, _ = bundled.sentences("dev")
     with tempfile.TemporaryDirectory() as temporary:
         for name in args.models:
             folder = Path(temporary, name)
