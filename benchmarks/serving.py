@@ -1,7 +1,7 @@
-"""What a server answers per second, and how long an answer takes: requests joined, one by one, and plain predict.
+"""Answers of a server per second and their delay: requests joined, one by one, and beside plain predict.
 
     python benchmarks/serving.py                         # 1, 16 and 256 clients, a few seconds each
-    python benchmarks/serving.py --models yelp light     # other sizes; weights are random, speed does not depend on them
+    python benchmarks/serving.py --models yelp light   # other sizes; the weights are random
     python benchmarks/serving.py --load 60               # 256 clients for a minute: errors, memory, p99
 
 Every client sends one bundled sentence at a time and waits for its answer, over one connection. The clients
@@ -37,6 +37,11 @@ from limelight.runtime.start import start_of
 from limelight.text.tokenizer import Tokenizer
 
 HEAD = "POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+COLUMNS = (
+    "model", "clients", "joined, per s", "p50, ms", "p99", "one by one, per s", "p50", "p99",
+    "predict, per s",
+    "joined / one by one", "joined / predict",
+)  # fmt: skip
 SERVERS = {"joined": (), "one by one": ("--batch-words", "0")}
 
 
@@ -129,7 +134,9 @@ def compare(folder: Path, texts: list[str], clients: list[int], seconds: float, 
             print_row(folder.name, number, found, plain)
 
 
-def print_row(model: str, clients: int, found: dict[str, list[tuple[float, float, float]]], plain: list) -> None:
+def print_row(
+    model: str, clients: int, found: dict[str, list[tuple[float, float, float]]], plain: list
+) -> None:
     cells = []
     for results in found.values():
         rate, p50, p99 = (statistics.median(column) for column in zip(*results, strict=True))
@@ -137,7 +144,11 @@ def print_row(model: str, clients: int, found: dict[str, list[tuple[float, float
     rates = {name: [rate for rate, *_ in results] for name, results in found.items()}
     ratio = [a / b for a, b in zip(rates["joined"], rates["one by one"], strict=True)]
     share = [a / b for a, b in zip(rates["joined"], plain, strict=True)]
-    last = [f"{statistics.median(plain):,.0f}", f"{statistics.median(ratio):.2f}", f"{statistics.median(share):.2f}"]
+    last = [
+        f"{statistics.median(plain):,.0f}",
+        f"{statistics.median(ratio):.2f}",
+        f"{statistics.median(share):.2f}",
+    ]
     print("| " + " | ".join([model, str(clients), *cells, *last]) + " |", flush=True)
 
 
@@ -151,9 +162,12 @@ def load_test(folder: Path, texts: list[str], seconds: float, flags: list[str]) 
             results.append(client.run(256, every))
             memory.append(memory_of(process))
     rates, p50, p99 = zip(*results, strict=True)
-    print(f"{folder.name}: 256 clients, {seconds:g} s: {sum(rates) * every:,.0f} requests, {client.errors} errors,")
-    print(f"{min(rates):,.0f} to {max(rates):,.0f} per second, p50 {max(p50):.0f} ms, p99 {max(p99):.0f} ms (worst sixth)")
-    print("memory, MiB, at the start and after each sixth: " + " ".join(f"{each:.0f}" for each in memory))
+    print(f"{folder.name}: 256 clients, {seconds:g} s, {' '.join(flags)}")
+    print(f"  {sum(rates) * every:,.0f} requests, {client.errors} errors")
+    print(
+        f"  per second: {min(rates):,.0f} to {max(rates):,.0f}; p50 {max(p50):.0f} ms, p99 {max(p99):.0f} ms"
+    )
+    print(f"  MiB, at the start and after each sixth: {' '.join(f'{each:.0f}' for each in memory)}")
 
 
 def memory_of(process: int) -> float:
@@ -164,7 +178,9 @@ def memory_of(process: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--models", nargs="+", default=["small"], help="presets")
     parser.add_argument("--clients", nargs="+", type=int, default=[1, 16, 256])
     parser.add_argument("--seconds", type=float, default=5.0, help="of one measurement")
@@ -174,6 +190,8 @@ def main() -> None:
     parser.add_argument("--flags", nargs=argparse.REMAINDER, default=[], help="of limelight serve, last")
     args = parser.parse_args()
     texts, _ = bundled.sentences("dev")
+    if not args.load:
+        print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
     with tempfile.TemporaryDirectory() as temporary:
         for name in args.models:
             folder = Path(temporary, name)
@@ -181,9 +199,6 @@ def main() -> None:
             if args.load:
                 load_test(folder, texts[: args.count], args.load, args.flags)
             else:
-                if name == args.models[0]:
-                    print("| model | clients | joined, per s | p50, ms | p99 | one by one, per s | p50 | p99 | predict, per s | joined / one by one | joined / predict |")
-                    print("|---" * 11 + "|")
                 compare(folder, texts[: args.count], args.clients, args.seconds, args.rounds)
 
 

@@ -1,6 +1,6 @@
 """Requests that nobody should send, to a server that must answer or close, and go on.
 
-    PYTHONPATH=src:tests python tests/serve/fuzzing.py 10000 SEED
+PYTHONPATH=src:tests python tests/serve/fuzzing.py 10000 SEED
 """
 
 from __future__ import annotations
@@ -18,12 +18,26 @@ import trained
 from limelight.serve import Limits, create_app, protocol
 from serve.live import in_thread, request, status_of, talk
 
-PATHS = ("/predict", "/embed", "/embed_all", "/explain", "/similarity", "/v1/embeddings", "/info", "/metrics", "/", "/x")
-VALUES = (
-    None, True, -1, 1e308, 10**40, "", "w1", "w1 " * 30, "\ud800", "\x00", "é\u202e😀", [], ["w1"], ["w1", 2], [[]],
-    [["w1"]], [["w1", "w2"]], {}, {"source_sentence": "w1", "sentences": ["w2"]}, {"sentences": []}, ["w1"] * 300,
-)  # fmt: skip
-FIELDS = ("inputs", "input", "model", "normalize", "truncate", "parameters", "encoding_format", "dimensions", "raw_scores")
+PATHS = [
+    "/predict", "/embed", "/embed_all", "/explain", "/similarity", "/v1/embeddings", "/info", "/metrics", "/",
+    "/x",
+]  # fmt: skip
+VALUES = [
+    None, True, -1, 1e308, 10**40, "", "w1", "w1 " * 30, "\ud800", "\x00", "é\u202e😀", [], ["w1"], ["w1", 2],
+    [[]], [["w1"]], [["w1", "w2"]], {}, {"source_sentence": "w1", "sentences": ["w2"]}, {"sentences": []},
+    ["w1"] * 300,
+]  # fmt: skip
+FIELDS = [
+    "inputs", "input", "model", "normalize", "truncate", "parameters", "encoding_format", "dimensions",
+    "raw_scores",
+]  # fmt: skip
+HEADERS = [
+    "Transfer-Encoding: chunked",
+    "Expect: 100-continue",
+    "Upgrade: websocket",
+    "X: \x80",
+    "A" * 70_000,
+]
 ALLOWED = {0, 200, 400, 404, 405, 408, 413, 415, 422, 424, 429}  # 0: closed, which broken HTTP may be
 
 
@@ -35,7 +49,7 @@ def bad_request(rng: random.Random) -> bytes:
         body = mutate(rng, body)
     method = rng.choice(("POST", "POST", "POST", "GET", "PUT", "HEAD", "B@D"))
     length = rng.choice((None, None, None, 0, len(body) // 2, len(body) + 9, 10**12))
-    headers = rng.sample(("Transfer-Encoding: chunked", "Expect: 100-continue", "Upgrade: websocket", "X: \x80", "A" * 70_000), rng.randrange(3)) if rng.random() < 0.3 else ()
+    headers = rng.sample(HEADERS, rng.randrange(3)) if rng.random() < 0.3 else []
     sent = request(rng.choice(PATHS), body, *headers, method=method, length=length)
     return mutate(rng, sent) if rng.random() < 0.3 else sent
 
@@ -46,7 +60,9 @@ def mutate(rng: random.Random, data: bytes) -> bytes:
     for _ in range(rng.randrange(1, 6)):
         at = rng.randrange(len(changed) + 1)
         end = at + rng.randrange(1, 9)
-        changed[at:end] = rng.choice((b"", rng.randbytes(3), changed[at:end] * 3, b"\r\n", b"\xff\xfe", b"[" * 50))
+        changed[at:end] = rng.choice(
+            (b"", rng.randbytes(3), changed[at:end] * 3, b"\r\n", b"\xff\xfe", b"[" * 50)
+        )
     return bytes(changed)
 
 

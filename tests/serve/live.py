@@ -89,13 +89,23 @@ def talk(port: int, data: bytes) -> bytes:
         return received
 
 
-def request(path: str, body: bytes | dict, *headers: str, method: str = "POST", length: int | None = None) -> bytes:
+def request(
+    path: str, body: bytes | dict, *headers: str, method: str = "POST", length: int | None = None
+) -> bytes:
     """The bytes of a request, after which the connection is closed."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    lines = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", "Content-Type: application/json", *headers]
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        "Host: x",
+        "Connection: close",
+        "Content-Type: application/json",
+        *headers,
+    ]
     lines.append(f"Content-Length: {len(content) if length is None else length}")
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 
 def status_of(answer: bytes) -> int:
+    """The status of an answer; 0 if there is none."""
+    answer = answer.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
     return int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/1.1 ") else 0

@@ -90,7 +90,12 @@ def test_a_body_nested_too_deeply(model):
 
 def test_a_body_must_be_json(client):
     assert client.post("/predict", content=b"inputs=x").status_code == 415
-    assert client.post("/predict", json={"inputs": "w1"}, headers={"content-type": "application/json; charset=utf-8"}).status_code == 200
+    assert (
+        client.post(
+            "/predict", json={"inputs": "w1"}, headers={"content-type": "application/json; charset=utf-8"}
+        ).status_code
+        == 200
+    )
 
 
 def test_more_than_may_wait_are_told_to_try_again(model):
@@ -137,7 +142,7 @@ def test_requests_that_wait_are_joined_and_get_their_own_answers(model):
     parts = [texts[k : k + 1 + k % 3] for k in range(40)]
     found = asyncio.run(main())
     for part, P in zip(parts, found, strict=True):
-        assert P == pytest.approx(model.predict_proba(part), abs=1e-6)
+        assert pytest.approx(model.predict_proba(part), abs=1e-6) == P
     assert len(sizes) < len(parts)
 
 
@@ -171,7 +176,12 @@ def test_a_request_that_fails_does_not_fail_those_beside_it():
 def test_a_token_is_asked_for_except_where_nothing_is_told(model):
     client = TestClient(create_app({"stars": model}, token="secret"))
     body = {"inputs": "w1"}
-    for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": "secret"}, {"authorization": "Bearer sécret".encode()}):
+    for given in (
+        {},
+        {"authorization": "Bearer wrong"},
+        {"authorization": "secret"},
+        {"authorization": "Bearer sécret".encode()},
+    ):
         answer = client.post("/predict", json=body, headers=given)
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert client.get("/metrics").status_code == client.get("/info").status_code == 401
@@ -222,7 +232,9 @@ def test_metrics_count_requests_texts_and_batches(model):
     assert 'limelight_requests_total{route="/predict",status="200"} 3' in lines
     assert 'limelight_requests_total{route="/predict",status="422"} 1' in lines
     assert 'limelight_request_seconds_bucket{route="/predict",le="+Inf"} 4' in lines
-    assert {"limelight_texts_total 6", "limelight_batches_total 3", "limelight_waiting_requests 0"} <= set(lines)
+    assert {"limelight_texts_total 6", "limelight_batches_total 3", "limelight_waiting_requests 0"} <= set(
+        lines
+    )
 
 
 def test_metrics_add_up_those_of_other_workers_even_killed_ones(tmp_path):

@@ -50,7 +50,7 @@ def probabilities(answer: list[dict], labels: tuple) -> list[float]:
 def test_predict_answers_a_list_for_each_text(client, stars, inputs):
     found = client.post("/predict", json={"inputs": inputs, "truncate": False}).json()
     P = np.array([probabilities(each, stars.labels) for each in found])
-    assert P == pytest.approx(stars.predict_proba(TEXTS), abs=1e-6)
+    assert pytest.approx(stars.predict_proba(TEXTS), abs=1e-6) == P
 
 
 def test_predict_answers_one_text_with_one_list(client, stars):
@@ -64,13 +64,18 @@ def test_predict_reads_pairs(client, folders):
     expected = model.predict_proba(TEXTS[:2], TEXTS[2:4])
     pairs = list(zip(TEXTS[:2], TEXTS[2:4], strict=True))
     found = client.post("/predict", json={"inputs": pairs, "model": "pairs"}).json()
-    assert np.array([probabilities(each, model.labels) for each in found]) == pytest.approx(expected, abs=1e-6)
+    assert np.array([probabilities(each, model.labels) for each in found]) == pytest.approx(
+        expected, abs=1e-6
+    )
     one = client.post("/predict", json={"inputs": pairs[0], "model": "pairs"}).json()
     assert probabilities(one, model.labels) == pytest.approx(expected[0], abs=1e-6)
 
 
 def test_embed_gives_vectors_of_length_1_unless_told(client, stars, reader):
-    for name, vectors in (("reader", reader.encode(TEXTS, normalize_embeddings=False)), ("stars", stars.embed(TEXTS, flat=True))):
+    for name, vectors in (
+        ("reader", reader.encode(TEXTS, normalize_embeddings=False)),
+        ("stars", stars.embed(TEXTS, flat=True)),
+    ):
         raw = client.post("/embed", json={"inputs": TEXTS, "normalize": False, "model": name}).json()
         assert np.array(raw) == pytest.approx(vectors, abs=1e-5)
         unit = np.array(client.post("/embed", json={"inputs": TEXTS, "model": name}).json())
@@ -87,7 +92,11 @@ def test_explain_gives_the_reading(client, stars):
     expected = stars.read(TEXTS[1]).to_dict()
     found = client.post("/explain", json={"inputs": TEXTS[1]}).json()
     assert found.keys() == expected.keys()
-    assert (found["words"], found["offsets"], found["label"]) == (expected["words"], expected["offsets"], expected["label"])
+    assert (found["words"], found["offsets"], found["label"]) == (
+        expected["words"],
+        expected["offsets"],
+        expected["label"],
+    )
     assert np.array(found["attention"]) == pytest.approx(np.array(expected["attention"]), abs=1e-6)
     assert found["decided"] == pytest.approx(expected["decided"], abs=1e-5)
     several = client.post("/explain", json={"inputs": TEXTS}).json()
@@ -97,7 +106,10 @@ def test_explain_gives_the_reading(client, stars):
 def test_explain_reads_pairs_and_readers(client):
     pair = client.post("/explain", json={"inputs": TEXTS[:2], "model": "pairs"}).json()
     assert [pair[side]["text"] for side in ("first", "second")] == TEXTS[:2]
-    assert client.post("/explain", json={"inputs": "cold soup", "model": "reader"}).json()["words"] == ["cold", "soup"]
+    assert client.post("/explain", json={"inputs": "cold soup", "model": "reader"}).json()["words"] == [
+        "cold",
+        "soup",
+    ]
 
 
 def test_explain_sends_any_text_back(client):
@@ -122,7 +134,7 @@ def test_openai_in_both_formats(client, reader):
     body = {"input": ["cold soup", "late train"], "model": "reader"}
     found = client.post("/v1/embeddings", json=body).json()
     V = np.array([each["embedding"] for each in found["data"]])
-    assert V == pytest.approx(reader.encode(body["input"]), abs=1e-6)
+    assert pytest.approx(reader.encode(body["input"]), abs=1e-6) == V
     assert (found["model"], found["usage"]) == ("reader", {"prompt_tokens": 4, "total_tokens": 4})
     coded = client.post("/v1/embeddings", json={**body, "encoding_format": "base64"}).json()["data"]
     assert [each["index"] for each in coded] == [0, 1]
@@ -184,7 +196,9 @@ def test_pages_have_a_strict_policy_and_can_be_replaced(folders):
         assert "stars, pairs" in page.text
         assert "<script" not in page.text
         policy = page.headers["content-security-policy"]
-        assert policy.startswith("default-src 'none'; style-src 'sha256-")
+        assert policy.startswith("default-src 'none'; frame-ancestors 'none'")
+        assert "style-src 'sha256-" in policy
+        assert "unsafe" not in policy
     assert TestClient(create_app(folders, with_page=False)).get("/").status_code == 404
     explorer = Route("/", lambda request: PlainTextResponse("explorer"))
     assert TestClient(create_app(folders, routes=[explorer])).get("/").text == "explorer"
@@ -206,5 +220,7 @@ def test_every_answer_has_security_headers_and_no_cors(client):
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert "access-control-allow-origin" not in answer.headers
-    preflight = client.options("/predict", headers={"origin": "http://x", "access-control-request-method": "POST"})
+    preflight = client.options(
+        "/predict", headers={"origin": "http://x", "access-control-request-method": "POST"}
+    )
     assert preflight.status_code == 405

@@ -13,9 +13,10 @@ HELP = "serve models over HTTP: predict, embed, explain, compare"
 USAGE = "%(prog)s MODEL [MODEL ...] [options]"
 TOKEN = "LIMELIGHT_TOKEN"
 DESCRIPTION = f"""\
-Serve models over HTTP, with the routes and bodies of text-embeddings-inference: /predict, /embed, /embed_all,
-/explain, /similarity, /info, /health, /metrics, and /v1/embeddings as OpenAI's clients send it. /docs describes
-them. Requests that wait are joined into batches. A folder that is replaced is loaded without losing a request.
+Serve models over HTTP, with the routes and bodies of text-embeddings-inference: /predict, /embed,
+/embed_all, /explain, /similarity, /info, /health, /metrics, and /v1/embeddings as OpenAI's clients send it.
+/docs describes them. Requests that wait are joined into batches. A folder that is replaced is loaded without
+losing a request.
 
   limelight serve model
   curl 127.0.0.1:8000/predict -H 'Content-Type: application/json' -d '{{"inputs": "The soup was cold."}}'
@@ -28,7 +29,10 @@ must send it as a bearer token. Ctrl-C or SIGTERM answers the requests in progre
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
     parser.add_argument(
-        "models", nargs="+", metavar="MODEL", help='folder of a saved model or reader, "reader", or NAME=FOLDER'
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help='folder of a saved model or reader, "reader", or NAME=FOLDER',
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="port (default: 8000)")

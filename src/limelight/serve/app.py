@@ -20,17 +20,19 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .batching import BATCH_WORDS
-from .limits import Limits, Refused
+from .limits import Limits, RequestError
 from .log import log
 from .metrics import Metrics
 from .models import ServedModels, Source
 from .openapi import document
-from .page import page
+from .page import POLICY, page
 from .routes import Routes
 
-OPEN = frozenset({"/", "/docs", "/openapi.json", "/health"})  # without the token: they tell no more than names
+OPEN = frozenset(
+    {"/", "/docs", "/openapi.json", "/health"}
+)  # without the token: they tell no more than names
 HEADERS = {
-    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    b"content-security-policy": POLICY.encode(),
     b"x-content-type-options": b"nosniff",
     b"x-frame-options": b"DENY",
     b"referrer-policy": b"no-referrer",
@@ -76,7 +78,7 @@ def create_app(
     app = Starlette(
         routes=[*routes, *ours],
         middleware=[Middleware(Guard, metrics=metrics, paths=known, token=token)],
-        exception_handlers={Refused: _refuse, HTTPException: _refuse_path},
+        exception_handlers={RequestError: _refuse, HTTPException: _refuse_path},
         lifespan=_lifespan,
     )
     app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
@@ -155,7 +157,7 @@ def error_answer(scope: Scope, status: int, message: str, kind: str) -> Response
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)
+    assert isinstance(error, RequestError)
     return error_answer(request.scope, error.status, error.message, error.kind)
 
 

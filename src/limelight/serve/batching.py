@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from .limits import Refused
+from .limits import RequestError
 from .metrics import Metrics
 
 Item = tuple[str, ...]  # a text, or a pair of texts
-Compute = Callable[[Any, list[Item]], Sequence[Any]]  # (model, items) -> a result for each
+Compute = Callable[[Any, list[Item]], Any]  # (model, items) -> a sequence with a result for each
 BATCH_WORDS = 4096  # four batches of the runner: with fewer, some of its threads have nothing to do
 CHARACTERS = 5  # of a word: to count them exactly would cost more than it gains
 
@@ -57,7 +57,7 @@ class Batcher:
         job = Job(compute, items, words, asyncio.get_running_loop().create_future())
         with self._lock:
             if len(self._waiting) >= self._most:
-                raise Refused(429, "too many requests are waiting; try again later", "overloaded")
+                raise RequestError(429, "too many requests are waiting; try again later", "overloaded")
             self._waiting.append(job)
             idle, self._busy = not self._busy, True
         self._metrics.add("waiting_requests", 1)
@@ -75,7 +75,7 @@ class Batcher:
     def _next(self) -> list[Job]:
         """Take the request that waits longest, and others that ask for the same, as many as a batch holds."""
         with self._lock:
-            chosen, left = self._waiting[:1], []
+            chosen, left = self._waiting[:1], list[Job]()
             words = sum(job.words for job in chosen)
             for job in self._waiting[1:]:
                 fits = job.compute is chosen[0].compute and words + job.words <= self._batch_words

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..text.tokenizer import Tokenizer
 from .batching import Item
-from .limits import Limits, Refused, check_count
+from .limits import Limits, RequestError, check_count
 
 Body = Mapping[str, Any]
 
@@ -22,14 +22,16 @@ def parse_body(content: bytes) -> Body:
     try:
         body = json.loads(content.decode())
     except UnicodeDecodeError:
-        raise Refused(400, "the body is not UTF-8") from None
+        raise RequestError(400, "the body is not UTF-8") from None
     except RecursionError:
-        raise Refused(400, "the body is nested too deeply") from None
+        raise RequestError(400, "the body is nested too deeply") from None
     except ValueError as error:
         place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise Refused(400, f"the body is not JSON{place}") from None
+        raise RequestError(400, f"the body is not JSON{place}") from None
     if not isinstance(body, dict):
-        raise Refused(422, f"the body is {_name(body)}; it must be an object such as {{\"inputs\": \"text\"}}")
+        raise RequestError(
+            422, f'the body is {_name(body)}; it must be an object such as {{"inputs": "text"}}'
+        )
     return body
 
 
@@ -41,7 +43,7 @@ def flag(body: Body, name: str, default: bool = False) -> bool:
     """
     value = body.get(name)
     if value is not None and not isinstance(value, bool):
-        raise Refused(422, f"{name} is {_name(value)}; it must be true or false")
+        raise RequestError(422, f"{name} is {_name(value)}; it must be true or false")
     return default if value is None else value
 
 
@@ -54,7 +56,7 @@ def texts_of(value: Any, limits: Limits, name: str = "inputs") -> tuple[list[Ite
     if isinstance(value, str):
         return [(value,)], True
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise Refused(422, f"{name} must be a text or a list of texts")
+        raise RequestError(422, f"{name} must be a text or a list of texts")
     check_count(len(value), limits)
     return [(text,) for text in value], False
 
@@ -67,11 +69,15 @@ def items_of(value: Any, limits: Limits, pair: bool) -> tuple[list[Item], bool]:
     """
     if pair and _is_item(value, 2):
         return [tuple(value)], True
-    if not pair and (isinstance(value, str) or (isinstance(value, list) and isinstance(next(iter(value), ""), str))):
+    if not pair and (
+        isinstance(value, str) or (isinstance(value, list) and isinstance(next(iter(value), ""), str))
+    ):
         return texts_of(value, limits)
     size, what = (2, "[text, text2] or a list of such pairs") if pair else (1, "a text or a list of texts")
     if not isinstance(value, list) or not all(_is_item(item, size) for item in value):
-        raise Refused(422, f"inputs must be {what}: this model reads {'pairs of texts' if pair else 'single texts'}")
+        raise RequestError(
+            422, f"inputs must be {what}: this model reads {'pairs of texts' if pair else 'single texts'}"
+        )
     check_count(len(value), limits)
     return [tuple(item) for item in value], False
 
@@ -86,7 +92,9 @@ def check_words(items: list[Item], tokenizer: Tokenizer, limits: Limits, truncat
         return items
     if not truncate:
         hint = 'send fewer, or "truncate": true to cut long texts'
-        raise Refused(413, f"the texts have {count:,} words; at most {limits.words:,} are allowed: {hint}")
+        raise RequestError(
+            413, f"the texts have {count:,} words; at most {limits.words:,} are allowed: {hint}"
+        )
     share = limits.words // len(texts)
     return [tuple(_cut(text, tokenizer, share) for text in item) for item in items]
 

@@ -28,10 +28,10 @@ class Limits:
         return replace(self, texts=max(1, self.texts // 8), words=max(1, self.words // 8))
 
 
-class Refused(Exception):
+class RequestError(Exception):
     """A request that gets an error as its answer: a status, one sentence, a type as clients know it.
 
-    >>> Refused(413, "too many texts").kind
+    >>> RequestError(413, "too many texts").kind
     'validation'
     """
 
@@ -43,7 +43,7 @@ class Refused(Exception):
 async def read_body(request: Request, limits: Limits) -> bytes:
     """The body of a request; one that is too large is refused before all of it is read."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Refused(415, "the body must be JSON: send the header Content-Type: application/json")
+        raise RequestError(415, "the body must be JSON: send the header Content-Type: application/json")
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > limits.body:
         raise _too_large(limits)
@@ -55,17 +55,17 @@ async def read_body(request: Request, limits: Limits) -> bytes:
                 if len(body) > limits.body:
                     raise _too_large(limits)
     except TimeoutError:
-        raise Refused(408, f"the request was not complete after {limits.seconds:g} seconds") from None
+        raise RequestError(408, f"the request was not complete after {limits.seconds:g} seconds") from None
     return bytes(body)
 
 
 def check_count(count: int, limits: Limits) -> None:
     """Raise if a request has no texts, or too many."""
     if not count:
-        raise Refused(400, "there are no texts; give at least one", "empty")
+        raise RequestError(400, "there are no texts; give at least one", "empty")
     if count > limits.texts:
-        raise Refused(413, f"the request has {count:,} texts; at most {limits.texts:,} are allowed")
+        raise RequestError(413, f"the request has {count:,} texts; at most {limits.texts:,} are allowed")
 
 
-def _too_large(limits: Limits) -> Refused:
-    return Refused(413, f"the body is too large; at most {limits.body:,} bytes are allowed")
+def _too_large(limits: Limits) -> RequestError:
+    return RequestError(413, f"the body is too large; at most {limits.body:,} bytes are allowed")

@@ -17,7 +17,7 @@ from ..runtime.reader_folder import BUNDLED
 from ..storage.open_files import read_regular
 from .batching import BATCH_WORDS, Batcher
 from .computing import predictions, vectors
-from .limits import Limits, Refused
+from .limits import Limits, RequestError
 from .log import log
 from .metrics import Metrics
 
@@ -36,7 +36,7 @@ class ServedModel:
         self, name: str, source: Source, metrics: Metrics, limits: Limits, batch_words: int, **loading: Any
     ) -> None:
         self.name, self._metrics, self._loading = name, metrics, loading
-        self._batching = {"batch_words": batch_words, "most": limits.waiting}
+        self._batching: dict[str, Any] = {"batch_words": batch_words, "most": limits.waiting}
         if isinstance(source, Model | Reader):
             self._folder, self.current = None, Batcher(source, metrics, **self._batching)
             return
@@ -46,7 +46,9 @@ class ServedModel:
 
     def _open(self, sha256: str | None) -> Batcher:
         model = load(self._folder or "", sha256=sha256, **self._loading)
-        warm_up = vectors if isinstance(model, Reader) else predictions  # starts what starts when first needed
+        warm_up = (
+            vectors if isinstance(model, Reader) else predictions
+        )  # starts what starts when first needed
         warm_up(model, [("warm",) * (1 + (isinstance(model, Model) and model.pair))])
         return Batcher(model, self._metrics, sha256=sha256 or "", **self._batching)
 
@@ -64,7 +66,7 @@ class ServedModel:
             self._metrics.add("reload_errors_total")
             if sha256 != self._failed:  # a folder that is being copied fails more than once
                 log(f"{self.name}: the new folder does not load, the old model stays: {error}")
-            self._failed = sha256
+            self._failed = sha256 or ""
             return
         self._metrics.add("reloads_total")
         log(f"{self.name}: loaded the new folder, sha256 {sha256}")
@@ -93,7 +95,7 @@ class ServedModels:
         """The model of this name, or without one the first."""
         name = self.names[0] if name is None else name
         if not isinstance(name, str) or name not in self._models:
-            raise Refused(404, f"there is no such model; this server has: {', '.join(self.names)}")
+            raise RequestError(404, f"there is no such model; this server has: {', '.join(self.names)}")
         return name, self._models[name].current
 
     async def watch(self) -> None:

@@ -23,7 +23,7 @@ from ..runtime.word_parts import unit
 from .batching import Batcher, Compute, Item
 from .bodies import Body, check_words, count_words, flag, items_of, parse_body, texts_of
 from .computing import comparisons, matrices, predictions, readings, vectors
-from .limits import Limits, Refused, read_body
+from .limits import Limits, RequestError, read_body
 from .metrics import Metrics
 from .models import ServedModels
 
@@ -59,7 +59,7 @@ class Routes:
             try:
                 content = await to_json(await answer(request, body))
             except LimelightError as error:  # such as numbers that are not finite
-                raise Refused(424, str(error), "backend") from None
+                raise RequestError(424, str(error), "backend") from None
             return Response(content, media_type="application/json")
 
         return endpoint
@@ -70,7 +70,7 @@ class Routes:
         """The classes of each text, the most probable first."""
         _, batcher = self._classifier(body)
         if flag(body, "raw_scores"):
-            raise Refused(422, "raw_scores is not supported; leave it out to get probabilities")
+            raise RequestError(422, "raw_scores is not supported; leave it out to get probabilities")
         items, one = items_of(body.get("inputs"), self.limits, batcher.model.pair)
         found = await self._run(request, batcher, predictions, items, body)
         labels = [str(label) for label in batcher.model.labels]
@@ -105,10 +105,12 @@ class Routes:
         _, batcher = self.models.find(body.get("model"))
         inputs, parameters = body.get("inputs"), body.get("parameters") or {}
         if not isinstance(inputs, dict) or not isinstance(parameters, dict):
-            raise Refused(422, "inputs must have source_sentence and sentences; parameters must be an object")
+            raise RequestError(
+                422, "inputs must have source_sentence and sentences; parameters must be an object"
+            )
         source, sentences = inputs.get("source_sentence"), inputs.get("sentences")
         if not isinstance(source, str) or not isinstance(sentences, list):
-            raise Refused(422, "source_sentence must be a text and sentences a list of texts")
+            raise RequestError(422, "source_sentence must be a text and sentences a list of texts")
         compute = comparisons if flag(parameters, "words") else vectors
         others, _ = texts_of(sentences, self._limits(compute, batcher), "sentences")
         if compute is comparisons:
@@ -124,10 +126,10 @@ class Routes:
         items, _ = texts_of(body.get("input"), self._limits(vectors, batcher), "input")
         form = body.get("encoding_format") or "float"
         if form not in ("float", "base64"):
-            raise Refused(422, "encoding_format must be float or base64")
+            raise RequestError(422, "encoding_format must be float or base64")
         found = unit(await self._run(request, batcher, vectors, items, body))
         if body.get("dimensions") not in (None, found.shape[1]):
-            raise Refused(422, f"dimensions must be {found.shape[1]}, the size of this model's vectors")
+            raise RequestError(422, f"dimensions must be {found.shape[1]}, the size of this model's vectors")
         data = [
             {"object": "embedding", "index": k, "embedding": v.tolist() if form == "float" else _base64(v)}
             for k, v in enumerate(found)
@@ -142,7 +144,8 @@ class Routes:
         """The model that answers, or the one that `?model=` names, and the limits."""
         name, batcher = self.models.find(request.query_params.get("model"))
         content = json.dumps({
-            "model_id": name, "model_sha": batcher.sha256, "model_dtype": self.precision, **_describe(batcher.model), "models": self.models.names,
+            "model_id": name, "model_sha": batcher.sha256, "model_dtype": self.precision,
+            **_describe(batcher.model), "models": self.models.names,
             "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.words,
             "max_batch_tokens": self.batch_words, "max_client_batch_size": self.limits.texts,
             "max_body_bytes": self.limits.body, "version": __version__,
@@ -162,7 +165,9 @@ class Routes:
     def _classifier(self, body: Body) -> tuple[str, Batcher]:
         name, batcher = self.models.find(body.get("model"))
         if not isinstance(batcher.model, Model):
-            raise Refused(424, f"{name} is a reader, without labels; use /embed or /similarity", "backend")
+            raise RequestError(
+                424, f"{name} is a reader, without labels; use /embed or /similarity", "backend"
+            )
         return name, batcher
 
     def _limits(self, compute: Compute, batcher: Batcher) -> Limits:
