@@ -203,7 +203,7 @@ def test_one_line_a_request_and_never_the_text(model, capfd):
 
 
 def test_an_error_of_ours_is_a_500_without_a_trace(model, capfd, monkeypatch):
-    def fail(self, texts):
+    def fail(self, texts, **options):
         raise RuntimeError(f"private: {texts}")
 
     monkeypatch.setattr(limelight.Model, "predict_proba", fail)
@@ -215,7 +215,7 @@ def test_an_error_of_ours_is_a_500_without_a_trace(model, capfd, monkeypatch):
 
 
 def test_numbers_that_are_not_finite_are_the_model_s_fault(model, monkeypatch):
-    def fail(self, texts):
+    def fail(self, texts, **options):
         raise limelight.LimelightError("the model gives numbers that are not finite")
 
     monkeypatch.setattr(limelight.Model, "predict_proba", fail)

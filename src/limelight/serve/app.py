@@ -90,7 +90,8 @@ def create_app(
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     async def save_metrics() -> None:
         while True:
-            app.state.metrics.save()
+            with suppress(OSError):  # a full disk
+                app.state.metrics.save()
             await asyncio.sleep(1)
 
     tasks = [asyncio.create_task(each) for each in (app.state.models.watch(), save_metrics())]

@@ -12,7 +12,9 @@ def log(line: str) -> None:
 
     >>> log("small: loaded the new model")
     """
+    if not line.isprintable():  # such as an error that quotes a name from someone's folder
+        line = "".join(each if each.isprintable() else " " for each in line)
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     with suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"{moment} {' '.join(line.split())}\n")
+        sys.stderr.write(f"{moment} {line}\n")
         sys.stderr.flush()

@@ -46,27 +46,26 @@ class ServedModel:
 
     def _open(self, sha256: str | None) -> Batcher:
         model = load(self._folder or "", sha256=sha256, **self._loading)
-        warm_up = (
-            vectors if isinstance(model, Reader) else predictions
-        )  # starts what starts when first needed
-        warm_up(model, [("warm",) * (1 + (isinstance(model, Model) and model.pair))])
+        if isinstance(model, Reader):  # one text now: what starts when first needed must not delay a request
+            vectors(model, [("warm",)])
+        else:
+            predictions(model, [("warm", "up") if model.pair else ("warm",)])
         return Batcher(model, self._metrics, sha256=sha256 or "", **self._batching)
 
     def refresh(self) -> None:
         """Load the folder again if it has another model; if that does not load, keep the old one."""
         if self._folder is None or (seen := _look(self._folder)) in (None, self._seen):
             return
-        self._seen = seen
+        self._seen, sha256 = seen, _checksum(self._folder)
+        if sha256 in (None, self.current.sha256):
+            return
         try:
-            sha256 = _checksum(self._folder)
-            if sha256 in (None, self.current.sha256):
-                return
             self.current = self._open(sha256)
-        except (LimelightError, OSError, MemoryError) as error:
+        except Exception as error:  # whatever is wrong with a folder, the server goes on
             self._metrics.add("reload_errors_total")
             if sha256 != self._failed:  # a folder that is being copied fails more than once
                 log(f"{self.name}: the new folder does not load, the old model stays: {error}")
-            self._failed = sha256 or ""
+            self._failed = str(sha256)
             return
         self._metrics.add("reloads_total")
         log(f"{self.name}: loaded the new folder, sha256 {sha256}")

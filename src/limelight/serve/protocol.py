@@ -9,6 +9,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 2**16
+SEND_SECONDS = 60.0  # for a client to read its answer
 
 
 class PatientProtocol(HttpToolsProtocol):
@@ -50,6 +51,11 @@ class PatientProtocol(HttpToolsProtocol):
         super().on_response_complete()
         if self.cycle.more_body:
             self._expect()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection; a client that does not read its answer is cut off."""
+        super().timeout_keep_alive_handler()
+        self.loop.call_later(SEND_SECONDS, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing to wait for."""

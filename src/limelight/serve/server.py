@@ -76,18 +76,19 @@ def configure(app: Any, workers: int = 1) -> uvicorn.Config:
 
 
 def _run(settings: Settings, listening: socket.socket) -> None:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    processes = "1 process" if settings.workers == 1 else f"{settings.workers} processes"
-    log(f"serving http://{host}:{listening.getsockname()[1]} with {processes}; Ctrl-C stops")
     with ExitStack() as stack:
         stack.enter_context(listening)
-        if settings.workers > 1:
-            Multiprocess(configure(partial(build_app, settings), settings.workers), [listening]).run()
+        several = settings.workers > 1
+        config = configure(partial(build_app, settings) if several else build_app(settings), settings.workers)
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        processes = f"{settings.workers} processes" if several else "1 process"
+        log(f"serving http://{host}:{listening.getsockname()[1]} with {processes}; Ctrl-C stops")
+        if several:
+            Multiprocess(config, [listening]).run()
             return
-        server = uvicorn.Server(configure(build_app(settings)))
         for each in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises them again when it has stopped
             stack.callback(signal.signal, each, signal.signal(each, lambda *_: None))
-        server.run([listening])
+        uvicorn.Server(config).run([listening])
 
 
 def listen(settings: Settings) -> socket.socket:
