@@ -6,7 +6,9 @@
 
 Every client sends one bundled sentence at a time and waits for its answer, over one connection. The clients
 share the machine with the server and cost it processor time; plain predict, which reads the same sentences in
-one call, has it alone. The three take turns in every round; the figures are medians over the rounds.
+one call, has it alone. The three take turns in every round; the figures are medians over the rounds. The last
+columns are milliseconds of processor time for a text, the server's without the clients', which other work on
+the machine changes least.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ COLUMNS = (
     "model", "clients", "joined, per s", "p50, ms", "p99", "one by one, per s", "p50", "p99",
     "predict, per s",
     "joined / one by one", "joined / predict",
+    "processor ms: joined", "one by one", "predict",
 )  # fmt: skip
 SERVERS = {"joined": (), "one by one": ("--batch-words", "0")}
 
@@ -107,36 +110,37 @@ class Client:
         return rate, *(1000 * np.percentile(self.seconds, q) for q in (50, 99))
 
 
-def predict_rate(model: Model, texts: list[str], seconds: float) -> float:
-    """Texts per second of plain predict."""
-    begin, done = time.perf_counter(), 0
+def predict_rate(model: Model, texts: list[str], seconds: float) -> tuple[float, float]:
+    """Texts per second of plain predict, and processor time of a text."""
+    begin, work, done = time.perf_counter(), time.process_time(), 0
     while time.perf_counter() - begin < seconds:
         model.predict(texts)
         done += len(texts)
-    return done / (time.perf_counter() - begin)
+    return done / (time.perf_counter() - begin), (time.process_time() - work) / done
 
 
 def compare(folder: Path, texts: list[str], clients: list[int], seconds: float, rounds: int) -> None:
     """A row for each number of clients."""
     model = Model.load(folder)
     model.predict(texts[:64])
-    with serving(folder) as (joined, _), serving(folder, *SERVERS["one by one"]) as (single, _):
-        ports = dict(zip(SERVERS, (joined, single), strict=True))
+    with serving(folder) as joined, serving(folder, *SERVERS["one by one"]) as single:
+        servers = dict(zip(SERVERS, (joined, single), strict=True))
         for number in clients:
-            found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ports}
-            plain = []
+            found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in servers}
+            plain, work = [], {name: [] for name in (*servers, "predict")}
             for _ in range(rounds):
-                for name, port in ports.items():
-                    client = Client(port, texts)
+                for name, (port, process) in servers.items():
+                    client, begin = Client(port, texts), processor_time(process)
                     found[name].append(client.run(number, seconds))
+                    work[name].append((processor_time(process) - begin) / len(client.seconds))
                     assert not client.errors, client.errors
-                plain.append(predict_rate(model, texts, seconds))
-            print_row(folder.name, number, found, plain)
+                rate, cost = predict_rate(model, texts, seconds)
+                plain.append(rate)
+                work["predict"].append(cost)
+            print_row(folder.name, number, found, plain, work)
 
 
-def print_row(
-    model: str, clients: int, found: dict[str, list[tuple[float, float, float]]], plain: list
-) -> None:
+def print_row(model: str, clients: int, found: dict, plain: list[float], work: dict) -> None:
     cells = []
     for results in found.values():
         rate, p50, p99 = (statistics.median(column) for column in zip(*results, strict=True))
@@ -149,7 +153,8 @@ def print_row(
         f"{statistics.median(ratio):.2f}",
         f"{statistics.median(share):.2f}",
     ]
-    print("| " + " | ".join([model, str(clients), *cells, *last]) + " |", flush=True)
+    costs = [f"{1000 * statistics.median(each):.2f}" for each in work.values()]
+    print("| " + " | ".join([model, str(clients), *cells, *last, *costs]) + " |", flush=True)
 
 
 def load_test(folder: Path, texts: list[str], seconds: float, flags: list[str]) -> None:
@@ -157,17 +162,24 @@ def load_test(folder: Path, texts: list[str], seconds: float, flags: list[str]) 
     with serving(folder, *flags) as (port, process):
         client, memory = Client(port, texts), [memory_of(process)]
         every = seconds / 6
-        results = []
+        results, total = [], 0
         for _ in range(6):
             results.append(client.run(256, every))
+            total += len(client.seconds)
             memory.append(memory_of(process))
     rates, p50, p99 = zip(*results, strict=True)
     print(f"{folder.name}: 256 clients, {seconds:g} s, {' '.join(flags)}")
-    print(f"  {sum(rates) * every:,.0f} requests, {client.errors} errors")
+    print(f"  {total:,} requests, {client.errors} errors")
     print(
         f"  per second: {min(rates):,.0f} to {max(rates):,.0f}; p50 {max(p50):.0f} ms, p99 {max(p99):.0f} ms"
     )
     print(f"  MiB, at the start and after each sixth: {' '.join(f'{each:.0f}' for each in memory)}")
+
+
+def processor_time(process: int) -> float:
+    """Seconds of processor time that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory_of(process: int) -> float:
