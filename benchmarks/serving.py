@@ -88,7 +88,9 @@ class Client:
 
     async def _connect(self, end: float) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        while (begin := time.perf_counter()) < end:
+        begin = 0.0
+        while not begin or time.perf_counter() < end:
+            begin = time.perf_counter()
             writer.write(self.requests[next(self.next) % len(self.requests)])
             head = await reader.readuntil(b"\r\n\r\n")
             await reader.readexactly(int(re.search(rb"content-length: (\d+)", head)[1]))
