@@ -63,6 +63,16 @@ def test_compare_ranks_words_as_leaving_them_out_does(monkeypatch, capsys, tmp_p
     assert float(found["the same word"][2]) > float(found["different words"][2])
 
 
+def test_serving_prints_a_row_and_a_load_test(monkeypatch, capsys):
+    serving = import_module("serving")
+    for flags in ("--clients 2 --seconds 0.2 --rounds 1", "--load 0.6"):
+        monkeypatch.setattr(sys, "argv", f"serving.py --models tiny --count 8 {flags}".split())
+        serving.main()
+    out = capsys.readouterr().out
+    assert "| tiny | 2 | " in out
+    assert ", 0 errors" in out
+
+
 def test_company_finds_the_same_answers_in_any_batch(monkeypatch, capsys, tmp_path):
     company = import_module("company")
     model = str(trained.save(tmp_path / "model"))
