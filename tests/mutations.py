@@ -2,10 +2,10 @@
 
     PYTHONPATH=src:tests python tests/mutations.py [COUNT] [SEED]
 
-COUNT mutations are shared out over the folders of a model and a reader, a run's checkpoints, an encoded data
-set and a run.json. Each attempt must end within 10 seconds and 2 GB with an answer or a LimelightError of
-one line; anything else is printed with its number, and the program exits with 1. Attempts run in children,
-some hundred in each, so that a crash or a hang is counted too.
+COUNT mutations are shared out over the folders of a model, a reader and an index, a run's checkpoints, an
+encoded data set and a run.json. Each attempt must end within 10 seconds and 2 GB with an answer or a
+LimelightError of one line; anything else is printed with its number, and the program exits with 1. Attempts
+run in children, some hundred in each, so that a crash or a hang is counted too.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from limelight.errors import LimelightError
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
 from limelight.runtime.reader_folder import save_reader
+from limelight.similar import index_folder
+from limelight.similar.index import Index
 from limelight.text.dataset import Dataset
 from limelight.training import fit
 from limelight.training.job import Job, load_job, save_job
@@ -239,7 +241,29 @@ def job_target(place: Path) -> Target:
     return Target(folder, ["out.run/run.json"], lambda folder, name: None, use)
 
 
-TARGETS = (model_target, reader_target, checkpoint_target, dataset_target, job_target)
+def index_target(place: Path) -> Target:
+    model = trained.save(place / "indexed-model")
+    index = Index.create(place / "index", ["w1 w2", "w3 w4. W5 w6!", "w7"], model=model, sentences=True)
+    files = sorted(path.name for path in index.folder.iterdir())
+
+    def seal(folder: Path, name: str) -> None:
+        data = json.loads((folder / "index.json").read_text())
+        data.pop("sha256")
+        if name != "index.json":
+            data["sources"][0]["shards"][0]["bytes"] = (folder / name).stat().st_size
+        data["sha256"] = index_folder._checksum(data)
+        (folder / "index.json").write_text(json.dumps(data))
+
+    def use(folder: Path) -> None:
+        index = Index.open(folder, threads=1)
+        hits = index.search("w1 w2", k=2)
+        assert all(np.isfinite(hit.score) for hit in hits)
+        index.add(["w8 w9"])
+
+    return Target(index.folder, files, seal, use)
+
+
+TARGETS = (model_target, reader_target, checkpoint_target, dataset_target, job_target, index_target)
 
 
 # ---------------------------------------------------------------- attempts

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import trained
-from limelight import TextClassifier
+from limelight import Index, TextClassifier
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -81,3 +81,19 @@ def test_forks_counts_children_that_hang(monkeypatch, capsys, tmp_path):
         forks.main()
     assert end.value.code == 0
     assert capsys.readouterr().out.count("0 of 5 children hang, 0 fail") == 2
+
+
+def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
+    search = import_module("search")
+    monkeypatch.setattr(search, "weights_folder", lambda: None)
+    texts = [f"{what} {dish}" for what in ("cold", "warm", "old") for dish in ("soup", "tea", "ham", "fish")]
+    index = str(Index.create(tmp_path / "index", texts).folder)
+    sizes = ["--texts", "20", "--minilm-texts", "10", "--recall-texts", "230", "--rounds", "1"]
+    parts = ["--parts", "encoding", "search", "recall"]
+    monkeypatch.setattr(search, "QUERIES", 20)
+    monkeypatch.setattr(sys, "argv", ["search.py", index, "--out", str(tmp_path / "o.json"), *sizes, *parts])
+    search.main()
+    first = capsys.readouterr().out
+    assert '"kept in 8 bits"' in first
+    search.main()
+    assert capsys.readouterr().out == first

@@ -28,8 +28,9 @@ NEEDED = (
     "bundled/sans-regular.ttf",
     "bundled/vectors.safetensors",
     "reading/templates/page.html.jinja",
+    "similar/templates/results.html.jinja",
 )
-ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py")
+ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py", "faiss")
 PROGRAM = f"""
 import importlib.util, json, sys
 assert [name for name in {ABSENT} if importlib.util.find_spec(name)] == []
@@ -40,6 +41,8 @@ assert len(limelight.bundled.sentences("dev")[0]) == 2359
 assert len(limelight.bundled.default_vectors()[0]) == 33264
 assert all(path.is_file() for path in limelight.bundled.font_files())
 assert limelight.load("reader").encode("The soup was cold.").shape == (384,)
+index = limelight.Index.create(sys.argv[1] + ".index", ["Cold soup.", "A late train."])
+assert index.search("chilly broth", k=1)[0].text == "Cold soup."
 model = limelight.load(sys.argv[1])
 texts = json.loads(sys.stdin.read())
 reading = model.read(texts[0])

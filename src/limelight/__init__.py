@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
     from .runtime.reader import Reader, load
+    from .similar.index import Hit, Index
     from .training.run_job import fit
 
 __version__ = "0.2.0"
 __all__ = [
     "Comparison",
+    "Hit",
+    "Index",
     "LimelightError",
     "Model",
     "PairClassifier",
@@ -59,6 +62,7 @@ __getattr__, __dir__ = lazy(
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
         "runtime.reader": "Reader load",
+        "similar.index": "Hit Index",
         "training.run_job": "fit",
     },
 )

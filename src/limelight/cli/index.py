@@ -1,0 +1,93 @@
+"""`limelight index`: the texts of tables and their vectors, in a folder to search."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import LimelightError
+from ._shared import add_json, add_overwrite, on_bad, on_terminal, print_result
+
+if TYPE_CHECKING:
+    from ..similar.index import Index
+
+ORDER = 5
+HELP = "index the texts of tables, to search them by meaning"
+DESCRIPTION = """\
+Make a folder of the texts of one table or several, with their other columns and a vector each, for
+limelight search. With --sentences, every sentence is an entry of its own that remembers its row. If it is
+interrupted, the same command with --add continues where it stopped.
+
+  limelight index reviews.csv --text text --sentences --out reviews.index
+  limelight index new.csv --out reviews.index --add"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add its flags."""
+    parser.add_argument("data", nargs="*", metavar="CORPUS", help="table of texts")
+    parser.add_argument("--out", required=True, metavar="INDEX", help="folder of the index")
+    parser.add_argument(
+        "--model", metavar="MODEL", help='folder of a saved model or reader (default: "reader")'
+    )
+    parser.add_argument("--sentences", action="store_true", help="split the texts into sentences")
+    parser.add_argument(
+        "--precision",
+        choices=("float32", "int8"),
+        default="int8",
+        help="to read the texts in; int8 is faster",
+    )
+    parser.add_argument("--text", metavar="COL", help="text column; detected if its name is unambiguous")
+    parser.add_argument("--skip-bad", action="store_true", help="skip rows without text")
+    parser.add_argument(
+        "--approximate",
+        action="store_true",
+        help="prepare approximate search, for millions of texts; needs faiss",
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--add", "--resume", action="store_true", help="add to an index, or finish an interrupted one"
+    )
+    add_overwrite(how)  # type: ignore[arg-type]
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build the index or add to it."""
+    if not args.data and not (args.add and args.approximate):
+        raise LimelightError("no CORPUS; give at least one table")
+    try:
+        index = _add(args) if args.add else _create(args)
+        if args.approximate:
+            index.build_approximate()
+    except KeyboardInterrupt:
+        again = "--overwrite" if args.overwrite else "--add"
+        print(f"limelight: interrupted; run it again with {again} to continue", file=sys.stderr)
+        return 1
+    what = "sentences" if index.config.sentences else "texts"
+    facts = {"out": args.out, what: len(index), "size": index.config.size, "model": index.config.model}
+    print_result(args, facts, f"saved {args.out}: {len(index):,} {what}")
+    return 0
+
+
+def _create(args: argparse.Namespace) -> Index:
+    from ..similar.build import build, new_config
+    from ..similar.corpus import Corpus
+    from ..similar.index import Index
+
+    corpora = [Corpus(each, args.text, on_bad(args)) for each in args.data]
+    config, model = new_config(args.model or "reader", args.sentences, args.precision)
+    build(Path(args.out), corpora, config, model, args.overwrite, on_terminal())
+    return Index.open(args.out)
+
+
+def _add(args: argparse.Namespace) -> Index:
+    from ..similar.index import Index
+
+    index = Index.open(args.out, model=args.model)
+    if args.sentences and not index.config.sentences:
+        raise LimelightError(f"{args.out} holds whole texts; --sentences needs an index of its own")
+    for each in args.data:
+        index.add(each, text=args.text, on_bad=on_bad(args), progress=on_terminal())
+    return index

@@ -1,0 +1,124 @@
+"""`limelight search`: the texts of an index that are most similar to a query."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import LimelightError, warn
+from ._shared import add_overwrite, check_output_file
+
+if TYPE_CHECKING:
+    from ..similar.index import Hit
+
+ORDER = 5
+HELP = "search an index by meaning"
+DESCRIPTION = """\
+Print the texts of an index that are most similar to a query, best first, with their scores (the cosine: 1 for
+the same meaning, 0 for nothing in common) and the pairs of words that made each match. Without a query, every
+line of standard input is one.
+
+  limelight search reviews.index "the soup was cold"
+  limelight search reviews.index "the soup was cold" --out results.html"""
+
+FORMATS = {"text": ".txt", "jsonl": ".jsonl", "html": ".html"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add its flags."""
+    parser.add_argument("index", metavar="INDEX", help="folder made by limelight index")
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="text (default: lines of standard input)")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="hits of a query (default: 10)")
+    parser.add_argument(
+        "--per-row", action="store_true", help="in an index of sentences, only the best of each row"
+    )
+    parser.add_argument(
+        "--exact", action="store_true", help="search in full, even if prepared for approximate search"
+    )
+    parser.add_argument("--no-words", action="store_true", help="leave out the words that made the match")
+    parser.add_argument("--model", metavar="MODEL", help="where the index's model is now, if it was moved")
+    parser.add_argument("--out", metavar="FILE", help=".txt, .jsonl or .html (default: standard output)")
+    parser.add_argument("--format", choices=FORMATS, help="output format, unless --out implies it")
+    parser.add_argument("--json", action="store_true", help="the same as --format jsonl")
+    add_overwrite(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search and print."""
+    from ..similar.index import Index
+
+    form = _format(args)
+    if args.top < 1:
+        raise LimelightError(f"--top is {args.top}; it must be at least 1")
+    if args.out:
+        check_output_file(args.out, args.overwrite)
+    queries = args.query or _lines()
+    index = Index.open(args.index, model=args.model)
+    for source in index.config.sources:
+        if not source.finished:
+            warn(f"{source.name} is in {args.index} only in part; finish it with limelight index --add")
+    results = index.search(queries, args.top, words=not args.no_words, per_row=args.per_row, exact=args.exact)
+    text = _render(form, queries, results, Path(args.index).name)
+    if not args.out:
+        print(text, end="")
+        return 0
+    from ..storage.files import atomic_file
+
+    with atomic_file(args.out, args.overwrite) as file:
+        file.write(text.encode(errors="replace"))
+    return 0
+
+
+def _format(args: argparse.Namespace) -> str:
+    suffix = Path(args.out).suffix.lower() if args.out else ""
+    implied = next((form for form, each in FORMATS.items() if each == suffix), None)
+    asked = "jsonl" if args.json else args.format
+    if args.out and not implied and not asked:
+        raise LimelightError(f"{args.out} should end in {', '.join(FORMATS.values())}; or add --format")
+    return asked or implied or "text"
+
+
+def _lines() -> list[str]:
+    if sys.stdin is None:
+        raise LimelightError("standard input is closed; give a query")
+    if sys.stdin.isatty():
+        print("one query per line; end with Ctrl-D", file=sys.stderr)
+    try:
+        lines = sys.stdin.buffer.read().decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise LimelightError("standard input: not UTF-8; convert it first") from None
+    queries = [line for line in lines if line.strip()]
+    if not queries:
+        raise LimelightError("no query; give one as an argument or on standard input")
+    return queries
+
+
+def _render(form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str) -> str:
+    if form == "html":
+        from ..similar.page import results_page
+
+        return results_page(queries, results, f"Search in {title}")
+    if form == "jsonl":
+        lines = [
+            json.dumps({"query": query, "rank": rank, **hit.to_dict()}, ensure_ascii=False)
+            for query, hits in zip(queries, results, strict=True)
+            for rank, hit in enumerate(hits, 1)
+        ]
+        return "\n".join(lines) + "\n"
+    shown = [_text(query, hits, len(queries) > 1) for query, hits in zip(queries, results, strict=True)]
+    return "\n".join(shown)
+
+
+def _text(query: str, hits: Sequence[Hit], several: bool) -> str:
+    """The hits of a query, each with its score, its place and the pairs of words that count most."""
+    lines = [query] if several else []
+    for hit in hits:
+        lines.append(f"{hit.score:.3f}  {' '.join(hit.text.split())}")
+        pairs = hit.comparison.top_pairs(3) if hit.comparison else []
+        words = ", ".join(f"{word} – {other} {share:.2f}" for word, other, share in pairs if share > 0)
+        lines.append(f"       {hit.source}, row {hit.row}{f': {words}' if words else ''}")
+    return "\n".join(lines) + "\n"

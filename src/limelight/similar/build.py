@@ -1,0 +1,224 @@
+"""Building an index: shard by shard, so that a killed process loses at most the shard it was at."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import LimelightError, tidy_os_errors, warn
+from ..runtime.folder import is_reader
+from ..runtime.model import Model
+from ..runtime.reader import Reader, load
+from ..runtime.reader_folder import BUNDLED
+from ..runtime.word_parts import unit
+from ..storage.files import atomic_folder, check_replaceable, remove_leftovers
+from ..storage.locks import locked
+from .corpus import Corpus
+from .index_folder import (
+    FILE,
+    SHARD_CHARACTERS,
+    IndexConfig,
+    Source,
+    is_ours,
+    layout,
+    read_config,
+    remove_strays,
+    write_config,
+    write_shard,
+)
+from .shards import pack_shard, quantise
+
+
+def model_sha256(model: str | Path) -> str:
+    """What tells models apart: the SHA-256 of config.json, which has the checksums of the other files.
+
+    >>> len(model_sha256("reader"))
+    64
+    """
+    folder = BUNDLED if is_reader(model) else Path(model)
+    with tidy_os_errors(f"cannot read {folder}"):
+        if not (folder / "config.json").is_file():
+            raise LimelightError(f'{model} is not a model; give a folder saved by Limelight, or "reader"')
+        return hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()
+
+
+def new_config(model: str | Path, sentences: bool, precision: str) -> tuple[IndexConfig, Model | Reader]:
+    """The description of an index with nothing in it yet, and its model."""
+    digest, loaded = model_sha256(model), load(model, precision=precision)
+    where = str(model) if is_reader(model) else str(Path(model).resolve())
+    return IndexConfig(where, digest, _vector_size(loaded), sentences, precision), loaded
+
+
+def _vector_size(model: Model | Reader) -> int:
+    """How many numbers the vector of a text has."""
+    if isinstance(model, Reader):
+        return len(model.weights["vector.W_rows"])
+    rows, size = model.embedding_shape
+    return rows * size
+
+
+def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
+    """Vectors of length 1, (some texts, size) at a time: a classifier's are M, flat."""
+    if isinstance(model, Reader):
+        return model.encode_stream(texts)
+    return (unit(M.reshape(len(M), -1)) for M in model.embed_stream(texts))
+
+
+def open_model(
+    config: IndexConfig, model: str | Path | None = None, precision: str = "float32"
+) -> Model | Reader:
+    """The model that an index was made with, or another place of it."""
+    where = config.model if model is None else model
+    if model_sha256(where) != config.model_sha256:
+        raise LimelightError(
+            f"the index was made with another model than {where}; give that one, or build it again"
+        )
+    loaded: Model | Reader = load(where, precision=precision)
+    return loaded
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Keep other writers out, and remove what killed ones left."""
+    with locked(folder.with_name(f".{folder.name}.lock"), f"{folder} is being written by another process"):
+        remove_leftovers(folder)
+        yield
+
+
+def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bool = False) -> int:
+    """Add the texts of a corpus, from where an earlier attempt ended; return how many were added.
+
+    Each shard is read, encoded and written by itself: what it holds does not depend on where a process was
+    killed before.
+    """
+    config = read_config(folder)
+    source = _find_source(config, corpus)
+    if source.finished:
+        warn(
+            f"{corpus.name} is already in the index, as {source.name}, with {source.rows:,} texts; skipped it"
+        )
+        return 0
+    entries = islice(corpus.entries(config.sentences), source.rows, None)
+    added = 0
+    with _bar(progress, source.rows) as bar:
+        for some in _shards(entries, config.shard_rows):
+            parts = []
+            for V in encode(model, [entry["text"] for entry in some]):
+                parts.append(quantise(V))
+                bar.update(len(V))
+            vectors, scales = (np.concatenate(each) for each in zip(*parts, strict=True))
+            content = pack_shard(vectors, scales, some)
+            config.approximate = None  # it lacks the new texts
+            source.shards.append(write_shard(folder, len(config.shards), content, len(some)))
+            write_config(folder, config)
+            added += len(some)
+    source.finished = True
+    write_config(folder, config)
+    remove_strays(folder, config)
+    if corpus.skipped:
+        warn(f"{corpus.name}: skipped {corpus.skipped:,} rows, which cannot be used")
+    return added
+
+
+def _shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
+    """Lists of at most so many entries and, roughly, `SHARD_CHARACTERS`."""
+    some, held = list[dict[str, Any]](), 0
+    for entry in entries:
+        some.append(entry)
+        held += len(entry["text"])
+        if len(some) == rows or held >= SHARD_CHARACTERS:
+            yield some
+            some, held = [], 0
+    if some:
+        yield some
+
+
+def _find_source(config: IndexConfig, corpus: Corpus) -> Source:
+    """The corpus in the index, finished or not, or else a new one."""
+    for source in config.sources:
+        if (source.sha256, source.text) == (corpus.sha256, corpus.text):
+            return source
+        if not source.finished:
+            raise LimelightError(f"{source.name} is in the index only in part; add it again, unchanged")
+    config.sources.append(Source(corpus.name, corpus.sha256, corpus.text))
+    return config.sources[-1]
+
+
+# ---------------------------------------------------------------- a whole index
+
+
+def build(
+    folder: Path,
+    corpora: Sequence[Corpus],
+    config: IndexConfig,
+    model: Model | Reader,
+    overwrite: bool,
+    progress: bool,
+) -> None:
+    """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
+    _check_free(folder, overwrite)
+    for corpus in corpora:
+        corpus.check(config.sentences)  # unusable rows are reported before the long work
+    replacing = folder.exists() and any(folder.iterdir())
+    place = folder.with_name(f".{folder.name}.limelight-new") if replacing else folder
+    with writing(folder):
+        remove_leftovers(place)
+        if replacing and not _is_part_of(place, corpora, config):
+            _remove_index(place)
+        if not (place / FILE).exists():
+            write_config(place, config)
+        for corpus in corpora:
+            add_corpus(place, corpus, model, progress)
+        if replacing:
+            _put_in_place(place, folder)
+
+
+def _check_free(folder: Path, overwrite: bool) -> None:
+    if (folder / FILE).is_file() and not overwrite:
+        raise LimelightError(
+            f"{folder} already exists; add to it or finish it with --add (in Python: Index.open(...).add), "
+            "or replace it with --overwrite"
+        )
+    check_replaceable(folder, layout(folder), overwrite)
+
+
+def _is_part_of(place: Path, corpora: Sequence[Corpus], config: IndexConfig) -> bool:
+    """Whether a folder holds the beginning of this very index, which another process was killed making."""
+    try:
+        found = read_config(place)
+    except LimelightError:
+        return False
+    given = [(corpus.sha256, corpus.text) for corpus in corpora]
+    return replace(found, sources=[]) == config and all((x.sha256, x.text) in given for x in found.sources)
+
+
+def _remove_index(place: Path) -> None:
+    """Remove an index that was never finished, and nothing else."""
+    foreign = sorted(path.name for path in place.glob("*") if not is_ours(path.name))
+    if foreign:
+        raise LimelightError(f"{place} also holds {foreign[0]}, which would be lost; move it first")
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def _put_in_place(new: Path, folder: Path) -> None:
+    """Replace an index by a finished new one, in one step."""
+    with atomic_folder(folder, layout(folder), overwrite=True) as place:
+        for path in sorted(new.iterdir(), key=lambda path: path.name != FILE):  # without it, the rest is void
+            path.rename(place / path.name)
+    shutil.rmtree(new)
+
+
+@contextmanager
+def _bar(progress: bool, done: int) -> Iterator[Any]:
+    from tqdm.auto import tqdm
+
+    with tqdm(unit=" texts", initial=done, disable=not progress) as bar:
+        yield bar

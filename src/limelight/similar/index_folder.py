@@ -1,0 +1,259 @@
+"""The folder of an index: index.json says what is in it, and shards hold the vectors and the texts.
+
+    index.json                          the model, the corpora, the shards with their sizes and checksums
+    shard-000000-3f2a…c1.safetensors    up to 65,536 texts; its name has the start of its SHA-256
+    approximate.faiss                   for approximate search, if it was asked for
+
+A shard never changes, and index.json is replaced in one step: whoever reads the folder sees all of a shard or
+none of it, however the process that writes ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import LimelightError, tidy_os_errors
+from ..storage.files import FolderLayout, atomic_file
+from ..storage.json_file import parse_object
+from ..storage.open_files import open_together, read_regular
+from .shards import Shard, map_shard
+
+FORMAT = 1
+FILE, APPROXIMATE = "index.json", "approximate.faiss"
+MAX_CONFIG = 2**26
+SHARD_TEXTS, SHARD_BYTES, SHARD_CHARACTERS = 2**16, 2**25, 2**28  # of texts and vectors in a shard, at most
+_SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
+_TRIES = 10  # a folder would have to be replaced so often while its files are being opened
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """What index.json says of a shard."""
+
+    file: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass
+class Source:
+    """A corpus in the index, and the shards made of it."""
+
+    name: str
+    sha256: str  # of the file, or of the texts given in Python
+    text: str | None  # its text column
+    finished: bool = False
+    shards: list[ShardEntry] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        """Its texts that are in the index."""
+        return sum(shard.rows for shard in self.shards)
+
+
+@dataclass(frozen=True)
+class ApproximateEntry:
+    """What index.json says of approximate.faiss."""
+
+    rows: int  # the texts that are in it: all, unless some were added later
+    bytes: int
+    sha256: str
+
+
+@dataclass
+class IndexConfig:
+    """What index.json holds."""
+
+    model: str  # a folder, or "reader"
+    model_sha256: str  # of its config.json
+    size: int  # of a vector
+    sentences: bool  # whether the texts were split
+    precision: str  # in which the texts were read
+    sources: list[Source] = field(default_factory=list)
+    approximate: ApproximateEntry | None = None
+
+    @property
+    def shards(self) -> list[ShardEntry]:
+        """All shards, in order."""
+        return [shard for source in self.sources for shard in source.shards]
+
+    @property
+    def rows(self) -> int:
+        """All texts."""
+        return sum(shard.rows for shard in self.shards)
+
+    @property
+    def shard_rows(self) -> int:
+        """The texts of a full shard."""
+        return max(1, min(SHARD_TEXTS, SHARD_BYTES // self.size))
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_config(folder: Path, config: IndexConfig) -> None:
+    """Replace index.json in one step."""
+    data = {"format": FORMAT, "limelight": __version__, **asdict(config)}
+    with atomic_file(folder / FILE) as file:
+        file.write(json.dumps({**data, "sha256": _checksum(data)}, indent=1).encode())
+
+
+def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEntry:
+    """Write a shard that no index.json names yet."""
+    digest = hashlib.sha256(content).hexdigest()
+    entry = ShardEntry(f"shard-{number:06d}-{digest[:16]}.safetensors", rows, len(content), digest)
+    with atomic_file(folder / entry.file) as file:
+        file.write(content)
+    return entry
+
+
+def remove_strays(folder: Path, config: IndexConfig) -> None:
+    """Remove files that index.json does not name, or no longer."""
+    named = {shard.file for shard in config.shards} | ({APPROXIMATE} if config.approximate else set())
+    for path in folder.glob("*"):
+        if is_ours(path.name) and path.name not in {*named, FILE}:
+            path.unlink(missing_ok=True)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a file of an index may have this name.
+
+    >>> is_ours("index.json"), is_ours("thesis.txt")
+    (True, False)
+    """
+    return name in (FILE, APPROXIMATE) or bool(_SHARD_NAME.fullmatch(name))
+
+
+def layout(folder: Path) -> FolderLayout:
+    """What may be in the folder if it is to be replaced."""
+    return FolderLayout(
+        "an index", (FILE,), tuple(path.name for path in folder.glob("*") if is_ours(path.name))
+    )
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_config(folder: str | Path) -> IndexConfig:
+    """Read index.json and check all of it.
+
+    >>> read_config("no such folder")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: no such folder is not an index; make one with: limelight index
+    """
+    try:
+        with tidy_os_errors(f"cannot read {folder}"):
+            return _parse_config(read_regular(Path(folder, FILE), MAX_CONFIG))
+    except LimelightError as error:
+        if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
+            raise LimelightError(f"{folder} is not an index; make one with: limelight index") from None
+        raise LimelightError(f"{folder}: {error}") from None
+
+
+def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
+    """The index and its shards, mapped into memory. Only sizes are checked, not every byte."""
+    for _ in range(_TRIES):
+        config = read_config(folder)
+        with ExitStack() as stack, tidy_os_errors(f"cannot read {folder}"):
+            files = open_together(Path(folder), [FILE, *(shard.file for shard in config.shards)], stack)
+            missing = [shard.file for shard in config.shards if shard.file not in files]
+            if not missing:
+                try:
+                    return config, [_map(files[each.file], each, config.size) for each in config.shards]
+                except LimelightError as error:
+                    raise LimelightError(f"{folder}: {error}") from None
+        if read_config(folder) == config:  # otherwise another index has taken its place
+            raise LimelightError(f"{folder}: {missing[0]} is missing; build the index again")
+    raise LimelightError(f"{folder} is replaced all the time; try again later")
+
+
+def check_shards(folder: str | Path) -> None:
+    """Raise unless every byte of every shard is as it was written."""
+    for shard in read_config(folder).shards:
+        with tidy_os_errors(f"cannot read {folder}"), open(Path(folder, shard.file), "rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != shard.sha256:
+                raise LimelightError(f"{folder}: {shard.file} was altered: its checksum does not match")
+
+
+def _map(file: Any, entry: ShardEntry, size: int) -> Shard:
+    found = file.seek(0, 2)
+    file.seek(0)
+    if found != entry.bytes:
+        raise LimelightError(
+            f"{entry.file} has {found:,} bytes, not the {entry.bytes:,} it was written with; "
+            "build the index again"
+        )
+    return map_shard(file, entry.file, entry.rows, size)
+
+
+def _parse_config(content: bytes) -> IndexConfig:
+    data = parse_object(content, FILE)
+    version = data.pop("format", None)
+    if type(version) is not int or version < 1 or "limelight" not in data:
+        raise LimelightError(f"{FILE} was not written by Limelight; make an index with: limelight index")
+    if version > FORMAT:
+        raise LimelightError(
+            f"the index has format {version}; this Limelight reads {FORMAT}: upgrade limelight"
+        )
+    stated, program = data.pop("sha256", None), data.pop("limelight")
+    if _checksum({"format": version, "limelight": program, **data}) != stated:
+        raise LimelightError(f"{FILE} was altered: its checksum does not match; build the index again")
+    try:
+        sources = [_parse_source(each) for each in data.pop("sources")]
+        config = IndexConfig(
+            **{**data, "approximate": _parse_approximate(data["approximate"])}, sources=sources
+        )
+        _check_types(
+            config, {"model": str, "model_sha256": str, "size": int, "sentences": bool, "precision": str}
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LimelightError(f"{FILE} is damaged: wrong fields; build the index again") from error
+    if not 0 < config.size < 2**24:
+        raise LimelightError(
+            f"{FILE} is damaged: vectors of size {str(config.size)[:20]}; build the index again"
+        )
+    return config
+
+
+def _parse_approximate(data: Mapping[str, Any] | None) -> ApproximateEntry | None:
+    if data is None:
+        return None
+    entry = ApproximateEntry(**data)
+    _check_types(entry, {"rows": int, "bytes": int, "sha256": str})
+    return entry
+
+
+def _parse_source(data: Mapping[str, Any]) -> Source:
+    shards = [ShardEntry(**each) for each in data["shards"]]
+    for shard in shards:
+        _check_types(shard, {"file": str, "rows": int, "bytes": int, "sha256": str})
+        if shard.rows < 1 or not _SHARD_NAME.fullmatch(shard.file):
+            raise TypeError
+    source = Source(**{**data, "shards": shards})
+    _check_types(source, {"name": str, "sha256": str, "text": str | None, "finished": bool})
+    return source
+
+
+def _check_types(value: Any, kinds: Mapping[str, Any]) -> None:
+    for name, kind in kinds.items():
+        if not isinstance(getattr(value, name), kind) or (
+            kind is int and isinstance(getattr(value, name), bool)
+        ):
+            raise TypeError(name)
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    """Of everything in index.json but the checksum itself."""
+    try:
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+    except RecursionError:
+        raise LimelightError(f"{FILE} is nested too deeply; build the index again") from None

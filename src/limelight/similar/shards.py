@@ -1,0 +1,124 @@
+"""One shard of an index: vectors in 8 bits with a scale each, and what each is of, in one safetensors file.
+
+vectors   (n, size) uint8     128 + the vector divided by its scale, rounded
+scales    (n,) float32
+lines     (bytes,) uint8      a line of JSON for each: text, row, columns
+ends      (n,) int64          where each line ends
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..storage.array_files import safetensors_pieces
+from ..storage.json_file import parse_object
+
+ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
+_MAX_HEADER = 2**16
+_KINDS = {
+    "vectors": ("U8", np.uint8),
+    "scales": ("F32", np.float32),
+    "lines": ("U8", np.uint8),
+    "ends": ("I64", np.int64),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """The arrays of one shard, in memory or mapped from its file."""
+
+    vectors: np.ndarray  # (n, size)
+    scales: np.ndarray  # (n,)
+    lines: np.ndarray  # (bytes,)
+    ends: np.ndarray  # (n,)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def entry(self, at: int) -> dict[str, Any]:
+        """What the vector at a place is of: text, row, columns."""
+        start = int(self.ends[at - 1]) if at else 0
+        line = self.lines[start : int(self.ends[at])].tobytes()
+        kinds = {"text": str, "row": int, "columns": dict}
+        try:
+            found = parse_object(line.decode("utf-8", "surrogatepass"), "it")
+        except (UnicodeDecodeError, LimelightError):
+            found = {}
+        if not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
+            raise LimelightError(f"text {at} of a shard is damaged; build the index again")
+        return found
+
+
+def quantise(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors (n, size) as bytes and scales; a vector is about scale * (bytes - 128).
+
+    >>> found, scales = quantise(np.array([[1.0, -0.5, 0.0]]))
+    >>> found.tolist(), bool(abs(scales[0] - 1 / 127) < 1e-9)
+    ([[255, 64, 128]], True)
+    """
+    scales = (np.abs(V).max(axis=1, initial=0) / 127).astype(np.float32)
+    steps = np.rint(V / np.where(scales > 0, scales, 1)[:, None])
+    return (steps + ZERO).astype(np.uint8), scales
+
+
+def pack_shard(vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]]) -> bytes:
+    """The bytes of the file.
+
+    >>> content = pack_shard(*quantise(np.eye(2)), [{"text": "a", "row": 1, "columns": {}}] * 2)
+    >>> from safetensors.numpy import load
+    >>> load(content)["ends"].tolist()
+    [38, 76]
+    """
+    lines = [json.dumps(each, ensure_ascii=False).encode("utf-8", "surrogatepass") for each in entries]
+    ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
+    tensors = {
+        "vectors": vectors,
+        "scales": scales,
+        "lines": np.frombuffer(b"".join(lines), np.uint8),
+        "ends": ends,
+    }
+    return b"".join(safetensors_pieces(tensors))
+
+
+def map_shard(file: BinaryIO, name: str, rows: int, size: int) -> Shard:
+    """Map an open file into memory; `rows` and `size` are what the index says of it."""
+    arrays = _map_tensors(file, name)
+    lines, ends = arrays["lines"], arrays["ends"]
+    expected = {"vectors": (rows, size), "scales": (rows,), "ends": (rows,)}
+    fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
+    if not fits or (ends[:-1] > ends[1:]).any() or ends[0] < 0 or ends[-1] != len(lines):
+        raise LimelightError(f"{name} is damaged: its arrays do not fit together; build the index again")
+    if not ((arrays["scales"] >= 0) & (arrays["scales"] <= 1)).all():  # unit vectors have none above 1 / 127
+        raise LimelightError(f"{name} is damaged: wrong scales; build the index again")
+    return Shard(**arrays)
+
+
+def _map_tensors(file: BinaryIO, name: str) -> dict[str, np.ndarray]:
+    total = os.fstat(file.fileno()).st_size
+    head = int.from_bytes(file.read(8), "little")
+    if total < 8 or head > min(_MAX_HEADER, total - 8):
+        raise LimelightError(f"{name} is damaged: not a safetensors file; build the index again")
+    header = parse_object(file.read(head), f"the header of {name}")
+    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    try:
+        return {each: _tensor(mapped, 8 + head, header[each], *kind) for each, kind in _KINDS.items()}
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError):
+        raise LimelightError(f"{name} is damaged: its header is wrong; build the index again") from None
+
+
+def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], code: str, dtype: Any) -> np.ndarray:
+    shape, (begin, end) = entry["shape"], entry["data_offsets"]
+    if entry["dtype"] != code or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
+        raise ValueError
+    if end - begin != prod(shape) * np.dtype(dtype).itemsize:
+        raise ValueError
+    return np.frombuffer(mapped, dtype, prod(shape), start + begin).reshape(shape)

@@ -1,0 +1,100 @@
+"""`limelight index` and `limelight search`, as typed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from limelight.cli import main
+from reviews import write_csv
+
+TEXTS = ["The soup was cold. We left.", "A friendly host.", "The train was late."]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("index")
+    table = write_csv(folder / "texts.csv", text=TEXTS, stars=[1, 5, 2])
+    assert main(["index", str(table), "--sentences", "--out", str(folder / "index")]) == 0
+    return folder / "index"
+
+
+def test_a_search_prints_score_text_row_and_words(index, call):
+    code, out, _ = call("search", index, "chilly broth", "--top", 1)
+    first, second = out.splitlines()
+    assert code == 0
+    assert first.split(maxsplit=1)[1] == "The soup was cold."
+    assert 0 < float(first.split()[0]) < 1
+    assert "texts.csv, row 1" in second
+    assert " – " in second
+
+
+def test_json_lines_have_everything(index, call):
+    _, out, _ = call("search", index, "--json", "--top", 2, stdin=b"chilly broth\n\nlate bus\n")
+    hits = [json.loads(line) for line in out.splitlines()]
+    assert [(hit["query"], hit["rank"]) for hit in hits] == [
+        (query, rank) for query in ("chilly broth", "late bus") for rank in (1, 2)
+    ]
+    assert hits[0]["columns"] == {"stars": "1"}
+    assert hits[0]["start"] == 0
+    assert len(hits[0]["words"][0]) == 3
+
+
+def test_a_page_is_written_once(index, call, refused, tmp_path):
+    out = tmp_path / "results.html"
+    assert call("search", index, "broth", "--out", out)[0] == 0
+    assert out.read_text().startswith("<!doctype html>")
+    assert "--overwrite" in refused("search", index, "broth", "--out", out)
+    assert call("search", index, "broth", "--out", out, "--overwrite", "--no-words", "--per-row")[0] == 0
+
+
+def test_the_same_command_with_add_goes_on(tmp_path, call, refused):
+    first, second = (write_csv(tmp_path / f"{k}.csv", text=[text]) for k, text in enumerate(TEXTS[:2]))
+    place = tmp_path / "index"
+    assert call("index", first, "--out", place)[0] == 0
+    assert "--add" in refused("index", first, second, "--out", place)
+    code, out, err = call("index", first, second, "--out", place, "--add", "--json")
+    assert (code, json.loads(out)["texts"]) == (0, 2)
+    assert "already in the index" in err
+    assert "--sentences" in refused("index", second, "--out", place, "--add", "--sentences")
+    assert call("index", second, "--out", place, "--overwrite")[1].endswith("1 texts\n")
+
+
+def test_an_unfinished_index_is_searched_with_a_warning(index, call, tmp_path):
+    from limelight.similar.index_folder import read_config, write_config
+
+    place = shutil.copytree(index, tmp_path / "index")
+    config = read_config(place)
+    config.sources[0].finished = False
+    write_config(place, config)
+    code, out, err = call("search", place, "broth", "--top", 1)
+    assert (code, out.count("\n")) == (0, 2)
+    assert "texts.csv" in err
+    assert "--add" in err
+    table = write_csv(tmp_path / "texts.csv", text=TEXTS, stars=[1, 5, 2])
+    assert call("index", table, "--out", place, "--add")[0] == 0
+    assert call("search", place, "broth", "--top", 1)[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["broth", "--top", "0"], "--top"),
+        (["broth", "--out", "x.doc"], ".html"),
+        ([""], "no words"),
+        (["broth", "--model", "no/such/model"], "no/such/model"),
+    ],
+)
+def test_bad_searches_are_one_line(index, refused, arguments, complaint):
+    assert complaint in refused("search", index, *arguments)
+
+
+def test_what_is_not_there_is_one_line(tmp_path, refused):
+    (tmp_path / "empty.csv").write_text("text\n")
+    assert "not an index" in refused("search", tmp_path, "broth")
+    assert "no texts" in refused("index", tmp_path / "empty.csv", "--out", tmp_path / "index")
+    assert "CORPUS" in refused("index", "--out", tmp_path / "index")
+    assert not (tmp_path / "index").exists()
+    assert "no query" in refused("search", tmp_path, stdin=b"\n")

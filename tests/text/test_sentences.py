@@ -1,0 +1,51 @@
+"""Sentences: where they end, and that nothing but what is between them is lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drawing import examples
+from limelight.text.sentences import sentence_spans
+
+
+def split(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Good soup. Cold tea!", ["Good soup.", "Cold tea!"]),
+        ("Dr. No met Mr. Bond at 5 p.m. in Rome.", ["Dr. No met Mr. Bond at 5 p.m. in Rome."]),
+        ("We left at 5 p.m. The bar was open.", ["We left at 5 p.m.", "The bar was open."]),
+        ("It cost 3.50 each. 4 of us paid.", ["It cost 3.50 each.", "4 of us paid."]),
+        ("J. R. Smith wrote it.", ["J. R. Smith wrote it."]),
+        ("So do I. You too?", ["So do I.", "You too?"]),
+        ("the room was nice. it had a view.", ["the room was nice.", "it had a view."]),
+        ('"Too much!" she said. He left.', ['"Too much!" she said.', "He left."]),
+        ("Well... we left. (It rained.) Then sun.", ["Well... we left.", "(It rained.)", "Then sun."]),
+        ("It was nice.The pool too!Really.", ["It was nice.", "The pool too!", "Really."]),
+        ("1. Good soup. 2. Cold tea.", ["1. Good soup.", "2. Cold tea."]),
+        ("First line\n\nSecond line\nstill second", ["First line", "Second line\nstill second"]),
+        ("汤很冷。我们走了！", ["汤很冷。", "我们走了！"]),
+        ("Great!!! :) Loved it", ["Great!!!", ":) Loved it"]),
+        ("booking.com is fine", ["booking.com is fine"]),
+        ("...", []),
+        ("", []),
+    ],
+)
+def test_sentences(text, expected):
+    assert split(text) == expected
+
+
+@examples(60)
+@given(st.text(alphabet="aB1 .!?\n\"'()…。", max_size=60))
+def test_only_what_has_no_word_is_left_out(text):
+    spans = list(sentence_spans(text))
+    edges = [0, *(edge for span in spans for edge in span), len(text)]
+    assert edges == sorted(edges)
+    between = "".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
+    assert not any(each.isalnum() for each in between)
+    assert all(text[a:b] == text[a:b].strip() and any(c.isalnum() for c in text[a:b]) for a, b in spans)
