@@ -89,7 +89,7 @@ class Contestant:
 
 class Limelight(Contestant):
     name, module = "Limelight", "torch"
-    explains = "yes: a heat map over the words, and each word's effect on the answer"
+    explains = "yes: what decided, and what each row read"
 
     def needs(self) -> list[str]:
         return ["limelight"]

@@ -97,3 +97,11 @@ def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
     assert '"kept in 8 bits"' in first
     search.main()
     assert capsys.readouterr().out == first
+
+
+def test_decided_prints_a_row_for_each_way(monkeypatch, capsys, tmp_path):
+    decided = import_module("decided")
+    monkeypatch.setattr(sys, "argv", ["decided.py", str(trained.save(tmp_path / "model")), "--texts", "4"])
+    decided.main()
+    rows = capsys.readouterr().out.splitlines()
+    assert {row.split("  ")[0] for row in rows} >= {"What decided", "Leave one out", "Random"}

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -343,7 +344,7 @@ def test_explain_in_the_terminal_and_as_pictures(call, model, tmp_path):
     code, out, _ = call("explain", model, "The soup was cold.")
     assert code == 0
     assert out.splitlines()[0].startswith("1 ")
-    assert "Overall attention" in out
+    assert out.index("What decided") < out.index("What each row read")
     assert json.loads(call("explain", model, "Cold & <b>rude</b>", "--json")[1])
     for suffix in ("html", "svg", "txt", "json"):
         path = tmp_path / f"picture.{suffix}"
@@ -535,9 +536,13 @@ def test_demo_with_few_sentences(call, refused, tmp_path):
     code, said, _ = call("demo", "--preset", "tiny", "--sentences", "60", "--out", out)
     assert code == 0
     assert "Without a label" in said
-    assert "true label: " in said
+    assert "True label: " in said
+    assert said.index("What decided") < said.index("What each row read")
     page = (out / "index.html").read_text()
     assert page.startswith("<!doctype html>")
+    assert "60 sentences" in page
+    assert re.search(r"classifies \d+\.\d% of 2,355 sentences", page)
+    assert "How far to trust it" in page
     assert limelight.load(out / "model").labels[0] == "very negative"
     assert Path(out, "model", "README.md").read_text().count("very positive") > 0
     assert call("demo", "--preset", "tiny", "--sentences", "60", "--out", out)[0] == 0  # again
@@ -569,22 +574,21 @@ def test_demo_leaves_a_model_folder_alone(refused, model):
     assert sorted(path.name for path in model.iterdir()) == before
 
 
-@pytest.mark.parametrize("by", ["attention", "effect", "gradients", "leave-one-out"])
-def test_explain_weighs_the_words_as_asked(by, call, model, pair_model):
-    name = {"attention": "Overall attention", "effect": "Effect through attention"}
-    name |= {"gradients": "Integrated gradients", "leave-one-out": "Leave one out"}
-    code, out, _ = call("explain", model, "Good soup, bad waiter.", "--by", by)
-    assert (code, name[by] in out) == (0, True)
-    code, out, _ = call("explain", pair_model, "Good soup.", "Bad soup.", "--by", by)
-    assert (code, name[by] in out) == (0, True)
-
-
-def test_explain_leaves_words_out_unless_the_text_is_long(call, model):
-    _, out, _ = call("explain", model, "Good soup, bad waiter.")
-    assert "Leave one out" in out
-    _, out, said = call("explain", model, "Good soup. " * 200)
-    assert "Leave one out" not in out
-    assert "600 words: showing attention" in said
+def test_explain_finds_out_what_decided_as_asked(call, model, pair_model):
+    for command in (
+        ("explain", model, "Good soup, bad waiter."),
+        ("explain", pair_model, "Good.", "Bad soup."),
+    ):
+        found = {}
+        for by in ("effect", "gradients", "leave-one-out"):
+            code, out, _ = call(*command, "--by", by, "--json")
+            side = json.loads(out).get("first", json.loads(out))
+            assert (code, len(side["decided"])) == (0, len(side["words"]))
+            found[by] = tuple(side["decided"])
+        assert len(set(found.values())) == 3
+        assert json.loads(call(*command, "--json")[1]) == json.loads(
+            call(*command, "--by", "effect", "--json")[1]
+        )
 
 
 def test_guessed_columns_are_named_on_a_terminal(call, model, table, monkeypatch):

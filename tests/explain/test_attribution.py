@@ -10,9 +10,10 @@ import pytest
 from explain.models import random_model
 from limelight.errors import LimelightError
 from limelight.explain import attribute, measure_trust, variants
-from limelight.explain.attribution import METHODS
+from limelight.explain.attribution import METHODS, explain_by
 from limelight.explain.variants import predict_variants, token_ids
 from limelight.reading import to_html
+from limelight.reading.captions import METHODS as METHODS_IN_WORDS
 
 
 def test_words_are_left_out_of_the_sequence_and_not_zeroed():
@@ -79,7 +80,11 @@ def test_every_attribution_can_be_drawn(by: str, pair: str | None):
     found = attribute(model, texts, second if pair else None, by=by)
     for k, weights in enumerate(found):
         reading = model.read(texts[k], second[k]) if pair else model.read(texts[k])
-        assert by in to_html(reading, weights={by: weights})
+        explained = explain_by(model, reading, by)
+        if by != "attention":
+            assert METHODS_IN_WORDS[explained.sides[0].decided_by] in to_html(explained)
+            for side, part in zip(explained.sides, weights if pair else (weights,), strict=True):
+                np.testing.assert_allclose(side.decided, part, atol=1e-5)
     alone = attribute(model, texts[:1], second[:1] if pair else None, by=by)[0]
     np.testing.assert_allclose(
         np.concatenate([*alone] if pair else [alone]),
@@ -89,7 +94,7 @@ def test_every_attribution_can_be_drawn(by: str, pair: str | None):
 
 
 def test_an_unknown_attribution_is_an_error():
-    with pytest.raises(LimelightError, match=r"by is 'magic'.*attention, effect"):
+    with pytest.raises(LimelightError, match=r"by is 'magic'.*effect, attention"):
         attribute(random_model(), ["w1"], by="magic")
     with pytest.raises(LimelightError, match="no texts"):
         measure_trust(random_model(), [])

@@ -24,7 +24,7 @@ def test_a_model_that_spots_one_word_is_explained_exactly():
     found = attribute(model, [text], by="leave-one-out")[0]
     np.testing.assert_allclose(found, [0, 0, HIGH - LOW, 0], atol=1e-6)
     trust = measure_trust(model, [text] * 3)
-    for name in ("Leave one out", "Effect through attention", "Integrated gradients"):
+    for name in ("Leave one out", "What decided", "Integrated gradients"):
         assert trust[name].comprehensiveness == pytest.approx(HIGH - LOW, abs=1e-6), name
         assert trust[name].sufficiency == pytest.approx(0, abs=1e-6), name
     # in reading order the word is never among the first 1 to 50 % of four words
@@ -81,13 +81,7 @@ def test_bars_count_the_texts_and_only_on_a_terminal(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert measure_trust(model, texts, progress=True).to_dict() == quiet
     shown = capsys.readouterr().err
-    for name in (
-        "Reading",
-        "Leave one out",
-        "Integrated gradients",
-        "Effect through attention",
-        "Faithfulness",
-    ):
+    for name in ("Reading", "Leave one out", "Integrated gradients", "Faithfulness"):
         assert f"{name}:   0%" in shown
     assert measure_trust(model, texts).to_dict() == quiet
     assert capsys.readouterr().err == ""
@@ -122,6 +116,8 @@ def test_without_pytorch_what_needs_no_gradients_is_measured(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "torch", None)
     trust = measure_trust(model, ["w1 w2 w3"])
     assert not trust.has_gradients
-    assert {"Overall attention", "Leave one out"} <= {each.name for each in trust.attributions}
+    assert {"What decided", "Overall attention", "Leave one out"} <= {
+        each.name for each in trust.attributions
+    }
     with pytest.raises(LimelightError, match=r"pip install '\.\[train\]'"):
-        attribute(model, ["w1 w2 w3"], by="effect")
+        attribute(model, ["w1 w2 w3"], by="gradients")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,17 +25,17 @@ def make_reading(
     pattern: str = r"\w+|[^\w\s]",
     unknown: Sequence[str] = (),
     seed: int = 0,
+    **more: Any,
 ) -> Reading:
-    """A Reading of `text`: words by `pattern`, rows as given or drawn with a seed."""
+    """A Reading of `text`: words by `pattern`, rows as given or drawn with a seed; `more` are its fields."""
     offsets = np.array([match.span() for match in re.finditer(pattern, text)], dtype=int).reshape(-1, 2)
     n = len(offsets)
     if rows is None:
         rows = np.random.default_rng(seed).dirichlet(np.full(n, 0.15), size=r) if n else np.zeros((r, 0))
     attention = np.array(rows, dtype=np.float32).reshape(len(rows), n)
     known = np.array([text[start:end] not in unknown for start, end in offsets], dtype=bool)
-    return Reading(
-        text, offsets, known, attention, np.zeros((len(attention), 4)), labels, np.array(probabilities)
-    )
+    M, P = np.zeros((len(attention), 4)), np.array(probabilities)
+    return Reading(text, offsets, known, attention, M, labels, P, **more)
 
 
 def focused(text: str, *words: str, on: float = 0.9) -> list[list[float]]:

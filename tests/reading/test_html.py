@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.errors import LimelightError
 from limelight.reading import compare_html, to_html, to_page
+from limelight.reading.captions import METHODS, MORE
 from limelight.reading.picture import MOST_GROUPS
 from limelight.reading.reading import PairReading
 from reading.parse import Parsed
@@ -33,10 +35,10 @@ def test_rows_that_read_the_same_words_are_shown_together_and_each_one_click_awa
     html = to_html(make_reading(SOUP, rows))
     shown, folded = html.split("<summary>All 4 rows</summary>")
     assert len(Parsed(shown).maps) == 1 + 2
-    assert ">3 rows<small>1, 3–4</small>" in shown
+    assert ">Rows 1, 3–4<" in shown
     assert ">Row 2<" in shown
     assert len(Parsed(folded).maps) == 4
-    assert re.findall(r"<p>(Row \d)<", folded) == ["Row 1", "Row 3", "Row 4", "Row 2"]
+    assert re.findall(r"<bdi>(Row \d)<", folded) == ["Row 1", "Row 3", "Row 4", "Row 2"]
 
 
 def test_thirty_rows_do_not_bury_the_reader():
@@ -77,7 +79,8 @@ def test_any_text_is_kept(text: str):
 
 def test_labels_and_names_are_escaped():
     reading = make_reading("Soup", labels=("<i>x", "'\"&"), probabilities=(0.3, 0.7))
-    for html in (to_html(reading, weights={"<u>": [1.0]}), compare_html([reading], ["<u>"])):
+    named = replace(reading, row_names=("<u>",) * 4, truth="<u>", trust="<u>", decided=np.ones(1))
+    for html in (to_html(named), compare_html([named], ["<u>"]), to_page([named, "<u>"], about=["<u>"])):
         assert "<i>x" not in html
         assert "<u>" not in html
         assert "<bdi>&#39;&#34;&amp;</bdi>" in html
@@ -115,18 +118,57 @@ def test_even_attention_looks_pale():
     assert {attributes["class"] for _, attributes in Parsed(html).maps[0].words} == {"h3"}
 
 
-def test_signed_weights_use_both_scales():
-    html = to_html(make_reading("Good cold soup"), weights={"Gradient": [0.5, -1.0, 0.0]})
+def test_what_decided_comes_first_and_is_signed():
+    html = to_html(make_reading("Good cold soup", decided=np.array([0.5, -1.0, 0.0]), decided_by="sum"))
     first = Parsed(html).maps[0]
-    assert first.titles() == [("Good", "0.500"), ("cold", "-1.000"), ("soup", "0.000")]
+    assert first.titles() == [("Good", "+0.500"), ("cold", "-1.000"), ("soup", "+0.000")]
     assert [attributes.get("class") for _, attributes in first.words] == ["h4", "c9", None]
-    assert html.index("Gradient") < html.index("Overall attention")
+    assert html.index("What decided") < html.index("What each row read")
+    assert "Orange words support “bad”, blue words speak against it." in html
+    assert "All rows together" not in html
+    assert METHODS["sum"] in html
+
+
+def test_a_reading_without_labels_shows_what_was_read_alone():
+    html = to_html(make_reading("Good soup", labels=(), probabilities=(), decided=np.ones(2)))
+    assert "What decided" not in html
+    assert html.index("All rows together") < html.index("What each row read")
+
+
+def test_rows_have_names_and_those_without_a_clear_aspect_come_last():
+    names = ("", "articles: the, a", "food: soup, bill", "", "people: waiter")
+    rows = focused(SOUP, "We", "The", "soup", "We", "waiter")
+    html = to_html(make_reading(SOUP, rows, row_names=names)).split("<summary>All")[0]
+    found = re.findall(r"<bdi>([^<]*)</bdi><small>([^<]*)</small>", html)
+    assert [name for name, _ in found] == [
+        "food: soup, bill", "people: waiter", "articles: the, a", "no clear aspect",
+    ]  # fmt: skip
+    assert dict(found)["no clear aspect"] == "rows 1, 4"
+
+
+def test_the_true_label_and_how_far_to_trust_it_are_said():
+    reading = make_reading("Good soup", decided=np.ones(2), truth="good", trust="Not at all.")
+    html = to_html(reading)
+    assert "True label: good (wrong)" in html
+    assert "(right)" in to_html(replace(reading, truth="bad"))
+    assert "True label" not in to_html(replace(reading, truth=None))
+    assert "How far to trust it.</b> Not at all." in html
+    assert "not measured" in to_html(replace(reading, trust=""))
+
+
+def test_a_page_explains_itself_once():
+    reading = make_reading("Good soup", decided=np.ones(2), decided_by="sum", trust="Not at all.")
+    page = to_page(["Right", reading, "Wrong", reading], about=["Two readings."])
+    for once in (METHODS["sum"], "Not at all.", "Two readings.", "<h2>Wrong</h2>", "each reading is a row"):
+        assert page.count(once) == 1, once
+    assert page.count("Orange words support “bad”") == 2
+    assert page.index("Two readings.") < page.index("Not at all.") < page.index("<h2>Right</h2>")
 
 
 @pytest.mark.parametrize("wrong", [[1.0], [[1.0, 2.0, 3.0]], [1.0, 2.0, float("nan")]])
 def test_wrong_weights_are_refused(wrong: list):
-    with pytest.raises(LimelightError, match=r"weights 'Gradient' .*one finite number per word: \(3,\)"):
-        to_html(make_reading("Good cold soup"), weights={"Gradient": wrong})
+    with pytest.raises(LimelightError, match=r"decided.*one finite number per word: \(3,\)"):
+        to_html(make_reading("Good cold soup", decided=np.array(wrong)))
 
 
 def test_every_weight_is_in_the_table():
@@ -140,8 +182,8 @@ def test_every_weight_is_in_the_table():
     ]
 
 
-def test_a_screen_reader_hears_the_most_read_words():
-    assert "Most read: soup 0.700, Good 0.300." in to_html(make_reading("Good soup", [[0.3, 0.7]]))
+def test_a_screen_reader_hears_the_strongest_words():
+    assert "Strongest: soup 0.700, Good 0.300." in to_html(make_reading("Good soup", [[0.3, 0.7]]))
 
 
 def test_a_pair_is_side_by_side_with_its_rows_matched():
@@ -153,8 +195,8 @@ def test_a_pair_is_side_by_side_with_its_rows_matched():
         ("A", "0.000"), ("dog", "1.000"), ("An", "1.000"), ("animal", "0.000"),
     ]  # fmt: skip
     assert maps[4].titles()[0] == ("A", "1.000")
-    weighted = to_html(PairReading(first, second), weights={"Gradient": ([1, -1], [0.5, 0])})
-    assert Parsed(weighted).maps[1].titles() == [("An", "0.500"), ("animal", "0.000")]
+    sides = replace(first, decided=np.array([1, -1])), replace(second, decided=np.array([0.5, 0]))
+    assert Parsed(to_html(PairReading(*sides))).maps[1].titles() == [("An", "+0.500"), ("animal", "+0.000")]
 
 
 def test_a_pair_with_an_empty_sentence():
@@ -182,7 +224,8 @@ def test_a_page_is_whole_and_needs_nothing_from_outside():
     assert "<title>Two &amp; more</title>" in page
     assert page.count("<style>") == 1
     assert page.count('<div class="limelight"') == 3
-    assert not re.search(r"https?:|//|url\(|@import|\bsrc=|\bhref=", page)
+    assert re.findall(r'\bhref="([^"]*)"', page) == [MORE]
+    assert not re.search(r"https?:|//|url\(|@import|\bsrc=", page.replace(MORE, ""))
     assert "script" not in parsed.tags
     with pytest.raises(LimelightError, match="no readings"):
         to_page([])
@@ -212,3 +255,15 @@ def test_both_modes_and_notebook_themes_have_their_colours():
     html = to_html(make_reading("Soup"))
     for selector in ("@media (prefers-color-scheme:dark)", "[data-jp-theme-light=false]", ".vscode-dark"):
         assert selector in html
+
+
+@pytest.mark.parametrize("text", ["", " \n "])
+def test_a_text_without_words_is_drawn_as_such(text: str):
+    """A model reads it as one unknown word of no length, with a weight."""
+    reading = make_reading(
+        text, [[1.0]], pattern="^", unknown=[""], decided=np.array([0.5]), row_names=("food: soup",)
+    )
+    html = to_html(reading)
+    assert "What each row read</figcaption>" not in html
+    assert "Dotted words" not in html
+    assert "<b" not in html.split("<figure>")[1].split("</figure>")[0]

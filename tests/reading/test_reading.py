@@ -16,7 +16,7 @@ def test_the_max_pooled_row_is_not_part_of_the_overall_attention():
     attention, reading = make_reading(SOUP, rows[:2]), replace(make_reading(SOUP, rows), max_row=True)
     np.testing.assert_allclose(reading.overall, attention.overall)
     assert json.loads(to_json(reading))["overall"] == pytest.approx(attention.overall.tolist())
-    drawn = [to_html(each).split("Most read: ")[1].split(".</span>")[0] for each in (reading, attention)]
+    drawn = [to_html(each).split("Strongest: ")[1].split(".</span>")[0] for each in (reading, attention)]
     assert drawn[0] == drawn[1]
 
 

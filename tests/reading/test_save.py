@@ -1,5 +1,6 @@
 import builtins
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +14,20 @@ from reading.readings import SOUP, focused, make_reading
 
 def test_json_has_every_number_and_the_groups():
     reading = make_reading("Good soup 👍", [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
-    found = json.loads(to_json(reading, weights={"Gradient": np.array([1.0, -2.0, 0.0])}))
+    reading = replace(reading, decided=np.array([1.0, -2.0, 0.0]), decided_by="sum", row_names=("a", "", "b"))
+    found = json.loads(to_json(reading))
     assert found["text"] == "Good soup 👍"
     assert found["attention"] == reading.attention.tolist()
     assert [group["rows"] for group in found["groups"]] == [[1], [0, 2]]
-    assert found["weights"] == {"Gradient": [1.0, -2.0, 0.0]}
-    with pytest.raises(LimelightError, match="one finite number per word"):
-        to_json(reading, weights={"Gradient": [1.0]})
+    assert (found["decided"], found["decided_by"]) == ([1.0, -2.0, 0.0], "sum")
+    assert found["row_names"] == ["a", "", "b"]
 
 
 def test_json_of_a_pair_and_of_nothing():
     pair = PairReading(make_reading("A dog", [[1.0, 0.0]]), make_reading("Animals", [[1.0]]))
-    found = json.loads(to_json(pair, weights={"Gradient": ([1, 2], [3])}))
+    found = json.loads(to_json(pair))
     assert (found["second"]["words"], found["groups"][0]["rows"]) == (["Animals"], [0])
-    assert found["weights"] == {"Gradient": [[1.0, 2.0], [3.0]]}
+    assert found["second"]["decided"] is None
     assert json.loads(to_json(make_reading("")))["groups"] == []
 
 
@@ -97,8 +98,6 @@ def test_what_is_no_reading_is_one_line(tmp_path: Path):
     for wrong, kind in (([reading, reading], "list"), ("soup", "str"), (None, "NoneType")):
         with pytest.raises(LimelightError, match=f"expected a reading.*, not {kind}"):
             save_picture(wrong, tmp_path / "a.svg")
-    with pytest.raises(LimelightError, match="weights must be a mapping"):
-        save_picture(reading, tmp_path / "a.svg", weights=np.array([0.1, 0.2]))
     with pytest.raises(LimelightError, match="a page takes a list of readings; got one"):
         to_page(reading)
     assert not any(tmp_path.iterdir())

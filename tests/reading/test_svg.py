@@ -35,7 +35,7 @@ def test_it_says_what_it_shows():
     root = ET.fromstring(to_svg(make_reading("Good soup", [[0.75, 0.25]])))
     assert root.get("role") == "img"
     assert root.get("aria-label") == "bad, 0.800"
-    assert root.find(f"{SVG}desc").text == "Good soup — Overall attention: Good 0.750, soup 0.250"
+    assert root.find(f"{SVG}desc").text == "Good soup — All rows together: Good 0.750, soup 0.250"
 
 
 def test_words_stay_inside_the_picture_and_apart():
@@ -56,8 +56,7 @@ ONE_TOO_MANY = ("cold", "cold", "rude", "joke", "left", "bill", "not", "waiter",
 
 def test_groups_and_what_is_left_out():
     svg = to_svg(make_reading(SOUP, focused(SOUP, *ONE_TOO_MANY)))
-    assert ">2 rows</text>" in svg
-    assert ">1–2</text>" in svg
+    assert ">Rows 1–2</text>" in svg
     assert ">1 more row is not shown.</text>" in svg
 
 
@@ -69,9 +68,20 @@ def test_a_pair_and_an_empty_text():
 
 
 def test_signed_weights():
-    svg = to_svg(make_reading("Good soup"), weights={"Gradient": [1.0, -1.0]})
-    assert words_of(svg)[:2] == [("Good", "1.000"), ("soup", "-1.000")]
+    reading = make_reading(
+        "Good soup",
+        decided=np.array([1.0, -1.0]),
+        truth="good",
+        trust="A little.",
+        row_names=("", "soup") * 2,
+    )
+    svg = to_svg(reading)
+    assert words_of(svg)[:2] == [("Good", "+1.000"), ("soup", "-1.000")]
     assert '<rect class="c9"' in svg
+    said = ["True label: good (wrong)", ">What decided<", "Orange words support “bad”", "What each row read"]
+    places = [svg.index(each) for each in [*said, "How far to trust it: A little."]]
+    assert places == sorted(places)
+    assert ">no clear aspect</text>" in svg
 
 
 def test_right_to_left_words_start_at_the_right():
@@ -151,15 +161,17 @@ def test_shortened_texts_fit_and_no_more_than_needed_goes(text: str, width: floa
 @given(text=st.text(min_size=1), label=st.text(), name=st.text())
 def test_it_is_well_formed_whatever_is_in_it(text: str, label: str, name: str):
     reading = make_reading(f"good {text}")
-    reading = dataclasses.replace(reading, labels=(label, f"{label}b"))
-    ET.fromstring(to_svg(reading, weights={name: np.ones(len(reading.words))}).encode(errors="replace"))
+    more = {"row_names": (name,) * 4, "trust": name, "truth": name, "decided": np.ones(len(reading.words))}
+    reading = dataclasses.replace(reading, labels=(label, f"{label}b"), **more)
+    ET.fromstring(to_svg(reading).encode(errors="replace"))
 
 
 @pytest.mark.parametrize("character", [*map(chr, range(0x20)), "\x7f", "\x9b", "\ud800", "\ufffe"])
 def test_control_characters_leave_it_well_formed(character: str):
     reading = make_reading(f"good{character} soup")
-    reading = dataclasses.replace(reading, labels=(f"a{character}", "b"))
-    ET.fromstring(to_svg(reading, weights={f"w{character}": np.ones(len(reading.words))}).encode())
+    more = {"row_names": (f"w{character}",) * 4, "trust": character, "truth": character}
+    reading = dataclasses.replace(reading, labels=(f"a{character}", "b"), **more)
+    ET.fromstring(to_svg(dataclasses.replace(reading, decided=np.ones(len(reading.words)))).encode())
 
 
 @pytest.mark.parametrize("character", ["a", "\U0001f1e9", "\u0301", "\u200b", "a\u0301"])

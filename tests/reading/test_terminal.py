@@ -1,6 +1,7 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from limelight.reading import to_terminal
@@ -21,16 +22,29 @@ def test_plain_text_has_the_words_and_their_weights():
     assert "\x1b" not in shown
     assert "The soup was cold, the waiter rude\nand the bill a joke." in shown
     assert "\n  cold  0.6015\n  rude  0.3030\n" in shown
-    assert "\n  2 rows  cold 0.9000," in shown
-    assert "\n  Row 3   rude 0.9000," in shown
+    assert "\n  Rows 1–2\n    cold 0.9000\n" in shown
+    assert "\n  Row 3\n    rude 0.9000" in shown
     assert max(map(len, shown.splitlines())) <= 60
 
 
 def test_the_max_pooled_row_is_called_so():
     reading = replace(make_reading(SOUP, focused(SOUP, "cold", "rude", "bill")), max_row=True)
     shown = to_terminal(reading, colour=False, width=60)
-    assert "\n  Row 1       cold 0.9000," in shown
-    assert "\n  Row 3, max  bill 0.9000," in shown
+    assert "\n  Row 1\n    cold 0.9000" in shown
+    assert "\n  Row 3, max\n    bill 0.9000" in shown
+
+
+def test_it_tells_what_decided_before_what_was_read():
+    reading = make_reading(
+        "Good soup", [[0.1, 0.9]], decided=np.array([-0.25, 0.5]), truth="good", trust="A little.",
+        row_names=("food: soup",),
+    )  # fmt: skip
+    shown = to_terminal(reading, colour=False, width=60)
+    assert shown.startswith("bad 80.0%\nTrue label: good (wrong)\n")
+    assert "Words above 0 support “bad”, words below 0 speak against" in shown
+    assert "\n  soup  +0.500\n  Good  -0.250\n\nWhat each row read\n  food: soup (row 1)\n" in shown
+    assert shown.endswith("\n\nHow far to trust it: A little.")
+    assert "Orange words support “bad”" in to_terminal(reading, colour=True)
 
 
 def test_true_colours(monkeypatch: pytest.MonkeyPatch):
@@ -74,6 +88,6 @@ def test_lines_fit_the_width_with_colours_too():
 def test_pairs_empty_texts_and_many_classes():
     pair = PairReading(make_reading("A dog", [[1.0, 0.0]]), make_reading("An animal", [[0.0, 1.0]]))
     assert "\nA dog\nAn animal\n" in to_terminal(pair, colour=False)
-    assert to_terminal(make_reading(""), colour=False).endswith("Overall attention\n(empty text)")
+    assert to_terminal(make_reading(""), colour=False).endswith("All rows together\n(empty text)")
     many = make_reading("Soup", labels=tuple(range(9)), probabilities=[1 / 9] * 9)
     assert "and 4 more classes" in to_terminal(many, colour=False)

@@ -195,7 +195,7 @@ def test_a_reading_is_drawn_without_a_prediction(reader):
     assert reading.known.tolist() == [True] * 4 + [False] + [True] * 3
     assert "label" not in repr(reading)
     assert '"label": null' in to_json(reading) or '"label":null' in to_json(reading)
-    assert to_terminal(reading, colour=False).startswith("Overall attention")
+    assert to_terminal(reading, colour=False).startswith("All rows together")
     assert "%</p>" not in to_html(reading)
     assert 'aria-label="What the model reads"' in to_svg(reading)
     for name in ("label", "confidence"):

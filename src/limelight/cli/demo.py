@@ -1,4 +1,4 @@
-"""`limelight demo`: similar sentences without a label, then a classifier and its heat maps."""
+"""`limelight demo`: similar sentences without a label, then a classifier and what decided."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import lzma
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import LimelightError
 from ._shared import add_json, check_not_a_model, metrics_table
 from ._streams import print_painted
 
 if TYPE_CHECKING:
+    from ..reading.reading import Reading
     from ..runtime.model import Model
     from ..text.encode import Dataset
     from ..training import Fitted
 
 ORDER = 0
-HELP = "train on the bundled sentences and see what the model reads (two to four minutes)"
+HELP = "train on the bundled sentences and see what decides (two to four minutes)"
 DESCRIPTION = """\
 Find similar sentences with the bundled reader, which needs no labels; then fine-tune it on the 18,732 rated
-sentences bundled with Limelight, measure it, and draw heat maps of held-out sentences. No GPU is needed."""
+sentences bundled with Limelight, measure it, and show what decided for some others. No GPU is needed."""
 
 NAME = "Limelight's demo"
 EPOCHS = 2  # more gain a point at most and take longer
@@ -36,7 +37,7 @@ LEAST = 20  # the first 20 sentences have every class more than once
 # Held-out sentences of movie and product reviews to draw, by source and id.
 SHOWN = (
     ("movie", "3032"), ("movie", "5464"), ("movie", "4976"), ("movie", "7999"), ("product", "204_11"),
-    ("product", "109_12"),
+    ("product", "109_12"), ("product", "86_1"), ("movie", "6360"), ("product", "119_21"),
 )  # fmt: skip
 
 
@@ -166,12 +167,32 @@ def _draw(model: Model, page: Path) -> list[str]:
     from ..storage.files import atomic_file
 
     chosen = shown_sentences()
-    readings = [model.read(text) for text, _ in chosen]
+    found = model.read_many([text for text, _ in chosen])
+    readings: list[Any] = [
+        dataclasses.replace(each, truth=label)
+        for each, (_, label) in zip(cast("list[Reading]", found), chosen, strict=True)
+    ]
+    right = [each for each in readings if each.label == each.truth]
+    wrong = [each for each in readings if each.label != each.truth]
+    sections = [
+        *(["Where it is right", *right] if right else []),
+        *(["Where it is wrong", *wrong] if wrong else []),
+    ]
     with atomic_file(page) as file:
-        file.write(to_page(readings, title="What the demo model reads").encode())
+        file.write(
+            to_page(sections, title="What the demo model decides, and why", about=_about(model)).encode()
+        )
+    return [to_terminal(each) for each in (*right[:2], *wrong[:1])]  # a terminal soon scrolls away
+
+
+def _about(model: Model) -> list[str]:
+    """What the page shows, for someone who has not seen the demo run."""
+    test, rows = model.facts["results"]["test"], model.facts["data"]["train"]
     return [
-        f"true label: {label}\nprediction: {to_terminal(reading)}"
-        for reading, (_, label) in zip(readings, chosen, strict=True)
+        f"Limelight trained this model on {rows:,} sentences from reviews, news and tweets, rated by people "
+        f"from {model.labels[0]} to {model.labels[-1]}. It classifies {test['accuracy']:.1%} of "
+        f"{test['rows']:,} sentences that it has not seen correctly, in {len(model.labels)} classes. Below "
+        "are some of these sentences, with the class it predicts, its probability, and the true label."
     ]
 
 
@@ -181,7 +202,7 @@ def _log(line: str) -> None:
 
 def _next_steps(out: Path, seconds: float) -> str:
     return f"""
-Finished in {seconds:.0f} s. Heat maps of these sentences: {out / "index.html"}
+Finished in {seconds:.0f} s. These and more pictures as a page: {out / "index.html"}
 
 What to try next:
   limelight explain {out / "model"} "The soup was cold but the waiter was lovely."

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy
 
 if TYPE_CHECKING:
-    from .attribution import attribute
+    from .attribution import attribute, explain_by
     from .model_agreement import agreement
     from .report import save_report, to_report
     from .trust import measure_trust
 
-__all__ = ["agreement", "attribute", "measure_trust", "save_report", "to_report"]
+__all__ = ["agreement", "attribute", "explain_by", "measure_trust", "save_report", "to_report"]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "attribution": "attribute",
+        "attribution": "attribute explain_by",
         "model_agreement": "agreement",
         "report": "save_report to_report",
         "trust": "measure_trust",

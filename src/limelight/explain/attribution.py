@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from ..errors import LimelightError
-from ..reading.reading import AnyReading
+from ..reading.reading import AnyReading, PairReading
 from ..runtime.model import Model
 from .variants import TokenIds, as_model, predict_variants, token_ids
 
 NAMES = {  # `by` -> what pictures and tables call it
+    "effect": "What decided",
     "attention": "Overall attention",
-    "effect": "Effect through attention",
     "gradients": "Integrated gradients",
     "leave-one-out": "Leave one out",
 }
 METHODS = tuple(NAMES)
-NEED_PYTORCH = ("effect", "gradients")
+NEED_PYTORCH = ("gradients",)
 DEFAULT = (
     "leave-one-out"  # as faithful as gradients, and at least twice as faithful as attention: docs/trust.md
 )
@@ -31,15 +32,16 @@ def attribute(
 ) -> list[Any]:
     """For each text (n,): how much its prediction rests on each word; for each pair, one array per text.
 
+    - "effect": what decided, as in every picture: what the word adds to the predicted class's logit
+      through the rows (see runtime/decided.py); exact for a linear head, and one pass for any;
     - "attention": the overall attention, the rows of A summed: what was read, not what it was read for;
-    - "effect": the attention weighted by its effect on the classifier (see `gradients.effect`);
     - "gradients": integrated gradients of the predicted class's logit, starting from zero word vectors
       (zero projections, if the model projects its word vectors);
     - "leave-one-out": how much the predicted class's probability drops without the word; a text of n words
       is read n times, which takes a while for a very long one.
 
-    All but the attention are signed: a negative word speaks against the prediction. "effect" and
-    "gradients" need PyTorch. Draw them with `to_html(reading, weights={"Leave one out": weights[0]})`.
+    All but the attention are signed: a negative word speaks against the prediction. "gradients" need
+    PyTorch. `explain_by` puts them into a reading, to draw.
 
     >>> model = Model.load("reviews")  # doctest: +SKIP
     >>> attribute(model, ["Good soup"], by="leave-one-out")  # doctest: +SKIP
@@ -59,11 +61,31 @@ def attribute_readings(
     """(n + m,) for each reading, as in `attribute`."""
     if by == "attention":
         return [np.concatenate([side.overall for side in each.sides]) for each in readings]
+    if by == "effect":
+        return [np.concatenate([np.asarray(side.decided) for side in each.sides]) for each in readings]
     if by == "leave-one-out":
         return leave_one_out(model, readings, ids, progress)
     if by in NEED_PYTORCH:
-        return _by_gradients(model, ids, by, progress)
+        return _by_gradients(model, ids, progress)
     raise LimelightError(f"by is {by!r}; it must be one of: {', '.join(METHODS)}")
+
+
+def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
+    """The same reading with what decided found in another way, "leave-one-out" or "gradients".
+
+    >>> explain_by(model, model.read("Good soup"), "leave-one-out").decided  # doctest: +SKIP
+    array([0.61, 0.02])
+    """
+    if by == "effect":
+        return reading
+    model = as_model(model)
+    (ids,) = token_ids(model, [reading])
+    (weights,) = attribute_readings(model, [reading], [ids], by)
+    sides = [
+        replace(side, decided=part, decided_by=by, trust="")  # the figures are for the usual way
+        for side, part in zip(reading.sides, ids.split(weights), strict=True)
+    ]
+    return PairReading(*sides) if model.pair else sides[0]
 
 
 def leave_one_out(
@@ -80,14 +102,9 @@ def probability_drops(reading: AnyReading, P: np.ndarray) -> np.ndarray:
     return np.asarray(reading.confidence - P[:, int(np.argmax(reading.probabilities))].astype(float))
 
 
-def _by_gradients(model: Model, ids: Sequence[TokenIds], by: str, progress: bool) -> list[np.ndarray]:
+def _by_gradients(model: Model, ids: Sequence[TokenIds], progress: bool) -> list[np.ndarray]:
     if find_spec("torch") is None:
-        raise LimelightError(f"attribution by {by} needs PyTorch: pip install '.[train]'")
-    from . import gradients
+        raise LimelightError("attribution by gradients needs PyTorch: pip install '.[train]'")
+    from .gradients import attribute_ids, network_of
 
-    methods: dict[str, Callable[..., Any]] = {
-        "effect": gradients.effect,
-        "gradients": gradients.integrated_gradients,
-    }
-    bar_name = NAMES[by] if progress else ""
-    return gradients.attribute_ids(gradients.network_of(model), methods[by], ids, bar_name=bar_name)
+    return attribute_ids(network_of(model), ids, bar_name=NAMES["gradients"] if progress else "")

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 
 from ..reading.reading import AnyReading
+from ..runtime.decided import SHARES, most_weighted
 from ..runtime.model import Model
 from .attribution import probability_drops
 from .variants import TokenIds, predict_variants
-
-SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,20 +68,6 @@ def standard_error(scores: np.ndarray) -> float:
     """
     means = scores.mean(axis=1)
     return float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
-
-
-def most_weighted(weights: np.ndarray) -> np.ndarray:
-    """(shares, n): True for the given share of the words, those with the most weight; at least one word.
-
-    Of words with equal weights the earlier one comes first.
-
-    >>> most_weighted(np.array([0.1, 0.6, 0.3]))[[0, -1]].tolist()
-    [[False, True, False], [False, True, True]]
-    """
-    rank = np.empty(len(weights), int)
-    rank[np.argsort(-weights, kind="stable")] = np.arange(len(weights))
-    counts = np.ceil(np.array(SHARES) * len(weights) - 1e-9)  # 0.05 of 20 is 1, not a little more
-    return np.asarray(rank < counts[:, None])
 
 
 def measure_faithfulness(

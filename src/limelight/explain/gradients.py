@@ -1,11 +1,8 @@
-"""Attributions from gradients of the predicted class's logit, through the rows of M and to the words.
-
-All are signed: a positive word speaks for the predicted class, a negative one against it.
-"""
+"""Integrated gradients of the predicted class's logit: positive words speak for it, negative ones against."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -21,7 +18,6 @@ STEPS = 20  # points of the path integral
 _BATCH_WORDS = 12_000
 
 Side = tuple[Tensor, Tensor]  # word vectors S (batch, n, d), and lengths (batch,)
-Method = Callable[[Network, list[Side], Tensor], list[Tensor]]
 
 
 def network_of(model: Model) -> Network:
@@ -35,22 +31,6 @@ def network_of(model: Model) -> Network:
     weights = {name: torch.from_numpy(np.array(array)) for name, array in model.weights.items()}
     network.load_state_dict(weights, assign=True)
     return network.eval()
-
-
-def effect(network: Network, sides: list[Side], target: Tensor) -> list[Tensor]:
-    """How much of the logit comes from each word through the rows: sum_i A_it <dlogit/dM_i, h_t>.
-
-    To first order the logit is a constant plus sum_i <dlogit/dM_i, M_i>, and M_i = sum_t A_it h_t: this is
-    that sum, word by word. Attention alone says how much of h_t row i takes; this also says what the
-    classifier does with it. A row that weights each unit separately, such as a max-pooled one, is split
-    unit by unit.
-    """
-    with torch.no_grad():
-        H = [network.encoder(S, lengths) for S, lengths in sides]
-    values = [h.clone().requires_grad_() for h in H]
-    M = [network.pool(h, lengths, v)[0] for h, v, (_, lengths) in zip(H, values, sides, strict=True)]
-    gradients = torch.autograd.grad(_chosen(_head(network, M), target), values)
-    return [(g * h).sum(2) for g, h in zip(gradients, H, strict=True)]
 
 
 def integrated_gradients(
@@ -71,17 +51,15 @@ def integrated_gradients(
     return [(total * S).sum(2) for total, (S, _) in zip(totals, sides, strict=True)]
 
 
-def attribute_ids(
-    network: Network, method: Method, ids: Sequence[TokenIds], *, bar_name: str = ""
-) -> list[np.ndarray]:
-    """(n + m,) for each text: the weights `method` gives its words; a `bar_name` shows a progress bar."""
+def attribute_ids(network: Network, ids: Sequence[TokenIds], *, bar_name: str = "") -> list[np.ndarray]:
+    """(n + m,) for each text: the weights of its words; a `bar_name` shows a progress bar."""
     weights: list[np.ndarray] = [np.empty(0)] * len(ids)
     with _one_thread(), progress_bar(bar_name, len(ids)) as bar:
         for batch in _batches(ids):
             sides = [_pad(network, side) for side in zip(*(ids[k].sides for k in batch), strict=True)]
             with torch.no_grad():
                 target = logits(network, sides).argmax(1)
-            parts = method(network, sides, target)
+            parts = integrated_gradients(network, sides, target)
             for row, k in enumerate(batch):
                 lengths = [len(side) for side in ids[k].sides]
                 unpadded = [part[row, :n].detach() for part, n in zip(parts, lengths, strict=True)]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..reading.reading import AnyReading
+from ..reading.reading import AnyReading, Reading
 from ..reading.row_groups import focus
+from ..reading.row_names import row_names
+from ..reading.row_words import row_words
 from ..text.labels import Label, LabelColumn
 
 if TYPE_CHECKING:
     from ..runtime.model import Model  # a machine that only trains need not have ONNX Runtime
-
-MOST_WORDS = 10
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class RowOverview:
     """One row on a data set."""
 
     row: int  # counted from 0
-    words: tuple[tuple[str, float], ...]  # the most attended, each with its attention above an even share
+    words: tuple[tuple[str, float], ...]  # what it reads, each with its attention above an even share
+    name: str  # of what it reads; "" if that is nothing in particular
     focus: float  # mean over the texts; 0: spread evenly over the words, 1: all on a single word
     nearest: int | None  # the row most like it
     shared: float  # how alike: their mean entry of A A^T over the texts
@@ -61,7 +62,7 @@ def overview(readings: Sequence[AnyReading]) -> Overview:
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[1.0, 0.0], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
     ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> found = overview([reading])
+    >>> found = overview([reading] * 5)
     >>> found.rows[0].words[0], found.rows[0].focus, found.overlap.tolist(), found.redundancy
     (('good', 0.5), 1.0, [[1.0, 0.5], [0.5, 0.5]], 0.5)
     """
@@ -70,8 +71,8 @@ def overview(readings: Sequence[AnyReading]) -> Overview:
     focuses = np.mean([[focus(row) for row in side.attention] for side in sides], axis=0)
     others = overlap - np.diag(np.full(len(overlap), np.inf))
     rows = [
-        RowOverview(row, tuple(words), float(focuses[row]), *_nearest(others[row]))
-        for row, words in enumerate(_telling_words([(side.words, side.attention) for side in sides]))
+        RowOverview(row, words, name, float(focuses[row]), *_nearest(others[row]))
+        for row, (words, name) in enumerate(_row_words(sides))
     ]
     return Overview(tuple(rows), overlap)
 
@@ -81,22 +82,16 @@ def _nearest(shared: np.ndarray) -> tuple[int | None, float]:
     return (row, float(shared[row])) if np.isfinite(shared[row]) else (None, 0.0)
 
 
-def _telling_words(texts: Sequence[tuple[Sequence[str], np.ndarray]]) -> list[list[tuple[str, float]]]:
-    """For each row, the words with the most attention above an even share; case is ignored.
-
-    By attention alone every row would list "the" and "." first, which occur in every text.
-    """
+def _row_words(sides: Sequence[Reading]) -> list[tuple[tuple[tuple[str, float], ...], str]]:
+    """For each row, the words it reads with their shares, and its name; case is ignored."""
     numbers: dict[str, int] = defaultdict(lambda: len(numbers))
-    ids = np.concatenate([[numbers[word.lower()] for word in words] for words, _ in texts]).astype(int)
-    A = np.concatenate([attention for _, attention in texts], axis=1)  # (r, words of all texts)
-    even = np.concatenate([np.full(A.shape[1], 1 / max(1, A.shape[1])) for _, A in texts])
-    names = list(numbers)
-    found = []
-    for row in A:
-        beyond = np.bincount(ids, row - even, len(names)) / len(texts)
-        order = [k for k in np.argsort(-beyond, kind="stable")[:MOST_WORDS] if beyond[k] > 0]
-        found.append([(names[k], float(beyond[k])) for k in order])
-    return found
+    ids = [numbers[word.lower()] for side in sides for word in side.words]
+    A = np.concatenate([side.attention for side in sides], axis=1)  # (r, words of all texts)
+    found = row_words(np.array(ids, dtype=int), A, np.array([len(side.words) for side in sides]))
+    words = list(numbers)
+    listed = [tuple((words[k], share) for k, share in row.words) for row in found]
+    clear = [[word for word, _ in row] if each.clear else [] for row, each in zip(listed, found, strict=True)]
+    return list(zip(listed, row_names(clear, len(clear)), strict=True))
 
 
 # ---------------------------------------------------------------- with a row of M removed

@@ -13,7 +13,9 @@ from ..reading.wrap import shorten
 from .calibration import BINS, Calibration
 
 MOST_CONFUSED = 60  # classes in a plot: the number of cells is its square
-_LONGEST = 14  # characters of a class's name
+MOST_NAMED = 20  # classes whose names fit beside the plot
+_LONGEST = 30  # characters of a class's name
+_STEEP = 0.64  # the sine of 40 degrees, by which names below the plot are turned if they are long
 
 
 def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> str:
@@ -31,21 +33,23 @@ def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> str:
     k = len(labels)
     side = min(56.0, max(9.0, 330 / k))
     names = [shorten(label, _LONGEST, len) for label in labels]
-    left = 26 + (6.6 * max(map(len, names)) if k <= 20 else 0)
+    widest = 6.6 * max(map(len, names)) if k <= MOST_NAMED else 0.0
+    left = 26 + widest
+    turned = widest > side
     shares = confusion / np.maximum(totals[:, None], 1)
     parts = [_words(left + k * side / 2, 12, "predicted", "mid"), _vertical(12, 28 + k * side / 2, "true")]
     for i in range(k):
-        if k <= 20:
+        if k <= MOST_NAMED:
             x, y = left + (i + 0.5) * side, 28 + (i + 0.5) * side
-            below = names[i] if 7 * len(names[i]) < side else shorten(labels[i], side // 8, len)
             parts += [_words(left - 6, y + 4, names[i], "end", labels[i])]
-            parts += [_words(x, 28 + k * side + 15, below, "mid", labels[i])]
+            parts += [_words(x, 28 + k * side + 15, names[i], "end" if turned else "mid", labels[i], turned)]
         for j in range(k):
             what = f"{labels[i]} predicted {f'as {labels[j]}' if i != j else 'correctly'}"
             title = f"{what}: {confusion[i, j]:,} of {totals[i]:,} ({shares[i, j]:.1%})"
             x, y = left + j * side, 28 + i * side
             parts.append(_cell(x, y, side, shares[i, j], title, f"{confusion[i, j]:,}" if side >= 26 else ""))
-    return _svg(left + k * side + 8, 28 + k * side + 24, "Confusion matrix", parts)
+    below = 24 + (widest * _STEEP if turned else 0)
+    return _svg(left + k * side + 8, 28 + k * side + below, "Confusion matrix", parts)
 
 
 def overlap_plot(overlap: np.ndarray) -> str:
@@ -201,10 +205,11 @@ def _cell(x: float, y: float, side: float, share: float, title: str, value: str)
     return f"<g><title>{_escape(title)}</title>{rect}{number}</g>"
 
 
-def _words(x: float, y: float, text: str, kind: str = "start", whole: str = "") -> str:
+def _words(x: float, y: float, text: str, kind: str = "start", whole: str = "", turned: bool = False) -> str:
     """A text; if it is shortened from `whole`, the whole text is its tooltip."""
     title = f"<title>{_escape(whole)}</title>" if whole and whole != text else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{title}{_escape(text)}</text>'
+    turn = f' transform="rotate(-40 {x:.1f} {y:.1f})"' if turned else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}"{turn}>{title}{_escape(text)}</text>'
 
 
 def _vertical(x: float, y: float, text: str) -> str:

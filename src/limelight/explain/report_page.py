@@ -9,22 +9,23 @@ import numpy as np
 from markupsafe import Markup
 
 from ..errors import LimelightError
+from ..reading import captions
 from ..reading.html import card, render_style, style, templates
 from ..reading.picture import make_picture
-from .attribution import NAMES, leave_one_out
+from ..reading.row_names import says_little
 from .calibration import mcnemar
 from .model_agreement import Agreement, agreement
-from .plots import MOST_CONFUSED, confusion_plot, curves_plot, overlap_plot, reliability_plot
+from .overview import RowOverview
+from .plots import MOST_CONFUSED, MOST_NAMED, confusion_plot, curves_plot, overlap_plot, reliability_plot
 from .trust import LONGEST as TRUST_LONGEST
-from .variants import token_ids
 
 if TYPE_CHECKING:
     from .report import ModelReport
 
 SURE = 0.8  # the paper shows examples that the model is at least this sure of
 PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6  # texts shown
+CONFUSED = 15  # pairs of classes
 MOST_CLASSES = 12  # with more classes, examples of the most frequent ones
-LONGEST = 400  # words; leaving out each word of a longer text would take too long
 CURVES = {  # title -> line -> key in the training history
     "Accuracy": {"training": "accuracy", "dev": "dev_accuracy", "weighted dev": "dev_weighted_accuracy"},
     "Loss": {"training": "loss", "dev": "dev_loss", "weighted dev": "dev_weighted_loss"},
@@ -43,12 +44,15 @@ def render_report(reports: list[ModelReport], data: str, rng: np.random.Generato
         "curves": [_learning_curves(each.model.facts) for each in reports],
         "examples": _examples(first, rng) if single else [],
         "errors": _errors(first) if single else [],
+        "confused": [_most_confused(each) for each in reports],
         "differences": [] if single else _differences(*reports),
         "comparison": None if single else _compare(*reports),
     }
     environment = templates(__package__)
     return environment.get_template("report.html.jinja").render(
-        reports=reports, data=data, sure=SURE, longest=LONGEST, trust_longest=TRUST_LONGEST,
+        reports=reports, data=data, sure=SURE, trust_longest=TRUST_LONGEST, captions=captions,
+        methods=dict.fromkeys(captions.METHODS[side.decided_by] for side in first.readings[0].sides),
+        no_aspect=captions.NO_ASPECT, rows=[_sorted_rows(each) for each in reports],
         style=style() + render_style(environment, "report.css.jinja"),
         title=f"{' and '.join(each.name for each in reports)}{f' on {data}' if data else ''}", **sections,
     )  # fmt: skip
@@ -87,30 +91,34 @@ def _examples(report: ModelReport, rng: np.random.Generator) -> list[tuple[str, 
 
 
 def _errors(report: ModelReport) -> list[Markup]:
-    """The most confident wrong predictions, with the words that each rests on."""
+    """The most confident wrong predictions."""
     wrong = np.flatnonzero(~report.correct)
     confidence = np.array([report.readings[k].confidence for k in wrong])
     chosen = wrong[np.argsort(-confidence, kind="stable")[:ERRORS]]
-    readings = [report.readings[k] for k in chosen]
-    ids = token_ids(report.model, readings)
-    short = [k for k, text in enumerate(ids) if len(text) <= LONGEST]
-    found = leave_one_out(report.model, [readings[k] for k in short], [ids[k] for k in short])
-    split = {k: ids[k].split(weights) for k, weights in zip(short, found, strict=True)}
-    return [_small_card(report, int(text), weights=split.get(k)) for k, text in enumerate(chosen)]
+    return [_small_card(report, int(text)) for text in chosen]
 
 
-def _small_card(
-    report: ModelReport, text: int, name: str = "", weights: tuple[np.ndarray, ...] | None = None
-) -> Markup:
-    """A picture of the overall attention alone, or of leave-one-out weights (one array per side) instead."""
-    given = None
-    if weights is not None:
-        given = {NAMES["leave-one-out"]: weights if report.model.pair else weights[0]}
-    picture = make_picture(report.readings[text], given)
-    truth, predicted = report.labels[int(report.truth[text])], report.labels[report.predicted[text]]
-    caption = f"labelled {truth}" if report.correct[text] else f"labelled {truth}, not {predicted}"
-    only = replace(picture, main=picture.main[:1], groups=(), rows=())
-    return card(only, f"{name}: {caption}" if name else caption)
+def _small_card(report: ModelReport, text: int, name: str = "") -> Markup:
+    """A picture of what decided alone."""
+    picture = make_picture(report.readings[text])
+    only = replace(picture, truth=report.labels[int(report.truth[text])], groups=(), rows=())
+    return card(only, name, explained=False)
+
+
+def _sorted_rows(report: ModelReport) -> list[RowOverview]:
+    """Rows that read something in particular, then small words, then no clear aspect."""
+    rank = {row.row: 2 if not row.name else int(says_little(row.name)) for row in report.overview.rows}
+    return sorted(report.overview.rows, key=lambda row: (rank[row.row], -report.removed[row.row].changed))
+
+
+def _most_confused(report: ModelReport) -> list[tuple[str, str, int]]:
+    """(true class, predicted class, texts): the most frequent errors, where a matrix is too large to read."""
+    if len(report.labels) <= MOST_NAMED:
+        return []
+    wrong = report.metrics.confusion * (1 - np.eye(len(report.labels), dtype=int))
+    most = np.argsort(-wrong, axis=None, kind="stable")[:CONFUSED]
+    pairs = [divmod(int(k), len(report.labels)) for k in most]
+    return [(report.labels[i], report.labels[j], int(wrong[i, j])) for i, j in pairs if wrong[i, j]]
 
 
 # ---------------------------------------------------------------- two models

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, warn
+from ..reading.captions import trust_sentence
 from ..reading.reading import AnyReading
+from ..runtime.decided import SHARES
 from ..runtime.model import Model
 from ..text.inputs import as_list, as_texts
 from ..text.labels import Label
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
-from .faithfulness import SHARES, Faithfulness, measure_faithfulness
+from .faithfulness import Faithfulness, measure_faithfulness
 from .overview import RowEffect, remove_rows
 from .variants import TokenIds, as_model, count_words, read_texts, token_ids
 
@@ -39,6 +41,16 @@ class Trust:
     def has_gradients(self) -> bool:
         """Whether attributions from gradients were measured, which needs PyTorch."""
         return any(each.name == NAMES["gradients"] for each in self.attributions)
+
+    @property
+    def sentence(self) -> str:
+        """How far to trust what decided, in a sentence; empty if nothing was measured."""
+        if not self.texts:
+            return ""
+        without, random = (self[name].comprehensiveness for name in (NAMES["effect"], RANDOM))
+        return trust_sentence(
+            {"texts": self.texts, "data": "of these texts", "without": without, "random": random}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""

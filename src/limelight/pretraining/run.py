@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from ..config.reader import ReaderRecipe
 from ..model.reader import ReaderNetwork
+from ..reading.row_words import row_words
 from ..text.batches import gather, reading_plan, row_lengths
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL
@@ -22,8 +23,6 @@ from .spelling import Spelling
 from .start import start_grams
 from .step import ReaderStepper
 from .teacher import Vectors
-
-SHOWN, SEEN = 8, 5  # words that describe a row, each of which must occur this often in the held-out texts
 
 
 class Lesson(NamedTuple):
@@ -118,32 +117,26 @@ def mean_cosine(found: Tensor, vectors: Vectors) -> float:
 def describe_rows(
     network: ReaderNetwork, split: Split, spelling: Spelling, vocabulary: tuple[str, ...]
 ) -> dict[str, Any]:
-    """For each row, the words it attends to most relative to their frequency; and how much rows overlap.
+    """For each row, the words it reads, none if it has no clear aspect; and how much rows overlap.
 
     Overlap is the mean over pairs of rows of the products of their attention, 1 for rows that read the same
     one word.
     """
-    device, words = network.words.weight.device, len(vocabulary)
-    counts, overlap, r = torch.zeros(words, device=device), 0.0, 0
-    total: Tensor | None = None
+    device, overlap = network.words.weight.device, 0.0
+    found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # ids, A, lengths
     for rows in reading_plan(row_lengths(split), WORDS[device.type]):
         ids, lengths = (torch.from_numpy(x).to(device) for x in gather(split, rows)[:2])
         A = network(spelling.read(ids, lengths)).A.float()  # (batch, r, n)
-        r = A.shape[1]
-        total = torch.zeros(r, words, device=device) if total is None else total
-        share = A * lengths[:, None, None]  # 1 for a word that gets as much as an average one of its sentence
-        total.index_add_(1, ids.flatten(), share.transpose(0, 1).flatten(1))
-        counts += torch.bincount(ids.flatten(), minlength=words)
+        is_word = torch.arange(ids.shape[1], device=device) < lengths[:, None]  # (batch, n)
+        parts = (ids[is_word], A.transpose(1, 2)[is_word].T, lengths)
+        found.append(tuple(x.cpu().numpy() for x in parts))  # type: ignore[arg-type]
         overlap += float(_overlaps(A).sum())
-    assert total is not None
-    counts[: len(SPECIAL)] = 0
-    ratio = torch.where(counts >= SEEN, total / counts.clamp(min=1), -1.0)
-    top = ratio.topk(min(SHOWN, words), dim=1)
-    rows_words = [
-        [vocabulary[i] for i, x in zip(ids, values, strict=True) if x > 0]
-        for ids, values in zip(top.indices.tolist(), top.values.tolist(), strict=True)
+    ids_of_all, A_of_all, lengths_of_all = (np.concatenate(x, axis=-1) for x in zip(*found, strict=True))
+    words = [
+        [vocabulary[k] for k, _ in row.words if k >= len(SPECIAL)] if row.clear else []
+        for row in row_words(ids_of_all, A_of_all, lengths_of_all)
     ]
-    return {"rows": rows_words, "overlap": overlap / len(split)}
+    return {"rows": words, "overlap": overlap / len(split)}
 
 
 def _overlaps(A: Tensor) -> Tensor:

@@ -4,40 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..errors import LimelightError
+from . import captions
 from .colours import DARK, LEVELS, LIGHT, Theme
 from .html_words import WordPainter
 from .links import signed
 from .links_svg import draw_links
-from .picture import MOST_CLASSES, MOST_GROUPS, Picture, Weights, make_picture, row_ranges, share_scale
+from .picture import MOST_CLASSES, MOST_GROUPS, Picture, make_picture, share_scale
 from .pieces import printable
 
 if TYPE_CHECKING:
     from .comparison import Drawable
 
 
-def to_html(reading: Drawable, *, weights: Weights | None = None) -> str:
+def to_html(reading: Drawable) -> str:
     """A reading or a comparison as a self-contained HTML fragment, for a notebook or any page.
-
-    `weights` adds other attributions of the words, by name, above the attention.
 
     >>> import numpy as np
     >>> from limelight.reading import Reading
     >>> reading = Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[0.9, 0.1], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> "<b class=h6 title=0.700>Good</b>" in to_html(reading)
-    True
-    >>> "Gradient" in to_html(reading, weights={"Gradient": [0.3, -0.2]})
+    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]), decided=np.array([0.7, -0.2]))
+    >>> "<b class=h9 title=+0.700>Good</b>" in to_html(reading)
     True
     """
-    return _with_style(card(make_picture(reading, weights)))
+    return _with_style(card(make_picture(reading)))
 
 
 def compare_html(readings: Sequence[Drawable], names: Sequence[str]) -> str:
@@ -52,13 +49,20 @@ def compare_html(readings: Sequence[Drawable], names: Sequence[str]) -> str:
     >>> html.index("without penalty") < html.index("with penalty<")
     True
     """
-    return _with_style(_side_by_side(readings, names))
+    return _with_style(_side_by_side([make_picture(each) for each in readings], names))
 
 
 def to_page(
-    readings: Iterable[Drawable | Sequence[Drawable]], *, title: str = "Limelight", names: Sequence[str] = ()
+    readings: Iterable[Drawable | Sequence[Drawable] | str],
+    *,
+    title: str = "Limelight",
+    names: Sequence[str] = (),
+    about: Sequence[str] = (),
 ) -> str:
-    """A whole page of readings. A sequence among them is drawn side by side, one model each, under `names`.
+    """A whole page of readings, which explains what it shows; `about` are paragraphs to begin with.
+
+    A string among the readings is a heading, and a sequence is drawn side by side, one model each, under
+    `names`.
 
     >>> import numpy as np
     >>> from limelight.reading import Reading
@@ -70,36 +74,64 @@ def to_page(
     """
     if hasattr(readings, "sides"):
         raise LimelightError("a page takes a list of readings; got one: put it in a list")
-    cards = [
-        _side_by_side(each, names) if isinstance(each, Sequence) else card(make_picture(each))
-        for each in readings
-    ]
-    if not cards:
+    cards: list[Markup] = []
+    pictures: list[Picture] = []
+    for each in readings:
+        if isinstance(each, str):
+            cards.append(Markup("<h2>{}</h2>").format(each))
+            continue
+        if isinstance(each, Sequence):
+            drawn = [make_picture(one) for one in cast("Sequence[Drawable]", each)]
+            cards.append(_side_by_side(drawn, names))
+        else:
+            drawn = [make_picture(each)]
+            cards.append(_short(drawn[0]))
+        pictures += drawn
+    if not pictures:
         raise LimelightError("no readings to draw; give at least one")
-    return page(Markup("\n").join(cards), title)
+    body = Markup("\n").join(cards)
+    return (
+        templates()
+        .get_template("page.html.jinja")
+        .render(body=body, title=title, about=about, notes=explanation(pictures), style=style())
+    )
 
 
-def page(body: Markup, title: str) -> str:
-    """A page around cards, with the styles they need."""
-    return templates().get_template("page.html.jinja").render(body=body, title=title, style=style())
+def explanation(pictures: Sequence[Picture]) -> Markup:
+    """What pictures show and how far to trust it, once for all of them."""
+    return Markup(
+        templates()
+        .get_template("explanation.html.jinja")
+        .render(
+            decided=any(picture.decided for picture in pictures),
+            methods=dict.fromkeys(picture.method for picture in pictures if picture.method),
+            counts={len(picture.rows) for picture in pictures if picture.rows},
+            trust=dict.fromkeys(picture.trust for picture in pictures if picture.decided),
+            captions=captions,
+        )
+    )
 
 
 def _with_style(card: Markup) -> str:
     return f"<style>{style()}</style>\n{card}"
 
 
-def _side_by_side(readings: Sequence[Drawable], names: Sequence[str]) -> Markup:
-    if len(readings) != len(names):
+def _side_by_side(pictures: Sequence[Picture], names: Sequence[str]) -> Markup:
+    if len(pictures) != len(names):
         raise LimelightError(
-            f"got {len(readings)} readings side by side and {len(names)} names; give each reading a name"
+            f"got {len(pictures)} readings side by side and {len(names)} names; give each reading a name"
         )
-    pictures = share_scale([make_picture(each) for each in readings])
-    cards = Markup("\n").join(card(each, name) for each, name in zip(pictures, names, strict=True))
+    drawn = zip(share_scale(pictures), names, strict=True)
+    cards = Markup("\n").join(_short(each, name) for each, name in drawn)
     return Markup('<div class="limelight-beside">\n{}\n</div>').format(cards)
 
 
-def card(picture: Picture, name: str = "") -> Markup:
-    """One picture as HTML, without its styles."""
+def _short(picture: Picture, name: str = "") -> Markup:
+    return card(picture, name, explained=False)
+
+
+def card(picture: Picture, name: str = "", *, explained: bool = True) -> Markup:
+    """One picture as HTML, without its styles; `explained` adds what it shows and how far to trust it."""
     painter = WordPainter(picture)
     shown = picture.groups[:MOST_GROUPS]
     rows_are_shown = len(shown) == len(picture.rows)
@@ -115,6 +147,8 @@ def card(picture: Picture, name: str = "") -> Markup:
             tables=_tables(picture, painter),
             painter=painter,
             levels=LEVELS,
+            captions=captions,
+            notes=explanation([picture]) if explained else "",
             drawing=draw_links(picture, picture.links) if picture.links else None,
         )
     )
@@ -141,7 +175,6 @@ def templates(package: str = __package__) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters["ranges"] = row_ranges
     environment.filters["visible"] = printable
     environment.filters["signed"] = signed
     return environment

@@ -21,7 +21,6 @@ class WordPainter:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.number = picture.number
         self.words = [[_escape(word) for word in text.words] for text in picture.texts]
         self.gaps = [[_escape(gap) for gap in text.gaps] for text in picture.texts]
 
@@ -34,25 +33,26 @@ class WordPainter:
         ]
         return Markup(f'<div class="texts">{"".join(found)}</div>')
 
-    def most_read(self, heat: HeatMap) -> Markup:
+    def strongest(self, heat: HeatMap) -> Markup:
         """The words with the most weight, for screen readers."""
-        most = heat.most_read(self.picture.texts)
-        words = ", ".join([f"{word} {self.number(weight)}" for word, weight in most])
-        return Markup(f'<span class="unseen">Most read: {_escape(words)}.</span>')
+        number = self.picture.number(heat)
+        words = ", ".join([f"{word} {number(weight)}" for word, weight in heat.strongest(self.picture.texts)])
+        return Markup(f'<span class="unseen">Strongest: {_escape(words)}.</span>')
 
     def table(self, text: int) -> Markup:
         """The rows of a table of all weights of a text; for a long text, of its most read words."""
-        maps, words = list(self.picture.main), self.words[text]
+        maps, words = [self.picture.first], self.words[text]
         order = np.arange(len(words))
         if len(order) * (len(maps) + len(self.picture.rows)) <= _MOST_CELLS:
             maps += sorted(self.picture.rows, key=lambda row: row.rows)
         else:
             order = np.argsort(-np.abs(maps[-1].weights[text]), kind="stable")[:_TABLE_WORDS]
         cells = np.stack([heat.weights[text][order] for heat in maps], axis=1).tolist()
-        number = self.number
-        head = "".join(f"<th scope=col>{_escape(heat.name)}" for heat in maps)
+        first, rest = self.picture.number(maps[0]), self.picture.number(self.picture.overall)
+        head = "".join(f"<th scope=col>{_escape((heat.note or heat.name).capitalize())}" for heat in maps)
         body = "\n".join(
-            f"<tr><th scope=row dir=auto>{words[k]}" + "".join([f"<td>{number(weight)}" for weight in row])
+            f"<tr><th scope=row dir=auto>{words[k]}<td>{first(row[0])}"
+            + "".join([f"<td>{rest(weight)}" for weight in row[1:]])
             for k, row in zip(order, cells, strict=True)
         )
         return Markup(f"<thead><tr><th scope=col>Word{head}\n<tbody>\n{body}")
@@ -89,7 +89,7 @@ class WordPainter:
             self.picture.texts[text].known[first:end],
             strict=True,
         )
-        number = self.number
+        number = self.picture.number(heat)
         return [
             f"{gap}<b class=h{level} title={number(weight)}>{word}</b>"
             if level > 0 and known
@@ -103,7 +103,7 @@ class WordPainter:
         if first == end:
             return ""
         total = float(np.abs(heat.weights[text][first:end]).sum())
-        return f' <i title="{end - first:,} words, {self.number(total)} together">…</i> '
+        return f' <i title="{end - first:,} words, {self.picture.number(heat)(total)} together">…</i> '
 
 
 def _shade(links: Links, s: int, t: int) -> str:

@@ -40,7 +40,7 @@ def draw_links(picture: Picture, links: Links) -> Drawing:
         for pair in reversed(links.pairs)  # the strongest on top
     ]
     labels = _labels(links, (left + right) / 2, heights)
-    heat = picture.main[0]
+    heat = picture.first
     boxes = [
         _word(heat, side, k, word, (left - _SIZE * ems(word)) if side == 0 else right, heights[side][k])
         for side, column in enumerate(words)

@@ -1,28 +1,30 @@
-"""What a picture shows, whether in HTML, SVG or a terminal: the heat maps and their scales."""
+"""What a picture shows, whether in HTML, SVG or a terminal: the heat maps, their scales and their words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import LimelightError
+from .captions import DECIDED, METHODS, NO_ASPECT
 from .colours import levels
 from .comparison import Comparison
 from .links import Links, make_links
 from .pieces import Pieces, printable, split_pieces
 from .row_groups import group_rows, mean_row
+from .row_names import is_function_word, join_names, says_little
 
 if TYPE_CHECKING:
-    from .comparison import ComparedText, Drawable
+    from .comparison import Drawable
     from .reading import Reading
 
-Weights = Mapping[str, Any]  # name -> (n,), or for a pair name -> ((n,), (m,))
 MOST_GROUPS = 8  # shown at once, all rows of the preset light; in a page, the others are one click away
 MOST_CLASSES = 6  # with more classes the most probable are shown first
+FADED = 0.02  # of the strongest word; weaker ones are not listed
 LONG = 100  # words; the rows of a longer text are shown as passages
 
 
@@ -33,7 +35,8 @@ class HeatMap:
     name: str
     weights: tuple[np.ndarray, ...]  # (pieces,) for every text
     top: float  # the weight with the strongest colour
-    rows: tuple[int, ...] = ()  # of A, counted from 0; empty for the overall map
+    rows: tuple[int, ...] = ()  # of A, counted from 0; empty for other maps
+    note: str = ""  # which rows these are, where the name does not say it
     signed: bool = False
 
     @cached_property
@@ -41,12 +44,14 @@ class HeatMap:
         """(pieces,) for every text: the colour levels."""
         return tuple(levels(weights, self.top) for weights in self.weights)
 
-    def most_read(self, texts: Sequence[Pieces]) -> list[tuple[str, float]]:
+    def strongest(self, texts: Sequence[Pieces]) -> list[tuple[str, float]]:
         """The few words with the most weight, strongest first; for a pair, those of each text."""
         found = []
         for text, weights in zip(texts, self.weights, strict=True):
-            strongest = np.argsort(-np.abs(weights), kind="stable")[: 5 if len(texts) == 1 else 3]
-            found += [(text.words[k], float(weights[k])) for k in strongest]
+            size = np.abs(weights)
+            order = np.argsort(-size, kind="stable")[: 5 if len(texts) == 1 else 3]
+            seen = [k for k in order if text.words[k] and size[k] >= FADED * size.max()]
+            found += [(text.words[k], float(weights[k])) for k in seen]
         return found
 
 
@@ -57,15 +62,36 @@ class Picture:
     texts: tuple[Pieces, ...]  # one; two for a pair
     labels: tuple[str, ...]
     probabilities: tuple[float, ...]
-    main: tuple[HeatMap, ...]  # other attributions, if any, then the overall attention
+    truth: str | None  # the label in the data
+    decided: HeatMap | None  # None without a prediction
+    method: str  # what the weights of `decided` are, in a sentence
+    overall: HeatMap  # all rows together
     groups: tuple[HeatMap, ...]  # the mean of each group's rows, the most informative group first
     rows: tuple[HeatMap, ...]  # every row, in the order of the groups
+    trust: str  # how far to trust it, in a sentence; empty if it was not measured
     links: Links | None = None  # between the texts of a comparison
 
     @cached_property
     def predicted(self) -> int:
         """The index of the predicted class."""
         return int(np.argmax(self.probabilities))
+
+    @property
+    def label(self) -> str:
+        """The predicted class."""
+        return self.labels[self.predicted]
+
+    @property
+    def first(self) -> HeatMap:
+        """The map of the whole text: what decided or, where nothing was decided, all rows together."""
+        return self.decided or self.overall
+
+    @property
+    def true_label(self) -> str:
+        """The label in the data, and whether the prediction is right; empty if it is not known."""
+        if self.truth is None:
+            return ""
+        return f"True label: {self.truth} ({'right' if self.truth == self.label else 'wrong'})"
 
     @property
     def classes(self) -> list[tuple[str, float, bool]]:
@@ -76,16 +102,15 @@ class Picture:
         ]
         return found if len(found) <= MOST_CLASSES else sorted(found, key=lambda each: -each[1])
 
-    @cached_property
-    def number(self) -> Callable[[float], str]:
+    def number(self, heat: HeatMap) -> Callable[[float], str]:
         """Formats a weight with enough digits to show half an even share of the longest text."""
         longest = max(len(text.spans) for text in self.texts)
-        return f"{{:.{max(3, len(str(longest)) + 2)}f}}".format
+        return f"{{:{'+' if heat.signed else ''}.{max(3, len(str(longest)) + 2)}f}}".format
 
     @property
     def has_unknown_words(self) -> bool:
         """Whether any word is outside the model's vocabulary."""
-        return not all(known for text in self.texts for known in text.known)
+        return not all(known for text in self.texts if _has_words(text) for known in text.known)
 
     @property
     def is_long(self) -> bool:
@@ -93,47 +118,46 @@ class Picture:
         return max(len(text.spans) for text in self.texts) > LONG
 
 
-def make_picture(reading: Drawable, weights: Weights | None = None) -> Picture:
-    """Make the picture of a reading or a comparison; `weights` adds other attributions by name.
+def make_picture(reading: Drawable) -> Picture:
+    """Make the picture of a reading or a comparison.
 
     >>> from limelight.reading import Reading
     >>> picture = make_picture(Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[0.9, 0.1], [0.8, 0.2]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8])))
+    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]), decided=np.array([0.7, -0.1])))
     >>> [(group.rows, group.weights[0].round(2).tolist()) for group in picture.groups]
     [((0, 1), [0.85, 0.15])]
+    >>> picture.first.name, picture.first.levels[0].tolist()
+    ('What decided', [9, -1])
     """
     if not hasattr(reading, "sides"):
         raise LimelightError(
             f"expected a reading from model.read or a comparison, not {type(reading).__name__}"
         )
-    if weights is not None and not isinstance(weights, Mapping):
-        raise LimelightError(
-            'weights must be a mapping from names to arrays, such as {"Leave one out": weights[0]}'
-        )
     texts = tuple(split_pieces(each) for each in reading.sides)
     if isinstance(reading, Comparison):
-        return _comparison_picture(reading, texts, weights or {})
-    readings = reading.sides
-    attentions = tuple(each.attention for each in readings)
-    overall = _heat_map("Overall attention", texts, tuple(each.overall for each in readings))
-    max_row = attentions[0].shape[0] - 1 if readings[0].max_row else None
-    groups, rows = _row_maps(texts, attentions, max_row)
+        return _comparison_picture(reading, texts)
+    sides = reading.sides
+    groups, rows = _row_maps(texts, sides)
+    truth = sides[0].truth
     return Picture(
         texts=texts,
         labels=tuple(printable(str(label)) for label in reading.labels),
         probabilities=tuple(float(p) for p in reading.probabilities),
-        main=(*_attributions(texts, readings, weights or {}), overall),
+        truth=None if truth is None else printable(str(truth)),
+        decided=_decided(texts, sides),
+        method=METHODS.get(sides[0].decided_by, ""),
+        overall=_heat_map("All rows together", texts, tuple(each.overall for each in sides)),
         groups=tuple(groups),
         rows=tuple(rows),
+        trust=printable(sides[0].trust),
     )
 
 
-def _comparison_picture(comparison: Comparison, texts: tuple[Pieces, ...], weights: Weights) -> Picture:
-    effects = {Links.EFFECTS: tuple(side.effects for side in comparison.sides)}
-    maps = _attributions(texts, comparison.sides, {**effects, **weights})
-    return Picture(texts, (), (), tuple(maps), (), (), links=make_links(comparison, texts))
+def _comparison_picture(comparison: Comparison, texts: tuple[Pieces, ...]) -> Picture:
+    effects = _signed_map(Links.EFFECTS, texts, [side.effects for side in comparison.sides])
+    return Picture(texts, (), (), None, None, "", effects, (), (), "", links=make_links(comparison, texts))
 
 
 def row_ranges(rows: Sequence[int]) -> str:
@@ -152,13 +176,16 @@ def row_ranges(rows: Sequence[int]) -> str:
 
 
 def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
-    """Give the pictures one colour scale, to make them comparable."""
-    top = max((picture.main[-1].top for picture in pictures), default=0.0)
+    """Give the pictures one colour scale for what was read, to make them comparable.
+
+    What decided keeps its own: the scores of two models have nothing in common.
+    """
+    top = max((picture.overall.top for picture in pictures), default=0.0)
     rows_top = max((row.top for picture in pictures for row in picture.rows), default=0.0)
     return [
         replace(
             picture,
-            main=(*picture.main[:-1], replace(picture.main[-1], top=top)),
+            overall=replace(picture.overall, top=top),
             groups=tuple(replace(group, top=rows_top) for group in picture.groups),
             rows=tuple(replace(row, top=rows_top) for row in picture.rows),
         )
@@ -166,26 +193,29 @@ def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
     ]
 
 
-def _row_maps(
-    texts: tuple[Pieces, ...], attentions: tuple[np.ndarray, ...], max_row: int | None
-) -> tuple[list[HeatMap], list[HeatMap]]:
-    """The maps of the groups and of the single rows, all on one scale; `max_row` is the max-pooled row."""
-    drawn = tuple(
-        np.stack([text.weights(row) for row in A]) for text, A in zip(texts, attentions, strict=True)
-    )
-    top = max(_top(A, len(text.spans)) for text, A in zip(texts, drawn, strict=True))
-    groups = [group.rows for group in group_rows(attentions)]
-    maps = [_mean_map(drawn, rows, top, max_row) for rows in groups]
-    return maps, [_mean_map(drawn, (row,), top, max_row) for rows in groups for row in rows]
+def _decided(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> HeatMap | None:
+    """The signed map, or None for a reading without one."""
+    given = [np.asarray(side.decided, dtype=float) for side in sides if side.decided is not None]
+    if len(given) < len(sides) or not sides[0].labels:
+        return None
+    expected = [(len(side.offsets),) for side in sides]
+    if [each.shape for each in given] != expected or not all(np.isfinite(each).all() for each in given):
+        raise LimelightError(
+            f"`decided` has the shape {' and '.join(str(each.shape) for each in given)}; "
+            f"give one finite number per word: {' and '.join(map(str, expected))}"
+        )
+    return _signed_map(DECIDED, texts, given)
 
 
-def _mean_map(
-    drawn: tuple[np.ndarray, ...], rows: tuple[int, ...], top: float, max_row: int | None
-) -> HeatMap:
-    name = f"Row {rows[0] + 1}" if len(rows) == 1 else f"{len(rows)} rows"
-    if rows == (max_row,):
-        name += ", max"
-    return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows)
+def _signed_map(name: str, texts: tuple[Pieces, ...], given: Sequence[np.ndarray]) -> HeatMap:
+    drawn = tuple(text.weights(each) for text, each in zip(texts, given, strict=True))
+    sizes = [float(np.abs(w).max()) for text, w in zip(texts, drawn, strict=True) if _has_words(text)]
+    return HeatMap(name, drawn, max(sizes, default=0.0), signed=True)
+
+
+def _has_words(text: Pieces) -> bool:
+    """A model reads a text without words as one unknown word of no length."""
+    return any(text.words)
 
 
 def _heat_map(name: str, texts: tuple[Pieces, ...], weights: tuple[np.ndarray, ...]) -> HeatMap:
@@ -198,22 +228,46 @@ def _top(weights: np.ndarray, n: int) -> float:
     return max(float(weights.max(initial=0.0)), min(1.0, 3 / max(n, 1)))
 
 
-def _attributions(
-    texts: tuple[Pieces, ...], readings: Sequence[Reading | ComparedText], weights: Weights
-) -> list[HeatMap]:
-    """The maps of other attributions, each on its own scale."""
-    maps = []
-    for name, given in weights.items():
-        arrays = [np.asarray(each, dtype=float) for each in (given if len(readings) == 2 else (given,))]
-        expected = [(len(reading.offsets),) for reading in readings]
-        if [array.shape for array in arrays] != expected or not all(np.isfinite(a).all() for a in arrays):
-            raise LimelightError(
-                f"weights {name!r} have the shape {' and '.join(str(a.shape) for a in arrays)}; "
-                f"give one finite number per word: {' and '.join(map(str, expected))}"
-            )
-        drawn = tuple(text.weights(array) for text, array in zip(texts, arrays, strict=True))
-        top = max(float(np.abs(array).max(initial=0.0)) for array in drawn)
-        maps.append(
-            HeatMap(printable(str(name)), drawn, top, signed=any((array < 0).any() for array in drawn))
-        )
-    return maps
+# ---------------------------------------------------------------- what each row read
+
+
+def _row_maps(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> tuple[list[HeatMap], list[HeatMap]]:
+    """The maps of the groups and of the single rows, all on one scale."""
+    drawn = tuple(
+        np.stack([text.weights(row) for row in side.attention])
+        for text, side in zip(texts, sides, strict=True)
+    )
+    top = max(_top(A, len(text.spans)) for text, A in zip(texts, drawn, strict=True))
+
+    def mean_map(rows: tuple[int, ...]) -> HeatMap:
+        name, note = _name(rows, sides[0])
+        return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows, note)
+
+    if not any(map(_has_words, texts)):
+        return [], []
+    groups = [mean_map(group.rows) for group in group_rows(tuple(side.attention for side in sides))]
+    # a stable sort: within each rank, the most informative group stays first
+    groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))
+    return groups, [mean_map((row,)) for group in groups for row in group.rows]
+
+
+def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
+    """The name of a group of rows, and a note on which rows they are."""
+    number = f"Row {rows[0] + 1}" if len(rows) == 1 else f"Rows {row_ranges(rows)}"
+    if side.max_row and rows == (len(side.attention) - 1,):
+        number += ", max"
+    if len(side.row_names) != len(side.attention):
+        return number, ""
+    return printable(join_names([side.row_names[row] for row in rows])) or NO_ASPECT, number.lower()
+
+
+def _rank(group: HeatMap, texts: tuple[Pieces, ...], names: tuple[str, ...]) -> int:
+    """0 for rows that read something in particular, 1 for small words, 2 for no clear aspect."""
+    if group.note:  # they have names
+        named = [names[row] for row in group.rows if names[row]]
+        return int(all(map(says_little, named))) if named else 2
+    on_small_words = [
+        float(weights[[is_function_word(word) for word in text.words]].sum())
+        for text, weights in zip(texts, group.weights, strict=True)
+    ]
+    return int(sum(on_small_words) > len(texts) / 2)

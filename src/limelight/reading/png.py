@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..bundled import FONT_FAMILY, font_files
 from ..errors import LimelightError
-from .picture import Weights
 from .svg import to_svg
 
 if TYPE_CHECKING:
@@ -16,13 +15,13 @@ if TYPE_CHECKING:
 _TALLEST = 16_000  # pixels; a long text is drawn at a smaller scale rather than as a picture nothing can open
 
 
-def to_png(reading: Drawable, *, weights: Weights | None = None) -> bytes:
+def to_png(reading: Drawable) -> bytes:
     """A reading as a PNG picture, at twice the size of its SVG for sharp screens.
 
     >>> to_png(reading)[1:4]  # doctest: +SKIP
     b'PNG'
     """
-    return svg_to_png(to_svg(reading, weights=weights))
+    return svg_to_png(to_svg(reading))
 
 
 def svg_to_png(svg: str) -> bytes:

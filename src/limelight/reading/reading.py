@@ -37,6 +37,13 @@ class Reading:
     labels: tuple[Label, ...]  # the classes, in the order of `probabilities`; none from the bundled reader
     probabilities: np.ndarray  # (classes,)
     max_row: bool = False  # whether the last row of A and M is the max-pooled one
+    decided: np.ndarray | None = (
+        None  # (n,): how much each word supports the prediction, or below 0 opposes it
+    )
+    decided_by: str = ""  # how that was found: a key of captions.METHODS
+    row_names: tuple[str, ...] = ()  # what each row reads, "" where nothing in particular; empty if not known
+    trust: str = ""  # how far to trust the pictures, in a sentence
+    truth: Label | None = None  # the label in the data, if it is known
 
     def __repr__(self) -> str:
         label = f"{_format_label(self)}, " if self.labels else ""
@@ -87,6 +94,9 @@ class Reading:
             "words": list(self.words),
             "offsets": self.offsets.tolist(),
             "known": self.known.tolist(),
+            "decided": None if self.decided is None else np.asarray(self.decided, dtype=float).tolist(),
+            "decided_by": self.decided_by,
+            "row_names": list(self.row_names),
             "overall": self.overall.tolist(),
             "attention": self.attention.tolist(),
         }

@@ -6,13 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import LimelightError
 from ..storage.files import atomic_file
 from .comparison import Comparison
-from .html import card, page
-from .picture import Weights, make_picture
+from .html import to_page
 from .png import to_png
 from .row_groups import group_rows
 from .svg import to_svg
@@ -24,37 +21,40 @@ if TYPE_CHECKING:
 FORMATS = (".html", ".svg", ".png", ".json", ".txt")
 
 
-def save_picture(
-    reading: Drawable, path: str | Path, *, weights: Weights | None = None, overwrite: bool = True
-) -> None:
+def save_picture(reading: Drawable, path: str | Path, *, overwrite: bool = True) -> None:
     """Save a picture of a reading or a comparison as .html, .svg, .png, .json or .txt.
 
     >>> save_picture(reading, "soup.html")  # doctest: +SKIP
     """
     path = Path(path)
-    content = _render(reading, path, weights)
+    content = _render(reading, path)
     with atomic_file(path, overwrite) as file:
         file.write(content)
 
 
-def _render(reading: Drawable, path: Path, weights: Weights | None) -> bytes:
+def _render(reading: Drawable, path: Path) -> bytes:
     match path.suffix.lower():
         case ".html":
-            return page(card(make_picture(reading, weights)), title="Limelight").encode()
+            return to_page([reading], title=_title(reading)).encode()
         case ".svg":
-            return to_svg(reading, weights=weights).encode()
+            return to_svg(reading).encode()
         case ".png":
-            return to_png(reading, weights=weights)
+            return to_png(reading)
         case ".json":
-            return to_json(reading, weights=weights).encode()
+            return to_json(reading).encode()
         case ".txt":
-            return (to_terminal(reading, weights=weights, colour=False, width=80) + "\n").encode()
+            return (to_terminal(reading, colour=False, width=80) + "\n").encode()
     raise LimelightError(f"cannot draw {path.name}: the name must end in one of {', '.join(FORMATS)}")
 
 
-def to_json(reading: Drawable, *, weights: Weights | None = None) -> str:
+def _title(reading: Drawable) -> str:
+    return "Similarity of two texts" if isinstance(reading, Comparison) else "What decided, and what was read"
+
+
+def to_json(reading: Drawable) -> str:
     """The reading's numbers as JSON; rows are counted from 0, in the order of `attention`.
 
+    >>> import numpy as np
     >>> from limelight.reading import Reading
     >>> reading = Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
@@ -63,21 +63,8 @@ def to_json(reading: Drawable, *, weights: Weights | None = None) -> str:
     >>> json.loads(to_json(reading))["groups"]
     [{'rows': [0, 1], 'focus': 0.39...}]
     """
-    if weights:
-        make_picture(reading, weights)  # raises if they do not fit
     content: dict[str, Any] = reading.to_dict()
     if not isinstance(reading, Comparison):
         groups = group_rows(tuple(each.attention for each in reading.sides))
         content["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
-    if weights:
-        content["weights"] = {name: _to_lists(given) for name, given in weights.items()}
     return json.dumps(content)
-
-
-def _to_lists(given: Any) -> Any:
-    """Lists of numbers; for a pair, one per text."""
-    return (
-        np.asarray(given, dtype=float).tolist()
-        if np.ndim(given[0]) == 0
-        else [_to_lists(each) for each in given]
-    )

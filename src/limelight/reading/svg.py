@@ -6,26 +6,27 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
 
+from . import captions
 from .bidi import is_right_to_left, visual_order
 from .colours import DARK, LEVELS, LIGHT, Theme
 from .links import Links, signed
 from .links_svg import draw_links
-from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, make_picture, row_ranges
+from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, make_picture
 from .pieces import passages
 from .wrap import Atom, ems, shorten, wrap
 
 if TYPE_CHECKING:
     from .comparison import Drawable
 
-_MARGIN, _LABELS, _BETWEEN = 28.0, 96.0, 28.0  # around the picture; row names; between two texts
+_MARGIN, _LABELS, _BETWEEN = 28.0, 150.0, 28.0  # around the picture; row names; between two texts
 _BIG, _SMALL, _NOTE = 16.0, 15.0, 12.5  # font sizes
 _BOLD = 1.12  # bold letters are about this much wider than the regular ones that `ems` knows
 _LEADING = 1.72  # line height, as a multiple of the font size
 _FONT = "Helvetica,Arial,'Liberation Sans',Arimo,sans-serif"
 
 
-def to_svg(reading: Drawable, *, weights: Weights | None = None) -> str:
-    """A reading as an SVG picture: the prediction, the overall map, then the most informative row groups.
+def to_svg(reading: Drawable) -> str:
+    """A reading as an SVG picture: the prediction, what decided, then what each row read.
 
     A comparison: the similarity, the texts, and lines between the words that stand out.
 
@@ -38,7 +39,7 @@ def to_svg(reading: Drawable, *, weights: Weights | None = None) -> str:
     >>> to_svg(reading)[:40]
     '<svg xmlns="http://www.w3.org/2000/svg" '
     """
-    picture = make_picture(reading, weights)
+    picture = make_picture(reading)
     sheet = _Sheet(picture, width=760.0 if len(picture.texts) == 1 else 960.0)
     if picture.labels:
         sheet.prediction()
@@ -46,17 +47,17 @@ def to_svg(reading: Drawable, *, weights: Weights | None = None) -> str:
         sheet.similarity(picture.links)
     else:
         sheet.y += 16
-    for heat in picture.main:
-        sheet.caption(heat.name, heat)
-        sheet.map(heat, _MARGIN, _BIG, brief=picture.links is not None)
-        sheet.y += 26
+    sheet.caption(picture.first.name, picture.first)
+    if picture.decided:
+        sheet.y += 14
+        sheet.text(_MARGIN, captions.colours(shorten(picture.label, 20, ems)), "note")
+        sheet.y += 6
+    sheet.map(picture.first, _MARGIN, _BIG, brief=picture.links is not None)
+    sheet.y += 26
     if picture.links:
         sheet.links(picture.links)
     if picture.groups:
-        count = len(picture.rows)
-        sheet.caption(
-            "What the row reads" if count == 1 else f"What the {count} rows read", picture.groups[0]
-        )
+        sheet.caption(captions.ROWS, picture.groups[0])
         for group in picture.groups[:MOST_GROUPS]:
             sheet.row(group)
     sheet.notes()
@@ -71,7 +72,6 @@ class _Sheet:
         self.width = width
         self.y = _MARGIN
         self.parts: list[str] = []
-        self.number = picture.number
 
     def text(self, x: float, text: str, kind: str, anchor: str = "start") -> None:
         place = f' text-anchor="{anchor}"' if anchor != "start" else ""
@@ -90,6 +90,9 @@ class _Sheet:
         label = shorten(label, (inside - 100) / (22 * _BOLD), ems)  # leaves room for the percentage
         self.text(_MARGIN, label, "label")
         self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, percent, "percent")
+        if self.picture.true_label:
+            self.y += 20
+            self.text(_MARGIN, shorten(self.picture.true_label, inside / _NOTE, ems), "note")
         self.y += 8
         classes = self.picture.classes
         shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
@@ -153,12 +156,11 @@ class _Sheet:
         """A group of rows: its name on the left, its map beside it."""
         self.parts.append(f'<path class="rule" d="M{_MARGIN} {self.y:.1f}H{self.width - _MARGIN}"/>')
         top = self.y = self.y + 4
-        self.y += 21
-        self.text(_MARGIN, group.name, "note")
-        if len(group.rows) > 1:
+        self.y += 6
+        lines = _wrap_words(group.name, (_LABELS - 14) / _NOTE)[:4]
+        for line in [*lines, *([shorten(group.note, (_LABELS - 14) / _NOTE, ems)] if group.note else [])]:
             self.y += 15
-            ranges = row_ranges(group.rows)
-            self.text(_MARGIN, ranges if ems(ranges) < 7.5 else ranges[:12].rsplit(",", 1)[0] + " …", "note")
+            self.text(_MARGIN, line, "note ink" if line in lines else "note")
         bottom, self.y = self.y, top
         self.map(group, _MARGIN + _LABELS, _SMALL, brief=True)
         self.y = max(bottom + 4, self.y) + 5
@@ -209,7 +211,7 @@ class _Sheet:
                 if level:
                     kind = f"{'h' if level > 0 else 'c'}{abs(level)}"
                     self.box(x - 1.5, self.y - size * 1.05, wide + 3, size * 1.42, kind)
-                title = self.number(heat.weights[text][atom.piece]) + (
+                title = self.picture.number(heat)(heat.weights[text][atom.piece]) + (
                     "" if known else ", not in the vocabulary"
                 )
                 dots = "" if known else f'<path class="dots" d="M{x:.1f} {self.y + 3.5:.1f}h{wide:.1f}"/>'
@@ -233,9 +235,16 @@ class _Sheet:
         if self.picture.has_unknown_words:
             notes.append("dotted words are not in the model's vocabulary")
         if notes:
-            self.y += 22
             note = "; ".join(notes) + "."
-            self.text(_MARGIN, note[0].upper() + note[1:], "note")
+            notes = [note[0].upper() + note[1:]]
+        if self.picture.trust and self.picture.decided:
+            notes.append(f"How far to trust it: {self.picture.trust}")
+        self.y += 6 * bool(notes)
+        for line in [
+            line for note in notes for line in _wrap_words(note, (self.width - 2 * _MARGIN) / _NOTE)
+        ]:
+            self.y += 17
+            self.text(_MARGIN, line, "note")
 
     def finish(self) -> str:
         """The complete SVG, as tall as its contents."""
@@ -243,7 +252,9 @@ class _Sheet:
         label = "Similarity of two texts" if self.picture.links else "What the model reads"
         if self.picture.labels:
             label = f"{self.picture.labels[self.picture.predicted]}, {max(self.picture.probabilities):.3f}"
-        read = "; ".join(f"{heat.name}: {_most_read(self, heat)}" for heat in self.picture.main)
+        first, number = self.picture.first, self.picture.number(self.picture.first)
+        strongest = [f"{word} {number(weight)}" for word, weight in first.strongest(self.picture.texts)]
+        read = f"{first.name}: {', '.join(strongest)}"
         description = escape(f"{' / '.join(text.text for text in self.picture.texts)} — {read}")
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -256,8 +267,13 @@ class _Sheet:
         ]) + "\n"  # fmt: skip
 
 
-def _most_read(sheet: _Sheet, heat: HeatMap) -> str:
-    return ", ".join(f"{word} {sheet.number(weight)}" for word, weight in heat.most_read(sheet.picture.texts))
+def _wrap_words(text: str, width: float) -> list[str]:
+    """Lines of at most `width` ems, broken between words."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        lines = [*lines[:-1], longer] if ems(longer) <= width or not lines[-1] else [*lines, word]
+    return [shorten(line, width, ems) for line in lines]
 
 
 @cache

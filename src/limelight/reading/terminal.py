@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import captions
 from .colours import DARK, LEVELS, LIGHT, rgb
 from .links import Links, signed, word_name
-from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, Weights, make_picture
+from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, make_picture
 from .pieces import FOR_TERMINALS, passages
 from .wrap import Atom, cells, shorten, wrap
 
@@ -25,41 +26,43 @@ _WIDEST = 100  # longer lines are hard to read
 _BAR = 20
 
 
-def to_terminal(
-    reading: Drawable, *, weights: Weights | None = None, colour: bool | None = None, width: int | None = None
-) -> str:
+def to_terminal(reading: Drawable, *, colour: bool | None = None, width: int | None = None) -> str:
     """A reading for a terminal; `colour` and `width` are detected unless given.
 
     >>> from limelight.reading import Reading
     >>> reading = Reading(
     ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
     ...     attention=np.array([[0.9, 0.1]]), embedding=np.zeros((1, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
+    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]), decided=np.array([0.7, -0.2]))
     >>> print(to_terminal(reading, colour=False))
     good 80.0%
     bad   ████                 0.200
     good  ████████████████     0.800
     <BLANKLINE>
-    Overall attention
+    What decided
+    Words above 0 support “good”, words below 0 speak against it.
     Good soup
-      Good  0.900
-      soup  0.100
+      Good  +0.700
+      soup  -0.200
     <BLANKLINE>
-    What the row reads
-      Row 1  Good 0.900, soup 0.100
+    What each row read
+      Row 1
+        Good 0.900, soup 0.100
     """
-    picture = make_picture(reading, weights)
+    picture = make_picture(reading)
     width = max(20, width or min(_WIDEST, shutil.get_terminal_size().columns))
     paint = _painter(_has_colours() if colour is None else colour)
     blocks = [_prediction(picture)] if picture.labels else []
     if links := picture.links:
         blocks.append([f"Similarity {signed(links.similarity)}  ({links.SCALE_NOTE})"])
-    blocks += [[heat.name, *_main(picture, heat, width, paint)] for heat in picture.main]
+    blocks.append(_first(picture, width, paint))
     if links:
         blocks[1] += textwrap.wrap(links.EFFECTS_NOTE if paint else links.EFFECTS_PLAIN, width)
         blocks.append(_pairs(picture, links, width, paint))
     if picture.groups:
         blocks.append(_groups(picture, width, paint))
+    if picture.trust and picture.decided:
+        blocks.append(textwrap.wrap(f"How far to trust it: {picture.trust}", width))
     return "\n\n".join("\n".join(block) for block in blocks).translate(FOR_TERMINALS)
 
 
@@ -70,7 +73,8 @@ def _prediction(picture: Picture) -> list[str]:
     classes = picture.classes
     shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
     column = max(cells(label) for label, _, _ in shown)
-    lines = [f"{picture.labels[picture.predicted]} {100 * picture.probabilities[picture.predicted]:.1f}%"]
+    lines = [f"{picture.label} {100 * picture.probabilities[picture.predicted]:.1f}%"]
+    lines += [picture.true_label] if picture.true_label else []
     for label, probability, _ in shown:
         bar = "█" * round(_BAR * probability)
         lines.append(f"{label}{' ' * (column - cells(label))}  {bar:{_BAR}} {probability:.3f}")
@@ -79,12 +83,16 @@ def _prediction(picture: Picture) -> list[str]:
     return lines
 
 
-def _main(picture: Picture, heat: HeatMap, width: int, paint: Paint | None) -> list[str]:
-    """The whole text, then its most read words and their weights."""
-    most = heat.most_read(picture.texts)
-    column = max((cells(word) for word, _ in most), default=0)
-    listed = [f"  {word}{' ' * (column - cells(word))}  {picture.number(weight)}" for word, weight in most]
-    return [*_texts(picture, heat, width, paint, brief=picture.links is not None), *listed]
+def _first(picture: Picture, width: int, paint: Paint | None) -> list[str]:
+    """What decided: the whole text, then its strongest words and their weights."""
+    heat, number = picture.first, picture.number(picture.first)
+    strongest = heat.strongest(picture.texts)
+    column = max((cells(word) for word, _ in strongest), default=0)
+    lines = [heat.name]
+    if picture.decided:
+        lines += textwrap.wrap((captions.signs if paint is None else captions.colours)(picture.label), width)
+    lines += _texts(picture, heat, width, paint, brief=picture.links is not None)
+    return lines + [f"  {word}{' ' * (column - cells(word))}  {number(weight)}" for word, weight in strongest]
 
 
 def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> list[str]:
@@ -110,26 +118,27 @@ def _column(words: list[str]) -> list[str]:
 def _groups(picture: Picture, width: int, paint: Paint | None) -> list[str]:
     """The row groups: their maps or, in plain text, their most read words."""
     count, shown = len(picture.rows), picture.groups[:MOST_GROUPS]
-    lines = ["What the row reads" if count == 1 else f"What the {count} rows read"]
-    column = max(len(group.name) for group in shown) + 4
+    lines = [captions.ROWS]
     for group in shown:
+        name = f"{group.name} ({group.note})" if group.note else group.name
+        lines += textwrap.wrap(name, width, initial_indent="  ", subsequent_indent="  ")
         if paint is None:
-            lines += _most_read(picture, group, width, column)
+            lines += _most_read(picture, group, width)
         else:
-            lines.append(group.name)
-            lines += [f"  {line}" for line in _texts(picture, group, width - 2, paint, brief=True)]
+            lines += [f"    {line}" for line in _texts(picture, group, width - 4, paint, brief=True)]
     left_out = count - sum(len(group.rows) for group in shown)
     return [*lines, f"{left_out} more {'row' if left_out == 1 else 'rows'} not shown"] if left_out else lines
 
 
-def _most_read(picture: Picture, group: HeatMap, width: int, column: int) -> list[str]:
+def _most_read(picture: Picture, group: HeatMap, width: int) -> list[str]:
     # The no-break space keeps a word and its weight on one line.
-    most = [f"{word}\u00a0{picture.number(weight)}" for word, weight in group.most_read(picture.texts)]
+    number = picture.number(group)
+    most = [f"{word}\u00a0{number(weight)}" for word, weight in group.strongest(picture.texts)]
     wrapped = textwrap.wrap(
         ", ".join(most),
         width,
-        initial_indent=f"  {group.name}".ljust(column),
-        subsequent_indent=" " * column,
+        initial_indent="    ",
+        subsequent_indent="    ",
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -7,6 +7,8 @@ Its facts are plain JSON, all of them optional:
     results                      {"dev": {"accuracy": 0.48, ...}, "test": {...}}: numbers by split
     confusion                    (classes, classes): rows are the true labels, columns the predicted ones
     confusion_split              which split it was counted on
+    rows                         the words that each row reads, a list each; none: no clear aspect
+    trust                        {"texts": 100, "data": "held-out texts", "without": 0.33, "random": 0.07}
     intended_use, limits         a paragraph each
 """
 
@@ -17,13 +19,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..config.recipe import Recipe
+from ..reading.captions import trust_sentence
 from ..text.labels import Label
 from .markdown import escape, mapping, metadata, number, one_line, quote, table
+from .reader_card import rows_section
 
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USE = (
-    "Classifying {what} like those it was trained on into the labels above, and seeing which words it "
-    "looked at."
+    "Classifying {what} like those it was trained on into the labels above, and seeing which words decided."
 )
 _LIMITS = (
     "All words outside its vocabulary look the same to the model. Its probabilities are not calibrated. "
@@ -51,6 +54,8 @@ def model_card(
         _data(facts.get("data")),
         _results(facts.get("results")),
         _confusion(facts.get("confusion"), facts.get("confusion_split"), labels),
+        _trust(facts),
+        rows_section(facts, ", in training texts"),
         _recipe(recipe),
         f"## Intended use\n\n{escape(facts.get('intended_use') or _USE.format(what=_inputs(pair)))}",
         f"## Limits\n\n{escape(facts.get('limits') or _LIMITS)}",
@@ -103,7 +108,7 @@ def _summary(recipe: Recipe, pair: bool, vocabulary: int) -> str:
         how = f"the baseline '{model.embedding}' in place of self-attention"
     return (
         f"Classifies {_inputs(pair)} by {how}, trained with Limelight. Its vocabulary is "
-        f"{vocabulary:,} words. For every text it also shows which words it looked at."
+        f"{vocabulary:,} words. For every text it also shows which words decided and what each row read."
     )
 
 
@@ -153,6 +158,11 @@ def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
     return f"## Confusion{on}\n\nRows are the true labels, columns the predicted ones.\n\n" + table(
         ("", *names), rows
     )
+
+
+def _trust(facts: Mapping[str, Any]) -> str:
+    sentence = trust_sentence(facts.get("trust"))
+    return f"## How far to trust what decided\n\n{escape(sentence)}" if sentence else ""
 
 
 def _recipe(recipe: Recipe) -> str:

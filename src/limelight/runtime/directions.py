@@ -29,7 +29,7 @@ class Directions:
         self.pooling = Session(pooling_graph(weights, recipe, int8))
 
     def run(self, pool: Executor, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
-        """ids, lengths -> M and A, as named. One direction runs in this thread, the other in the pool.
+        """ids, lengths -> M, A and H, as named. One direction runs in this thread, the other in the pool.
 
         Word vectors X in `feed` take the place of the table's.
         """

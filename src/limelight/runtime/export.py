@@ -67,7 +67,7 @@ def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
 
 
 def vector_encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """The same for word vectors, one layer: X, ids, lengths -> M, A, H. Of the ids, only the shape counts."""
+    """X, ids, lengths -> M, A, H for word vectors X, one layer. Of the ids, only the shape counts."""
     g = Graph("vector encoder")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     X = g.input("X", "float32", "n", "batch", recipe.word_size)

@@ -19,7 +19,7 @@ def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str) -> tuple[s
 
 
 def pool(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, Y: str) -> tuple[str, str, str]:
-    """The LSTM's states Y (n, 2, batch, u) -> M, A, and the states as H."""
+    """The LSTM's states Y (n, 2, batch, u) -> M, A and H."""
     g = net.graph
     words = _is_word(g, ids, lengths)
     H = _side_by_side(g, Y, perm=[2, 0, 1, 3])  # (batch, n, 2u)

@@ -10,16 +10,21 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..reading.captions import trust_sentence
 from ..reading.reading import PairReading, Reading
+from ..reading.row_names import row_names
 from ..text.labels import Label
 from ..text.tokenizer import UNKNOWN, Tokenizer
-from .batches import Sentences, check_pairs, check_texts, collect, count_texts
+from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
+from .decided import linear_part, word_weights
 from .embedder import Embedder
 from .export import rows_and_size
 from .folder import is_reader, open_folder, plain_labels, save_folder
 from .reader_folder import is_reader_folder
 from .runner import BATCH_WORDS, EncodedText, Runner
 from .shapes import check_weights, shapes
+
+READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 
 
 class Model(Embedder):
@@ -52,6 +57,8 @@ class Model(Embedder):
     ) -> None:
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.labels, self.pair, self.facts = tuple(labels), pair, dict(facts)
+        self.row_names = row_names(self.facts.get("rows"), rows_and_size(recipe.model)[0])
+        self.trust = trust_sentence(self.facts.get("trust"))
         self._runner = Runner(weights, recipe, tokenizer, len(self.labels), pair, precision, threads)
 
     def __repr__(self) -> str:
@@ -207,24 +214,33 @@ class Model(Embedder):
         """A Reading of each text, or a PairReading of each pair."""
         self._check_kind(texts2)
         if texts2 is None:
-            return [self._reading(text, P) for (text,), P in self._encode(list(check_texts(texts)))]
-        pairs = list(check_pairs(check_texts(texts), check_texts(texts2)))
-        encoded = self._encode([a for a, _ in pairs], [b for _, b in pairs])
-        return [PairReading(self._reading(a, P), self._reading(b, P)) for (a, b), P in encoded]
+            given = ((text,) for text in check_texts(texts))
+            return [found[0] for some in chunks(given, READ_AT_ONCE) for found in self._read(some)]
+        pairs = check_pairs(check_texts(texts), check_texts(texts2))
+        return [PairReading(*found) for some in chunks(pairs, READ_AT_ONCE) for found in self._read(some)]
 
-    def _encode(self, *columns: list[str]) -> list[tuple[tuple[EncodedText, ...], np.ndarray]]:
-        """Each text, or both texts of each pair, with the probabilities."""
-        count = len(columns[0])
-        if not count:
-            return []
+    def _read(self, texts: list[tuple[str, ...]]) -> Iterator[tuple[Reading, ...]]:
+        """The readings of some texts or pairs, one for each side."""
+        columns = list(zip(*texts, strict=True))
         encoded = self._runner.encode_texts([text for column in columns for text in column])
-        sides = [encoded[k : k + count] for k in range(0, len(encoded), count)]
-        P = self._runner.classify(*(np.stack([text.M for text in side]) for side in sides))
-        return list(zip(zip(*sides, strict=True), P, strict=True))
+        sides = [encoded[k : k + len(texts)] for k in range(0, len(encoded), len(texts))]
+        M = [np.stack([text.M for text in side]) for side in sides]
+        P = self._runner.classify(*M)
+        W = linear_part(
+            self.weights, self.recipe.model, np.eye(P.shape[1], dtype=np.float32)[P.argmax(axis=1)], *M
+        )
+        for k, row in enumerate(P):
+            yield tuple(self._reading(side[k], row, w[k]) for side, w in zip(sides, W, strict=True))
 
-    def _reading(self, text: EncodedText, P: np.ndarray) -> Reading:
-        known, max_row = text.ids != UNKNOWN, self.recipe.model.has_max_row
-        return Reading(text.text, text.offsets, known, text.A, text.M, self.labels, P, max_row)
+    def _reading(self, text: EncodedText, P: np.ndarray, W: np.ndarray) -> Reading:
+        recipe = self.recipe.model
+        max_rows = recipe.matrix_rows - recipe.attention_rows
+        return Reading(
+            text.text, text.offsets, text.ids != UNKNOWN, text.A, text.M, self.labels, P, recipe.has_max_row,
+            decided=word_weights(text.A, text.H, W, max_rows),
+            decided_by="sum" if recipe.head == "linear" else "linear part",
+            row_names=self.row_names, trust=self.trust,
+        )  # fmt: skip
 
     def _check_kind(self, texts2: Any) -> None:
         if self.pair and texts2 is None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..reading.reading import Reading
+from ..reading.row_names import row_names
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import check_texts, collect, count_texts
 from .embedder import Embedder
@@ -118,7 +119,9 @@ class Reader(Embedder):
         (text,) = check_texts([text])
         ids, offsets = self.tokenizer.locate(text)
         ((_, (M, A)),) = self._runner.encode(self._runner.sentences([text]), BATCH_WORDS, "M", "A")
-        return Reading(text, offsets, ids != UNKNOWN, A[0], M[0], (), np.empty(0, np.float32))
+        names = row_names(self.facts.get("rows"), len(A[0]))
+        known, none = ids != UNKNOWN, np.empty(0, np.float32)
+        return Reading(text, offsets, known, A[0], M[0], (), none, row_names=names)
 
 
 class _ReaderRunner(Runner):

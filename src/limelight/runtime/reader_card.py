@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..reading.captions import NO_ASPECT
 from .markdown import mapping, metadata, number, one_line, quote, table
 
 _USE = """## Use
@@ -22,7 +23,7 @@ reader.embed(["The soup was cold."])  # the matrix M, one line per row below
 PyTorch is not needed."""
 _ROWS = """## What each row reads
 
-The words that a row attends to most, relative to how often they occur, in {texts:,} held-out texts."""
+The words that get the most attention above an even share{where}."""
 _LICENCES = "To be filled in: the licence of the teacher, and those of the texts."
 
 
@@ -43,7 +44,7 @@ def reader_card(
         _summary(words, len(weights["vector.W_rows"]), facts),
         _USE,
         _figures(facts),
-        _rows(facts),
+        rows_section(facts, _where(facts)),
         "## Recipe\n\n" + table(("option", "value"), [(quote(k), quote(v)) for k, v in recipe.items()]),
         f"## Licences\n\n{quote(facts.get('licences') or _LICENCES)}",
     ]  # fmt: skip
@@ -76,9 +77,15 @@ def _figures(facts: Mapping[str, Any]) -> str:
     return "## Figures\n\nOn held-out texts, means.\n\n" + table(("figure", "value"), rows) if rows else ""
 
 
-def _rows(facts: Mapping[str, Any]) -> str:
-    rows = [(str(k), quote(words)) for k, words in enumerate(row_words(facts), 1)]
-    if not rows:
-        return ""
+def _where(facts: Mapping[str, Any]) -> str:
+    """In which texts the rows were described."""
+    if "rows_from" in facts:
+        return f", in {quote(facts['rows_from'])}"
     texts = facts.get("held_out")
-    return _ROWS.format(texts=texts if isinstance(texts, int) else 0) + "\n\n" + table(("row", "words"), rows)
+    return f", in {texts:,} held-out texts" if isinstance(texts, int) else ""
+
+
+def rows_section(facts: Mapping[str, Any], where: str = "") -> str:
+    """What each row reads, as Markdown; empty if that is not known. `where` says in which texts."""
+    rows = [(str(k), quote(words or NO_ASPECT)) for k, words in enumerate(row_words(facts), 1)]
+    return _ROWS.format(where=where) + "\n\n" + table(("row", "words"), rows) if rows else ""

@@ -41,6 +41,7 @@ class EncodedText(NamedTuple):
     offsets: np.ndarray  # (n, 2)
     M: np.ndarray  # (r, 2u)
     A: np.ndarray  # (r, n)
+    H: np.ndarray  # (n, 2u)
 
 
 class started_once(cached_property[T]):  # noqa: N801 - used as a decorator
@@ -166,9 +167,10 @@ class Runner:
         ids, offsets = ([pair[side][:max_length] for pair in located] for side in (0, 1))
         sentences = Sentences.join(ids)
         encoded = {}
-        for batch, (M, A) in self.encode(sentences, BATCH_WORDS, "M", "A"):
-            for k, m, a in zip(batch.tolist(), M, A, strict=True):
-                encoded[k] = EncodedText(texts[k], ids[k], offsets[k], m, a[:, : len(ids[k])])
+        for batch, (M, A, H) in self.encode(sentences, BATCH_WORDS, "M", "A", "H"):
+            for k, m, a, h in zip(batch.tolist(), M, A, H, strict=True):
+                n = len(ids[k])
+                encoded[k] = EncodedText(texts[k], ids[k], offsets[k], m, a[:, :n], h[:n])
         return [encoded[k] for k in range(len(texts))]
 
     # ------------------------------------------------------------ the words' shares in a text's vector

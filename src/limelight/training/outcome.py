@@ -47,13 +47,16 @@ def warn_if_constant(results: Mapping[str, Metrics], labels: Sequence[Label]) ->
 
 
 def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Metrics]) -> dict[str, Any]:
-    """What the saved folder records about its data, training and results."""
+    """What the saved folder records about its data, training, results and pictures."""
+    from .picture_facts import picture_facts
+
     sources = dataset.facts.get("sources", {})
     facts: dict[str, Any] = {
         "data": {"name": ", ".join(sources.values()), **dataset.facts.get("rows", {})},
         "results": {split: found.to_dict() for split, found in results.items()},
         "encoding": dataset.facts,
         "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
+        **picture_facts(fitted.network, dataset, fitted.recipe.model, weights_of(fitted)),
     }
     if dataset.facts.get("held_out"):
         facts["data"]["development set"] = dataset.facts["held_out"]

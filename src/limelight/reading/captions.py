@@ -1,0 +1,66 @@
+"""What pictures say in words: the same in a terminal, a page, a notebook, a picture file and a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DECIDED, ROWS = "What decided", "What each row read"
+NO_ASPECT = "no clear aspect"
+METHODS = {  # Reading.decided_by -> what the weights are
+    "sum": "Each weight is what the word adds to the score of this class; the weights add up to it exactly.",
+    "linear part": "Each weight is about what the word adds to the score of this class.",
+    "leave-one-out": "Each weight is how far the probability of this class falls without the word.",
+    "gradients": "Each weight is what the word adds to the score of this class, by integrated gradients.",
+}
+NOT_MEASURED = "How far to trust it was not measured for this model."
+MORE = "https://arxiv.org/abs/1703.03130"
+
+
+def colours(label: str) -> str:
+    """What the two colours mean.
+
+    >>> colours("good")
+    'Orange words support “good”, blue words speak against it.'
+    """
+    return f"Orange words support “{label}”, blue words speak against it."
+
+
+def signs(label: str) -> str:
+    """The same where there are no colours.
+
+    >>> signs("good")
+    'Words above 0 support “good”, words below 0 speak against it.'
+    """
+    return f"Words above 0 support “{label}”, words below 0 speak against it."
+
+
+def rows_line(count: int) -> str:
+    """What a row is, for someone who has never heard of attention; a `count` of 0 leaves out how many.
+
+    >>> rows_line(24).partition(";")[0]
+    'The model reads the text 24 times at once'
+    """
+    often = f"{count} times" if count > 1 else "once" if count else "several times"
+    return (
+        f"The model reads the text {often}{'' if count == 1 else ' at once'}; each reading is a row. "
+        "The darker a word, the more the row read it. What was read is not always what decided."
+    )
+
+
+def trust_sentence(measured: Any) -> str:
+    """How far to trust what decided, from the figures saved with a model; empty if there are none.
+
+    >>> trust_sentence({"texts": 100, "data": "held-out texts", "without": 0.314, "random": 0.062})
+    'On 100 held-out texts, the probability of the predicted class fell by 31 points without the words...'
+    """
+    if not isinstance(measured, dict):
+        return ""
+    try:
+        texts, data = int(measured["texts"]), str(measured["data"])
+        without, random = (100 * float(measured[name]) for name in ("without", "random"))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return ""  # a folder from elsewhere may hold anything
+    return (
+        f"On {texts:,} {data}, the probability of the predicted class fell by {without:.0f} points without "
+        f"the words that support it most, and by {random:.0f} without as many words chosen at random."
+    )

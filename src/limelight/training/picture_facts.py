@@ -1,0 +1,149 @@
+"""What a saved model knows about its pictures: the words each row reads, how far to trust what decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from ..config.recipe import ModelRecipe
+from ..model.network import Network
+from ..reading.row_words import row_words
+from ..runtime.decided import linear_part, most_weighted, word_weights
+from ..text.batches import gather
+from ..text.dataset import Dataset, Split
+from ..text.tokenizer import SPECIAL, UNKNOWN
+from .evaluate import logits, plan_batches
+
+ROW_TEXTS, ROW_WORDS = 1000, 12_000  # training rows that the words are taken from, and their words in all
+TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
+
+Weights = Mapping[str, np.ndarray]
+
+
+class States(NamedTuple):
+    """One sentence in the network."""
+
+    ids: np.ndarray  # (n,)
+    H: np.ndarray  # (n, 2u)
+    M: np.ndarray  # (r, 2u)
+    A: np.ndarray  # (r, n)
+
+
+def picture_facts(
+    network: Network, dataset: Dataset, recipe: ModelRecipe, weights: Weights
+) -> dict[str, Any]:
+    """`rows`, from training texts; and `trust`, if there are development texts."""
+    facts: dict[str, Any] = {"rows": describe_rows(network, dataset)}
+    if "dev" in dataset.splits:
+        facts["trust"] = measure_trust(network, dataset.splits["dev"], recipe, weights)
+    return facts
+
+
+def describe_rows(network: Network, dataset: Dataset) -> list[list[str]]:
+    """The words of each row, none for a row without a clear aspect."""
+    split = _sample(dataset.splits["train"], ROW_TEXTS, ROW_WORDS)
+    sentences = [side for sides, _ in _read(network, split) for side in sides]
+    found = row_words(
+        np.concatenate([each.ids for each in sentences]),
+        np.concatenate([each.A for each in sentences], axis=1),
+        np.array([len(each.ids) for each in sentences]),
+    )
+    words = dataset.tokenizer.vocabulary
+    return [[words[k] for k, _ in row.words if k >= len(SPECIAL)] if row.clear else [] for row in found]
+
+
+def measure_trust(network: Network, split: Split, recipe: ModelRecipe, weights: Weights) -> dict[str, Any]:
+    """How far the predicted class's probability falls without the words that decided, or random ones.
+
+    Comprehensiveness, as in explain/faithfulness.py, with one random draw per text.
+    """
+    rng, variants, predicted = np.random.default_rng(0), [], []
+    for sides, scores in _read(network, _sample(split, TRUST_TEXTS, TRUST_WORDS)):
+        predicted.append(int(scores.argmax()))
+        decided = _decided(sides, scores, recipe, weights)
+        left_out = np.concatenate([most_weighted(each) for each in (decided, rng.random(len(decided)))])
+        kept = np.concatenate([np.ones((1, len(decided)), bool), ~left_out])
+        variants += [_keep([side.ids for side in sides], mask) for mask in kept]
+    Z = logits(network, _join(variants)).astype(float)
+    P = np.exp(Z - Z.max(axis=1, keepdims=True))
+    P = (P / P.sum(axis=1, keepdims=True)).reshape(len(predicted), -1, Z.shape[1])
+    p = P[np.arange(len(predicted)), :, predicted]  # (texts, variants)
+    without, random = (p[:, :1] - p[:, 1:]).reshape(len(p), 2, -1).mean(axis=(0, 2)).tolist()
+    return {
+        "data": "held-out texts",
+        "texts": len(p),
+        "without": round(without, 4),
+        "random": round(random, 4),
+    }
+
+
+def _decided(
+    sides: Sequence[States], scores: np.ndarray, recipe: ModelRecipe, weights: Weights
+) -> np.ndarray:
+    """(n + m,): what each word adds to the predicted class's logit."""
+    direction = np.eye(len(scores), dtype=np.float32)[[scores.argmax()]]
+    W = linear_part(weights, recipe, direction, *(side.M[None] for side in sides))
+    max_rows = recipe.matrix_rows - recipe.attention_rows
+    return np.concatenate(
+        [word_weights(side.A, side.H, w[0], max_rows) for side, w in zip(sides, W, strict=True)]
+    )
+
+
+@torch.no_grad()
+def _read(network: Network, split: Split) -> Iterator[tuple[list[States], np.ndarray]]:
+    """Every row: both sides, and the logits (classes,)."""
+    network.eval()
+    device = next(network.parameters()).device
+    for rows in plan_batches(network, split):
+        batch = gather(split, rows)
+        given = [(batch.ids, batch.lengths), *([(batch.ids2, batch.lengths2)] if network.pair else [])]
+        sides, M = [], []
+        for ids, lengths in given:
+            assert ids is not None
+            assert lengths is not None
+            n = torch.from_numpy(lengths).to(device)
+            H = network.encoder(network.vectors(torch.from_numpy(ids).to(device)), n)
+            M_side, A = network.pool(H, n)
+            M.append(M_side)
+            sides.append((ids, lengths, *(x.float().cpu().numpy() for x in (H, M_side, A))))
+        scores = network.head(network.relate(*M) if network.pair else M[0]).float().cpu().numpy()
+        for k in range(len(rows)):
+            found = [(ids[k], int(n[k]), H[k], m[k], A[k]) for ids, n, H, m, A in sides]
+            yield [States(ids[:n], H[:n], m, A[:, :n]) for ids, n, H, m, A in found], scores[k]
+
+
+# ---------------------------------------------------------------- texts as word ids
+
+
+def _sample(split: Split, texts: int, words: int) -> Split:
+    """Rows drawn at random: at most so many, with at most so many words in all, but at least one."""
+    order = np.random.default_rng(0).permutation(len(split))[:texts]
+    lengths = np.asarray(split.lengths)[order].astype(np.int64)
+    if split.lengths2 is not None:
+        lengths = lengths + np.asarray(split.lengths2)[order]
+    order = order[: max(1, int((np.cumsum(lengths) <= words).sum()))]
+    sides = [(split.ids, split.starts, split.lengths)]
+    if split.ids2 is not None and split.starts2 is not None and split.lengths2 is not None:
+        sides.append((split.ids2, split.starts2, split.lengths2))
+    return _join([[np.asarray(ids[start[k] : start[k] + n[k]]) for ids, start, n in sides] for k in order])
+
+
+def _keep(sides: Sequence[np.ndarray], mask: np.ndarray) -> list[np.ndarray]:
+    """The ids where `mask` (n + m,) is True; a text without words is one unknown."""
+    parts = np.split(mask, np.cumsum([len(side) for side in sides])[:-1])
+    return [
+        side[part] if part.any() else np.array([UNKNOWN], side.dtype)
+        for side, part in zip(sides, parts, strict=True)
+    ]
+
+
+def _join(texts: Sequence[Sequence[np.ndarray]]) -> Split:
+    """A split of these texts or pairs."""
+    columns = [
+        (np.concatenate(column), np.array([len(each) for each in column]))
+        for column in zip(*texts, strict=True)
+    ]
+    return Split(*columns[0]) if len(columns) == 1 else Split(*columns[0], None, None, *columns[1])
