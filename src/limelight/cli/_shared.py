@@ -126,12 +126,17 @@ def read_rows(args: argparse.Namespace, pair: bool) -> tuple[Iterator[Row], Kept
     from ..text.kept_columns import KeptColumns, open_rows
 
     if args.data in (None, "-"):
-        if args.text or args.text2:
-            raise LimelightError("--text is the column of a table; standard input has no columns")
-        if sys.stdin is None:
-            raise LimelightError("standard input is closed; give a table")
-        return _lines(pair, skip_bad=on_bad(args) == "skip"), KeptColumns.of_texts(pair)
+        return read_lines(args, pair), KeptColumns.of_texts(pair)
     return open_rows(args.data, columns_from(args, pair, need_label=False), on_bad(args))
+
+
+def read_lines(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
+    """The texts of standard input, which has no columns."""
+    if args.text or args.text2 or getattr(args, "label", None):
+        raise LimelightError("--text is the column of a table; standard input has no columns")
+    if sys.stdin is None:
+        raise LimelightError("standard input is closed; give a table")
+    return _lines(pair, skip_bad=on_bad(args) == "skip")
 
 
 def columns_from(args: argparse.Namespace, pair: bool, need_label: bool = True) -> Columns:
