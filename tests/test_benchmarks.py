@@ -83,6 +83,14 @@ def test_forks_counts_children_that_hang(monkeypatch, capsys, tmp_path):
     assert capsys.readouterr().out.count("0 of 5 children hang, 0 fail") == 2
 
 
+def test_decided_prints_a_row_for_each_way(monkeypatch, capsys, tmp_path):
+    decided = import_module("decided")
+    monkeypatch.setattr(sys, "argv", ["decided.py", str(trained.save(tmp_path / "model")), "--texts", "4"])
+    decided.main()
+    rows = capsys.readouterr().out.splitlines()
+    assert {row.split("  ")[0] for row in rows} >= {"What decided", "Leave one out", "Random"}
+
+
 def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
     search = import_module("search")
     monkeypatch.setattr(search, "weights_folder", lambda: None)
@@ -97,11 +105,3 @@ def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
     assert '"kept in 8 bits"' in first
     search.main()
     assert capsys.readouterr().out == first
-
-
-def test_decided_prints_a_row_for_each_way(monkeypatch, capsys, tmp_path):
-    decided = import_module("decided")
-    monkeypatch.setattr(sys, "argv", ["decided.py", str(trained.save(tmp_path / "model")), "--texts", "4"])
-    decided.main()
-    rows = capsys.readouterr().out.splitlines()
-    assert {row.split("  ")[0] for row in rows} >= {"What decided", "Leave one out", "Random"}

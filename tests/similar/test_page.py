@@ -24,9 +24,9 @@ def hit(text: str, effects: list[float]) -> Hit:
 
 def test_words_are_lit_by_their_effects_on_one_scale():
     page = results_page(["broth"], [[hit("cold soup", [-0.1, 0.4]), hit("soup", [0.2])]], "menu")
-    assert "<b class=h9 title=0.400>soup</b>" in page
+    assert "<b class=h9 title=+0.400>soup</b>" in page
     assert '<b class="c2" title="-0.100">cold</b>' in page
-    assert "title=0.200>soup</b>" in page
+    assert "title=+0.200>soup</b>" in page
     assert page.count("row 7") == 2
 
 

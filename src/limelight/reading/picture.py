@@ -60,15 +60,15 @@ class Picture:
     """Everything a picture shows."""
 
     texts: tuple[Pieces, ...]  # one; two for a pair
-    labels: tuple[str, ...]
-    probabilities: tuple[float, ...]
-    truth: str | None  # the label in the data
-    decided: HeatMap | None  # None without a prediction
-    method: str  # what the weights of `decided` are, in a sentence
-    overall: HeatMap  # all rows together
-    groups: tuple[HeatMap, ...]  # the mean of each group's rows, the most informative group first
-    rows: tuple[HeatMap, ...]  # every row, in the order of the groups
-    trust: str  # how far to trust it, in a sentence; empty if it was not measured
+    overall: HeatMap  # all rows together; of a comparison, what each word does for it
+    labels: tuple[str, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    truth: str | None = None  # the label in the data
+    decided: HeatMap | None = None  # None without a prediction
+    method: str = ""  # what the weights of `decided` are, in a sentence
+    groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the most informative group first
+    rows: tuple[HeatMap, ...] = ()  # every row, in the order of the groups
+    trust: str = ""  # how far to trust it, in a sentence; empty if it was not measured
     links: Links | None = None  # between the texts of a comparison
 
     @cached_property
@@ -157,7 +157,7 @@ def make_picture(reading: Drawable) -> Picture:
 
 def _comparison_picture(comparison: Comparison, texts: tuple[Pieces, ...]) -> Picture:
     effects = _signed_map(Links.EFFECTS, texts, [side.effects for side in comparison.sides])
-    return Picture(texts, (), (), None, None, "", effects, (), (), "", links=make_links(comparison, texts))
+    return Picture(texts, effects, links=make_links(comparison, texts))
 
 
 def row_ranges(rows: Sequence[int]) -> str:

@@ -49,5 +49,5 @@ def _paint_hit(hit: Hit, top: float) -> Markup | None:
     pieces = split_pieces(hit.comparison.second)  # type: ignore[arg-type]
     weights = pieces.weights(hit.comparison.second.effects)
     heat = HeatMap("What makes it similar", (weights,), top, signed=True)
-    painter = WordPainter(Picture((pieces,), (), (), (heat,), (), ()))
+    painter = WordPainter(Picture((pieces,), heat))
     return painter.maps(heat, brief=False)
