@@ -33,7 +33,7 @@ def save_picture(
     >>> save_picture(["Row 1", reading, "Row 2", other], "soups.html")  # doctest: +SKIP
     """
     path = Path(path)
-    content = _render_page(reading, path) if isinstance(reading, Sequence) else _render(reading, path)
+    content = _render_page(reading, path) if isinstance(reading, list | tuple) else _render(reading, path)
     with atomic_file(path, overwrite) as file:
         file.write(content)
 

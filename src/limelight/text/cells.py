@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..errors import LimelightError
+
 # As they are read: by position (csv, tsv, lines), by name (jsonl), or a place in Arrow memory (parquet).
 Cells = Sequence[Any] | dict[str, Any]
 
@@ -117,5 +119,10 @@ def _to_python(column: Any) -> list[Any]:
     import pyarrow as pa
 
     is_time = pa.types.is_temporal(column.type)
-    values: list[Any] = (column.cast(pa.string()) if is_time else column).to_pylist()
+    try:
+        values: list[Any] = (column.cast(pa.string()) if is_time else column).to_pylist()
+    except (ValueError, pa.ArrowException) as error:  # such as nanoseconds inside a list
+        raise LimelightError(
+            f"a column of type {column.type} cannot be text ({error}); write .parquet instead"
+        ) from None
     return values

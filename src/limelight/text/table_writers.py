@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, TextIO
 
@@ -67,11 +67,14 @@ def write_table(
     overwrite: bool = False,
 ) -> Iterator[TableWriter]:
     """A table in a file that appears whole when this ends without an error."""
+    if not overwrite and Path(path).exists():  # said before the long work
+        raise LimelightError(f"{path} already exists; choose another name or overwrite it")
     with atomic_file(path, overwrite) as file:
         if form == "parquet":
             writer = ParquetTable(file, new, kept)
-            yield writer
-            writer.finish()
+            with closing(writer):
+                yield writer
+                writer.finish()
             return
         stream = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
         yield write_stream(stream, form, new, kept, escaped=escaped)
@@ -104,7 +107,8 @@ class CsvTable:
         self, stream: TextIO, new: Sequence[NewColumn], kept: KeptColumns, delimiter: str, escaped: bool
     ) -> None:
         self.stream, self.kept = stream, kept
-        self._lines = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        # The writer quotes a cell with a return in it only if its own lines end in one.
+        self._lines = csv.writer(_ShortEnds(stream), delimiter=delimiter, lineterminator="\r\n")
         self._escape = escape_formulas if escaped else list
         self._formats = [_FOR_CSV[column.kind] for column in new]
         self._write([*(column.name for column in new), *_names(kept, new)])
@@ -120,6 +124,16 @@ class CsvTable:
 
     def finish(self) -> None:
         self.stream.flush()
+
+
+class _ShortEnds:
+    """A stream for lines that end in a return and a newline; it writes the newline alone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, line: str) -> int:
+        return self.stream.write(line.removesuffix("\r\n") + "\n")
 
 
 class JsonTable:
@@ -182,6 +196,13 @@ class ParquetTable:
         if self._writer is None:
             self._start([[]] * len(self.new))
         self._writer.close()
+
+    def close(self) -> None:
+        """After an error, while the file is open: pyarrow would complain of it when it is not."""
+        if self._writer is not None and self._writer.is_open:
+            with suppress(Exception):
+                self._writer.close()
+            self._writer.is_open = False
 
 
 def _names(kept: KeptColumns, new: Sequence[NewColumn]) -> list[str]:
