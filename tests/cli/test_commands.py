@@ -674,12 +674,10 @@ def test_tables_from_python(call, model, orders, tmp_path, monkeypatch):
         count = limelight.predict_table(loaded, orders, tmp_path / "a.csv", probabilities=True)
     assert count == 30
     assert (tmp_path / "a.csv").read_text() == call("predict", model, orders, "--probabilities")[1]
-    with (
-        monkeypatch.context() as patch,
-        pytest.raises(limelight.LimelightError, match=r"a\.csv already exists"),
-    ):
+    with monkeypatch.context() as patch:
         patch.setattr(limelight.Model, "predict_proba_stream", lambda *given, **options: 1 / 0)
-        limelight.predict_table(loaded, orders, tmp_path / "a.csv")
+        with pytest.raises(limelight.LimelightError, match=r"a\.csv already exists"):
+            limelight.predict_table(loaded, orders, tmp_path / "a.csv")
     assert limelight.embed_table(loaded, orders, tmp_path / "m.parquet") == (30, 4, 64)
     with pytest.raises(limelight.LimelightError, match=r"a\.txt must end in"):
         limelight.embed_table(loaded, orders, tmp_path / "a.txt")

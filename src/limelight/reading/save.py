@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +22,17 @@ FORMATS = (".html", ".svg", ".png", ".json", ".txt")
 
 
 def save_picture(
-    reading: Drawable | Sequence[Drawable | str], path: str | Path, *, overwrite: bool = True
+    reading: Drawable | list[Drawable | str], path: str | Path, *, overwrite: bool = True
 ) -> None:
     """Save a picture of a reading or a comparison as .html, .svg, .png, .json or .txt.
 
-    Several, with headings among them if you like, make one page: .html, .json (a list) or .txt.
+    A list of them, with headings among them if you like, makes one page: .html, .json (a list) or .txt.
 
     >>> save_picture(reading, "soup.html")  # doctest: +SKIP
     >>> save_picture(["Row 1", reading, "Row 2", other], "soups.html")  # doctest: +SKIP
     """
     path = Path(path)
-    content = _render_page(reading, path) if isinstance(reading, list | tuple) else _render(reading, path)
+    content = _render_page(reading, path) if isinstance(reading, list) else _render(reading, path)
     with atomic_file(path, overwrite) as file:
         file.write(content)
 
@@ -53,7 +52,7 @@ def _render(reading: Drawable, path: Path) -> bytes:
     raise LimelightError(f"cannot draw {path.name}: the name must end in one of {', '.join(FORMATS)}")
 
 
-def _render_page(given: Sequence[Drawable | str], path: Path) -> bytes:
+def _render_page(given: list[Drawable | str], path: Path) -> bytes:
     match path.suffix.lower():
         case ".html":
             return to_page(given, title="What decided, and what was read").encode()
