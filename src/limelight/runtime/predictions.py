@@ -114,7 +114,7 @@ class Predictions:
         shares = np.take_along_axis(P, best, axis=1)
         found: list[Values] = []
         for k in range(self.top):
-            found += [[labels[i] for i in best[:, k]], shares[:, k]]
+            found += [[labels[i] for i in best[:, k].tolist()], shares[:, k].tolist()]
         if self.words:
             found += zip(*([side.top_words() for side in each.sides] for each in readings), strict=True)
         if self.probabilities and self.nested:

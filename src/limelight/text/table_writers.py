@@ -114,9 +114,12 @@ class CsvTable:
         self._write([*(column.name for column in new), *_names(kept, new)])
 
     def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None:
-        for row, *found in zip(rows, *values, strict=True):
-            new = [form(value) for form, value in zip(self._formats, found, strict=True)]
-            self._write([*new, *map(as_text, list_cells(row.cells, self.kept.names))])
+        new = [map(form, each) for form, each in zip(self._formats, values, strict=True)]
+        for row, *cells in zip(rows, *new, strict=True):
+            if isinstance(row.cells, list):  # from csv, tsv or lines: text already
+                self._write(cells + row.cells)
+            else:
+                self._write([*cells, *map(as_text, list_cells(row.cells, self.kept.names))])
         self.stream.flush()
 
     def _write(self, cells: list[Any]) -> None:
