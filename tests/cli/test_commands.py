@@ -758,3 +758,17 @@ def test_explain_too_many_texts(refused, model, tmp_path, monkeypatch):
     monkeypatch.setattr(explain, "MOST", 3)
     table = write_csv(tmp_path / "many.csv", text=["good soup"] * 4)
     assert "--rows" in refused("explain", model, "--data", table)
+
+
+def test_a_model_says_which_version_made_it(call, model, tmp_path):
+    made = f"made by Limelight {limelight.__version__};"
+    assert made in call("info", model)[1]
+    assert json.loads(call("info", model, "--json")[1])["limelight"] == limelight.__version__
+    assert "made by Limelight" in call("info", "reader")[1]
+    assert f"Limelight {limelight.__version__} wrote" in (model / "README.md").read_text()
+    assert limelight.load(model).version == limelight.__version__
+    other = tmp_path / "later"
+    shutil.copytree(model, other)
+    config = json.loads((other / "config.json").read_text()) | {"format": 99, "limelight": "9.1.0"}
+    (other / "config.json").write_text(json.dumps(config))
+    assert "Limelight 9.1.0" in call("info", other)[2]

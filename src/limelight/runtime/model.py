@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.captions import trust_sentence
@@ -60,6 +61,7 @@ class Model(Embedder):
         self.labels, self.pair, self.facts = tuple(labels), pair, dict(facts)
         self.row_names = row_names(self.facts.get("rows"), rows_and_size(recipe.model)[0])
         self.trust = trust_sentence(self.facts.get("trust"))
+        self.version = __version__  # of Limelight, that wrote the folder
         self._runner = Runner(weights, recipe, tokenizer, len(self.labels), pair, precision, threads)
 
     def __repr__(self) -> str:
@@ -92,7 +94,9 @@ class Model(Embedder):
             raise LimelightError(f"{folder} is a reader, without labels: open it with limelight.load")
         found = open_folder(folder, sha256)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
-        return cls(*parts, precision, threads)
+        model = cls(*parts, precision, threads)
+        model.version = found.version
+        return model
 
     @classmethod
     def from_parts(
