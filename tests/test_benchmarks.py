@@ -115,3 +115,13 @@ def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
     assert '"kept in 8 bits"' in first
     search.main()
     assert capsys.readouterr().out == first
+
+
+def test_callbacks_prints_a_row_for_each_way(monkeypatch, capsys):
+    callbacks = import_module("callbacks")
+    monkeypatch.setattr(sys, "argv", ["callbacks.py", "--texts", "40", "--rounds", "1"])
+    callbacks.main()
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split("  ")[0] for row in rows[:3]] == [
+        "none", "one that does nothing", "one that notes every step"
+    ]  # fmt: skip

@@ -224,7 +224,7 @@ class Runner:
             raise LimelightError(f"batch_words is {budget}; it must be at least 1")
         rows, size = rows_and_size(self.recipe.model)
         fewest, most = CHUNK_TEXTS
-        with _progress_bar(total) if progress else nullcontext() as bar:
+        with progress_bar(total) if progress else nullcontext() as bar:
             for chunk in chunks(texts, max(fewest, min(most, CHUNK_BYTES // (4 * rows * size)))):
                 yield compute(chunk, budget)
                 if bar is not None:
@@ -263,7 +263,8 @@ def check_finite(outputs: list[np.ndarray]) -> list[np.ndarray]:
     return outputs
 
 
-def _progress_bar(total: int | None) -> Any:
+def progress_bar(total: int | None) -> Any:
+    """A bar of texts; without a total, a count."""
     from tqdm.auto import tqdm
 
     return tqdm(total=total, unit=" texts")
