@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from functools import partial
 from importlib import import_module
@@ -125,3 +126,19 @@ def test_callbacks_prints_a_row_for_each_way(monkeypatch, capsys):
     assert [row.split("  ")[0] for row in rows[:3]] == [
         "none", "one that does nothing", "one that notes every step"
     ]  # fmt: skip
+
+
+@pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="no chromium on this machine: apt-get install chromium"
+)
+def test_one_file_compares_a_page_with_python(monkeypatch, capsys, tmp_path):
+    pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    one_file, table = import_module("one_file"), tmp_path / "texts.csv"
+    table.write_text("text\nGood soup!\nÇa va?\n", "utf-8")
+    model = str(trained.save(tmp_path / "model"))
+    arguments = ["one_file.py", model, "--texts", "4", "--data", str(table), "--precision", "float32"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    one_file.main()
+    out = capsys.readouterr().out
+    assert "2 texts (1 not ASCII), 6 words: 0 texts differ" in out
+    assert "the same label for 100.0%" in out

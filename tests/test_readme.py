@@ -20,7 +20,7 @@ from reviews import pairs, review_table, write_csv
 HERE = Path(__file__).parent.parent
 PAGES = [
     "README.md", "docs/train.md", "docs/predict.md", "docs/explain.md", "docs/python.md", "docs/pretrain.md",
-    "docs/similar.md", "docs/search.md",
+    "docs/similar.md", "docs/search.md", "docs/explore.md",
 ]  # fmt: skip
 DOCUMENTS = sorted(str(path.relative_to(HERE)) for path in (*HERE.glob("*.md"), *HERE.glob("docs/**/*.md")))
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""Models behind HTTP: routes, requests joined into batches, limits, metrics, reload. Never imports PyTorch.
+"""Models behind HTTP, and in a page of their own. Never imports PyTorch.
 
 >>> from limelight.serve import create_app
 >>> app = create_app({"reader": "reader"})  # an ASGI application for any server

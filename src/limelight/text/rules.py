@@ -180,3 +180,49 @@ def ascii_rules() -> re.Pattern[str]:
         rules = rules.replace(unicode, ascii)
     rules = re.sub(r"\\x\{(\w+)\}", lambda code: rf"\U{code[1]:0>8}", rules)
     return re.compile(rules, re.ASCII)
+
+
+# A regular expression in pieces: escapes, classes, openings of groups, quantifiers, other characters.
+_PIECES = re.compile(
+    r"\\[xpu]\{\w+\}|\\u\w{4}|\\.|\[(?:\\.|[^\]\\])*\]|\(\?(?:[:=!>]|<[=!])|(?:[*+?]|\{[\d,]+\})[+?]?|.",
+    re.DOTALL,
+)
+_JAVASCRIPT = {r"\s": r"\p{White_Space}", r"\z": "$", r"\#": "#", r"\"": '"', r"\x{": r"\u{"}
+
+
+@cache
+def javascript_rules() -> str:
+    r"""The same rules for JavaScript, with its flag `u`.
+
+    It has no possessive quantifiers and atomic groups, but a lookahead never gives back what it matched.
+
+    >>> _to_javascript(r"(?:\s++|x)?")
+    '(?:(?:(?=(?<a1>\\p{White_Space}+))\\k<a1>)|x)?'
+    """
+    return _to_javascript(WORD)
+
+
+def _to_javascript(rules: str) -> str:
+    open_groups: list[list[str]] = [[]]  # the opening of each group, and what is in it so far
+    atomic = 0
+    for piece in _PIECES.findall(rules):
+        inside = open_groups[-1]
+        if piece.startswith("("):
+            open_groups.append([piece])
+        elif piece == ")":
+            opening, *content = open_groups.pop()
+            inner, inside = "".join(content), open_groups[-1]
+            atomic += opening == "(?>"
+            inside.append(_atomic(inner, atomic) if opening == "(?>" else f"{opening}{inner})")
+        elif len(piece) > 1 and piece.endswith("+") and piece[0] in "*+?":
+            atomic += 1
+            inside[-1] = _atomic(inside[-1] + piece[:-1], atomic)
+        elif re.fullmatch(r"[*+?]\??|\{[\d,]+\}\??", piece):
+            inside[-1] += piece
+        else:
+            inside.append(re.sub(r"\\(?:x\{|.)", lambda found: _JAVASCRIPT.get(found[0], found[0]), piece))
+    return "".join(open_groups[0])
+
+
+def _atomic(inner: str, number: int) -> str:
+    return f"(?:(?=(?<a{number}>{inner}))\\k<a{number}>)"

@@ -1,0 +1,35 @@
+// The answer: the predicted class and the probabilities of all, with what they were before the changes.
+
+import { element, percent } from "./dom.js"
+
+const SHOWN = 8
+
+export function drawAnswer(labels, now, before) {
+  const order = [...labels.keys()]
+  const sorted = labels.length > SHOWN ? order.sort((a, b) => now.probabilities[b] - now.probabilities[a]) : order
+  const bars = sorted.slice(0, SHOWN).map(k => bar(labels[k], k, now, before))
+  const more = labels.length - bars.length
+  return [
+    element("p", { class: "label" }, element("strong", {}, element("bdi", {}, labels[now.predicted])), " ",
+      percent(now.probabilities[now.predicted])),
+    changed(labels, now, before),
+    element("ul", { class: "bars" }, bars),
+    more > 0 && element("p", { class: "small" }, `and ${more} less probable classes`),
+  ]
+}
+
+function changed(labels, now, before) {
+  if (!before) return false
+  const was = before.predicted
+  const same = was === now.predicted
+  return element("p", { class: "changed" }, "Before the changes: ", element("bdi", {}, labels[was]), " ",
+    percent(before.probabilities[was]), !same && [" — now ", percent(now.probabilities[was])])
+}
+
+function bar(label, k, now, before) {
+  const filled = element("s"), was = before && element("u", { title: `before: ${percent(before.probabilities[k])}` })
+  filled.style.width = `${100 * now.probabilities[k]}%`
+  if (was) was.style.left = `${100 * before.probabilities[k]}%`
+  return element("li", { class: k === now.predicted ? "predicted" : "" }, element("bdi", {}, label),
+    element("i", { "aria-hidden": "true" }, filled, was || ""), element("span", {}, percent(now.probabilities[k])))
+}

@@ -1,0 +1,32 @@
+// Elements from code: text is always text, never markup.
+
+/** element("button", {class: "x", onclick: f, "aria-label": "y"}, "text", otherElement) */
+export function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag)
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === false) continue
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value)
+    else made.setAttribute(name, value === true ? "" : value)
+  }
+  made.append(...children.flat().filter(child => child !== undefined && child !== false))
+  return made
+}
+
+/** The class of a weight's colour, of nine above plain paper, as in reading/colours.py. */
+export function colour(weight, top) {
+  const level = top > 0 ? Math.max(-9, Math.min(9, Math.round(weight * 9 / top))) : 0
+  return level ? `${level > 0 ? "h" : "c"}${Math.abs(level)}` : ""
+}
+
+export function percent(share) {
+  return `${(100 * share).toFixed(1)}%`
+}
+
+/** +0.42 or −0.42 */
+export function withSign(value) {
+  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`
+}
+
+export function largestOf(values) {
+  return values.reduce((top, value) => Math.max(top, Math.abs(value)), 0)
+}

@@ -1,0 +1,26 @@
+// Words left out and replaced: what the model then reads, and where each word of the text is in it.
+
+/** `edits`: number of a word -> "" (left out) or another word. Returns {text, places: [[start, end] or null]}. */
+export function edited(text, words, edits) {
+  let out = "", from = 0
+  const places = words.map(({ start, end }, k) => {
+    const word = edits.get(k) ?? text.slice(start, end)
+    out += text.slice(from, start)
+    from = end
+    out += word
+    return word ? [out.length - word.length, out.length] : null
+  })
+  return { text: out + text.slice(from), places }
+}
+
+/** For each place, the sum of the weights of the words that begin there; both are in the order of the text. */
+export function weightsAt(places, words, weights) {
+  let t = 0
+  return places.map(place => {
+    if (place === null) return 0
+    let sum = 0
+    while (t < words.length && words[t].start < place[0]) t++
+    for (; t < words.length && words[t].start < Math.max(place[1], place[0] + 1); t++) sum += weights[t]
+    return sum
+  })
+}

@@ -1,0 +1,71 @@
+// A model that runs in the page. A page uses any model by what is here: `about`, `read` and `nearest`.
+
+import { dot, linearPart, rowWeights, wordWeights } from "./decided.js"
+import { Network, softmax } from "./network.js"
+import { Tokenizer, UNKNOWN } from "./tokenizer.js"
+
+export class LocalModel {
+  constructor(file) {
+    this.about = file.about // title, labels, pair, rowNames, captions, ...
+    this.recipe = file.recipe
+    this.tokenizer = new Tokenizer(file.tokenizer)
+    this.network = new Network(file.recipe, file.tensors, file.vector)
+    this.vector = file.vector
+    this.directions = []
+  }
+
+  /**
+   * Read a text or a pair, without the rows whose numbers are in `off`: {probabilities, predicted, sides}.
+   * A side is {text, words: [{start, end, known}], decided (n), attention (r of n), rows (r)}.
+   */
+  async read(texts, off = []) {
+    const { network } = this
+    const sides = texts.map(text => this.encode(text))
+    const [M, M2] = sides.map(side => side.M.map((row, r) => (off.includes(r) ? row.map(() => 0) : row)))
+    const units = network.head(network.features(M, M2))
+    const probabilities = softmax(units.logits)
+    const predicted = probabilities.indexOf(Math.max(...probabilities))
+    const W = linearPart(network, predicted, M, M2, units)
+    off.forEach(r => W.forEach(side => side[r] && (side[r] = side[r].map(() => 0))))
+    return {
+      probabilities: [...probabilities],
+      predicted,
+      sides: sides.map((side, k) => ({
+        text: texts[k],
+        words: side.located.map(({ start, end, id }) => ({ start, end, known: id !== UNKNOWN })),
+        decided: [...wordWeights(side, W[k], network.size, this.maxRows)],
+        attention: side.A.map(row => [...row]),
+        rows: rowWeights(W[k], [M, M2][k]),
+      })),
+    }
+  }
+
+  get maxRows() {
+    return this.recipe.maxRow || this.recipe.embedding === "max" ? 1 : 0
+  }
+
+  encode(text) {
+    const located = this.tokenizer.locate(text).slice(0, this.recipe.maxLength || undefined)
+    return { located, ...this.network.encode(located.map(word => word.id)) }
+  }
+
+  /** The words whose vectors point most nearly the same way. */
+  async nearest(word, count = 6) {
+    const [{ id }] = this.tokenizer.locate(word)
+    if (id === UNKNOWN) return []
+    const { words } = this.tokenizer, own = this.direction(id), scores = new Float32Array(words.length)
+    for (let k = UNKNOWN + 1; k < words.length; k++) scores[k] = k === id ? -1 : dot(own, this.direction(k))
+    const order = [...words.keys()].slice(UNKNOWN + 1).sort((a, b) => scores[b] - scores[a])
+    return order.slice(0, count).map(k => words[k])
+  }
+
+  /** A word's vector with length 1. */
+  direction(id) {
+    return (this.directions[id] ??= unit(this.vector(id)))
+  }
+}
+
+function unit(vector) {
+  const length = Math.sqrt(dot(vector, vector)) || 1
+  return vector.map(x => x / length)
+}

@@ -1,0 +1,218 @@
+// The network, one text at a time: the equations of model/ and runtime/layers.py.
+
+import { Products } from "./kernel.js"
+
+const CACHED = 2000 // words whose products with the input weights are kept: typing changes few words
+
+export class Network {
+  /** `tensors`: name -> {shape, values}; `words`: id -> its vector. */
+  constructor(recipe, tensors, words) {
+    this.recipe = recipe
+    this.words = words
+    this.tensors = tensors
+    this.size = 2 * recipe.hidden
+    const matrices = Object.entries(tensors).flatMap(matricesOf)
+    this.products = new Products(matrices.map(([, rows, columns]) => [rows, columns]))
+    this.matrices = {}
+    for (const [name, rows, columns, values] of matrices) {
+      this.matrices[name] = this.products.add(values, rows, columns)
+    }
+    this.inputs = new Map()
+  }
+
+  vector(name) {
+    return this.tensors[name].values
+  }
+
+  /** ids (n) -> H (n, 2u), A (r, n), M (r, 2u). */
+  encode(ids) {
+    const n = ids.length, { recipe, size } = this
+    const H = this.bilstm(ids)
+    const A = [], M = []
+    if (recipe.embedding === "self-attention") {
+      A.push(...this.attention(H, n))
+      M.push(...A.map(row => weightedSum(row, H, n, size)))
+    }
+    if (recipe.maxRow || recipe.embedding === "max") {
+      const winners = largest(H, n, size), share = new Float32Array(n)
+      for (const t of winners) share[t] += 1 / size
+      A.push(share)
+      M.push(Float32Array.from(winners, (t, k) => H[t * size + k]))
+    }
+    return { n, H, A, M }
+  }
+
+  /** Equations 2 to 4. Each layer reads the words and the layers below it. */
+  bilstm(ids) {
+    const n = ids.length, u = this.recipe.hidden
+    const below = [...ids].map(id => this.word(id)) // (n) of (d)
+    let H
+    for (let layer = 0; layer < this.recipe.layers; layer++) {
+      H = new Float32Array(n * 2 * u)
+      for (const side of [0, 1]) {
+        const inputs = layer ? this.project(below, layer, side) : ids.map(id => this.firstInput(id, side))
+        this.direction(inputs, layer, side, H)
+      }
+      for (let t = 0; t < n; t++) below[t] = joined(below[t], H.subarray(t * 2 * u, (t + 1) * 2 * u))
+    }
+    return H
+  }
+
+  /** A word's vector, projected if the model does. */
+  word(id) {
+    const vector = this.words(id)
+    if (!this.recipe.projection) return vector
+    return relu(plus(this.products.multiply(this.matrices["projection.W"], vector, 1), this.vector("projection.b")))
+  }
+
+  /** W_ih x + b of a word. */
+  firstInput(id, side) {
+    const key = 2 * id + side
+    if (!this.inputs.has(key)) {
+      if (this.inputs.size > 2 * CACHED) this.inputs.clear()
+      this.inputs.set(key, this.project([this.word(id)], 0, side)[0])
+    }
+    return this.inputs.get(key)
+  }
+
+  project(vectors, layer, side) {
+    const gates = 4 * this.recipe.hidden
+    const all = this.products.multiply(this.matrices[`encoder.W_ih_${layer}.${side}`], joined(...vectors), vectors.length)
+    const bias = this.vector(`encoder.b_${layer}`).subarray(side * gates, (side + 1) * gates)
+    return vectors.map((_, t) => plus(all.subarray(t * gates, (t + 1) * gates), bias))
+  }
+
+  /** One direction of one layer; gates in the order input, forget, cell, output. */
+  direction(inputs, layer, side, H) {
+    const u = this.recipe.hidden, n = inputs.length, W = this.matrices[`encoder.W_hh_${layer}.${side}`]
+    const h = new Float32Array(u), c = new Float32Array(u), gates = new Float32Array(4 * u)
+    for (let step = 0; step < n; step++) {
+      const t = side ? n - 1 - step : step, x = inputs[t]
+      this.products.multiply(W, h, 1, gates)
+      for (let k = 0; k < u; k++) {
+        const i = sigmoid(gates[k] + x[k]), f = sigmoid(gates[u + k] + x[u + k])
+        c[k] = f * c[k] + i * Math.tanh(gates[2 * u + k] + x[2 * u + k])
+        h[k] = sigmoid(gates[3 * u + k] + x[3 * u + k]) * Math.tanh(c[k])
+      }
+      H.set(h, t * 2 * u + side * u)
+    }
+  }
+
+  /** Equation 6: A = softmax(W_s2 tanh(W_s1 H^T)), row by row. */
+  attention(H, n) {
+    const { products, matrices, recipe } = this
+    const d = matrices["pooling.W_s1"].rows, r = recipe.rows
+    const hidden = products.multiply(matrices["pooling.W_s1"], H, n)
+    if (recipe.attentionBias) for (let t = 0; t < n; t++) plus(hidden.subarray(t * d, (t + 1) * d), this.vector("pooling.b_s1"))
+    const scores = products.multiply(matrices["pooling.W_s2"], hidden.map(Math.tanh), n) // (n, r)
+    // a bias of W_s2 is the same for all words of a row: softmax takes no notice
+    return Array.from({ length: r }, (_, k) => softmax(Float32Array.from({ length: n }, (_, t) => scores[t * r + k])))
+  }
+
+  // ------------------------------------------------------------ M to a label
+
+  /** The features of one M (r of 2u) or of a pair of them: (rows of size). */
+  features(M, M2) {
+    if (!M2) return M
+    if (this.recipe.pair === "concat") {
+      return M.map((row, r) => joined(row, M2[r], row.map((x, k) => Math.abs(x - M2[r][k])), row.map((x, k) => x * M2[r][k])))
+    }
+    const first = this.grouped(M, "gate.W_fp"), second = this.grouped(M2, "gate.W_fh")
+    return first.map((row, r) => row.map((x, k) => x * second[r][k]))
+  }
+
+  /** The units of the head before and after each ReLU, and its logits. */
+  head(F) {
+    const { head, rowUnits, columnUnits, mixUnits } = this.recipe
+    if (head === "linear") return { logits: this.dense(joined(...F), "head.W_o", "head.b_o") }
+    if (head === "full") {
+      const hidden = this.dense(joined(...F), "head.W_1", "head.b_1")
+      return { hidden, logits: this.dense(relu(hidden), "head.W_2", "head.b_2") }
+    }
+    const v = rowUnits ? this.grouped(F, "head.W_v_0", "head.b_v_0") : []
+    const h = columnUnits ? this.grouped(transposed(F), "head.W_h_0", "head.b_h_0") : []
+    let units = relu(joined(...v, ...h)), mix
+    if (mixUnits) {
+      mix = this.dense(units, "head.W_m", "head.b_m")
+      units = relu(mix)
+    }
+    return { v, h, mix, logits: this.dense(units, "head.W_o", "head.b_o") }
+  }
+
+  dense(x, W, b) {
+    return plus(this.products.multiply(this.matrices[W], x, 1), this.vector(b))
+  }
+
+  /** Each row of X times the weights of its own group, W (groups, in, out). */
+  grouped(X, name, bias) {
+    const { shape: [, from, to], values } = this.tensors[name]
+    return X.map((row, g) => {
+      const out = new Float32Array(to)
+      if (bias) out.set(this.vector(bias).subarray(g * to, (g + 1) * to))
+      for (let k = 0; k < from; k++) addTimes(out, row[k], values, (g * from + k) * to)
+      return out
+    })
+  }
+}
+
+/** What the kernel multiplies by: [name, rows, columns, values], for the LSTM one of each direction. */
+function matricesOf([name, { shape, values }]) {
+  if (shape.length === 2 && !/\.b_/.test(name)) return [[name, ...shape, values]]
+  if (!/^encoder\.W_/.test(name)) return []
+  const [, rows, columns] = shape
+  return [0, 1].map(side => [`${name}.${side}`, rows, columns, values.subarray(side * rows * columns, (side + 1) * rows * columns)])
+}
+
+/** The word with the largest number of each column of H (n, size); the first of equals. */
+export function largest(H, n, size) {
+  const winners = new Int32Array(size)
+  for (let t = 1; t < n; t++) {
+    for (let k = 0; k < size; k++) if (H[t * size + k] > H[winners[k] * size + k]) winners[k] = t
+  }
+  return winners
+}
+
+export function softmax(scores) {
+  const top = Math.max(...scores), powers = scores.map(x => Math.exp(x - top))
+  const sum = powers.reduce((a, b) => a + b, 0)
+  return powers.map(x => x / sum)
+}
+
+export function transposed(rows) {
+  return Array.from(rows[0], (_, k) => Float32Array.from(rows, row => row[k]))
+}
+
+/** Vectors end to end. */
+export function joined(...vectors) {
+  const all = new Float32Array(vectors.reduce((sum, vector) => sum + vector.length, 0))
+  let at = 0
+  for (const vector of vectors) {
+    all.set(vector, at)
+    at += vector.length
+  }
+  return all
+}
+
+/** out += factor * values[at ...] */
+export function addTimes(out, factor, values, at) {
+  if (factor) for (let k = 0; k < out.length; k++) out[k] += factor * values[at + k]
+}
+
+function weightedSum(weights, H, n, size) {
+  const out = new Float32Array(size)
+  for (let t = 0; t < n; t++) addTimes(out, weights[t], H, t * size)
+  return out
+}
+
+function plus(values, bias) {
+  for (let k = 0; k < values.length; k++) values[k] += bias[k]
+  return values
+}
+
+function relu(values) {
+  return values.map(x => Math.max(x, 0))
+}
+
+function sigmoid(x) {
+  return 1 / (1 + Math.exp(-x))
+}

@@ -1,0 +1,78 @@
+// A view as a file: a page without a script, SVG or PNG.
+
+import { element } from "./dom.js"
+
+const WIDTH = 760, LINE = 30, MARGIN = 24
+
+export async function savePicture(kind, explorer) {
+  const content = kind === "html" ? await asPage(explorer) : asSvg(explorer)
+  const blob = kind === "png" ? await asPng(content) : new Blob([content], { type: kind === "svg" ? "image/svg+xml" : "text/html" })
+  const link = element("a", { href: URL.createObjectURL(blob), download: `limelight.${kind}` })
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}
+
+/** What is shown, with its style, as a page of its own. */
+async function asPage(explorer) {
+  const shown = explorer.root.cloneNode(true)
+  shown.querySelectorAll(".input, .lead, .controls, .menu, [hidden]").forEach(part => part.remove())
+  shown.querySelectorAll("input").forEach(input => input.setAttribute("disabled", ""))
+  shown.querySelectorAll("button").forEach(button => button.replaceWith(element("span", { class: `button ${button.className}`, title: button.title }, ...button.childNodes)))
+  shown.querySelectorAll("details").forEach(details => details.setAttribute("open", ""))
+  const style = [...document.styleSheets].flatMap(sheet => [...sheet.cssRules].map(rule => rule.cssText)).join("\n")
+  const head = element("head", {}, element("meta", { charset: "utf-8" }),
+    element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }), element("title", {}, document.title), element("style", {}, style))
+  return `<!doctype html>\n${element("html", { lang: "en" }, head, element("body", {}, shown)).outerHTML}`
+}
+
+/** The answer and what decided. */
+export function asSvg({ texts, model, now }) {
+  const draw = document.createElement("canvas").getContext("2d"), font = size => `${size}px system-ui, sans-serif`
+  const colours = getComputedStyle(document.body), items = []
+  let y = MARGIN + 24
+  const say = (text, size, colour, weight = 400) => items.push(tag("text", { x: MARGIN, y, "font-size": size, fill: colour, "font-weight": weight }, text))
+  say(`${model.about.labels[now.predicted]} ${(100 * now.probabilities[now.predicted]).toFixed(1)}%`, 22, ink(), 600)
+  y += 28
+  say(`Orange words support “${model.about.labels[now.predicted]}”, blue words speak against it.`, 13, muted())
+  draw.font = font(17)
+  for (const holder of texts) {
+    y += LINE + 6
+    let x = MARGIN
+    for (const node of holder.childNodes) {
+      for (const piece of node.textContent.match(/\s+|\S+/g) ?? []) {
+        const width = draw.measureText(piece.replace(/\s/g, " ")).width
+        if (x + width > WIDTH - MARGIN && x > MARGIN) [x, y] = [MARGIN, y + LINE]
+        if (!piece.trim()) { x += x > MARGIN ? width : 0; continue }
+        const style = node.nodeType === 1 && getComputedStyle(node)
+        if (style && /^[hc]\d|[ ][hc]\d/.test(node.className)) items.push(tag("rect", { x: x - 1, y: y - 18, width: width + 2, height: 24, rx: 3, fill: style.backgroundColor }))
+        items.push(tag("text", { x, y, "font-size": 17, fill: ink(), "text-decoration": node.className?.includes("gone") ? "line-through" : undefined }, piece))
+        x += width
+      }
+    }
+  }
+  const height = y + MARGIN
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif">`
+    + `${tag("rect", { width: WIDTH, height, fill: colours.getPropertyValue("--paper").trim() })}${items.join("")}</svg>`
+
+  function ink() { return colours.getPropertyValue("--ink").trim() }
+  function muted() { return colours.getPropertyValue("--muted").trim() }
+}
+
+function tag(name, attributes, text) {
+  const given = Object.entries(attributes).filter(([, value]) => value !== undefined)
+  const open = `<${name}${given.map(([key, value]) => ` ${key}="${escaped(String(value))}"`).join("")}`
+  return text === undefined ? `${open}/>` : `${open}>${escaped(text)}</${name}>`
+}
+
+function escaped(text) {
+  return text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`)
+}
+
+async function asPng(svg) {
+  const image = new Image()
+  image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }))
+  await image.decode()
+  const canvas = element("canvas", { width: 2 * image.width, height: 2 * image.height })
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height)
+  return new Promise(resolve => canvas.toBlob(resolve, "image/png"))
+}

@@ -1,0 +1,44 @@
+// Splitting text into words, by the same rules as in Python: text/rules.py writes them for JavaScript.
+
+export const UNKNOWN = 1
+
+export class Tokenizer {
+  /** `words` are those from id 2 on. */
+  constructor({ pattern, lowercase, words }) {
+    this.rules = new RegExp(pattern, "gu")
+    this.lowercase = lowercase
+    this.words = ["<pad>", "<unk>", ...words]
+    this.ids = new Map(this.words.map((word, id) => [word, id]))
+  }
+
+  /** The words of a text: [{start, end, id}], in UTF-16 units. A text without words is one unknown at 0, 0. */
+  locate(text) {
+    const { lowered, places } = this.lower(text.toWellFormed?.() ?? wellFormed(text))
+    const found = Array.from(lowered.matchAll(this.rules), ({ 0: word, index }) => ({
+      start: places ? places[index] : index,
+      end: places ? places[index + word.length] : index + word.length,
+      id: this.ids.get(word) ?? UNKNOWN,
+    }))
+    return found.length ? found : [{ start: 0, end: 0, id: UNKNOWN }]
+  }
+
+  /** Lower case, letter by letter as in Python; `places` where letters have become longer. */
+  lower(text) {
+    if (!this.lowercase) return { lowered: text }
+    let lowered = ""
+    for (const letter of text) lowered += letter.toLowerCase()
+    if (lowered.length === text.length) return { lowered }
+    const places = []
+    let at = 0
+    for (const letter of text) {
+      for (const _ of letter.toLowerCase().split("")) places.push(at)
+      at += letter.length
+    }
+    return { lowered, places: [...places, at] }
+  }
+}
+
+/** Half a character is not text. */
+function wellFormed(text) {
+  return text.replace(/\p{Surrogate}/gu, "\ufffd")
+}

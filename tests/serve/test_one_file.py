@@ -1,0 +1,177 @@
+"""The page with the model inside: what is in the file, and that it works in a browser without a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from limelight.cli import main
+from limelight.errors import LimelightError
+from limelight.reading.colours import DARK, LEVELS, LIGHT
+from limelight.runtime.model import Model
+from limelight.serve.one_file import build_page, save_page, show_page
+from reading.test_browser import CHROMIUM
+from serve.in_node import PAGE
+from serve.test_page_model import model_of
+from trained import save
+
+
+def test_the_policy_allows_this_script_and_style_and_nothing_else() -> None:
+    page, _ = build_page(model_of({}), words=20)
+    policy = re.search('Content-Security-Policy" content="([^"]*)"', page)[1]
+    script = re.search('<script type="module">(.*?)</script>', page, re.DOTALL)[1]
+    style = re.search("<style>(.*?)</style>", page, re.DOTALL)[1]
+    for content in (script, style):
+        assert base64.b64encode(hashlib.sha256(content.encode()).digest()).decode() in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe-inline" not in policy
+    assert page.count("<script") == page.count("</script>") == 2
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
+
+
+def test_names_from_a_model_are_text() -> None:
+    model = model_of({})
+    named = Model(
+        model.weights, model.recipe, model.tokenizer, ("</script><b>", "b", "c"), False,
+        {"name": "</title><script>alert(1)</script>"}, "float32", 1,
+    )  # fmt: skip
+    page, _ = build_page(named)
+    assert page.count("<script") == 2
+    assert "&lt;/title&gt;&lt;script&gt;" in page
+
+
+def test_the_colours_are_those_of_the_pictures() -> None:
+    style = (PAGE / "page.css").read_text("utf-8")
+    for theme in (LIGHT, DARK):
+        for letter, scale in (("h", theme.warm), ("c", theme.cold)):
+            assert all(f"--{letter}{k}: {scale[k]};" in style for k in range(1, LEVELS + 1))
+        assert all(
+            f"--{name}: {getattr(theme, name)};" in style for name in ("paper", "ink", "muted", "line")
+        )
+
+
+def test_the_command_saves_a_page_and_refuses_what_it_should(tmp_path: Path, capsys) -> None:
+    model, page = str(save(tmp_path / "model")), tmp_path / "page.html"
+    assert main(["explore", model, "--save", str(page), "--words", "7"]) == 0
+    assert "7 words; the other 33 are read as unknown" in capsys.readouterr().out
+    assert main(["explore", model, "--save", str(page)]) == 2
+    assert main(["explore", model, "--save", str(tmp_path / "page.txt")]) == 2
+    assert main(["explore", "reader", "--save", str(tmp_path / "reader.html")]) == 2
+    assert capsys.readouterr().err.count("\n") == 3
+    with pytest.raises(LimelightError, match="already exists"):
+        save_page(Model.load(model), page)
+
+
+# ---------------------------------------------------------------- in a browser
+
+
+@contextmanager
+def opened(file: Path, address: str = "", frame: bool = False, **options: Any) -> Iterator[Any]:
+    """The page in a browser without a network; it must not complain, nor ask for anything but itself."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    complaints: list[str] = []
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        context = browser.new_context(offline=True, **options)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: complaints.extend({request.url} - {file.as_uri(), "about:srcdoc"}))
+        page.goto(file.as_uri() + address)
+        shown = page.frame_locator("iframe") if frame else page
+        shown.locator(".bars li").first.wait_for(state="attached")
+        yield shown
+        browser.close()
+    assert [each for each in complaints if not each.startswith((file.as_uri(), "blob:"))] == []
+
+
+def shown(page: Any) -> tuple[str, list[float]]:
+    """The predicted label, and the probabilities in percent."""
+    shares = page.locator(".bars span").all_text_contents()
+    return page.locator(".label strong").text_content(), [float(share[:-1]) for share in shares]
+
+
+def wait_for(page: Any, model: Model, *texts: str) -> None:
+    """Until the page shows what Python says of these texts."""
+    expected = [f"{100 * p:.1f}%" for p in model.read(*texts).probabilities]
+    page.wait_for_function(
+        "expected => [...document.querySelectorAll('.bars span')].every((bar, k) =>"
+        " Math.abs(parseFloat(bar.textContent) - parseFloat(expected[k])) < 0.15)",
+        arg=expected, timeout=10_000,
+    )  # fmt: skip
+
+
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium"
+)
+
+
+@needs_chromium
+def test_a_person_types_leaves_out_replaces_and_switches_off(tmp_path: Path) -> None:
+    model, file = model_of({"rows": 4}), tmp_path / "page.html"
+    save_page(model, file, precision="float32")
+    with opened(file) as page:
+        page.locator("textarea").first.fill("w1 w2 <b>w3</b> w4")
+        wait_for(page, model, "w1 w2 <b>w3</b> w4")
+        assert page.locator(".words").first.text_content() == "w1 w2 <b>w3</b> w4"
+        page.locator(".words button", has_text="w2").click()
+        page.get_by_role("button", name="Leave out").click()
+        wait_for(page, model, "w1  <b>w3</b> w4")
+        link = page.url
+        page.locator(".words button", has_text="w4").press("Enter")
+        page.get_by_label("Another word").fill("w9")
+        page.keyboard.press("Enter")
+        wait_for(page, model, "w1  <b>w3</b> w9")
+        page.get_by_role("button", name="Undo all changes").click()
+        wait_for(page, model, "w1 w2 <b>w3</b> w4")
+        page.locator(".words button").first.press("Delete")
+        wait_for(page, model, " w2 <b>w3</b> w4")
+        page.locator("[data-part=back]").click()
+        page.locator("[data-row='1'] input").uncheck()
+        M = model.embed(["w1 w2 <b>w3</b> w4"])
+        M[:, 1] = 0
+        page.wait_for_selector("[data-row='1'].off")
+        np.testing.assert_allclose(shown(page)[1], 100 * model.classify(M)[0], atol=0.06)
+    with opened(file, link[len(file.as_uri()) :]) as page:  # a link shows the same view
+        wait_for(page, model, "w1  <b>w3</b> w4")
+        assert page.locator(".words del").all_text_contents() == ["w2"]
+
+
+@needs_chromium
+def test_a_notebook_shows_the_page_in_a_frame(tmp_path: Path) -> None:
+    model, file = model_of({}), tmp_path / "notebook.html"
+    file.write_text(f"<!doctype html><p>{show_page(model)._repr_html_()}", "utf-8")
+    with opened(file, frame=True) as page:
+        page.locator("textarea").first.fill("w1 w2")
+        page.locator(".words button", has_text="w1").click()
+        page.get_by_role("button", name="Leave out").click()
+        page.locator(".words del").wait_for()
+        assert page.locator(".bars li").count() == 3
+
+
+@needs_chromium
+@pytest.mark.parametrize("pair", ["gated", "concat"])
+def test_a_pair_on_a_phone(tmp_path: Path, pair: str) -> None:
+    model, file = model_of({"head": "pruned"}, pair), tmp_path / "page.html"
+    save_page(model, file, precision="float32")
+    phone = {"width": 390, "height": 844}
+    with opened(file, "#text=w1+w2+w3&text=w4", viewport=phone, color_scheme="dark") as page:
+        wait_for(page, model, "w1 w2 w3", "w4")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.locator(".rows li").first.hover()
+        assert "row" in page.locator("[data-part=colours]").text_content()
+        page.get_by_text("Weights as a table").click()
+        page.wait_for_selector("table >> nth=1")
+        assert page.locator("table").last.locator("td").count() == 1 + 3  # one word: decided, three rows
+        for kind, start in (("svg", b"<svg "), ("png", b"\x89PNG"), ("html", b"<!doctype html>")):
+            with page.expect_download() as saved:
+                page.locator(f"[data-part={kind}]").click()
+            assert Path(saved.value.path()).read_bytes().startswith(start)

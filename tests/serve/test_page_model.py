@@ -1,0 +1,171 @@
+"""The network and the tokenizer in JavaScript give what Python gives."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trained
+from limelight.errors import LimelightError
+from limelight.runtime.model import Model
+from limelight.serve.packed_model import pack_model
+from limelight.text.rules import javascript_rules
+from limelight.text.tokenizer import Tokenizer
+from serve.in_node import needs_node, run_node
+from trained import ARCHITECTURES, LABELS, PAIRS, network_of, recipe_of, texts_of, weights_of
+
+READ = """
+import zlib from "node:zlib"
+import { LocalModel } from "./local_model.js"
+import { parseModel } from "./model_file.js"
+
+async function answer({ files, texts, off, plain }) {
+  if (plain) delete globalThis.WebAssembly
+  const found = []
+  for (const [file, pair] of files) {
+    const model = new LocalModel(parseModel(new Uint8Array(zlib.gunzipSync(fs.readFileSync(file)))))
+    found.push(await Promise.all(texts.map(both => model.read(pair ? both : both.slice(0, 1), off))))
+  }
+  return found
+}
+"""
+LINEAR = {"linear": {"head": "linear"}, "linear, max row": {"head": "linear", "max_row": True}}
+WAYS = [
+    (options, pair)
+    for name, options in {**ARCHITECTURES, **LINEAR}.items()
+    for pair in PAIRS
+    if "cnn" not in name and not (pair and options.get("head") == "linear")
+]
+
+
+def model_of(options: dict[str, Any], pair: str | None = None) -> Model:
+    recipe = recipe_of(options, pair)
+    return Model.from_parts(
+        weights=weights_of(network_of(recipe, pair is not None)), recipe=recipe, labels=LABELS,
+        tokenizer=trained.tokenizer(), pair=pair is not None,
+    )  # fmt: skip
+
+
+def pack(folder: Path, models: list[Model], precision: str) -> list[tuple[str, bool]]:
+    files = []
+    for k, model in enumerate(models):
+        file = folder / f"{k}.gz"
+        file.write_bytes(pack_model(model, words=1000, most=0, precision=precision)[0])
+        files.append((str(file), model.pair))
+    return files
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("precision", "plain", "near"),
+    [("float32", False, 1e-5), ("float32", True, 1e-5), ("float16", False, 0.01)],
+)
+def test_every_architecture_reads_as_in_python(
+    tmp_path: Path, precision: str, plain: bool, near: float
+) -> None:
+    models = [model_of(*way) for way in WAYS]
+    texts = list(zip(texts_of(8, longest=70), texts_of(8, seed=1), strict=True))
+    given = {"files": pack(tmp_path, models, precision), "texts": texts, "off": [], "plain": plain}
+    for way, model, found in zip(WAYS, models, run_node(tmp_path, READ, given), strict=True):
+        for (first, second), answer in zip(texts, found, strict=True):
+            reading = model.read(first, second if model.pair else None)
+            np.testing.assert_allclose(
+                answer["probabilities"], reading.probabilities, atol=near, err_msg=str(way)
+            )
+            for side, theirs in zip(reading.sides, answer["sides"], strict=True):
+                assert [[w["start"], w["end"]] for w in theirs["words"]] == side.offsets.tolist()
+                assert [w["known"] for w in theirs["words"]] == side.known.tolist()
+                np.testing.assert_allclose(theirs["attention"], side.attention, atol=near, err_msg=str(way))
+                if precision == "float32" and theirs["text"]:
+                    np.testing.assert_allclose(theirs["decided"], side.decided, atol=1e-4, err_msg=str(way))
+
+
+@needs_node
+@pytest.mark.parametrize("pair", PAIRS)
+def test_rows_switched_off_are_zero_in_the_embedding(tmp_path: Path, pair: str | None) -> None:
+    model, texts = model_of({"head": "pruned"}, pair), [("w1 w2 w3", "w4 w9")]
+    given = {"files": pack(tmp_path, [model], "float32"), "texts": texts, "off": [0, 2]}
+    answer = run_node(tmp_path, READ, given)[0][0]
+    M = [model.embed([text]) for text in texts[0][: 1 + model.pair]]
+    for each in M:
+        each[:, [0, 2]] = 0
+    np.testing.assert_allclose(answer["probabilities"], model.classify(*M)[0], atol=1e-5)
+    assert [answer["sides"][0]["rows"][r] for r in (0, 2)] == [0, 0]
+
+
+# ---------------------------------------------------------------- what is packed
+
+
+def test_the_first_words_are_kept_and_float16_halves_the_rest(tmp_path: Path) -> None:
+    model = model_of({})
+    packed, kept = pack_model(model, words=10, most=0)
+    assert kept == 10
+    assert pack_model(model, words=None, most=10**6)[1] == 40
+    assert len(packed) < len(pack_model(model, words=10, most=0, precision="float32")[0])
+
+
+def test_as_many_words_are_kept_as_fit() -> None:
+    words, recipe = [f"w{k}" for k in range(20_000)], recipe_of({"word_size": 32})
+    weights = weights_of(network_of(recipe))
+    rng = np.random.default_rng(0)
+    weights["words.weight"] = rng.normal(size=(len(words) + 2, 32)).astype(np.float32)
+    tokenizer = Tokenizer.from_words(words)
+    model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=tokenizer, labels=LABELS)
+    packed, kept = pack_model(model, words=None, most=700_000)
+    assert 0.98 * 700_000 < len(packed) <= 700_000
+    assert 5_000 < kept < 20_000
+
+
+def test_what_a_page_cannot_run_is_refused_in_one_line() -> None:
+    with pytest.raises(LimelightError, match="cnn"):
+        pack_model(model_of({"embedding": "cnn"}), words=None, most=10**6)
+    with pytest.raises(LimelightError, match="words is 0"):
+        pack_model(model_of({}), words=0, most=10**6)
+
+
+# ---------------------------------------------------------------- words
+
+PIECES = """
+can't cannot gonna don’t O'Neil's rock'n'roll y'all l'amour 'em '90s ol' I'm dogs' n't Mr. etc. U.S.
+a.m. Ph.D. No. 5 fig. 2 I. The 1,000.50 10:30 2 1/2 (555) 123-4567 20% $5 US$ -3 +4 .5 3-day five-star
+and/or a/b/c/d C++ C# AT&T R&D http://example.org/a?b=c. https://x.com/é www.x.com/y a.b@example.org
+<b> </div> <unk> <pad> <3 :-) ;) =D -_- ^_^ @name #tag #été &amp; &#39; ... .. ..... !!! ?! -- ** __ ``
+'' << >> 👩‍🍳 👍🏽 🇩🇪🇫🇷 ❤️ 1️⃣ ☺ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 日本語。 中文 한국어 עברית العربية हिन्दी ไทย İstanbul
+ΣΊΣΥΦΟΣ ẞ ﬁ K é e\u0301 naïve co\u00adop zero\u200bwidth a\u200cb \ufeff \u0085 \u00a0 \u3000 \u2028
+\x00 \x1f \x7f \ud83d \udc4d \U0001d54f ½ ² ① ٣ ५ Ⅷ _x_ x_y ~ | \\ { } [ ] ( ) “q” ‘q’ «q» — – … ‰ ™ ©
+good.The good!The A. b. c.d.e. aaaa-bbbb- -a ---- -> <- => #1 ## @@ a@b @ # & && 's 'tis 'twas d'accord
+qu'il c'mon s'more 3.14.15 1.a 1-2-3 10,000th
+"""
+SPLIT = """
+import { Tokenizer } from "./tokenizer.js"
+
+function answer({ pattern, lowercase, words, texts }) {
+  const tokenizer = new Tokenizer({ pattern, lowercase, words })
+  return texts.map(text => tokenizer.locate(text).map(({ start, end, id }) => [start, end, id]))
+}
+"""
+
+
+def odd_texts(count: int = 600) -> list[str]:
+    """Odd words, alone and in random company."""
+    pieces, rng = [*PIECES.split(), " ", "\n", "\u00a0", "\u0085", ""], random.Random(0)
+    return [*pieces, *("".join(rng.choices((*pieces, " "), k=rng.randrange(2, 9))) for _ in range(count))]
+
+
+@needs_node
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_odd_texts_have_the_same_words_as_in_python(tmp_path: Path, lowercase: bool) -> None:
+    texts, words = odd_texts(), ["i̇stanbul", "σίσυφοσ", "don", "n't", "The", "the", "日"]
+    tokenizer = Tokenizer.from_words(words, lowercase=lowercase)
+    given = {"pattern": javascript_rules(), "lowercase": lowercase, "words": words, "texts": texts}
+    found = run_node(tmp_path, SPLIT, given)
+    for text, theirs in zip(texts, found, strict=True):
+        ids, offsets = tokenizer.locate(text)
+        units = np.cumsum(
+            [0, *(1 + (ord(letter) > 0xFFFF) for letter in text)]
+        )  # JavaScript counts in UTF-16
+        assert theirs == np.column_stack([units[offsets], ids]).tolist(), ascii(text)
