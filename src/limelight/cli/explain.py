@@ -16,6 +16,7 @@ from ._streams import print_painted
 if TYPE_CHECKING:
     from ..reading.reading import AnyReading
     from ..runtime.model import Model
+    from ..runtime.reader import Reader
     from ..text.tables import Row
 
 MOST = 200  # texts on a page: more are slow to open
@@ -25,7 +26,8 @@ HELP = "show what decided a prediction and what each row read, in the terminal o
 DESCRIPTION = """\
 Show how a saved model reads a text: its prediction; what decided, orange words that support it and blue words
 that speak against it; and what each row read. --by chooses how it is found out what decided, and
-'limelight trust' measures how faithful each way is. With --data, many texts make one page.
+'limelight trust' measures how faithful each way is. With --data, many texts make one page. A reader, which
+has no labels, shows what each row read.
 
   limelight explain model "The soup was cold but the waiter was lovely."
   limelight explain model "The soup was cold." --by leave-one-out
@@ -35,7 +37,7 @@ that speak against it; and what each row read. --by chooses how it is found out 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved model or reader, or \"reader\"")
     parser.add_argument("first", nargs="?", metavar="TEXT", help="the text")
     parser.add_argument("second", nargs="?", metavar="TEXT2", help="the second text, for a pair model")
     parser.add_argument(
@@ -59,10 +61,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read the text and draw it, or all texts that were asked for."""
     from ..reading import save_picture, to_json
-    from ..runtime.model import Model
+    from ..runtime.reader import load
 
     _check(args)
-    model = Model.load(args.model)
+    model = load(args.model)
     if args.data is None:
         _check_words(model, args)
     found = list(_readings(model, args))
@@ -88,28 +90,40 @@ def _check(args: argparse.Namespace) -> None:
         check_output_file(args.out, args.overwrite)
 
 
-def _check_words(model: Model, args: argparse.Namespace) -> None:
+def _check_words(model: Model | Reader, args: argparse.Namespace) -> None:
     """Raise if a text has no words: there would be nothing to show."""
     for text in (args.first, args.second):
         if text is not None and not model.tokenizer.split(text):
             raise LimelightError(f"there are no words in {text[:40]!r}; give a text with words")
 
 
-def _readings(model: Model, args: argparse.Namespace) -> Iterator[tuple[str, AnyReading]]:
+def _readings(model: Model | Reader, args: argparse.Namespace) -> Iterator[tuple[str, AnyReading]]:
     """Each text as the model reads it, after its heading."""
-    from ..explain import explain_by
     from ..reading.reading import PairReading
 
     if args.data is None:
-        yield "", explain_by(model, model.read(args.first, args.second), args.by)
+        yield "", _read(model, args.first, args.second, args.by)
         return
     for heading, row in _rows(model, args):
-        reading = explain_by(model, model.read(row.text, row.text2), args.by)
-        sides = [replace(side, truth=row.label) for side in reading.sides]
+        reading = _read(model, row.text, row.text2, args.by)
+        sides = [replace(side, truth=row.label if side.labels else None) for side in reading.sides]
         yield heading, PairReading(*sides) if model.pair else sides[0]
 
 
-def _rows(model: Model, args: argparse.Namespace) -> list[tuple[str, Row]]:
+def _read(model: Model | Reader, text: str, text2: str | None, by: str) -> AnyReading:
+    from ..explain import explain_by
+    from ..runtime.model import Model
+
+    if isinstance(model, Model):
+        return explain_by(model, model.read(text, text2), by)
+    if text2 is not None:
+        raise LimelightError("a reader reads one text; 'limelight similar' compares two")
+    if by != "effect":
+        raise LimelightError(f"--by {by} explains a prediction, and a reader makes none; leave it out")
+    return model.read(text)
+
+
+def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Row]]:
     """The texts that were asked for, each with its place; more than a page holds are an error."""
     named = (
         enumerate(read_lines(args, model.pair), 1)
