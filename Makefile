@@ -12,7 +12,7 @@ help:
 	@echo "make test    check, test the wheel and run every test"
 	@echo "make check   lint, types and import layers only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
-	@echo "make fuzz    property tests with new random examples, mutated files, replaced folders, every failure"
+	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
 	@echo "make bench   measure speed (ratios, side by side)"
 
 setup: .venv/ready
@@ -43,6 +43,7 @@ fuzz: setup
 	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=fuzz
 	PYTHONPATH=src:tests $(BIN)/python tests/mutations.py 10000 $$(date +%s)
 	PYTHONPATH=src:tests $(BIN)/python tests/replacing.py 1000
+	PYTHONPATH=src:tests $(BIN)/python tests/serve/fuzzing.py 10000 $$(date +%s) 2> /dev/null
 
 bench: setup
 	$(BIN)/python benchmarks/training.py

@@ -93,14 +93,14 @@ def train(
 ) -> dict[str, Any]:
     """Train one recipe: accuracies, time to each epoch, size."""
     from limelight.runtime.shapes import parameters_by_part
-    from limelight.training import fit
+    from limelight.training import Callback, fit
     from limelight.training.evaluate import evaluate
 
     started, marks = time.monotonic(), []
 
-    def mark(network: Any) -> dict[str, float]:
-        marks.append(round(time.monotonic() - started, 1))
-        return {}
+    class Marks(Callback):
+        def on_epoch_end(self, run: Any, record: dict[str, Any]) -> None:
+            marks.append(round(time.monotonic() - started, 1))
 
     if time.time() >= until:
         raise LateError
@@ -108,7 +108,7 @@ def train(
     late.daemon = True
     late.start()
     try:
-        fitted = fit(dataset, recipe, device=options.device, show=options.show, after_epoch=mark)
+        fitted = fit(dataset, recipe, device=options.device, show=options.show, callbacks=[Marks()])
     finally:
         late.cancel()
     if fitted.interrupted:

@@ -64,6 +64,16 @@ def test_compare_ranks_words_as_leaving_them_out_does(monkeypatch, capsys, tmp_p
     assert float(found["the same word"][2]) > float(found["different words"][2])
 
 
+def test_serving_prints_a_row_and_a_load_test(monkeypatch, capsys):
+    serving = import_module("serving")
+    for flags in ("--clients 2 --seconds 0.2 --rounds 1", "--load 0.6"):
+        monkeypatch.setattr(sys, "argv", f"serving.py --models tiny --count 8 {flags}".split())
+        serving.main()
+    out = capsys.readouterr().out
+    assert "| tiny | 2 | " in out
+    assert ", 0 errors" in out
+
+
 def test_company_finds_the_same_answers_in_any_batch(monkeypatch, capsys, tmp_path):
     company = import_module("company")
     model = str(trained.save(tmp_path / "model"))
@@ -106,6 +116,16 @@ def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
     assert '"kept in 8 bits"' in first
     search.main()
     assert capsys.readouterr().out == first
+
+
+def test_callbacks_prints_a_row_for_each_way(monkeypatch, capsys):
+    callbacks = import_module("callbacks")
+    monkeypatch.setattr(sys, "argv", ["callbacks.py", "--texts", "40", "--rounds", "1"])
+    callbacks.main()
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split("  ")[0] for row in rows[:3]] == [
+        "none", "one that does nothing", "one that notes every step"
+    ]  # fmt: skip
 
 
 @pytest.mark.skipif(

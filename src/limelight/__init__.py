@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from .pretraining.job import pretrain
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
+    from .runtime.embedded_table import embed_table
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
+    from .runtime.predictions import predict_table
     from .runtime.reader import Reader, load
     from .similar.index import Hit, Index
     from .training.run_job import fit
@@ -41,9 +43,11 @@ __all__ = [
     "Reading",
     "Recipe",
     "TextClassifier",
+    "embed_table",
     "fit",
     "from_pretrained",
     "load",
+    "predict_table",
     "preset",
     "pretrain",
     "push_to_hub",
@@ -59,8 +63,10 @@ __getattr__, __dir__ = lazy(
         "pretraining.job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
+        "runtime.embedded_table": "embed_table",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
+        "runtime.predictions": "predict_table",
         "runtime.reader": "Reader load",
         "similar.index": "Hit Index",
         "training.run_job": "fit",

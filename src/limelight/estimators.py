@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from .text.inputs import (
     is_label,
     unknown_label_error,
 )
+
+if TYPE_CHECKING:
+    from .training.callbacks import Callback
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -59,9 +62,11 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         holdout: float | None = None,
         device: str = "auto",
         progress: bool = True,
+        callbacks: list[Callback] | None = None,
         **given: Any,
     ) -> None:
         self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
+        self.callbacks = callbacks
         for name in given:
             if name == "seed":
                 raise LimelightError("there is no option 'seed'; did you mean 'random_state'?")
@@ -101,7 +106,9 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
 
         if start is not None:  # these labels are numbers
             dataset = dataclasses.replace(dataset, labels=tuple(classes.tolist()))
-        fitted = fit(dataset, recipe, device=self.device, show=self.progress, start=start)
+        fitted = fit(
+            dataset, recipe, device=self.device, show=self.progress, callbacks=self.callbacks, start=start
+        )
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
         dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names

@@ -176,7 +176,7 @@ def test_explain_needs_words(call, refused, model, pair_model, tmp_path):
     [
         (b"good\ncaf\xe9\n", [], "line 2: not UTF-8"),
         (b"good\n", ["--text", "text"], "--text"),
-        (b"good\n", ["--out", "answers.txt"], "answers.txt should end in .csv or .jsonl"),
+        (b"good\n", ["--out", "answers.txt"], "answers.txt should end in .csv, .tsv"),
     ],
 )
 def test_bad_lines(lines, argv, message, call, model):
@@ -271,10 +271,7 @@ def test_pairs_and_single_texts_are_told_apart(call, refused, model, pair_model,
         (("info", "huge"), "huge is neither a folder nor a preset; presets: yelp"),
         (("info", "yelp", "--classes", "1"), "--classes is 1; it must be at least 2"),
         (("info", "MODEL", "--rows", "3"), "already trained"),
-        (
-            ("embed", "MODEL", "TABLE", "--out", "m.txt"),
-            "m.txt must end in one of .npy, .safetensors, .parquet",
-        ),
+        (("embed", "MODEL", "TABLE", "--out", "m.txt"), "m.txt must end in .npy or .safetensors"),
         (("explain", "MODEL", "good", "--out", "m.bmp"), "m.bmp"),
         (("evaluate", "MODEL", "TABLE", "--at-least", "90"), "--at-least is 90; it must be from 0 to 1"),
         (("encode", "TABLE", "--out", "m", "--seed", "-1"), "seed is -1; it must be at least 0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import gc
 import io
 import json
 import os
@@ -11,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -258,11 +260,11 @@ def test_blank_lines_are_answered_counted_and_left_out_if_asked(call, model, pai
 
 def test_predict_into_a_file(call, model, table, tmp_path):
     out = tmp_path / "answers.jsonl"
-    assert call("predict", model, table, "--out", out) == (0, "", "")
+    assert call("predict", model, table, "--out", out) == (0, f"saved {out}: 30 rows\n", "")
     assert [json.loads(line)["label"] for line in out.read_text().splitlines()] == STARS
     assert call("predict", model, table, "--out", out)[0] == 2
     assert call("predict", model, table, "--out", out, "--overwrite", "--format", "csv")[0] == 0
-    assert out.read_text().startswith("label,confidence,text\n")
+    assert out.read_text().startswith("label,confidence,text,stars\n")
 
 
 def test_predict_pairs_from_lines(call, pair_model):
@@ -470,7 +472,7 @@ def test_compare(call, table, tmp_path):
 def test_help_says_what_json_is(call, model):
     said = {name: " ".join(call(name, "--help")[1].split()) for name in ("compare", "explain")}
     assert "print a JSON array with an object for each model, for scripts" in said["compare"]
-    assert "print one JSON object, for scripts" in said["explain"]
+    assert "print one JSON object for each text, for scripts" in said["explain"]
     assert isinstance(json.loads(call("explain", model, "good soup", "--json")[1]), dict)
 
 
@@ -596,3 +598,177 @@ def test_guessed_columns_are_named_on_a_terminal(call, model, table, monkeypatch
     assert "text column: text, label column: stars (guessed)" in call("evaluate", model, table)[2]
     named = call("evaluate", model, table, "--text", "text", "--label", "stars")
     assert "guessed" not in named[2]
+
+
+# ---------------------------------------------------------------- tables keep their columns
+
+
+@pytest.fixture
+def orders(tmp_path):
+    """A table with ids before and after the text, and labels of its own."""
+    count = len(TEXTS)
+    return write_csv(
+        tmp_path / "orders.csv", id=list(range(count)), text=TEXTS, label=STARS, city=["Ghent"] * count
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_predict_keeps_the_columns_of_a_table(suffix, call, model, orders, tmp_path, monkeypatch):
+    from limelight.runtime import runner
+
+    monkeypatch.setattr(runner, "CHUNK_TEXTS", (8, 8))  # several pieces
+    out = tmp_path / f"answers.{suffix}"
+    code, said, err = call("predict", model, orders, "--out", out)
+    assert (code, said) == (0, f"saved {out}: 30 rows\n")
+    assert "'label' is 'given_label'" in err
+    if suffix == "parquet":
+        rows = pq.read_table(out).to_pylist()
+    elif suffix == "jsonl":
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+    else:
+        rows = list(csv.DictReader(io.StringIO(out.read_text()), delimiter=",\t"[suffix == "tsv"]))
+    assert list(rows[0]) == ["label", "confidence", "id", "text", "given_label", "city"]
+    assert [int(row["id"]) for row in rows] == list(range(30))
+    assert [int(row["label"]) for row in rows] == [int(row["given_label"]) for row in rows] == STARS
+
+
+def test_predict_adds_further_labels_and_the_words_that_decided(call, model, pair_model, orders):
+    flags = ("--top", "3", "--words", "--format", "jsonl")
+    rows = [json.loads(line) for line in call("predict", model, orders, *flags)[1].splitlines()]
+    assert list(rows[0])[:5] == ["label", "confidence", "label_2", "confidence_2", "words"]  # of two classes
+    loaded = limelight.load(model)
+    for row, reading in zip(rows, loaded.read_stream(TEXTS), strict=True):
+        assert row["label_2"] == ({1, 5} - {row["label"]}).pop()
+        assert row["confidence"] + row["confidence_2"] == pytest.approx(1, abs=1e-5)
+        expected = sorted(zip(reading.words, reading.decided, strict=True), key=lambda each: -abs(each[1]))
+        assert [word for word, _ in row["words"]] == [word for word, _ in expected[: len(row["words"])]]
+        np.testing.assert_allclose([w for _, w in row["words"]], [w for _, w in expected[:5]], atol=1e-5)
+    (head, row) = call("predict", pair_model, "--words", stdin=b"Good soup\tBad soup\n")[1].splitlines()
+    assert head == "label,confidence,words,words2,text,text2"
+    assert "Good" in row.split('"')[1]
+    assert "Bad" in row.split('"')[3]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_embed_keeps_the_columns_of_a_table(suffix, call, model, orders, tmp_path):
+    out = tmp_path / f"m.{suffix}"
+    assert call("embed", model, orders, "--flat", "--out", out)[:2] == (0, f"saved {out}: 30 x 256\n")
+    if suffix == "parquet":
+        rows = pq.read_table(out).to_pylist()
+    elif suffix == "jsonl":
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+    else:
+        csv.field_size_limit(10**6)
+        rows = [
+            row | {"embedding": json.loads(row["embedding"])}
+            for row in csv.DictReader(io.StringIO(out.read_text()))
+        ]
+    assert list(rows[0]) == ["embedding", "id", "text", "label", "city"]
+    expected = limelight.load(model).embed(TEXTS, flat=True)
+    np.testing.assert_allclose([row["embedding"] for row in rows], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_tables_from_python(call, model, orders, tmp_path, monkeypatch):
+    loaded = limelight.load(model)
+    with pytest.warns(UserWarning, match="given_label"):
+        count = limelight.predict_table(loaded, orders, tmp_path / "a.csv", probabilities=True)
+    assert count == 30
+    assert (tmp_path / "a.csv").read_text() == call("predict", model, orders, "--probabilities")[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(limelight.Model, "predict_proba_stream", lambda *given, **options: 1 / 0)
+        with pytest.raises(limelight.LimelightError, match=r"a\.csv already exists"):
+            limelight.predict_table(loaded, orders, tmp_path / "a.csv")
+    assert limelight.embed_table(loaded, orders, tmp_path / "m.parquet") == (30, 4, 64)
+    with pytest.raises(limelight.LimelightError, match=r"a\.txt must end in"):
+        limelight.embed_table(loaded, orders, tmp_path / "a.txt")
+
+
+def test_what_cannot_be_written_is_said(refused, model, orders, tmp_path):
+    assert "--out" in refused("predict", model, orders, "--format", "parquet")
+    assert "top is 0" in refused("predict", model, orders, "--top", "0")
+    assert "'stars'" in refused("predict", model, orders, "--text", "stars", "--out", tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_an_interrupted_prediction_leaves_nothing(suffix, call, model, orders, tmp_path, monkeypatch):
+    from limelight.runtime.model import Model
+
+    def interrupted(self, texts, *rest, **options):
+        yield Model.predict_proba(self, [next(texts)])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Model, "predict_proba_stream", interrupted)
+    monkeypatch.setattr(Model, "predict_proba", lambda self, texts: np.array([[0.5, 0.5]], np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pytest.PytestUnraisableExceptionWarning)
+        code, out, err = call("predict", model, orders, "--out", tmp_path / f"a.{suffix}")
+        gc.collect()
+    assert (code, out, "Traceback" in err) == (1, "", False)
+    assert [each.name for each in tmp_path.iterdir()] == ["orders.csv"]
+
+
+# ---------------------------------------------------------------- explain many texts
+
+
+def test_explain_rows_of_a_table_on_one_page(call, model, orders, tmp_path):
+    out = tmp_path / "rows.html"
+    argv = ("explain", model, "--data", orders, "--text", "text", "--label", "label")
+    assert call(*argv, "--rows", "2,5-6", "--out", out)[:2] == (0, f"saved {out}\n")
+    page = out.read_text(encoding="utf-8")
+    assert re.findall("<h2>(.*?)</h2>", page) == ["row 2", "row 5", "row 6"]
+    found = [json.loads(line) for line in call(*argv, "--rows", "30,1", "--json")[1].splitlines()]
+    assert [each["text"] for each in found] == [TEXTS[0], TEXTS[29]]
+    shown = call(*argv, "--rows", "3")[1]
+    assert shown.startswith("row 3\n")
+    assert "What decided" in shown
+
+
+def test_explain_lines_of_standard_input(call, model, pair_model):
+    code, out, _ = call("explain", model, "--data", "-", "--json", stdin=b"Good soup\n\nCold soup\n")
+    assert code == 0
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["Good soup", "", "Cold soup"]
+    code, out, _ = call("explain", pair_model, "--data", "-", stdin=b"Good soup\tBad soup\n")
+    assert (code, out.splitlines()[0]) == (0, "line 1")
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        ([], "--data"),
+        (["soup", "--data", "TABLE"], "--data"),
+        (["soup", "--rows", "1"], "--rows"),
+        (["--data", "TABLE", "--rows", "0"], "from 1"),
+        (["--data", "TABLE", "--rows", "5-2"], "ranges go up"),
+        (["--data", "TABLE", "--rows", "1;2"], "3,7-9"),
+        (["--data", "TABLE", "--rows", "1-900"], "more than 200"),
+        (["--data", "TABLE", "--rows", "2,31"], "row 31"),
+        (["--data", "TABLE", "--rows", "1-2", "--out", "a.svg"], "several texts as a.svg"),
+        (["--data", "no.csv"], "no.csv"),
+    ],
+)
+def test_explain_says_which_texts_it_cannot_show(argv, said, refused, model, orders, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert said in refused("explain", model, *(str(orders) if each == "TABLE" else each for each in argv))
+
+
+def test_explain_too_many_texts(refused, model, tmp_path, monkeypatch):
+    from limelight.cli import explain
+
+    monkeypatch.setattr(explain, "MOST", 3)
+    table = write_csv(tmp_path / "many.csv", text=["good soup"] * 4)
+    assert "--rows" in refused("explain", model, "--data", table)
+
+
+def test_a_model_says_which_version_made_it(call, model, tmp_path):
+    made = f"made by Limelight {limelight.__version__};"
+    assert made in call("info", model)[1]
+    assert json.loads(call("info", model, "--json")[1])["limelight"] == limelight.__version__
+    assert "made by Limelight" in call("info", "reader")[1]
+    assert f"Limelight {limelight.__version__} wrote" in (model / "README.md").read_text()
+    assert limelight.load(model).version == limelight.__version__
+    other = tmp_path / "later"
+    shutil.copytree(model, other)
+    config = json.loads((other / "config.json").read_text()) | {"format": 99, "limelight": "9.1.0"}
+    (other / "config.json").write_text(json.dumps(config))
+    assert "Limelight 9.1.0" in call("info", other)[2]

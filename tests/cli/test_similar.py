@@ -68,3 +68,11 @@ def test_many_pairs_from_a_table_or_from_lines(call, tmp_path):
 )
 def test_what_is_refused(argv, said, refused):
     assert said in refused("similar", "reader", *argv)
+
+
+def test_explain_shows_what_the_rows_of_a_reader_read(call, refused):
+    found = json.loads(call("explain", "reader", "The soup was cold.", "--json")[1])
+    assert (found["words"], found["decided"]) == (["The", "soup", "was", "cold", "."], None)
+    assert call("explain", "reader", "The soup was cold.")[0] == 0
+    assert "limelight similar" in refused("explain", "reader", *SOUP)
+    assert "--by" in refused("explain", "reader", "The soup was cold.", "--by", "leave-one-out")

@@ -95,9 +95,24 @@ def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest
 
 def test_what_is_no_reading_is_one_line(tmp_path: Path):
     reading = make_reading(SOUP, focused(SOUP, "cold", "rude"))
-    for wrong, kind in (([reading, reading], "list"), ("soup", "str"), (None, "NoneType")):
+    for wrong, kind in (("soup", "str"), (None, "NoneType")):
         with pytest.raises(LimelightError, match=f"expected a reading.*, not {kind}"):
             save_picture(wrong, tmp_path / "a.svg")
+    with pytest.raises(LimelightError, match=r"several texts as a.svg"):
+        save_picture([reading, reading], tmp_path / "a.svg")
     with pytest.raises(LimelightError, match="a page takes a list of readings; got one"):
         to_page(reading)
     assert not any(tmp_path.iterdir())
+
+
+def test_several_readings_make_one_file(tmp_path: Path):
+    first, second = (make_reading(text, focused(text, "soup")) for text in ("Cold soup", "Warm soup"))
+    for suffix in ("html", "json", "txt"):
+        save_picture(["Row 7", first, "Row 9", second], tmp_path / f"page.{suffix}")
+    assert [each["text"] for each in json.loads((tmp_path / "page.json").read_text())] == [
+        "Cold soup",
+        "Warm soup",
+    ]
+    shown = (tmp_path / "page.txt").read_text(encoding="utf-8")
+    assert shown.index("Row 7") < shown.index("Cold") < shown.index("Row 9") < shown.index("Warm")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").count("<h2>") == 2

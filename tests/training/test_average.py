@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from limelight.training import Fitted, fit
+from limelight.training import Callback, Fitted, fit
 from limelight.training.checkpoint import select_prefix
 from limelight.training.distributed import Processes
 from limelight.training.evaluate import Scores
@@ -98,15 +98,15 @@ def test_without_a_development_split_the_last_average_is_taken(tmp_path: Path) -
     assert same(copied(fitted.network), select_prefix(saved, "average."))
 
 
-def test_after_epoch_sees_the_average() -> None:
+def test_callbacks_see_the_average() -> None:
     seen: list[Weights] = []
 
-    def after(network: torch.nn.Module) -> dict[str, float]:
-        seen.append(copied(network))
-        return {}
+    class After(Callback):
+        def on_epoch_end(self, run: Any, record: dict[str, Any]) -> None:
+            seen.append(copied(run.network))
 
     recipe = toys.recipe(ema_decay=0.9, epochs=1)
-    fitted = fit(toys.dataset(), recipe, show=False, device="cpu", after_epoch=after)
+    fitted = fit(toys.dataset(), recipe, show=False, device="cpu", callbacks=[After()])
     assert same(copied(fitted.network), seen[0])
 
 

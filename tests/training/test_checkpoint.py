@@ -19,7 +19,7 @@ import limelight
 from limelight.config.older import REMOVED, RENAMED, TRAINING_ONLY
 from limelight.errors import LimelightError
 from limelight.storage import files
-from limelight.training import Fitted, checkpoint, fit
+from limelight.training import Callback, Fitted, checkpoint, fit
 from limelight.training.checkpoint import Checkpoints, State, read, write
 from training import toys
 
@@ -398,12 +398,12 @@ def test_a_second_run_in_the_same_folder_is_refused_and_leaves_the_first_alone(
     data, recipe = toys.dataset(), toys.recipe(epochs=2)
     alone = fit(data, recipe, tmp_path / "alone", show=False)
 
-    def interfere(network: Any) -> dict[str, float]:
-        with pytest.raises(LimelightError, match=f"^another process is training in {tmp_path / 'run'};"):
-            run(tmp_path / "run", resume=resume, epochs=2)
-        return {}
+    class Interfere(Callback):
+        def on_epoch_end(self, ours: Any, record: dict[str, Any]) -> None:
+            with pytest.raises(LimelightError, match=f"^another process is training in {tmp_path / 'run'};"):
+                run(tmp_path / "run", resume=resume, epochs=2)
 
-    disturbed = fit(data, recipe, tmp_path / "run", show=False, after_epoch=interfere)
+    disturbed = fit(data, recipe, tmp_path / "run", show=False, callbacks=[Interfere()])
     assert disturbed.history == alone.history
     assert toys.contents(tmp_path / "run") == toys.contents(tmp_path / "alone")
     assert run(tmp_path / "run", resume=True, epochs=2).history == alone.history

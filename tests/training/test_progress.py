@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from limelight.errors import LimelightError
-from limelight.training import fit, progress
+from limelight.training import TensorBoard, fit, progress
 from limelight.training.progress import Progress, memory_line
 from training import toys
 
@@ -194,10 +194,10 @@ def test_memory_is_that_of_this_process() -> None:
     assert 0.05 < float(found[1]) < 64
 
 
-def test_tensorboard_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tensorboard_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(LimelightError, match=r"^TensorBoard is not installed: pip install tensorboard$"):
-        fit(toys.dataset(), toys.recipe(), tmp_path / "run", show=False, tensorboard=True)
+        TensorBoard()
 
 
 def test_tensorboard_gets_every_record_and_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,10 +216,15 @@ def test_tensorboard_gets_every_record_and_is_closed(tmp_path: Path, monkeypatch
     stub = types.SimpleNamespace(SummaryWriter=SummaryWriter)
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", stub)
     folder = tmp_path / "run"
-    first = fit(toys.dataset(), toys.recipe(epochs=1), folder, show=False, tensorboard=True)
+    first = fit(toys.dataset(), toys.recipe(epochs=1), folder, show=False, callbacks=[TensorBoard()])
     record = first.history[0]
     assert calls == [(str(folder / "tensorboard"), 1), *((k, v, 7) for k, v in record.items()), "closed"]
     calls.clear()
-    fit(toys.dataset(), toys.recipe(epochs=2), folder, show=False, tensorboard=True, resume=True)
+    fit(toys.dataset(), toys.recipe(epochs=2), folder, show=False, callbacks=[TensorBoard()], resume=True)
     assert calls[0] == (str(folder / "tensorboard"), 8), "what was written after the checkpoint goes"
     assert {step for _, _, step in calls[1:-1]} == {14}
+    with pytest.raises(LimelightError, match="folder"):
+        fit(toys.dataset(), toys.recipe(epochs=1), show=False, callbacks=[TensorBoard()])
+    calls.clear()
+    fit(toys.dataset(), toys.recipe(epochs=1), show=False, callbacks=[TensorBoard(tmp_path / "logs")])
+    assert calls[0] == (str(tmp_path / "logs"), 1)

@@ -13,6 +13,7 @@ from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
 from limelight.model.heads import LinearHead, SteadyHead, VectorHead
 from limelight.runtime.start import Start
+from limelight.training import Callback
 from limelight.training.distributed import Processes
 from limelight.training.evaluate import logits
 from limelight.training.first_head import FEW, FirstHead, fit_first_head, fit_logistic
@@ -144,11 +145,12 @@ def test_an_interrupted_run_ends_with_the_same_bits(tmp_path):
     start, recipe = toy_start(data), toy_recipe(epochs=4)
     whole = fit(data, recipe, show=False, start=start)
 
-    def interrupt(network):
-        raise RuntimeError
+    class Interrupt(Callback):
+        def on_epoch_end(self, run, record):
+            raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        fit(data, recipe, tmp_path, show=False, start=start, checkpoint_every=0, after_epoch=interrupt)
+        fit(data, recipe, tmp_path, show=False, start=start, checkpoint_every=0, callbacks=[Interrupt()])
     rest = fit(data, recipe, tmp_path, show=False, start=start, resume=True)
     for name, w in whole.network.state_dict().items():
         assert torch.equal(w, rest.network.state_dict()[name])

@@ -6,8 +6,7 @@ import argparse
 import json
 import random
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from ..config.recipe import Recipe
     from ..text.columns import Columns
     from ..text.dataset import Dataset
+    from ..text.kept_columns import KeptColumns
     from ..text.labels import LabelColumn
     from ..text.tables import Row, TableRows
     from ..training.job import AnyJob
@@ -121,20 +121,22 @@ def check_not_a_model(out: Path) -> None:
 # ---------------------------------------------------------------- texts in
 
 
-def read_rows(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
-    """The texts to work on, from a table or from lines of standard input."""
-    if args.data in (None, "-"):
-        if args.text or args.text2:
-            raise LimelightError("--text is the column of a table; standard input has no columns")
-        if sys.stdin is None:
-            raise LimelightError("standard input is closed; give a table")
-        return _lines(pair, skip_bad=on_bad(args) == "skip")
-    from ..text.tables import TableRows
+def read_rows(args: argparse.Namespace, pair: bool) -> tuple[Iterator[Row], KeptColumns]:
+    """The texts to work on, from a table with its other columns or from lines of standard input."""
+    from ..text.kept_columns import KeptColumns, open_rows
 
-    columns = columns_from(args, pair, need_label=False)
-    if on_bad(args) == "error":  # unusable rows are reported before the long work
-        deque(TableRows(args.data, columns), maxlen=0)
-    return TableRows(args.data, columns, on_bad=on_bad(args))
+    if args.data in (None, "-"):
+        return read_lines(args, pair), KeptColumns.of_texts(pair)
+    return open_rows(args.data, columns_from(args, pair, need_label=False), on_bad(args))
+
+
+def read_lines(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
+    """The texts of standard input, which has no columns."""
+    if args.text or args.text2 or getattr(args, "label", None):
+        raise LimelightError("--text is the column of a table; standard input has no columns")
+    if sys.stdin is None:
+        raise LimelightError("standard input is closed; give a table")
+    return _lines(pair, skip_bad=on_bad(args) == "skip")
 
 
 def columns_from(args: argparse.Namespace, pair: bool, need_label: bool = True) -> Columns:
@@ -180,7 +182,7 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
                 f"standard input, line {number}: {tabs}; separate the two texts of a pair by one tab"
             )
         blank += empty
-        yield Row(parts[0], None, parts[1]) if pair else Row(text)
+        yield Row(parts[0], None, parts[1] if pair else None, parts)
     if blank:
         warn(f"standard input: {blank:,} of {number:,} lines are blank; add --skip-bad to skip them")
     if skipped:
@@ -204,26 +206,6 @@ def sample_rows(read: TableRows, most: int, seed: int = 0) -> tuple[list[Row], L
         elif (place := rng.randrange(number)) < most:
             kept[place] = (number, row)
     return [row for _, row in sorted(kept, key=lambda each: each[0])], labels, number
-
-
-def text_columns(
-    rows: Iterator[Row], pair: bool, seen: Callable[[Row], Any] = lambda row: None
-) -> tuple[Iterator[str], Iterator[str] | None]:
-    """The first texts and, for pairs, the second ones; `seen` is called with each row."""
-    seconds = deque[str]()
-
-    def first() -> Iterator[str]:
-        for row in rows:
-            seen(row)
-            if row.text2 is not None:
-                seconds.append(row.text2)
-            yield row.text
-
-    def second() -> Iterator[str]:
-        while seconds:
-            yield seconds.popleft()
-
-    return first(), second() if pair else None
 
 
 # ---------------------------------------------------------------- figures out

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from ..errors import LimelightError
 from ._shared import (
     add_columns,
     add_json,
@@ -17,21 +14,16 @@ from ._shared import (
     read_rows,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ..runtime.model import Model
-    from ..runtime.reader import Reader
-
 ORDER = 4
 HELP = "embed the texts of a table, or lines of standard input"
 DESCRIPTION = """\
-Write the embedding M of every text, in the order of the texts: an array (texts, r, 2u), or with --flat
-(texts, r * 2u). Parquet holds flat vectors. A pair model embeds one column of texts at a time.
+Write the embedding M of every text, in the order of the texts: as one array (texts, r, 2u), or with --flat
+(texts, r * 2u), into .npy or .safetensors; or as a column before all columns of the table, into .parquet,
+.csv, .tsv or .jsonl. Parquet holds M flat. A pair model embeds one column of texts at a time.
 The model "reader" is bundled and needs no training; with --vector it writes one vector of length 1 per text.
 
   limelight embed model new.csv --text text --out embeddings.npy
-  limelight embed reader new.csv --text text --out vectors.npy --vector"""
+  limelight embed reader new.csv --text text --out vectors.parquet --vector"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", nargs="?", metavar="DATA", help="table of texts (default: lines of standard input)"
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help=".npy, .safetensors or .parquet")
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help=".npy or .safetensors; .parquet, .csv, .tsv or .jsonl"
+    )
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--flat", action="store_true", help="M as one long vector per text")
     shape.add_argument(
@@ -54,27 +48,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, embed and write some texts at a time."""
+    from ..runtime.embedded_table import embed_by, write_embedded
     from ..runtime.embedding_file import check_format, write_embeddings
     from ..runtime.reader import load
+    from ..text.table_writers import format_of
 
-    check_format(args.out)
+    form = format_of(args.out)
+    if form is None:
+        check_format(args.out)
     check_output_file(args.out, args.overwrite)
-    parts = _embed(args, load(args.model, precision=args.precision))
-    flat = (M.reshape(len(M), -1) for M in parts) if args.flat else parts
-    shape = write_embeddings(args.out, flat, args.overwrite)
+    embed = embed_by(load(args.model, precision=args.precision), args.flat, args.vector, on_terminal())
+    rows, kept = read_rows(args, pair=False)
+    if form is None:
+        shape = write_embeddings(args.out, embed(row.text for row in rows), args.overwrite)
+    else:
+        shape = write_embedded(args.out, form, rows, kept, embed, args.overwrite)
     print_result(
         args, {"out": args.out, "shape": list(shape)}, f"saved {args.out}: {' x '.join(map(str, shape))}"
     )
     return 0
-
-
-def _embed(args: argparse.Namespace, model: Model | Reader) -> Iterator[np.ndarray]:
-    """M of some texts at a time, or with --vector the reader's vectors."""
-    from ..runtime.reader import Reader
-
-    if args.vector and not isinstance(model, Reader):
-        raise LimelightError(f'--vector works with readers only, such as "reader"; {args.model} gives M')
-    texts = (row.text for row in read_rows(args, pair=False))
-    if args.vector and isinstance(model, Reader):
-        return model.encode_stream(texts, show_progress_bar=on_terminal())
-    return model.embed_stream(texts, progress=on_terminal())

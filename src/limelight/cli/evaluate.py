@@ -16,7 +16,6 @@ from ._shared import (
     on_terminal,
     print_result,
     table,
-    text_columns,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...]]:
     from ..runtime.metrics import Metrics
     from ..runtime.model import Model
     from ..text.labels import LabelColumn
-    from ..text.tables import TableRows, without_skipped
+    from ..text.tables import TableRows, text_columns, without_skipped
 
     model = Model.load(args.model)
     columns = columns_from(args, model.pair)

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_json, add_overwrite, check_output_file
+from ._shared import add_columns, add_json, add_overwrite, check_output_file, columns_from, on_bad, read_lines
 from ._streams import print_painted
 
 if TYPE_CHECKING:
+    from ..reading.reading import AnyReading
     from ..runtime.model import Model
+    from ..runtime.reader import Reader
+    from ..text.tables import Row
+
+MOST = 200  # texts on a page: more are slow to open
 
 ORDER = 4
 HELP = "show what decided a prediction and what each row read, in the terminal or as a picture"
 DESCRIPTION = """\
 Show how a saved model reads a text: its prediction; what decided, orange words that support it and blue words
 that speak against it; and what each row read. --by chooses how it is found out what decided, and
-'limelight trust' measures how faithful each way is.
+'limelight trust' measures how faithful each way is. With --data, many texts make one page. A reader, which
+has no labels, shows what each row read.
 
   limelight explain model "The soup was cold but the waiter was lovely."
   limelight explain model "The soup was cold." --by leave-one-out
-  limelight explain model "The soup was cold." --out soup.html      also .svg, .png, .json, .txt"""
+  limelight explain model "The soup was cold." --out soup.html      also .svg, .png, .json, .txt
+  limelight explain model --data new.csv --rows 3,7-9 --out rows.html"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("text", metavar="TEXT", help="the text")
-    parser.add_argument("text2", nargs="?", metavar="TEXT2", help="the second text, for a pair model")
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved model or reader, or \"reader\"")
+    parser.add_argument("first", nargs="?", metavar="TEXT", help="the text")
+    parser.add_argument("second", nargs="?", metavar="TEXT2", help="the second text, for a pair model")
     parser.add_argument(
         "--by",
         choices=("effect", "gradients", "leave-one-out"),
@@ -38,34 +49,145 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="FILE", help="write a picture: .html, .svg, .png, .json or .txt")
     add_overwrite(parser)
-    add_json(parser)
+    add_json(parser, "one JSON object for each text")
+    group = parser.add_argument_group("many texts")
+    group.add_argument(
+        "--data", metavar="FILE", help="table of texts (-: lines of standard input, pairs separated by a tab)"
+    )
+    group.add_argument("--rows", metavar="N,N-N", help="rows of the table, counted from 1 without its header")
+    add_columns(group)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read the text and draw it."""
-    from ..explain import explain_by
-    from ..reading import save_picture, to_json, to_terminal
-    from ..runtime.model import Model
+    """Read the text and draw it, or all texts that were asked for."""
+    from ..reading import save_picture, to_json
+    from ..runtime.reader import load
 
+    _check(args)
+    model = load(args.model)
+    if args.data is None:
+        _check_words(model, args)
+    found = list(_readings(model, args))
+    if args.out:
+        save_picture(_page(args, found), args.out, overwrite=args.overwrite)
+        print(f"saved {args.out}")
+    elif args.json:
+        for _, reading in found:
+            print(to_json(reading))
+    else:
+        _show(args, found)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if (args.first is None) == (args.data is None):
+        raise LimelightError("give a text, or --data with a table of texts (-: standard input)")
+    if args.rows and args.data in (None, "-"):
+        raise LimelightError("--rows are those of a table; name it with --data")
     if args.out:
         if args.json:
             raise LimelightError("--json prints to standard output; for a file, use --out FILE.json alone")
         check_output_file(args.out, args.overwrite)
-    model = Model.load(args.model)
-    _check_words(model, args)
-    reading = explain_by(model, model.read(args.text, args.text2), args.by)
-    if args.out:
-        save_picture(reading, args.out, overwrite=args.overwrite)
-        print(f"saved {args.out}")
-    elif args.json:
-        print(to_json(reading))
-    else:
-        print_painted(to_terminal(reading))
-    return 0
 
 
-def _check_words(model: Model, args: argparse.Namespace) -> None:
+def _check_words(model: Model | Reader, args: argparse.Namespace) -> None:
     """Raise if a text has no words: there would be nothing to show."""
-    for text in (args.text, args.text2):
+    for text in (args.first, args.second):
         if text is not None and not model.tokenizer.split(text):
             raise LimelightError(f"there are no words in {text[:40]!r}; give a text with words")
+
+
+def _readings(model: Model | Reader, args: argparse.Namespace) -> Iterator[tuple[str, AnyReading]]:
+    """Each text as the model reads it, after its heading."""
+    from ..reading.reading import PairReading
+
+    if args.data is None:
+        yield "", _read(model, args.first, args.second, args.by)
+        return
+    for heading, row in _rows(model, args):
+        reading = _read(model, row.text, row.text2, args.by)
+        sides = [replace(side, truth=row.label if side.labels else None) for side in reading.sides]
+        yield heading, PairReading(*sides) if model.pair else sides[0]
+
+
+def _read(model: Model | Reader, text: str, text2: str | None, by: str) -> AnyReading:
+    from ..explain import explain_by
+    from ..runtime.model import Model
+
+    if isinstance(model, Model):
+        return explain_by(model, model.read(text, text2), by)
+    if text2 is not None:
+        raise LimelightError("a reader reads one text; 'limelight similar' compares two")
+    if by != "effect":
+        raise LimelightError(f"--by {by} explains a prediction, and a reader makes none; leave it out")
+    return model.read(text)
+
+
+def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Row]]:
+    """The texts that were asked for, each with its place; more than a page holds are an error."""
+    named = (
+        enumerate(read_lines(args, model.pair), 1)
+        if args.data == "-"
+        else _chosen_rows(args, model.pair, parse_rows(args.rows) if args.rows else None)
+    )
+    what = "line" if args.data == "-" else "row"
+    found = [(f"{what} {number}", row) for number, row in islice(named, MOST + 1)]
+    if not found:
+        raise LimelightError("no texts to explain")
+    if len(found) > MOST:
+        raise LimelightError(f"more than {MOST} texts are too many for a page; choose some with --rows")
+    return found
+
+
+def _chosen_rows(
+    args: argparse.Namespace, pair: bool, numbers: list[int] | None
+) -> Iterator[tuple[int, Row]]:
+    """Rows of a table and their numbers: all, or those named, whatever the others are like."""
+    from ..text.tables import TableRows
+
+    columns = columns_from(args, pair, need_label=False)
+    rows = TableRows(args.data, columns, on_bad="skip" if numbers else on_bad(args))
+    if numbers is None:
+        yield from ((rows.number, row) for row in rows)
+        return
+    missing = sorted(numbers, reverse=True)
+    for row in rows:
+        if missing and rows.number > missing[-1]:
+            break
+        if missing and rows.number == missing[-1]:
+            yield missing.pop(), row
+        if not missing:
+            return
+    raise LimelightError(f"{args.data}, row {missing[-1]}: no such row, or it has no text or label")
+
+
+def parse_rows(given: str) -> list[int]:
+    """Row numbers and ranges of them.
+
+    >>> parse_rows("3,7-9")
+    [3, 7, 8, 9]
+    """
+    if not re.fullmatch(r"\d{1,12}(-\d{1,12})?(,\d{1,12}(-\d{1,12})?)*", given):
+        raise LimelightError(f"--rows is {given[:40]!r}; give numbers and ranges, such as 3,7-9")
+    spans = [tuple(map(int, part.split("-"))) for part in given.split(",")]
+    if any(span[0] < 1 or span[0] > span[-1] for span in spans):
+        raise LimelightError(f"--rows is {given[:40]!r}; rows are counted from 1, and ranges go up")
+    if sum(span[-1] - span[0] + 1 for span in spans) > MOST:
+        raise LimelightError(f"--rows names more than {MOST} rows, too many for a page; name fewer")
+    return sorted({number for span in spans for number in range(span[0], span[-1] + 1)})
+
+
+def _page(args: argparse.Namespace, found: list[tuple[str, AnyReading]]) -> Any:
+    """The one reading, or all with their headings."""
+    if args.data is None:
+        return found[0][1]
+    return [each for heading, reading in found for each in (heading, reading)]
+
+
+def _show(args: argparse.Namespace, found: list[tuple[str, AnyReading]]) -> None:
+    from ..reading import to_terminal
+
+    for number, (heading, reading) in enumerate(found):
+        if heading:
+            print(f"\n{heading}\n" if number else f"{heading}\n")
+        print_painted(to_terminal(reading))

@@ -65,6 +65,7 @@ def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
         "model": args.what, "kind": "pair" if found.pair else "text", "labels": list(found.labels),
         "vocabulary": len(found.tokenizer) - len(SPECIAL), "parameters": parameters_by_part(tensors),
         "recipe": found.recipe.to_dict(), "facts": found.facts, "sha256": found.sha256,
+        "limelight": found.version,
     }  # fmt: skip
 
 
@@ -79,6 +80,7 @@ def _describe_reader(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "reader": args.what, "vocabulary": len(found.words), "vector": len(found.weights["vector.W_rows"]),
         "parameters": parts, "recipe": found.recipe, "facts": found.facts,
+        "limelight": found.version,
     }  # fmt: skip
 
 
@@ -88,7 +90,7 @@ def _format_reader(data: dict[str, Any]) -> str:
     facts, parts = data["facts"], {name: count for name, count in data["parameters"].items() if count}
     learnt = f", learnt from {facts['teacher']}" if "teacher" in facts else ""
     sizes = f"{data['vocabulary']:,} words, vectors of {data['vector']} numbers"
-    lines = [f"{data['reader']}: a reader of {sizes}{learnt}"]
+    lines = [f"{data['reader']}: a reader of {sizes}{learnt}; made by Limelight {data['limelight']}"]
     rows = [[name, f"{count:,}"] for name, count in parts.items()]
     lines += ["", table(["part", "parameters"], [*rows, ["total", f"{sum(parts.values()):,}"]])]
     if words := row_words(facts):
@@ -127,7 +129,7 @@ def _format_description(data: dict[str, Any]) -> str:
     for section, values in data["recipe"].items():
         lines += ["", f"{section}: " + ", ".join(f"{k} {show_value(v) or 'none'}" for k, v in values.items())]
     if "sha256" in data:
-        lines += ["", f"sha256 of config.json: {data['sha256']}"]
+        lines += ["", f"made by Limelight {data['limelight']}; sha256 of config.json: {data['sha256']}"]
     return "\n".join(lines)
 
 

@@ -98,7 +98,7 @@ def _show(model: Model | Reader, args: argparse.Namespace) -> int:
 
 def _compare_rows(model: Model | Reader, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """For each pair its similarity, the pairs of words that contribute most, and the texts."""
-    rows = iter(read_rows(args, pair=True))
+    rows, _ = read_rows(args, pair=True)
     while chunk := list(islice(rows, _CHUNK)):
         pairs = [(row.text, row.text2 or "") for row in chunk]
         for found in model.compare_many(*zip(*pairs, strict=True), by_rows=False):

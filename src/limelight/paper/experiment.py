@@ -33,7 +33,7 @@ from .results import (
 
 if TYPE_CHECKING:
     from ..model.network import Network
-    from ..training import Fitted
+    from ..training import Callback, Fitted
 
 
 def run_experiment(plan: Plan, runs: Sequence[ExperimentRun], write: Callable[[ResultsByRun], None]) -> None:
@@ -119,7 +119,7 @@ def _train(plan: Plan, run: ExperimentRun, dataset: Dataset) -> RunResult:
     started = time.monotonic()
     fitted = fit(
         dataset, full_recipe(run, dataset), folder, device=plan.device, resume=folder.is_dir(),
-        show=plan.show, after_epoch=_tester(dataset) if run.curve else None,
+        show=plan.show, callbacks=[_tester(dataset)] if run.curve else None,
     )  # fmt: skip
     seconds = before + time.monotonic() - started
     if fitted.interrupted:
@@ -134,10 +134,15 @@ def _train(plan: Plan, run: ExperimentRun, dataset: Dataset) -> RunResult:
     return result
 
 
-def _tester(dataset: Dataset) -> Callable[[Any], dict[str, float]]:
+def _tester(dataset: Dataset) -> Callback:
+    from ..training import Callback
     from ..training.evaluate import evaluate
 
-    return lambda network: {"test_accuracy": evaluate(network, dataset.splits["test"]).accuracy}
+    class Tester(Callback):
+        def on_epoch_end(self, run: Any, record: dict[str, Any]) -> None:
+            record["test_accuracy"] = evaluate(run.network, dataset.splits["test"]).accuracy
+
+    return Tester()
 
 
 def _result(run: ExperimentRun, dataset: Dataset, fitted: Fitted) -> RunResult:

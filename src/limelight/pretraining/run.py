@@ -16,6 +16,7 @@ from ..reading.row_words import row_words
 from ..text.batches import gather, reading_plan, row_lengths
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL
+from ..training.callbacks import Callback
 from ..training.evaluate import WORDS, Scores
 from ..training.run import RunContext, TrainingRun
 from ..training.step import Stepper
@@ -47,7 +48,7 @@ class PretrainingRun(TrainingRun):
         self.spelling = Spelling(
             vocabulary, self.known, recipe.buckets, recipe.typos, recipe.seed, context.device
         )
-        super().__init__(lesson.dataset, recipe.recipe, folder, context, after_epoch=self._measure)
+        super().__init__(lesson.dataset, recipe.recipe, folder, context, callbacks=[_DevCosine()])
 
     def _build_network(self) -> ReaderNetwork:
         recipe, vector = self.reader_recipe, self.lesson.train.shape[1]
@@ -79,10 +80,20 @@ class PretrainingRun(TrainingRun):
     def _evaluate(self) -> Scores | None:
         return None  # there are no labels
 
-    def _measure(self, network: Any) -> dict[str, float]:
+    def dev_cosine(self) -> float | None:
+        """The mean cosine to the teacher's vectors on the held-out rows, if there are any."""
         if self.dev_split is None or self.lesson.dev is None:
-            return {}
-        return {"dev_cosine": mean_cosine(encode(network, self.dev_split, self.spelling), self.lesson.dev)}
+            return None
+        return mean_cosine(encode(self.network, self.dev_split, self.spelling), self.lesson.dev)
+
+
+class _DevCosine(Callback):
+    """Adds the cosine on held-out rows to the record of every epoch."""
+
+    def on_epoch_end(self, run: Any, record: dict[str, Any]) -> None:
+        cosine = run.dev_cosine()
+        if cosine is not None:
+            record["dev_cosine"] = cosine
 
 
 def known_words(dataset: Dataset, recipe: ReaderRecipe) -> int:

@@ -15,6 +15,7 @@ from .colours import levels
 from .comparison import Comparison
 from .links import Links, make_links
 from .pieces import Pieces, printable, split_pieces
+from .reading import FADED
 from .row_groups import group_rows, mean_row
 from .row_names import is_function_word, join_names, says_little
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 8  # shown at once, all rows of the preset light; in a page, the others are one click away
 MOST_CLASSES = 6  # with more classes the most probable are shown first
-FADED = 0.02  # of the strongest word; weaker ones are not listed
 LONG = 100  # words; the rows of a longer text are shown as passages
 
 

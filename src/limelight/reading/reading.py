@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..text.labels import Label
 
+FADED = 0.02  # of the strongest word's weight; weaker words are not listed
 _REPR_CHARACTERS = 60  # of the text
 
 
@@ -68,6 +69,25 @@ class Reading:
         """
         A = self.attention[:-1] if self.max_row and len(self.attention) > 1 else self.attention
         return np.asarray(A.sum(axis=0) / A.sum())
+
+    def top_words(self, count: int = 5) -> list[tuple[str, float]]:
+        """The words that decided most, with how much they support the prediction, or below 0 oppose it.
+
+        Words with less than a fiftieth of the strongest one's weight are left out.
+
+        >>> reading = Reading(
+        ...     text="not so good", offsets=np.array([[0, 3], [4, 6], [7, 11]]), known=np.ones(3, bool),
+        ...     attention=np.ones((1, 3)) / 3, embedding=np.zeros((1, 4)), labels=("bad", "good"),
+        ...     probabilities=np.array([0.8, 0.2]), decided=np.array([0.7, 0.001, -0.2]))
+        >>> reading.top_words()
+        [('not', 0.7), ('good', -0.2)]
+        """
+        if self.decided is None:
+            raise LimelightError("this reading has no prediction, and so no words that decided it")
+        size = np.abs(self.decided)
+        order = np.argsort(-size, kind="stable")[:count]
+        found = [(self.words[k], float(self.decided[k])) for k in order if size[k] >= FADED * size.max()]
+        return [(word, weight) for word, weight in found if word]
 
     @property
     def label(self) -> Label:

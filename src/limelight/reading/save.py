@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 FORMATS = (".html", ".svg", ".png", ".json", ".txt")
 
 
-def save_picture(reading: Drawable, path: str | Path, *, overwrite: bool = True) -> None:
+def save_picture(
+    reading: Drawable | list[Drawable | str], path: str | Path, *, overwrite: bool = True
+) -> None:
     """Save a picture of a reading or a comparison as .html, .svg, .png, .json or .txt.
 
+    A list of them, with headings among them if you like, makes one page: .html, .json (a list) or .txt.
+
     >>> save_picture(reading, "soup.html")  # doctest: +SKIP
+    >>> save_picture(["Row 1", reading, "Row 2", other], "soups.html")  # doctest: +SKIP
     """
     path = Path(path)
-    content = _render(reading, path)
+    content = _render_page(reading, path) if isinstance(reading, list) else _render(reading, path)
     with atomic_file(path, overwrite) as file:
         file.write(content)
 
@@ -45,6 +50,21 @@ def _render(reading: Drawable, path: Path) -> bytes:
         case ".txt":
             return (to_terminal(reading, colour=False, width=80) + "\n").encode()
     raise LimelightError(f"cannot draw {path.name}: the name must end in one of {', '.join(FORMATS)}")
+
+
+def _render_page(given: list[Drawable | str], path: Path) -> bytes:
+    match path.suffix.lower():
+        case ".html":
+            return to_page(given, title="What decided, and what was read").encode()
+        case ".json":
+            found = [to_json(each) for each in given if not isinstance(each, str)]
+            return ("[" + ",\n".join(found) + "]\n").encode()
+        case ".txt":
+            shown = [
+                each if isinstance(each, str) else to_terminal(each, colour=False, width=80) for each in given
+            ]
+            return ("\n\n".join(shown) + "\n").encode()
+    raise LimelightError(f"cannot draw several texts as {path.name}; end its name in .html, .json or .txt")
 
 
 def _title(reading: Drawable) -> str:

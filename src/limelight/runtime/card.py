@@ -18,6 +18,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .. import __version__
 from ..config.recipe import Recipe
 from ..reading.captions import trust_sentence
 from ..text.labels import Label
@@ -108,7 +109,8 @@ def _summary(recipe: Recipe, pair: bool, vocabulary: int) -> str:
         how = f"the baseline '{model.embedding}' in place of self-attention"
     return (
         f"Classifies {_inputs(pair)} by {how}, trained with Limelight. Its vocabulary is "
-        f"{vocabulary:,} words. For every text it also shows which words decided and what each row read."
+        f"{vocabulary:,} words. For every text it also shows which words decided and what each row read. "
+        f"Limelight {__version__} wrote this folder."
     )
 
 

@@ -64,6 +64,7 @@ class SavedFiles:
                 f"the SHA-256 of config.json is {self.sha256}, not the {sha256[:64]!r} asked for"
             )
         self.config = _parse_config(content, names, kinds)
+        self.version = _written_by(self.config)
         self._files = files
 
     def read(self, name: str, largest: int) -> bytes:
@@ -116,7 +117,8 @@ def _parse_config(content: bytes, files: Sequence[str], kinds: Sequence[str]) ->
         raise LimelightError("config.json was not written by Limelight; give a folder saved by Limelight")
     if version > FORMAT:
         raise LimelightError(
-            f"this model has format {version}, and this Limelight reads up to {FORMAT}: upgrade limelight"
+            f"this model has format {version}, of Limelight {_written_by(config)}, and this Limelight "
+            f"({__version__}) reads up to {FORMAT}: upgrade limelight"
         )
     for name, kind in _FIELDS.items():
         if not isinstance(config.get(name), kind):
@@ -130,6 +132,11 @@ def _parse_config(content: bytes, files: Sequence[str], kinds: Sequence[str]) ->
     if set(config["files"]) != set(files):
         raise LimelightError(f"config.json must list exactly the files {', '.join(files)}")
     return config
+
+
+def _written_by(config: Mapping[str, Any]) -> str:
+    """The version of Limelight that wrote the folder."""
+    return " ".join(str(config["limelight"]).split())[:20]
 
 
 def _checksum(config: Mapping[str, Any]) -> str:

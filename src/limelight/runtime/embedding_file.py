@@ -1,12 +1,11 @@
-"""Writes any number of embeddings to a file, some at a time: .npy, .safetensors or .parquet."""
+"""Writes any number of embeddings to a file of one array, some at a time: .npy or .safetensors."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from ..errors import LimelightError
 from ..storage.array_files import NpyWriter, safetensors_header
 from ..storage.files import atomic_file
 
-FORMATS = (".npy", ".safetensors", ".parquet")
+FORMATS = (".npy", ".safetensors")
 _HEADER = 264  # bytes reserved for the header of a safetensors file: the number of rows is known last
 
 
@@ -51,20 +50,16 @@ def write_embeddings(
 def check_format(path: str | Path) -> None:
     """Raise unless the file name ends in a format that can be written."""
     if Path(path).suffix.lower() not in FORMATS:
-        raise LimelightError(f"{path} must end in one of {', '.join(FORMATS)}")
+        raise LimelightError(
+            f"{path} must end in {' or '.join(FORMATS)}, or be a table: .parquet, .csv, .tsv, .jsonl"
+        )
 
 
 @contextmanager
 def _writer(path: Path, overwrite: bool) -> Iterator[Writer]:
     check_format(path)
     with atomic_file(path, overwrite) as file:
-        match path.suffix.lower():
-            case ".npy":
-                yield NpyWriter(file, "<f4")
-            case ".safetensors":
-                yield _Safetensors(file)
-            case _:
-                yield _Parquet(file)
+        yield NpyWriter(file, "<f4") if path.suffix.lower() == ".npy" else _Safetensors(file)
 
 
 class _Safetensors:
@@ -82,30 +77,3 @@ class _Safetensors:
         self.file.seek(0)
         shape = (self.rows, *self.shape)
         self.file.write(safetensors_header({"embeddings": ("float32", shape)}, size=_HEADER))
-
-
-class _Parquet:
-    """A column `embedding` of flat vectors; their original shape is in the column's metadata."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise LimelightError("writing .parquet needs pyarrow: pip install '.[tables]'") from None
-        self.arrow: Any = pyarrow
-        self.file = file
-        self.writer: Any = None
-
-    def append(self, values: np.ndarray) -> None:
-        pa, size = self.arrow, int(np.prod(values.shape[1:]))
-        if self.writer is None:
-            about = {"shape": json.dumps(list(values.shape[1:]))}
-            column = pa.field("embedding", pa.list_(pa.float32(), size), metadata=about)
-            self.writer = pa.parquet.ParquetWriter(self.file, pa.schema([column]))
-        flat = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), size)
-        self.writer.write_table(pa.Table.from_arrays([flat], schema=self.writer.schema))
-
-    def finish(self) -> None:
-        assert self.writer is not None
-        self.writer.close()

@@ -52,6 +52,7 @@ class Folder:
     facts: dict[str, Any]
     weights: dict[str, np.ndarray]
     sha256: str  # of config.json, which has the checksums of the other files
+    version: str  # of Limelight, that wrote it
 
 
 # ---------------------------------------------------------------- writing
@@ -153,7 +154,7 @@ def open_folder(path: str | Path, sha256: str | None = None) -> Folder:
             saved.read(name, size + MAX_GRAPH)
         weights = read_weights(saved.read("model.safetensors", size + MAX_HEADER + 8), expected)
         check_weights(weights, expected)
-        return Folder(recipe, tokenizer, labels, pair, config["facts"], weights, saved.sha256)
+        return Folder(recipe, tokenizer, labels, pair, config["facts"], weights, saved.sha256, saved.version)
 
 
 def _parse_tokenizer(content: bytes) -> Tokenizer:

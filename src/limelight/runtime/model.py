@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.captions import trust_sentence
@@ -21,7 +23,7 @@ from .embedder import Embedder
 from .export import rows_and_size
 from .folder import is_reader, open_folder, plain_labels, save_folder
 from .reader_folder import is_reader_folder
-from .runner import BATCH_WORDS, EncodedText, Runner
+from .runner import BATCH_WORDS, EncodedText, Runner, progress_bar
 from .shapes import check_weights, shapes
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
@@ -59,6 +61,7 @@ class Model(Embedder):
         self.labels, self.pair, self.facts = tuple(labels), pair, dict(facts)
         self.row_names = row_names(self.facts.get("rows"), rows_and_size(recipe.model)[0])
         self.trust = trust_sentence(self.facts.get("trust"))
+        self.version = __version__  # of Limelight, that wrote the folder
         self._runner = Runner(weights, recipe, tokenizer, len(self.labels), pair, precision, threads)
 
     def __repr__(self) -> str:
@@ -91,7 +94,9 @@ class Model(Embedder):
             raise LimelightError(f"{folder} is a reader, without labels: open it with limelight.load")
         found = open_folder(folder, sha256)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
-        return cls(*parts, precision, threads)
+        model = cls(*parts, precision, threads)
+        model.version = found.version
+        return model
 
     @classmethod
     def from_parts(
@@ -212,12 +217,25 @@ class Model(Embedder):
         self, texts: Iterable[str], texts2: Iterable[str] | None = None
     ) -> list[Reading] | list[PairReading]:
         """A Reading of each text, or a PairReading of each pair."""
+        return list(self.read_stream(texts, texts2))  # type: ignore[return-value]
+
+    def read_stream(
+        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *, progress: bool = False
+    ) -> Iterator[Reading] | Iterator[PairReading]:
+        """The readings of any number of texts, one after the other; only some are in memory at a time."""
         self._check_kind(texts2)
-        if texts2 is None:
-            given = ((text,) for text in check_texts(texts))
-            return [found[0] for some in chunks(given, READ_AT_ONCE) for found in self._read(some)]
-        pairs = check_pairs(check_texts(texts), check_texts(texts2))
-        return [PairReading(*found) for some in chunks(pairs, READ_AT_ONCE) for found in self._read(some)]
+        pairs = ((text,) for text in check_texts(texts))
+        if texts2 is not None:
+            pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
+        return self._read_all(pairs, count_texts(texts) if progress else 0)
+
+    def _read_all(self, texts: Iterable[tuple[str, ...]], bar_size: int | None) -> Iterator[Any]:
+        with nullcontext() if bar_size == 0 else progress_bar(bar_size) as bar:
+            for some in chunks(texts, READ_AT_ONCE):
+                for found in self._read(some):
+                    yield PairReading(*found) if self.pair else found[0]
+                if bar is not None:
+                    bar.update(len(some))
 
     def _read(self, texts: list[tuple[str, ...]]) -> Iterator[tuple[Reading, ...]]:
         """The readings of some texts or pairs, one for each side."""

@@ -41,6 +41,7 @@ class Reader(Embedder):
     (1, 24, 600)
     """
 
+    pair = False
     _runner: _ReaderRunner
 
     def __init__(

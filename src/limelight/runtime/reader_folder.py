@@ -31,6 +31,7 @@ class ReaderFolder(NamedTuple):
     weights: Weights
     recipe: dict[str, Any]
     facts: dict[str, Any]
+    version: str  # of Limelight, that wrote it
 
 
 def save_reader(
@@ -79,4 +80,4 @@ def open_reader(path: str | Path = BUNDLED, sha256: str | None = None) -> Reader
     """
     with open_saved(Path(path), (FILE,), ("reader",), sha256) as saved:
         found = unpack_reader(saved.read(FILE, MAX_BYTES))
-        return ReaderFolder(*found, saved.config["recipe"], saved.config["facts"])
+        return ReaderFolder(*found, saved.config["recipe"], saved.config["facts"], saved.version)

@@ -76,7 +76,7 @@ class Runner:
             raise LimelightError(f"threads is {threads}; it must be at least 1, or None for all cores")
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.classes, self.pair = classes, pair
-        self.int8, self.threads = precision == "int8", int(threads or _count_cores())
+        self.int8, self.threads = precision == "int8", int(threads or count_cores())
         lstm = [name for name in weights if name.startswith(("encoder.W_ih", "encoder.W_hh"))]
         self._multiplications_per_word = sum(weights[name].size for name in lstm)  # 0 without an LSTM
         self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the process it belongs to
@@ -224,7 +224,7 @@ class Runner:
             raise LimelightError(f"batch_words is {budget}; it must be at least 1")
         rows, size = rows_and_size(self.recipe.model)
         fewest, most = CHUNK_TEXTS
-        with _progress_bar(total) if progress else nullcontext() as bar:
+        with progress_bar(total) if progress else nullcontext() as bar:
             for chunk in chunks(texts, max(fewest, min(most, CHUNK_BYTES // (4 * rows * size)))):
                 yield compute(chunk, budget)
                 if bar is not None:
@@ -263,7 +263,8 @@ def check_finite(outputs: list[np.ndarray]) -> list[np.ndarray]:
     return outputs
 
 
-def _progress_bar(total: int | None) -> Any:
+def progress_bar(total: int | None) -> Any:
+    """A bar of texts; without a total, a count."""
     from tqdm.auto import tqdm
 
     return tqdm(total=total, unit=" texts")
@@ -274,6 +275,6 @@ def _is_shutting_down() -> bool:
     return not threading.main_thread().is_alive()
 
 
-def _count_cores() -> int:
+def count_cores() -> int:
     """The cores this process may use; a container often gives fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

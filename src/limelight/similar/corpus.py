@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.compression import check_file
+from ..text.cells import plain
 from ..text.columns import choose_columns
 from ..text.formats import BadRowError, column_names, read_values
 from ..text.sentences import sentence_spans
@@ -84,7 +85,7 @@ class Corpus:
             if isinstance(values, BadRowError):
                 yield values, {}
             else:
-                yield values[0], {name: _plain(value) for name, value in zip(others, values[1:], strict=True)}
+                yield values[0], {name: plain(value) for name, value in zip(others, values[1:], strict=True)}
 
     def _reject(self, number: int, error: BadRowError) -> None:
         if self.on_bad == "error":
@@ -108,11 +109,3 @@ class Corpus:
 def _file_sha256(path: Path) -> str:
     with tidy_os_errors(f"cannot read {path}"), open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """A column's value as JSON can hold it: what it has no form for, such as a date, becomes text."""
-    try:
-        return json.loads(json.dumps(value, default=str, allow_nan=False))
-    except (ValueError, RecursionError):  # NaN: a missing number
-        return None

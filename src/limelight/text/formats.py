@@ -16,6 +16,7 @@ from typing import IO, Any, AnyStr, Generic
 
 from ..errors import LimelightError
 from ..storage.compression import COMPRESSIONS, check_file, open_bytes, tidy_reading
+from .cells import ArrowBlock, ArrowRow
 
 FORMATS = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
@@ -70,10 +71,26 @@ def column_names(path: Path) -> list[str]:
             return next(_csv_rows(path))
 
 
-def read_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
-    """Yield the `wanted` columns of every row (None for None), or what is wrong with the row."""
+def read_values(
+    path: Path, wanted: Sequence[str | None], keep: bool = False
+) -> Iterator[Sequence[Any] | BadRowError]:
+    """Yield the `wanted` columns of every row (None for None), or what is wrong with the row.
+
+    With `keep`, all cells of the row follow, for `cells.list_cells`.
+    """
     others = {"parquet": _parquet_values, "jsonl": _json_values, "lines": _line_values}
-    return others.get(table_format(path), _csv_values)(path, wanted)
+    return others.get(table_format(path), _csv_values)(path, wanted, keep)
+
+
+def read_json_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a jsonl table that can be read, with all their keys."""
+    return (row for row in _json_rows(path) if isinstance(row, dict))
+
+
+def parquet_schema(path: Path) -> Any:
+    """The Arrow schema of a parquet table."""
+    with _parquet(path) as file:
+        return file.schema_arrow
 
 
 def max_row() -> int:
@@ -137,14 +154,17 @@ def shorten(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _csv_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
+def _csv_values(
+    path: Path, wanted: Sequence[str | None], keep: bool
+) -> Iterator[Sequence[Any] | BadRowError]:
     reader = _csv_rows(path)
     header = next(reader)
     positions = [None if name is None else header.index(name) for name in wanted]
     width = len(header)
     for fields in reader:
         if len(fields) == width:
-            yield [None if i is None else fields[i] for i in positions]
+            found = [None if i is None else fields[i] for i in positions]
+            yield [*found, fields] if keep else found
         else:
             yield BadRowError(f"it has {len(fields)} fields, the header has {width} ({join_names(header)})")
 
@@ -201,18 +221,25 @@ def _tidy_csv_errors(
         ) from None
 
 
-def _line_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any]]:
+def _line_values(path: Path, wanted: Sequence[str | None], keep: bool) -> Iterator[Sequence[Any]]:
     """Every line that is not blank is a text."""
     with _open_text(path) as file:
         for line in file:
             if not line.isspace():
                 text = line.rstrip("\r\n")
-                yield [name and text for name in wanted]
+                found: list[Any] = [name and text for name in wanted]
+                yield [*found, [text]] if keep else found
 
 
-def _json_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
+def _json_values(
+    path: Path, wanted: Sequence[str | None], keep: bool
+) -> Iterator[Sequence[Any] | BadRowError]:
     for row in _json_rows(path):
-        yield row if isinstance(row, BadRowError) else [name and row.get(name) for name in wanted]
+        if isinstance(row, BadRowError):
+            yield row
+        else:
+            found = [name and row.get(name) for name in wanted]
+            yield [*found, row] if keep else found
 
 
 def _json_rows(path: Path) -> Iterator[dict[str, Any] | BadRowError]:
@@ -240,15 +267,20 @@ def _json_row(line: str, number: int) -> dict[str, Any] | BadRowError:
     return row
 
 
-def _parquet_values(path: Path, wanted: Sequence[str | None]) -> Iterator[Sequence[Any] | BadRowError]:
+def _parquet_values(
+    path: Path, wanted: Sequence[str | None], keep: bool
+) -> Iterator[Sequence[Any] | BadRowError]:
     columns, limit = list(dict.fromkeys(name for name in wanted if name is not None)), max_row()
     with _parquet(path) as file:
-        for batch in file.iter_batches(batch_size=1024, columns=columns):
+        for batch in file.iter_batches(batch_size=1024, columns=None if keep else columns):
             values = {name: batch.column(name).to_pylist() for name in columns}
-            nothing = [None] * batch.num_rows
-            for row in zip(*(values[name] if name else nothing for name in wanted), strict=True):
-                long = sum(len(value) for value in row if isinstance(value, str)) > limit
-                yield BadRowError(f"more than {limit:,} characters (LIMELIGHT_MAX_ROW)") if long else row
+            nothing, block = [None] * batch.num_rows, ArrowBlock(batch)
+            found = zip(*(values[name] if name else nothing for name in wanted), strict=True)
+            for index, row in enumerate(found):
+                if sum(len(value) for value in row if isinstance(value, str)) > limit:
+                    yield BadRowError(f"more than {limit:,} characters (LIMELIGHT_MAX_ROW)")
+                else:
+                    yield (*row, ArrowRow(block, index)) if keep else row
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,32 +20,37 @@ from .labels import MAX_DIGITS, Label, is_too_large
 
 
 class Row(NamedTuple):
-    """One row of a table: a text, its label, and for a pair the second text."""
+    """One row of a table: a text, its label, for a pair the second text; all its cells if they are kept."""
 
     text: str
     label: Label | None = None
     text2: str | None = None
+    cells: Any = None  # for cells.list_cells
 
 
 class TableRows(Iterator[Row]):
     """The rows of a table, one after the other, checked; `number` is the last one's, `skipped` a count.
 
     A text must be a string with more than spaces in it. A label from csv or tsv is a string without the
-    spaces around it; jsonl and parquet keep its type. An empty label, null or NaN counts as missing.
+    spaces around it; jsonl and parquet keep its type. An empty label, null or NaN counts as missing. With
+    `keep`, rows come with all their cells.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
     >>> _ = path.write_text("stars,text\\n1,\\n5,Good soup.\\n")
     >>> rows = TableRows(path, Columns("text", "stars"), on_bad="skip")
     >>> next(rows), rows.number, rows.skipped
-    (Row(text='Good soup.', label='5', text2=None), 2, 1)
+    (Row(text='Good soup.', label='5', text2=None, cells=None), 2, 1)
     """
 
-    def __init__(self, path: str | Path, columns: Columns, *, on_bad: str = "error") -> None:
+    def __init__(
+        self, path: str | Path, columns: Columns, *, on_bad: str = "error", keep: bool = False
+    ) -> None:
         if on_bad not in ("error", "skip"):
             raise LimelightError(f"on_bad is {on_bad!r}; it must be 'error' or 'skip'")
         self.number = self.skipped = 0
         self._path, self._columns, self._skip = Path(path), columns, on_bad == "skip"
+        self._keep = keep
         self._wanted = (columns.text, columns.label, columns.text2)
         names = column_names(self._path)
         for name in self._wanted:
@@ -56,7 +62,7 @@ class TableRows(Iterator[Row]):
         return next(self._rows)
 
     def _checked(self) -> Iterator[Row]:
-        for values in read_values(self._path, self._wanted):
+        for values in read_values(self._path, self._wanted, self._keep):
             self.number += 1
             try:
                 row = _check_row(values, self._columns)
@@ -101,6 +107,31 @@ def chunks(rows: Iterable[Row], size: int = 1000, characters: int = 1_000_000) -
         yield chunk
 
 
+def text_columns(
+    rows: Iterable[Row], pair: bool, seen: Callable[[Row], Any] = lambda row: None
+) -> tuple[Iterator[str], Iterator[str] | None]:
+    """The first texts and, for pairs, the second ones; `seen` is called with each row.
+
+    >>> first, second = text_columns([Row("Hello.", text2="Hi!")], pair=True)
+    >>> next(first), next(second)
+    ('Hello.', 'Hi!')
+    """
+    seconds = deque[str]()
+
+    def first() -> Iterator[str]:
+        for row in rows:
+            seen(row)
+            if row.text2 is not None:
+                seconds.append(row.text2)
+            yield row.text
+
+    def second() -> Iterator[str]:
+        while seconds:
+            yield seconds.popleft()
+
+    return first(), second() if pair else None
+
+
 def without_skipped(name: str, skipped: int) -> str:
     """The name of a table for a message whose row number does not count the skipped rows.
 
@@ -140,11 +171,11 @@ def _is_missing(value: Any) -> bool:
 def _check_row(values: Sequence[Any] | BadRowError, columns: Columns) -> Row:
     if isinstance(values, BadRowError):
         raise values
-    text, label, text2 = values
+    text, label, text2, *cells = values
     check_text(text, f"column {columns.text!r}")
     if columns.text2 is not None:
         check_text(text2, f"column {columns.text2!r}")
     if columns.label is not None:
         label = label.strip() if isinstance(label, str) else label
         check_label(label, f"column {columns.label!r}")
-    return Row(text, label, text2)
+    return Row(text, label, text2, *cells)

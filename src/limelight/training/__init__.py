@@ -9,12 +9,13 @@ from .._lazy import lazy
 from ..errors import LimelightError
 
 if TYPE_CHECKING:
+    from .callbacks import Callback, TensorBoard
     from .run import Fitted
     from .train import fit
 
-__all__ = ["Fitted", "fit", "need_torch"]
+__all__ = ["Callback", "Fitted", "TensorBoard", "fit", "need_torch"]
 
-__getattr__, __dir__ = lazy(__name__, {"run": "Fitted", "train": "fit"})
+__getattr__, __dir__ = lazy(__name__, {"callbacks": "Callback TensorBoard", "run": "Fitted", "train": "fit"})
 
 
 def need_torch() -> None:

@@ -1,23 +1,28 @@
-"""The progress of a run: a live bar on a terminal, plain lines elsewhere, and TensorBoard's log."""
+"""The progress of a run: a live bar on a terminal, plain lines elsewhere, and the logger `limelight`."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, TextIO
 
-from ..errors import LimelightError
+LOGGER = logging.getLogger("limelight")
+LOGGER.addHandler(logging.NullHandler())  # a program decides itself whether and where to log
 
 
 class Progress:
-    """Shows epochs, steps and evaluations; with `show=False`, nothing."""
+    """Shows epochs, steps and evaluations; with `show=False`, nothing.
 
-    def __init__(self, show: bool = True, stream: TextIO | None = None) -> None:
-        self.show = show
+    The same lines go to the logger, whether they are shown or not: notes and epochs as INFO, what went wrong
+    as WARNING, and as DEBUG the figures of the steps, one second apart at least.
+    """
+
+    def __init__(self, show: bool = True, stream: TextIO | None = None, log: bool = True) -> None:
+        self.show, self.log = show, log
         self.stream = stream or sys.stderr
         self.bar: Any = None
         self.live = show and self.stream.isatty()
@@ -30,6 +35,8 @@ class Progress:
 
     def note(self, line: str) -> None:
         """Show one line."""
+        if self.log:
+            LOGGER.log(logging.WARNING if line.startswith("warning:") else logging.INFO, "%s", line.strip())
         if not self.show:
             return
         if self.bar is not None:
@@ -58,10 +65,15 @@ class Progress:
         """A batch is done. `figures` may have to wait for the GPU, so it is called once a second at most."""
         self.done += rows
         now = time.monotonic()
-        if not self.show or now - self.shown < (1 if self.live else 30):
+        logged = self.log and LOGGER.isEnabledFor(logging.DEBUG)
+        if not (self.show or logged) or now - self.shown < (1 if self.live or logged else 30):
             return
         self.shown = now
         found = figures()
+        if logged:
+            LOGGER.debug("%s/%s rows, %s", self.done, self.rows, _format_figures(found))
+        if not self.show:
+            return
         if self.live:
             what = "this one" if self.title else "all"
             line = f"{_format_figures(found)}{self.development}, {what} done in {self._time_left()}"
@@ -125,17 +137,3 @@ def memory_line(device: str) -> str:
 
         found.append(f"on the GPU {torch.cuda.max_memory_allocated() / 2**30:.2f} GiB")
     return ", ".join(found)
-
-
-def need_tensorboard() -> Any:
-    """TensorBoard's writer class, or an error that says how to install it."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise LimelightError("TensorBoard is not installed: pip install tensorboard") from None
-    return SummaryWriter
-
-
-def open_tensorboard(folder: Path, number: int) -> Any:
-    """A writer for the run in `folder` after `number` steps; what a killed run logged later is purged."""
-    return need_tensorboard()(str(folder / "tensorboard"), purge_step=number + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..model.heads import SteadyHead, VectorHead
@@ -23,15 +24,14 @@ from ..runtime.start import Start
 from ..text.batches import training_plan
 from ..text.dataset import Dataset
 from . import run_folder
+from .callbacks import Callback
 from .checkpoint import Checkpoints, State, select_prefix
 from .distributed import Processes
 from .evaluate import Scores, evaluate, is_finished, update_best
 from .first_head import FOLDS, fit_first_head
-from .progress import Progress, memory_line, open_tensorboard
+from .progress import Progress, memory_line
 from .setup import build_network, row_weights, run_identity
 from .step import Stepper
-
-AfterEpoch = Callable[[Network], dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class TrainingRun:
         folder: Path | None,
         context: RunContext,
         targets: np.ndarray | None = None,
-        after_epoch: AfterEpoch | None = None,
+        callbacks: Sequence[Callback] = (),
     ) -> None:
         self.dataset, self.recipe, self.context = dataset, recipe, context
         self.processes, self.progress = context.processes, context.progress
@@ -85,8 +85,7 @@ class TrainingRun:
         self.state = State()
         self.best: dict[str, Tensor] | None = None
         self.checkpoints = Checkpoints(folder, self._identity()) if folder else None
-        self.tensorboard: Any = None
-        self.after_epoch = after_epoch
+        self.callbacks = callbacks if context.processes.first else ()
 
     def _build_network(self) -> Network | ReaderNetwork:
         return build_network(self.dataset, self.recipe, self.context.start)
@@ -98,28 +97,28 @@ class TrainingRun:
     def _identity(self) -> dict[str, Any]:
         return run_identity(self.dataset, self.recipe, self.context.start)
 
-    def fit(self, resume: bool, tensorboard: bool = False) -> Fitted:
+    def fit(self, resume: bool) -> Fitted:
         """Start or resume, and train to the end or until interrupted."""
-        self._open_folder(resume, tensorboard)
+        self._open_folder(resume)
         if self.state.number == 0:
             self._prepare_start()
         try:
+            for each in self.callbacks:
+                each.on_train_begin(self)
             interrupted = self.train()
         finally:
             self.progress.close()
-            if self.tensorboard:
-                self.tensorboard.close()
+            for each in self.callbacks:
+                each.on_train_end(self)
         return Fitted(self._best_network(), self.recipe, self.state, interrupted)
 
-    def _open_folder(self, resume: bool, tensorboard: bool) -> None:
+    def _open_folder(self, resume: bool) -> None:
         """A folder that cannot be used is an error now, not after the first epoch."""
         if self.checkpoints:
             if resume:
                 self.resume()
             if self.processes.first:
                 self.checkpoints.prepare(self.state.history)
-                if tensorboard:
-                    self.tensorboard = open_tensorboard(self.checkpoints.folder, self.state.number)
 
     def _prepare_start(self) -> None:
         """From a reader, start with logistic regression on its vectors."""
@@ -161,8 +160,9 @@ class TrainingRun:
             self.stepper.step(rows, state.number)
             state.batch += 1
             state.number += 1
-            # only the first process shows progress, so its figures must not need an exchange
-            self.progress.step(len(rows), lambda: self._means(self._sums()))
+            self.progress.step(len(rows), self.figures)
+            for each in self.callbacks:
+                each.on_batch_end(self, len(rows))
             flags = [self.context.stop.is_set(), time.monotonic() > self.next_checkpoint]
             stopping, due = self.processes.any(flags, self.stepper.device)
             if stopping:
@@ -185,8 +185,9 @@ class TrainingRun:
                 self._stop_diverged()
                 return
             record |= _dev_figures(scores) if scores else {}
-            if self.after_epoch and self.processes.first:
-                record |= self.after_epoch(self.network)
+            for each in self.callbacks:
+                each.on_epoch_end(self, record)
+            record = {name: to_builtin(value) for name, value in record.items()}
             better = update_best(state, scores, recipe)
             if better:
                 self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
@@ -203,9 +204,10 @@ class TrainingRun:
         self.state.history.append(record)
         counts = record["steps"] > self.recipe.training.min_steps  # before that, the newest is kept
         self.progress.end_epoch(record, better and counts)
-        if self.tensorboard:
-            for name, value in record.items():
-                self.tensorboard.add_scalar(name, value, self.state.number)
+
+    def figures(self) -> dict[str, float]:
+        """Loss, accuracy and so on over the epoch so far, of this process alone: no exchange is needed."""
+        return self._means(self._sums())
 
     def _sums(self) -> Tensor:
         """The sums of the figures, and the rows, of this process over the epoch so far."""

@@ -26,6 +26,7 @@ from .outcome import facts_of, results_of, save, warn_if_constant
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..text.encode import Paths
+    from .callbacks import Callback
     from .run import Fitted
 
 
@@ -57,6 +58,7 @@ def fit(
     overwrite: bool = False,
     device: str = "auto",
     progress: bool = True,
+    callbacks: Iterable[Callback] | None = None,
     **options: Any,
 ) -> Model:
     """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and load it.
@@ -64,7 +66,8 @@ def fit(
     The columns are guessed where their names leave no doubt. Without `dev`, a stratified share of the rows
     (`holdout`, by default 0.1, but none of fewer than 1,000 rows when training starts from pretrained
     weights) is held out to choose the best epoch. A row without text or label is an error, unless
-    `on_bad` is "skip". `options` are those of the recipe: `rows=8`.
+    `on_bad` is "skip". `callbacks` are called after every step and epoch (`limelight.training.Callback`).
+    `options` are those of the recipe: `rows=8`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -85,7 +88,7 @@ def fit(
         columns={"text": text, "label": label, "text2": text2},
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
-    outcome = run_job(job, device=device, show=progress, given=options)
+    outcome = run_job(job, device=device, show=progress, callbacks=callbacks, given=options)
     if outcome.interrupted:
         raise KeyboardInterrupt
     from ..runtime.model import Model
@@ -101,6 +104,7 @@ def run_job(
     resume: bool = False,
     checkpoint_every: float = 600.0,
     tensorboard: bool = False,
+    callbacks: Iterable[Callback] | None = None,
     given: Iterable[str] = (),
     preset_given: bool = False,
 ) -> Outcome:
@@ -111,15 +115,14 @@ def run_job(
     encodes and writes, and the others wait for it.
     """
     need_torch()
-    from .progress import need_tensorboard
+    from .callbacks import TensorBoard, check_callbacks
     from .setup import check_fits, choose_device
     from .train import fit as train
 
     first = int(os.environ.get("RANK", "0")) == 0
     choose_device(device)  # before the long work, not after it
     check_fits(job.recipe)
-    if tensorboard and first:
-        need_tensorboard()
+    hooks = check_callbacks(callbacks) + ((TensorBoard(),) if tensorboard and first else ())
     start = None
     if not job.encoded:  # a start that does not fit is an error now, not after the tables are encoded
         _, start = start_of(job.recipe, given, job.started_in)
@@ -134,7 +137,7 @@ def run_job(
         recipe, start = start_of(recipe_for(job.recipe, dataset), given, job.started_in, start)
         fitted = train(
             dataset, recipe, job.folder, device=device, resume=resume, show=show,
-            checkpoint_every=checkpoint_every, tensorboard=tensorboard, start=start,
+            checkpoint_every=checkpoint_every, callbacks=hooks, start=start,
         )  # fmt: skip
         return _finish(job, dataset, fitted, first, resume)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from ..runtime.start import Start, start_of
 from ..storage.locks import locked
 from ..text.dataset import Dataset
 from . import run_folder
+from .callbacks import Callback, check_callbacks
 from .checkpoint import Checkpoints
 from .distributed import Processes, join_processes
-from .progress import Progress, need_tensorboard
-from .run import AfterEpoch, Fitted, RunContext, TrainingRun
+from .progress import Progress
+from .run import Fitted, RunContext, TrainingRun
 from .setup import choose_device
 from .teachers import better_of, has_extra_data, train_teachers
 
@@ -36,8 +37,7 @@ def fit(
     resume: bool = False,
     show: bool = True,
     checkpoint_every: float = 600.0,
-    tensorboard: bool = False,
-    after_epoch: AfterEpoch | None = None,
+    callbacks: Iterable[Callback] | None = None,
     start: Start | None = None,
 ) -> Fitted:
     """Train on the data set's training split and choose the best epoch by its development split.
@@ -45,13 +45,13 @@ def fit(
     With a `folder`, checkpoints and `history.jsonl` are written there: every `checkpoint_every` seconds,
     after every epoch and on Ctrl-C. One process at a time may use it. `resume` continues from the newest
     checkpoint and ends with the same bits; `epochs` and `patience` may change, and a schedule then ends with
-    the new `epochs`. What `after_epoch` returns for the network joins the epoch's record. An interrupted run
-    returns the best network so far, which may be one of its teachers. Threads that call this take turns.
+    the new `epochs`. `callbacks` are called after every step and epoch. An interrupted run returns the best
+    network so far, which may be one of its teachers. Threads that call this take turns.
     `start` holds the weights that `recipe.text.start` names; they are loaded if it is not given.
     """
-    where = choose_device(device)
-    if folder is None and (resume or tensorboard):
-        raise LimelightError(f"{'resume' if resume else 'tensorboard'} needs the run's folder: give one")
+    where, hooks = choose_device(device), check_callbacks(callbacks)
+    if folder is None and resume:
+        raise LimelightError("resume needs the run's folder: give one")
     if dataset.splits["train"].labels is None:
         raise LimelightError("the data set has no labels to learn from; encode it with a column of labels")
     if dataset.vectors is not None:
@@ -62,17 +62,15 @@ def fit(
         recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
     folder = Path(folder) if folder else None
     with run_context(where, folder, show, checkpoint_every, start) as context:
-        _check_folder(folder, recipe, resume, tensorboard)
+        _check_folder(folder, recipe, resume)
         context.processes.barrier()  # no process writes files there before all have looked
         if not has_extra_data(recipe):
-            run = TrainingRun(dataset, recipe, folder, context, after_epoch=after_epoch)
-            return run.fit(resume, tensorboard)
+            return TrainingRun(dataset, recipe, folder, context, callbacks=hooks).fit(resume)
         data, teacher = train_teachers(dataset, recipe, folder, context, resume)
         if data is None:
             assert teacher is not None
             return teacher
-        run = TrainingRun(data.dataset, recipe, folder, context, data.targets, after_epoch)
-        fitted = run.fit(resume, tensorboard)
+        fitted = TrainingRun(data.dataset, recipe, folder, context, data.targets, hooks).fit(resume)
         return better_of(fitted, teacher) if fitted.interrupted else fitted
 
 
@@ -88,7 +86,7 @@ def run_context(
         random_state_restored(device),
         catch_interrupts() as stop,
     ):
-        progress = Progress(show and processes.first)
+        progress = Progress(show and processes.first, log=processes.first)
         yield RunContext(device, processes, progress, checkpoint_every, stop, start)
 
 
@@ -100,7 +98,7 @@ def random_state_restored(device: torch.device) -> Iterator[None]:
         yield
 
 
-def _check_folder(folder: Path | None, recipe: Recipe, resume: bool, tensorboard: bool) -> None:
+def _check_folder(folder: Path | None, recipe: Recipe, resume: bool) -> None:
     """Raise before the work if the folder holds another run."""
     if folder is None:
         return
@@ -110,8 +108,6 @@ def _check_folder(folder: Path | None, recipe: Recipe, resume: bool, tensorboard
         raise LimelightError(
             f"{folder} holds a run with teachers; resume with them, or choose another folder"
         )
-    if tensorboard:
-        need_tensorboard()
 
 
 def _lock(folder: Path | None, processes: Processes) -> AbstractContextManager[None]:

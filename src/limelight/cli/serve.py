@@ -1,0 +1,101 @@
+"""`limelight serve`: models behind HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from ..errors import LimelightError
+
+ORDER = 6
+HELP = "serve models over HTTP: predict, embed, explain, compare"
+USAGE = "%(prog)s MODEL [MODEL ...] [options]"
+TOKEN = "LIMELIGHT_TOKEN"
+DESCRIPTION = f"""\
+Serve models over HTTP, with the routes and bodies of text-embeddings-inference: /predict, /embed,
+/embed_all, /explain, /similarity, /info, /health, /metrics, and /v1/embeddings as OpenAI's clients send it.
+/docs describes them. Requests that wait are joined into batches. A folder that is replaced is loaded without
+losing a request.
+
+  limelight serve model
+  curl 127.0.0.1:8000/predict -H 'Content-Type: application/json' -d '{{"inputs": "The soup was cold."}}'
+  limelight serve reader stars=models/stars --workers 2     # the first answers where a request names no model
+
+Only this machine can connect unless --host says otherwise. With the environment variable {TOKEN}, requests
+must send it as a bearer token. Ctrl-C or SIGTERM answers the requests in progress and stops."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add its flags."""
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help='folder of a saved model or reader, "reader", or NAME=FOLDER',
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port (default: 8000)")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N",
+        help="processes, each with its own copy of the models; one that dies is replaced (default: 1)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="threads of a worker (default: its share of the cores)"
+    )
+    parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
+    parser.add_argument("--no-page", action="store_true", help="no page at /")
+    group = parser.add_argument_group("limits")
+    for flag, default, what in LIMITS:
+        group.add_argument(flag, type=int, default=default, metavar="N", help=f"{what} (default: {default})")
+
+
+LIMITS = (
+    ("--batch-words", 4096, "words of requests joined into a batch; 0 computes requests one by one"),
+    ("--max-body", 2**21, "bytes of a request"),
+    ("--max-texts", 256, "texts of a request; an eighth where an answer has many thousand numbers per text"),
+    ("--max-words", 2**14, "words of a request; an eighth in the same cases"),
+    ("--max-waiting", 512, "requests that wait for a model; more are answered with status 429"),
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until stopped."""
+    try:
+        from ..serve.limits import Limits
+        from ..serve.server import Settings, serve
+    except ImportError as error:
+        raise LimelightError(f"serve needs {error.name}: pip install '.[serve]'") from None
+    _check(args)
+    limits = Limits(args.max_body, args.max_texts, args.max_words, args.max_waiting)
+    serve(
+        Settings(
+            models=names_of(args.models), host=args.host, port=args.port, workers=args.workers,
+            precision=args.precision, threads=args.threads, batch_words=args.batch_words, limits=limits,
+            token=os.environ.get(TOKEN) or None, with_page=not args.no_page,
+        )
+    )  # fmt: skip
+    return 0
+
+
+def names_of(models: list[str]) -> dict[str, str]:
+    """The folder of each name; without NAME=, a folder's own name.
+
+    >>> names_of(["reader", "stars=models/v2"])
+    {'reader': 'reader', 'stars': 'models/v2'}
+    """
+    found: dict[str, str] = {}
+    for given in models:
+        name, _, folder = given.rpartition("=") if not Path(given).exists() else ("", "", given)
+        name = name or Path(folder).resolve().name
+        if name in found:
+            raise LimelightError(f"two models are named {name!r}; give one another name: NAME={folder}")
+        found[name] = folder
+    return found
+
+
+def _check(args: argparse.Namespace) -> None:
+    least = {"workers": 1, "batch_words": 0, **{flag[2:].replace("-", "_"): 1 for flag, *_ in LIMITS[1:]}}
+    for name, smallest in least.items():
+        if (value := getattr(args, name)) < smallest:
+            raise LimelightError(f"--{name.replace('_', '-')} is {value}; it must be at least {smallest}")

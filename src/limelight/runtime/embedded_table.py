@@ -1,0 +1,84 @@
+"""Embeddings as a column of a table."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..text.columns import choose_columns
+from ..text.kept_columns import KeptColumns, open_rows
+from ..text.table_writers import NewColumn, require_format, write_table
+from ..text.tables import Row
+from .model import Model
+from .reader import Reader
+
+Embed = Callable[[Iterable[str]], Iterator[np.ndarray]]
+
+
+def embed_table(
+    model: Model | Reader,
+    table: str | Path,
+    out: str | Path,
+    *,
+    text: str | None = None,
+    flat: bool = False,
+    vector: bool = False,
+    on_bad: str = "error",
+    overwrite: bool = False,
+    progress: bool = False,
+) -> tuple[int, ...]:
+    """Write a table with a column `embedding` before its own, and return the shape of all embeddings.
+
+    `out` ends in .csv, .tsv, .jsonl or .parquet, which holds M flat; the shape is in the column's metadata.
+    With `flat` M is one long vector anyway; with `vector`, a reader gives one of length 1 to compare by.
+
+    >>> import json, tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "new.csv").write_text("id,text\\n7,Good soup.\\n")
+    >>> embed_table(Reader.load(), folder / "new.csv", folder / "vectors.jsonl", vector=True)
+    (1, 384)
+    >>> list(json.loads((folder / "vectors.jsonl").read_text()))
+    ['embedding', 'id', 'text']
+    """
+    form = require_format(out)
+    rows, kept = open_rows(table, choose_columns(table, text, need_label=False), on_bad)
+    embed = embed_by(model, flat, vector, progress)
+    return write_embedded(out, form, rows, kept, embed, overwrite)
+
+
+def embed_by(model: Model | Reader, flat: bool, vector: bool, progress: bool) -> Embed:
+    """A function from texts to their embeddings, some at a time."""
+    if vector:
+        if not isinstance(model, Reader):
+            raise LimelightError('--vector works with readers only, such as "reader"; a model gives M')
+        return lambda texts: model.encode_stream(texts, show_progress_bar=progress)
+
+    def embed(texts: Iterable[str]) -> Iterator[np.ndarray]:
+        for M in model.embed_stream(texts, progress=progress):
+            yield M.reshape(len(M), -1) if flat else M
+
+    return embed
+
+
+def write_embedded(
+    out: str | Path, form: str, rows: Iterable[Row], kept: KeptColumns, embed: Embed, overwrite: bool
+) -> tuple[int, ...]:
+    """Write the rows, each with its embedding."""
+    pending, count, shape = deque[Row](), 0, ()
+
+    def texts() -> Iterator[str]:
+        for row in rows:
+            pending.append(row)
+            yield row.text
+
+    with write_table(out, form, [NewColumn("embedding", "vector")], kept, overwrite=overwrite) as writer:
+        for part in embed(texts()):
+            writer.append([pending.popleft() for _ in part], [part])
+            count, shape = count + len(part), part.shape[1:]
+        if not count:
+            raise LimelightError("no texts to embed")
+    return (count, *shape)

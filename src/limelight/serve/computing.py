@@ -1,0 +1,57 @@
+"""What requests ask a model for: functions of a model and the items of many requests, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..reading.comparison import Comparison
+from ..reading.reading import AnyReading
+from ..runtime.model import Model
+from ..runtime.reader import Reader
+from ..runtime.runner import BATCH_WORDS
+from .batching import CHARACTERS, Item
+
+AnyModel = Model | Reader
+PARTS = 4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
+
+
+def predictions(model: Model, items: list[Item]) -> np.ndarray:
+    """(items, classes)."""
+    return model.predict_proba(*_columns(items), batch_words=_batch_words(items))
+
+
+def vectors(model: AnyModel, items: list[Item]) -> np.ndarray:
+    """(items, size): a reader's vector, before it is scaled to length 1, or a classifier's M, flat."""
+    (texts,) = _columns(items)
+    if isinstance(model, Reader):
+        return model.encode(texts, max(4, len(texts) // PARTS), normalize_embeddings=False)
+    return model.embed(texts, flat=True, batch_words=_batch_words(items))
+
+
+def matrices(model: AnyModel, items: list[Item]) -> np.ndarray:
+    """(items, r, 2u): M."""
+    return model.embed(*_columns(items), batch_words=_batch_words(items))
+
+
+def readings(model: AnyModel, items: list[Item]) -> Sequence[AnyReading]:
+    """A Reading of each text, or a PairReading."""
+    if isinstance(model, Reader):
+        return [model.read(text) for (text,) in items]
+    return model.read_many(*_columns(items))
+
+
+def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:
+    """A Comparison of each pair of texts."""
+    return model.compare_many(*_columns(items), by_rows=False)
+
+
+def _batch_words(items: list[Item]) -> int:
+    words = sum(len(text) for item in items for text in item) // CHARACTERS
+    return min(BATCH_WORDS, max(64, words // PARTS))
+
+
+def _columns(items: list[Item]) -> list[Any]:
+    return [list(column) for column in zip(*items, strict=True)]

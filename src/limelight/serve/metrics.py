@@ -1,0 +1,84 @@
+"""Counters as Prometheus reads them. Each worker saves its own, and the one that is asked adds them up."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
+WAITING = "waiting_requests"
+FAMILIES = {  # name -> type and meaning
+    "requests_total": "counter: requests by route and status",
+    "request_seconds": "histogram: time from a request's headers to the end of its answer",
+    "batches_total": "counter: batches computed",
+    "texts_total": "counter: texts, or pairs of texts, computed",
+    "reloads_total": "counter: replaced folders that were loaded",
+    "reload_errors_total": "counter: replaced folders that did not load",
+    WAITING: "gauge: requests that wait for a model",
+}
+
+
+class Metrics:
+    """Numbers by name and labels. With a `folder`, those of every worker that saves its own there.
+
+    >>> metrics = Metrics()
+    >>> metrics.count_request("/predict", 200, 0.02)
+    >>> metrics.text().splitlines()[2]
+    'limelight_requests_total{route="/predict",status="200"} 1'
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self._folder, self._lock = Path(folder) if folder else None, threading.Lock()
+        self._counts = {name: 0.0 for name in FAMILIES if not name.startswith("request")}
+
+    def add(self, name: str, amount: float = 1) -> None:
+        """Add to a number; `name` has its labels, if any."""
+        with self._lock:
+            self._counts[name] = self._counts.get(name, 0) + amount
+
+    def count_request(self, route: str, status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        self.add(f'requests_total{{route="{route}",status="{status}"}}')
+        for bound in BUCKETS:  # cumulative, as Prometheus has them
+            self.add(f'request_seconds_bucket{{route="{route}",le="{bound}"}}', seconds <= bound)
+        self.add(f'request_seconds_bucket{{route="{route}",le="+Inf"}}')
+        self.add(f'request_seconds_count{{route="{route}"}}')
+        self.add(f'request_seconds_sum{{route="{route}"}}', seconds)
+
+    def save(self) -> None:
+        """Write these numbers where the other workers find them, also after this one was killed."""
+        if self._folder:
+            draft = self._folder / f"{os.getpid()}.draft"
+            draft.write_text(json.dumps(self._copy()))
+            draft.replace(self._folder / str(os.getpid()))
+
+    def text(self) -> str:
+        """The numbers of all workers in Prometheus' text format."""
+        counts = self._copy()
+        for file in self._folder.iterdir() if self._folder else ():
+            if file.name.isdecimal() and int(file.name) != os.getpid():
+                for name, value in json.loads(file.read_text()).items():
+                    if name != WAITING or _is_running(int(file.name)):
+                        counts[name] = counts.get(name, 0) + value
+        lines = []
+        for family, about in FAMILIES.items():
+            kind, meaning = about.split(": ")
+            lines += [f"# HELP limelight_{family} {meaning}", f"# TYPE limelight_{family} {kind}"]
+            lines += [
+                f"limelight_{name} {value:.12g}" for name, value in counts.items() if name.startswith(family)
+            ]
+        return "\n".join(lines) + "\n"
+
+    def _copy(self) -> dict[str, float]:
+        with self._lock:
+            return dict(self._counts)
+
+
+def _is_running(process: int) -> bool:
+    with suppress(OSError):
+        os.kill(process, 0)
+        return True
+    return False

@@ -1,0 +1,96 @@
+"""The OpenAPI document: every route with an example of its body and of its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import __version__
+
+TEXT = "The soup was cold."
+# path -> what it does, an example body (None: a GET), an example answer
+ROUTES: dict[str, tuple[str, Any, Any]] = {
+    "/predict": (
+        "The classes of each text, the most probable first. A model of pairs takes [text, text2].",
+        {"inputs": TEXT}, [{"score": 0.97, "label": "bad"}, {"score": 0.03, "label": "good"}],
+    ),
+    "/embed": (
+        "A vector per text, of length 1 unless normalize is false: a reader's, or a classifier's M, flat.",
+        {"inputs": [TEXT], "normalize": True, "truncate": False}, [[0.05, -0.02, 0.01]],
+    ),
+    "/embed_all": (
+        "The matrix M of each text, a list per row.", {"inputs": [TEXT]}, [[[0.1, 0.2], [0.3, 0.4]]]
+    ),
+    "/explain": (
+        "The words with their offsets, how much each supports the prediction, and what each row attends to.",
+        {"inputs": TEXT}, {"label": "bad", "words": ["The", "soup"], "decided": [0.1, 0.4]},
+    ),
+    "/similarity": (
+        "The cosine of a text and each of some others; with the parameter words, which words make it.",
+        {
+            "inputs": {"source_sentence": TEXT, "sentences": ["Chilly broth!", "The train is late."]},
+            "parameters": {"words": False},
+        },
+        [0.7, 0.1],
+    ),
+    "/v1/embeddings": (
+        "As /embed, as OpenAI's clients send it.",
+        {"input": TEXT, "model": "reader", "encoding_format": "float"},
+        {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.05, -0.02]}]},
+    ),
+    "/info": ("The model, its labels and the limits; ?model=NAME for another one.", None, {"model_id": "x"}),
+    "/health": ("Status 200 while the server runs.", None, None),
+    "/metrics": ("Counters for Prometheus.", None, None),
+}  # fmt: skip
+ERRORS = {
+    400: "not JSON, not UTF-8, or no texts", 401: "no token, or a wrong one", 404: "no model of this name",
+    408: "the request was not complete in time", 413: "too large, too many texts or too many words",
+    415: "not application/json", 422: "a field is missing or of the wrong type",
+    424: "the model cannot do this", 429: "too many requests are waiting",
+}  # fmt: skip
+
+
+def document() -> dict[str, Any]:
+    """The whole document, plain values.
+
+    >>> document()["paths"]["/predict"]["post"]["operationId"]
+    'predict'
+    """
+    error = {"type": "object", "properties": {name: {"type": "string"} for name in ("error", "error_type")}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Limelight", "version": __version__},
+        "paths": {path: _path(path, *route) for path, route in ROUTES.items()},
+        "components": {
+            "schemas": {"Error": error},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _path(path: str, about: str, body: Any, answer: Any) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": path.strip("/").replace("/", "_"),
+        "summary": about,
+        "responses": {"200": {"description": "the answer", **({} if answer is None else _json(answer))}},
+    }
+    if body is None:
+        return {"get": operation}
+    operation["requestBody"] = {"required": True, **_json(body, _schema(body))}
+    reference = {"$ref": "#/components/schemas/Error"}
+    for status, meaning in ERRORS.items():
+        content = {"application/json": {"schema": reference}}
+        operation["responses"][str(status)] = {"description": meaning, "content": content}
+    return {"post": operation}
+
+
+def _json(example: Any, schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema or {}, "example": example}}}
+
+
+def _schema(body: dict[str, Any]) -> dict[str, Any]:
+    """A text or texts under the first name, which is required; the other fields are optional."""
+    first, *rest = body
+    texts = {"oneOf": [{"type": "string"}, {"type": "array"}, {"type": "object"}]}
+    properties = {first: texts, **{name: {} for name in rest}, "model": {"type": "string"}}
+    return {"type": "object", "required": [first], "properties": properties}

@@ -1,0 +1,227 @@
+"""The routes: bodies and answers as in text-embeddings-inference, and as OpenAI's clients send them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from .. import __version__
+from ..errors import LimelightError
+from ..runtime.export import rows_and_size
+from ..runtime.model import Model
+from ..runtime.reader import Reader
+from ..runtime.word_parts import unit
+from .batching import Batcher, Compute, Item
+from .bodies import Body, check_words, count_words, flag, items_of, parse_body, texts_of
+from .computing import comparisons, matrices, predictions, readings, vectors
+from .limits import Limits, RequestError, read_body
+from .metrics import Metrics
+from .models import ServedModels
+
+LARGE = 2**14  # characters or bytes: work on more than this lets other requests take their turn
+Answer = Callable[[Request, Body], Awaitable[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """What the routes share."""
+
+    models: ServedModels
+    limits: Limits
+    metrics: Metrics
+    batch_words: int
+    precision: str
+
+    def all(self) -> list[Route]:
+        """Every route but the pages."""
+        posts: dict[str, Answer] = {
+            "/predict": self.predict, "/embed": self.embed, "/embed_all": self.embed_all,
+            "/explain": self.explain, "/similarity": self.similarity, "/v1/embeddings": self.openai,
+        }  # fmt: skip
+        gets = {"/info": self.info, "/health": self.health, "/metrics": self.show_metrics}
+        return [
+            *(Route(path, self._post(answer), methods=["POST"]) for path, answer in posts.items()),
+            *(Route(path, answer) for path, answer in gets.items()),
+        ]
+
+    def _post(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            body = parse_body(await read_body(request, self.limits))
+            try:
+                content = await to_json(await answer(request, body))
+            except LimelightError as error:  # such as numbers that are not finite
+                raise RequestError(424, str(error), "backend") from None
+            return Response(content, media_type="application/json")
+
+        return endpoint
+
+    # ------------------------------------------------------------ POST
+
+    async def predict(self, request: Request, body: Body) -> Any:
+        """The classes of each text, the most probable first."""
+        _, batcher = self._classifier(body)
+        if flag(body, "raw_scores"):
+            raise RequestError(422, "raw_scores is not supported; leave it out to get probabilities")
+        items, one = items_of(body.get("inputs"), self.limits, batcher.model.pair)
+        found = await self._run(request, batcher, predictions, items, body)
+        labels = [str(label) for label in batcher.model.labels]
+        answers = [
+            [{"score": float(P[k]), "label": labels[k]} for k in np.argsort(-P, kind="stable")] for P in found
+        ]
+        return answers[0] if one else answers
+
+    async def embed(self, request: Request, body: Body) -> Any:
+        """One vector per text."""
+        _, batcher = self.models.find(body.get("model"))
+        items, _ = texts_of(body.get("inputs"), self._limits(vectors, batcher))
+        found = await self._run(request, batcher, vectors, items, body)
+        return list(unit(found) if flag(body, "normalize", True) else found)
+
+    async def embed_all(self, request: Request, body: Body) -> Any:
+        """M of each text."""
+        _, batcher = self.models.find(body.get("model"))
+        items, _ = texts_of(body.get("inputs"), self._limits(matrices, batcher))
+        return list(await self._run(request, batcher, matrices, items, body))
+
+    async def explain(self, request: Request, body: Body) -> Any:
+        """What decided and what each row read."""
+        _, batcher = self.models.find(body.get("model"))
+        pair = isinstance(batcher.model, Model) and batcher.model.pair
+        items, one = items_of(body.get("inputs"), self._limits(readings, batcher), pair)
+        answers = [reading.to_dict() for reading in await self._run(request, batcher, readings, items, body)]
+        return answers[0] if one else answers
+
+    async def similarity(self, request: Request, body: Body) -> Any:
+        """The cosine of a text and each of some others; with the parameter `words`, which words make it."""
+        _, batcher = self.models.find(body.get("model"))
+        inputs, parameters = body.get("inputs"), body.get("parameters") or {}
+        if not isinstance(inputs, dict) or not isinstance(parameters, dict):
+            raise RequestError(
+                422, "inputs must have source_sentence and sentences; parameters must be an object"
+            )
+        source, sentences = inputs.get("source_sentence"), inputs.get("sentences")
+        if not isinstance(source, str) or not isinstance(sentences, list):
+            raise RequestError(422, "source_sentence must be a text and sentences a list of texts")
+        compute = comparisons if flag(parameters, "words") else vectors
+        others, _ = texts_of(sentences, self._limits(compute, batcher), "sentences")
+        if compute is comparisons:
+            pairs = [(source, *other) for other in others]
+            found = await self._run(request, batcher, comparisons, pairs, parameters)
+            return [comparison.to_dict() for comparison in found]
+        v, *w = unit(await self._run(request, batcher, vectors, [(source,), *others], parameters))
+        return [float(v @ each) for each in w]
+
+    async def openai(self, request: Request, body: Body) -> Any:
+        """As OpenAI's /v1/embeddings."""
+        name, batcher = self.models.find(body.get("model"))
+        items, _ = texts_of(body.get("input"), self._limits(vectors, batcher), "input")
+        form = body.get("encoding_format") or "float"
+        if form not in ("float", "base64"):
+            raise RequestError(422, "encoding_format must be float or base64")
+        found = unit(await self._run(request, batcher, vectors, items, body))
+        if body.get("dimensions") not in (None, found.shape[1]):
+            raise RequestError(422, f"dimensions must be {found.shape[1]}, the size of this model's vectors")
+        data = [
+            {"object": "embedding", "index": k, "embedding": v.tolist() if form == "float" else _base64(v)}
+            for k, v in enumerate(found)
+        ]
+        words = await _call(count_words, items, batcher.model.tokenizer)
+        usage = {"prompt_tokens": words, "total_tokens": words}
+        return {"object": "list", "data": data, "model": name, "usage": usage}
+
+    # ------------------------------------------------------------ GET
+
+    async def info(self, request: Request) -> Response:
+        """The model that answers, or the one that `?model=` names, and the limits."""
+        name, batcher = self.models.find(request.query_params.get("model"))
+        content = json.dumps({
+            "model_id": name, "model_sha": batcher.sha256, "model_dtype": self.precision,
+            **_describe(batcher.model), "models": self.models.names,
+            "max_concurrent_requests": self.limits.waiting, "max_input_length": self.limits.words,
+            "max_batch_tokens": self.batch_words, "max_client_batch_size": self.limits.texts,
+            "max_body_bytes": self.limits.body, "version": __version__,
+        })  # fmt: skip
+        return Response(content, media_type="application/json")
+
+    async def health(self, request: Request) -> Response:
+        """Nothing, with status 200: the models are loaded before the server listens."""
+        return Response()
+
+    async def show_metrics(self, request: Request) -> Response:
+        """The counters."""
+        return PlainTextResponse(self.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    # ------------------------------------------------------------ what they share
+
+    def _classifier(self, body: Body) -> tuple[str, Batcher]:
+        name, batcher = self.models.find(body.get("model"))
+        if not isinstance(batcher.model, Model):
+            raise RequestError(
+                424, f"{name} is a reader, without labels; use /embed or /similarity", "backend"
+            )
+        return name, batcher
+
+    def _limits(self, compute: Compute, batcher: Batcher) -> Limits:
+        """Answers of many thousand numbers per text are for fewer texts."""
+        short = compute is predictions or (compute is vectors and isinstance(batcher.model, Reader))
+        return self.limits if short else self.limits.for_large_answers
+
+    async def _run(
+        self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
+    ) -> Any:
+        """The results of the items, if they are within the limits."""
+        request.state.texts = len(items)
+        limits, truncate = self._limits(compute, batcher), flag(body, "truncate")
+        items = await _call(check_words, items, batcher.model.tokenizer, limits, truncate)
+        return await batcher.run(compute, items)
+
+
+async def to_json(answer: Any) -> bytes:
+    """JSON in ASCII, which holds any text, even one that is not Unicode.
+
+    >>> asyncio.run(to_json([np.zeros(2), {"label": "good"}]))
+    b'[[0.0,0.0],{"label":"good"}]'
+    """
+    if not isinstance(answer, list):
+        return _dump(answer)
+    parts = []
+    for each in answer:
+        parts.append(_dump(each))
+        if len(parts[-1]) > LARGE:
+            await asyncio.sleep(0)
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), default=np.ndarray.tolist).encode()
+
+
+async def _call(function: Callable[..., Any], items: list[Item], *rest: Any) -> Any:
+    """Call a function that takes long for long texts: in a thread, if they are."""
+    if sum(len(text) for item in items for text in item) <= LARGE:
+        return function(items, *rest)
+    return await asyncio.to_thread(function, items, *rest)
+
+
+def _describe(model: Model | Reader) -> dict[str, Any]:
+    rows, size = rows_and_size(model.recipe.model)
+    shape = {"rows": rows, "row_size": size}
+    if isinstance(model, Reader):
+        return {**shape, "model_type": {"embedding": {"pooling": "structured self-attention"}}}
+    labels = [str(label) for label in model.labels]
+    id2label, label2id = dict(enumerate(labels)), {label: k for k, label in enumerate(labels)}
+    kind = {"classifier": {"id2label": id2label, "label2id": label2id}}
+    return {**shape, "model_type": kind, "pairs": model.pair}
+
+
+def _base64(v: np.ndarray) -> str:
+    return base64.b64encode(v.astype("<f4").tobytes()).decode()

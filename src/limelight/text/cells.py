@@ -1,0 +1,128 @@
+"""The cells of a row, all columns of it, on their way from one table to another of any format."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import LimelightError
+
+# As they are read: by position (csv, tsv, lines), by name (jsonl), or a place in Arrow memory (parquet).
+Cells = Sequence[Any] | dict[str, Any]
+
+
+class ArrowBlock:
+    """Some rows of a parquet table; they become Python values only if another format is written."""
+
+    def __init__(self, batch: Any) -> None:
+        self.batch = batch
+        self._values: list[Sequence[Any]] = []
+
+    def cells(self, index: int) -> Sequence[Any]:
+        """The values of a row."""
+        if not self._values:
+            self._values = list(zip(*map(_to_python, self.batch.columns), strict=True))
+        return self._values[index]
+
+
+class ArrowRow(NamedTuple):
+    """A row of a parquet table."""
+
+    block: ArrowBlock
+    place: int
+
+
+class Absent:
+    """A key that a JSON row does not have, unlike one that is null."""
+
+
+ABSENT = Absent()
+
+
+def list_cells(cells: Any, names: Sequence[str]) -> Sequence[Any]:
+    """The cells in the order of the table's columns.
+
+    >>> list_cells({"stars": 5, "id": 7}, ["id", "stars"])
+    [7, 5]
+    """
+    if isinstance(cells, ArrowRow):
+        return cells.block.cells(cells.place)
+    if isinstance(cells, dict):
+        return [cells.get(name, ABSENT) for name in names]
+    found: Sequence[Any] = cells
+    return found
+
+
+def as_text(value: Any) -> str:
+    """A value for csv: text as it is, nothing for what is missing, JSON for what is nested.
+
+    >>> [as_text(value) for value in ("soup", None, 5, True, ["a", 1], {"k": float("nan")})]
+    ['soup', '', '5', 'true', '["a", 1]', '{"k": null}']
+    """
+    if isinstance(value, str):
+        return value
+    if value is None or value is ABSENT or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return (
+        json.dumps(plain(value), ensure_ascii=False) if isinstance(value, bool | list | dict) else str(value)
+    )
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: what JSON has no form for, such as a date, becomes text, NaN null.
+
+    >>> plain({"when": {1: float("nan")}, "soup": ("cold", 3)})
+    {'when': {'1': None}, 'soup': ['cold', 3]}
+    """
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return str(value)
+
+
+def find_type(values: Iterable[Any], before: str = "") -> str:
+    """What a column holds: "bool", "int", "float", "text" if anything else or a mixture, "" if nothing yet.
+
+    >>> find_type([1, None, 2.5]), find_type([True], before="int"), find_type([[1]])
+    ('float', 'text', 'text')
+    """
+    for value in values:
+        found = _type_of(value)
+        if not found or found == before:
+            continue
+        if not before:
+            before = found
+        else:
+            before = "float" if {before, found} == {"int", "float"} else "text"
+    return before
+
+
+def _type_of(value: Any) -> str:
+    if value is None or value is ABSENT:
+        return ""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int" if -(2**63) <= value < 2**63 else "text"
+    return "float" if isinstance(value, float) else "text"
+
+
+def _to_python(column: Any) -> list[Any]:
+    """The values of an Arrow column. Dates and times become text: Python has no nanoseconds."""
+    import pyarrow as pa
+
+    is_time = pa.types.is_temporal(column.type)
+    try:
+        values: list[Any] = (column.cast(pa.string()) if is_time else column).to_pylist()
+    except (ValueError, pa.ArrowException) as error:  # such as nanoseconds inside a list
+        raise LimelightError(
+            f"a column of type {column.type} cannot be text ({error}); write .parquet instead"
+        ) from None
+    return values

@@ -1,0 +1,96 @@
+"""Hooks into training: what to do after every step and every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LimelightError
+
+if TYPE_CHECKING:
+    from .run import TrainingRun
+
+
+class Callback:
+    """Override the hooks you need; the others do nothing.
+
+    `run` is the network in training: `run.network`, `run.recipe`, `run.state.epoch` (finished epochs),
+    `run.state.number` (steps), `run.state.history` (a record per epoch), and `run.figures()`, the loss and
+    accuracy of the epoch so far, which on a GPU waits for the steps in flight. Hooks are called in the first
+    of several processes, and not for teachers.
+
+    >>> class Losses(Callback):
+    ...     def on_epoch_end(self, run, record):
+    ...         print(record["epoch"], record["loss"])
+    >>> from limelight import TextClassifier
+    >>> TextClassifier(callbacks=[Losses()]).callbacks[0].__class__.__name__
+    'Losses'
+    """
+
+    def on_train_begin(self, run: TrainingRun) -> None:
+        """Training starts, or resumes."""
+
+    def on_batch_end(self, run: TrainingRun, rows: int) -> None:
+        """A step was taken on so many rows."""
+
+    def on_epoch_end(self, run: TrainingRun, record: dict[str, Any]) -> None:
+        """An epoch was evaluated. What is added to `record` is kept in the history."""
+
+    def on_train_end(self, run: TrainingRun) -> None:
+        """Training has ended, also by an error or an interruption."""
+
+
+class TensorBoard(Callback):
+    """Log every epoch's record for TensorBoard, into `folder` or `tensorboard` in the run's own folder.
+
+    >>> TextClassifier(callbacks=[TensorBoard("logs")])  # doctest: +SKIP
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        need_tensorboard()
+        self.folder = folder
+        self._writer: Any = None
+
+    def on_train_begin(self, run: TrainingRun) -> None:
+        """What a killed run logged after its last checkpoint is purged."""
+        if self.folder is None and run.checkpoints is None:
+            raise LimelightError("tensorboard needs the run's folder: give one")
+        folder = self.folder or run.checkpoints.folder / "tensorboard"  # type: ignore[union-attr]
+        self._writer = need_tensorboard()(str(folder), purge_step=run.state.number + 1)
+
+    def on_epoch_end(self, run: TrainingRun, record: dict[str, Any]) -> None:
+        for name, value in record.items():
+            if isinstance(value, int | float):
+                self._writer.add_scalar(name, value, run.state.number)
+
+    def on_train_end(self, run: TrainingRun) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def check_callbacks(given: Iterable[Callback] | None) -> tuple[Callback, ...]:
+    """The callbacks as a tuple, or an error before the long work.
+
+    >>> check_callbacks([print])
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: callbacks[0] is a builtin_function_or_method; it must be a Callback
+    """
+    if isinstance(given, Callback):
+        raise LimelightError("callbacks must be a list; put the one callback into a list")
+    found = tuple(given or ())
+    for k, each in enumerate(found):
+        if not isinstance(each, Callback):
+            what = f"the class {each.__name__}" if isinstance(each, type) else f"a {type(each).__name__}"
+            raise LimelightError(f"callbacks[{k}] is {what}; it must be a Callback")
+    return found
+
+
+def need_tensorboard() -> Any:
+    """TensorBoard's writer class, or an error that says how to install it."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise LimelightError("TensorBoard is not installed: pip install tensorboard") from None
+    return SummaryWriter

@@ -1,0 +1,250 @@
+"""Limits, the token, the log and the metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+
+import httpx2
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+import limelight
+import trained
+from limelight.serve import Limits, create_app
+from limelight.serve.batching import Batcher
+from limelight.serve.metrics import Metrics
+
+SMALL = Limits(body=2000, texts=16, words=64, waiting=2)
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> limelight.Model:
+    return limelight.Model.load(trained.save(tmp_path_factory.mktemp("model") / "stars"))
+
+
+@pytest.fixture(scope="module")
+def client(model: limelight.Model) -> TestClient:
+    return TestClient(create_app({"stars": model}, limits=SMALL))
+
+
+@pytest.mark.parametrize(
+    ("path", "inputs", "phrase"),
+    [
+        ("/predict", "x" * 2000, "2,000 bytes"),
+        ("/predict", ["w1"] * 17, "17 texts"),
+        ("/predict", "w1 " * 65, "65 words"),
+        ("/predict", ["w1 " * 33] * 2, "66 words"),
+        ("/embed_all", ["w1"] * 3, "3 texts; at most 2"),
+        ("/explain", "w1 " * 9, "9 words; at most 8"),
+    ],
+)
+def test_too_much_is_refused_with_both_numbers(client, path, inputs, phrase):
+    answer = client.post(path, json={"inputs": inputs})
+    assert answer.status_code == 413
+    assert phrase in answer.json()["error"]
+
+
+def test_what_is_just_within_the_limits_is_answered(client):
+    for inputs in (["w1"] * 16, "w1 " * 64, ["w1 " * 32] * 2):
+        assert client.post("/predict", json={"inputs": inputs}).status_code == 200
+
+
+def test_truncate_cuts_each_text_to_its_share(client, model):
+    found = client.post("/predict", json={"inputs": ["w1 w2 " * 40, "w3 " * 80], "truncate": True}).json()
+    expected = model.predict_proba(["w1 w2 " * 16, "w3 " * 32]).max(axis=1)
+    assert [each[0]["score"] for each in found] == pytest.approx(expected.tolist(), abs=1e-6)
+
+
+def test_a_body_without_a_length_is_measured_as_it_comes(client):
+    answer = client.post("/predict", content=iter([b" " * 1000] * 3), headers=JSON)
+    assert "content-length" not in answer.request.headers
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "phrase"),
+    [
+        (b'{"inputs": ', 400, "not JSON at character 11"),
+        (b'{"inputs": "\xff"}', 400, "UTF-8"),
+        (b"[" * 1500, 400, "the body"),
+        (b'{"inputs": 1' + b"0" * 1500 + b"}", 422, "inputs"),
+        (b'{"inputs": NaN}', 422, "inputs"),
+        (b"", 400, "JSON"),
+        (b"\xff\xfe{\x00", 400, "UTF-8"),
+    ],
+)
+def test_a_broken_body_is_one_sentence(client, content, status, phrase):
+    answer = client.post("/predict", content=content, headers=JSON)
+    assert (answer.status_code, phrase in answer.json()["error"]) == (status, True)
+
+
+def test_a_body_nested_too_deeply(model):
+    app = create_app({"stars": model})
+    answer = TestClient(app).post("/predict", content=b'{"inputs":' + b"[" * 10**6, headers=JSON)
+    assert answer.status_code == 400
+
+
+def test_a_body_must_be_json(client):
+    assert client.post("/predict", content=b"inputs=x").status_code == 415
+    assert (
+        client.post(
+            "/predict", json={"inputs": "w1"}, headers={"content-type": "application/json; charset=utf-8"}
+        ).status_code
+        == 200
+    )
+
+
+def test_more_than_may_wait_are_told_to_try_again(model):
+    """While the model is busy with one request, two may wait; the others are refused at once."""
+
+    async def main() -> list[httpx2.Response]:
+        app = create_app({"stars": model}, limits=SMALL)
+        released = asyncio.Event()
+        _, batcher = app.state.models.find(None)
+        loop = asyncio.get_running_loop()
+
+        def hold(model, items):
+            asyncio.run_coroutine_threadsafe(released.wait(), loop).result()
+            return items
+
+        first = asyncio.create_task(batcher.run(hold, [("w1",)]))
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://x") as client:
+            waiting = [asyncio.create_task(client.post("/predict", json={"inputs": "w1"})) for _ in range(5)]
+            refused, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            while len(refused) < 3:
+                refused, _ = await asyncio.wait(waiting, timeout=0.01)
+            released.set()
+            await first
+            return await asyncio.gather(*waiting)
+
+    answers = asyncio.run(main())
+    assert sorted(answer.status_code for answer in answers) == [200, 200, 429, 429, 429]
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert (refused.headers["retry-after"], refused.json()["error_type"]) == ("1", "overloaded")
+
+
+def test_requests_that_wait_are_joined_and_get_their_own_answers(model):
+    sizes = []
+
+    def compute(model, items):
+        sizes.append(len(items))
+        return model.predict_proba([text for (text,) in items])
+
+    async def main() -> list[np.ndarray]:
+        batcher = Batcher(model, Metrics(), batch_words=10**6)
+        return await asyncio.gather(*(batcher.run(compute, [(text,) for text in part]) for part in parts))
+
+    texts = trained.texts_of(60)
+    parts = [texts[k : k + 1 + k % 3] for k in range(40)]
+    found = asyncio.run(main())
+    for part, P in zip(parts, found, strict=True):
+        assert pytest.approx(model.predict_proba(part), abs=1e-6) == P
+    assert len(sizes) < len(parts)
+
+
+def test_one_by_one_and_different_questions_are_not_joined():
+    def ask(number):
+        return lambda model, items: [(number, len(items))] * len(items)
+
+    async def main(questions, batch_words):
+        batcher = Batcher(None, Metrics(), batch_words)
+        return await asyncio.gather(*(batcher.run(each, [("w",)]) for each in questions))
+
+    same, other = ask(0), ask(1)
+    assert asyncio.run(main([same] * 5, 0)) == [[(0, 1)]] * 5
+    found = asyncio.run(main([same, other] * 5, 1000))
+    assert [each[0][0] for each in found] == [0, 1] * 5
+
+
+def test_a_request_that_fails_does_not_fail_those_beside_it():
+    def compute(model, items):
+        return [1 / len(text) for (text,) in items]
+
+    async def main():
+        batcher = Batcher(None, Metrics())
+        asked = (batcher.run(compute, [(text,)]) for text in ("ab", "", "abcd"))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    first, second, third = asyncio.run(main())
+    assert (first, type(second), third) == ([0.5], ZeroDivisionError, [0.25])
+
+
+def test_a_token_is_asked_for_except_where_nothing_is_told(model):
+    client = TestClient(create_app({"stars": model}, token="secret"))
+    body = {"inputs": "w1"}
+    for given in (
+        {},
+        {"authorization": "Bearer wrong"},
+        {"authorization": "secret"},
+        {"authorization": "Bearer sécret".encode()},
+    ):
+        answer = client.post("/predict", json=body, headers=given)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert client.get("/metrics").status_code == client.get("/info").status_code == 401
+    assert client.get("/health").status_code == client.get("/").status_code == 200
+    assert client.post("/predict", json=body, headers={"authorization": "Bearer secret"}).status_code == 200
+
+
+def test_one_line_a_request_and_never_the_text(model, capfd):
+    client = TestClient(create_app({"stars": model}))
+    capfd.readouterr()
+    client.post("/predict", json={"inputs": ["very private words"] * 3})
+    client.post("/predict?q=private", json={"inputs": {"private": 1}})
+    client.get("/private")
+    client.request("PRIVATE", "/predict")
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 4
+    assert " POST /predict 200 texts=3 " in lines[0]
+    assert not any("private" in line.lower() for line in lines)
+
+
+def test_an_error_of_ours_is_a_500_without_a_trace(model, capfd, monkeypatch):
+    def fail(self, texts, **options):
+        raise RuntimeError(f"private: {texts}")
+
+    monkeypatch.setattr(limelight.Model, "predict_proba", fail)
+    answer = TestClient(create_app({"stars": model})).post("/predict", json={"inputs": "very private"})
+    assert (answer.status_code, answer.json()["error"]) == (500, "internal error")
+    said = capfd.readouterr().err
+    assert "RuntimeError at test_limits.py" in said
+    assert "private" not in said
+
+
+def test_numbers_that_are_not_finite_are_the_model_s_fault(model, monkeypatch):
+    def fail(self, texts, **options):
+        raise limelight.LimelightError("the model gives numbers that are not finite")
+
+    monkeypatch.setattr(limelight.Model, "predict_proba", fail)
+    answer = TestClient(create_app({"stars": model})).post("/predict", json={"inputs": "w1"})
+    assert (answer.status_code, "not finite" in answer.json()["error"]) == (424, True)
+
+
+def test_metrics_count_requests_texts_and_batches(model):
+    client = TestClient(create_app({"stars": model}))
+    for _ in range(3):
+        client.post("/predict", json={"inputs": ["w1", "w2"]})
+    client.post("/predict", json={})
+    lines = client.get("/metrics").text.splitlines()
+    assert 'limelight_requests_total{route="/predict",status="200"} 3' in lines
+    assert 'limelight_requests_total{route="/predict",status="422"} 1' in lines
+    assert 'limelight_request_seconds_bucket{route="/predict",le="+Inf"} 4' in lines
+    assert {"limelight_texts_total 6", "limelight_batches_total 3", "limelight_waiting_requests 0"} <= set(
+        lines
+    )
+
+
+def test_metrics_add_up_those_of_other_workers_even_killed_ones(tmp_path):
+    gone = 2**22 + 1  # more than any process number
+    counts = {"texts_total": 5, "waiting_requests": 2, 'requests_total{route="/predict",status="200"}': 4}
+    (tmp_path / str(gone)).write_text(json.dumps(counts))
+    metrics = Metrics(tmp_path)
+    metrics.add("texts_total", 2)
+    metrics.save()
+    assert json.loads((tmp_path / str(os.getpid())).read_text())["texts_total"] == 2
+    lines = metrics.text().splitlines()
+    assert {"limelight_texts_total 7", "limelight_waiting_requests 0"} <= set(lines)
+    assert 'limelight_requests_total{route="/predict",status="200"} 4' in lines

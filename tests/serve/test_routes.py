@@ -1,0 +1,226 @@
+"""The routes: bodies as clients send them, and answers that equal the model's own."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+import limelight
+import trained
+from limelight.serve import create_app
+
+TEXTS = trained.texts_of(5)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("models")
+    return {"stars": trained.save(folder / "stars"), "pairs": trained.save(folder / "pairs", "gated")}
+
+
+@pytest.fixture(scope="module")
+def client(folders: dict[str, Path]) -> TestClient:
+    return TestClient(create_app({**folders, "reader": "reader"}))
+
+
+@pytest.fixture(scope="module")
+def stars(folders: dict[str, Path]) -> limelight.Model:
+    return limelight.Model.load(folders["stars"])
+
+
+@pytest.fixture(scope="module")
+def reader() -> limelight.Reader:
+    return limelight.load("reader")
+
+
+def probabilities(answer: list[dict], labels: tuple) -> list[float]:
+    scores = [each["score"] for each in answer]
+    assert scores == sorted(scores, reverse=True)
+    return [next(each["score"] for each in answer if each["label"] == str(label)) for label in labels]
+
+
+@pytest.mark.parametrize("inputs", [TEXTS, [[text] for text in TEXTS]])
+def test_predict_answers_a_list_for_each_text(client, stars, inputs):
+    found = client.post("/predict", json={"inputs": inputs, "truncate": False}).json()
+    P = np.array([probabilities(each, stars.labels) for each in found])
+    assert pytest.approx(stars.predict_proba(TEXTS), abs=1e-6) == P
+
+
+def test_predict_answers_one_text_with_one_list(client, stars):
+    found = client.post("/predict", json={"inputs": TEXTS[1]}).json()
+    assert probabilities(found, stars.labels) == pytest.approx(stars.predict_proba([TEXTS[1]])[0], abs=1e-6)
+    assert found[0]["label"] == stars.predict([TEXTS[1]])[0]
+
+
+def test_predict_reads_pairs(client, folders):
+    model = limelight.Model.load(folders["pairs"])
+    expected = model.predict_proba(TEXTS[:2], TEXTS[2:4])
+    pairs = list(zip(TEXTS[:2], TEXTS[2:4], strict=True))
+    found = client.post("/predict", json={"inputs": pairs, "model": "pairs"}).json()
+    assert np.array([probabilities(each, model.labels) for each in found]) == pytest.approx(
+        expected, abs=1e-6
+    )
+    one = client.post("/predict", json={"inputs": pairs[0], "model": "pairs"}).json()
+    assert probabilities(one, model.labels) == pytest.approx(expected[0], abs=1e-6)
+
+
+def test_embed_gives_vectors_of_length_1_unless_told(client, stars, reader):
+    for name, vectors in (
+        ("reader", reader.encode(TEXTS, normalize_embeddings=False)),
+        ("stars", stars.embed(TEXTS, flat=True)),
+    ):
+        raw = client.post("/embed", json={"inputs": TEXTS, "normalize": False, "model": name}).json()
+        assert np.array(raw) == pytest.approx(vectors, abs=1e-5)
+        unit = np.array(client.post("/embed", json={"inputs": TEXTS, "model": name}).json())
+        assert unit == pytest.approx(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), abs=1e-6)
+    assert len(client.post("/embed", json={"inputs": "one text", "model": "reader"}).json()) == 1
+
+
+def test_embed_all_gives_the_matrix(client, stars):
+    found = client.post("/embed_all", json={"inputs": TEXTS}).json()
+    assert np.array(found) == pytest.approx(stars.embed(TEXTS), abs=1e-6)
+
+
+def test_explain_gives_the_reading(client, stars):
+    expected = stars.read(TEXTS[1]).to_dict()
+    found = client.post("/explain", json={"inputs": TEXTS[1]}).json()
+    assert found.keys() == expected.keys()
+    assert (found["words"], found["offsets"], found["label"]) == (
+        expected["words"],
+        expected["offsets"],
+        expected["label"],
+    )
+    assert np.array(found["attention"]) == pytest.approx(np.array(expected["attention"]), abs=1e-6)
+    assert found["decided"] == pytest.approx(expected["decided"], abs=1e-5)
+    several = client.post("/explain", json={"inputs": TEXTS}).json()
+    assert [each["text"] for each in several] == TEXTS
+
+
+def test_explain_reads_pairs_and_readers(client):
+    pair = client.post("/explain", json={"inputs": TEXTS[:2], "model": "pairs"}).json()
+    assert [pair[side]["text"] for side in ("first", "second")] == TEXTS[:2]
+    assert client.post("/explain", json={"inputs": "cold soup", "model": "reader"}).json()["words"] == [
+        "cold",
+        "soup",
+    ]
+
+
+def test_explain_sends_any_text_back(client):
+    text = "w1 \ud800 \x00 \u202e"
+    content = json.dumps({"inputs": text}).encode()
+    answer = client.post("/explain", content=content, headers={"content-type": "application/json"})
+    assert answer.json()["text"] == text
+
+
+def test_similarity_is_the_cosine(client, reader):
+    texts = ["A puppy plays.", "The dog is playing.", "Taxes rise."]
+    body = {"inputs": {"source_sentence": texts[0], "sentences": texts[1:]}, "model": "reader"}
+    V = reader.encode(texts)
+    assert client.post("/similarity", json=body).json() == pytest.approx((V[1:] @ V[0]).tolist(), abs=1e-6)
+    found = client.post("/similarity", json={**body, "parameters": {"words": True}}).json()
+    expected = reader.compare(texts[0], texts[1])
+    assert found[0]["similarity"] == pytest.approx(expected.similarity, abs=1e-6)
+    assert np.array(found[0]["matrix"]) == pytest.approx(expected.matrix, abs=1e-5)
+
+
+def test_openai_in_both_formats(client, reader):
+    body = {"input": ["cold soup", "late train"], "model": "reader"}
+    found = client.post("/v1/embeddings", json=body).json()
+    V = np.array([each["embedding"] for each in found["data"]])
+    assert pytest.approx(reader.encode(body["input"]), abs=1e-6) == V
+    assert (found["model"], found["usage"]) == ("reader", {"prompt_tokens": 4, "total_tokens": 4})
+    coded = client.post("/v1/embeddings", json={**body, "encoding_format": "base64"}).json()["data"]
+    assert [each["index"] for each in coded] == [0, 1]
+    decoded = [np.frombuffer(base64.b64decode(each["embedding"]), "<f4") for each in coded]
+    assert np.array(decoded) == pytest.approx(V, abs=1e-7)
+
+
+def test_info_names_the_model_and_the_limits(client, folders):
+    found = client.get("/info").json()
+    assert (found["model_id"], found["models"]) == ("stars", ["stars", "pairs", "reader"])
+    assert found["model_type"]["classifier"]["id2label"] == {"0": "bad", "1": "fair", "2": "good"}
+    assert found["max_client_batch_size"] == 256
+    assert len(found["model_sha"]) == 64
+    assert "embedding" in client.get("/info?model=reader").json()["model_type"]
+    assert client.get("/info?model=none").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "phrase"),
+    [
+        ("/predict", {"inputs": 7}, 422, "inputs"),
+        ("/predict", {}, 422, "inputs"),
+        ("/predict", {"inputs": []}, 400, "no texts"),
+        ("/predict", {"inputs": ["a", 1]}, 422, "list of texts"),
+        ("/predict", {"inputs": [["a", "b"]]}, 422, "single texts"),
+        ("/predict", {"inputs": "a", "model": "pairs"}, 422, "pairs"),
+        ("/predict", {"inputs": "a", "model": "none"}, 404, "stars, pairs, reader"),
+        ("/predict", {"inputs": "a", "model": ["x"]}, 404, "no such model"),
+        ("/predict", {"inputs": "a", "model": "reader"}, 424, "without labels"),
+        ("/predict", {"inputs": "a", "raw_scores": True}, 422, "raw_scores"),
+        ("/predict", {"inputs": "a", "truncate": "yes"}, 422, "truncate"),
+        ("/embed", {"inputs": {"a": 1}}, 422, "inputs"),
+        ("/similarity", {"inputs": "a"}, 422, "source_sentence"),
+        ("/similarity", {"inputs": {"source_sentence": "a", "sentences": "b"}}, 422, "sentences"),
+        ("/similarity", {"inputs": {"source_sentence": "a", "sentences": []}}, 400, "no texts"),
+        ("/predict", ["a"], 422, "object"),
+    ],
+)  # fmt: skip
+def test_a_wrong_body_is_one_sentence(client, path, body, status, phrase):
+    answer = client.post(path, json=body)
+    assert answer.status_code == status
+    assert phrase in answer.json()["error"]
+    assert answer.json()["error_type"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"input": [1, 2]}, {"encoding_format": "hex"}, {"dimensions": 3}, {"input": None}]
+)
+def test_openai_errors_have_openai_s_shape(client, change):
+    answer = client.post("/v1/embeddings", json={"input": "a", "model": "reader", **change})
+    assert answer.status_code == 422
+    assert next(iter(change)) in answer.json()["error"]["message"]
+
+
+def test_pages_have_a_strict_policy_and_can_be_replaced(folders):
+    client = TestClient(create_app(folders))
+    for path in ("/", "/docs"):
+        page = client.get(path)
+        assert "stars, pairs" in page.text
+        assert "<script" not in page.text
+        policy = page.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; frame-ancestors 'none'")
+        assert "style-src 'sha256-" in policy
+        assert "unsafe" not in policy
+    assert TestClient(create_app(folders, with_page=False)).get("/").status_code == 404
+    explorer = Route("/", lambda request: PlainTextResponse("explorer"))
+    assert TestClient(create_app(folders, routes=[explorer])).get("/").text == "explorer"
+
+
+def test_the_openapi_document_has_every_route(client):
+    found = client.get("/openapi.json").json()
+    served = {route.path for route in client.app.routes} - {"/", "/docs", "/openapi.json"}
+    assert set(found["paths"]) == served
+    for path, operations in found["paths"].items():
+        body = operations.get("post", {}).get("requestBody")
+        if body:
+            example = {**body["content"]["application/json"]["example"], "model": "reader"}
+            assert client.post(path, json=example).status_code == (424 if path == "/predict" else 200)
+
+
+def test_every_answer_has_security_headers_and_no_cors(client):
+    for answer in (client.get("/health"), client.get("/none"), client.post("/predict", json={})):
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "access-control-allow-origin" not in answer.headers
+    preflight = client.options(
+        "/predict", headers={"origin": "http://x", "access-control-request-method": "POST"}
+    )
+    assert preflight.status_code == 405
