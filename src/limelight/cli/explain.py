@@ -37,7 +37,7 @@ has no labels, shows what each row read.
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model or reader, or \"reader\"")
+    parser.add_argument("model", metavar="MODEL", help='folder of a saved model or reader, or "reader"')
     parser.add_argument("first", nargs="?", metavar="TEXT", help="the text")
     parser.add_argument("second", nargs="?", metavar="TEXT2", help="the second text, for a pair model")
     parser.add_argument(

@@ -25,7 +25,7 @@ from .log import log
 from .metrics import Metrics
 from .models import ServedModels, Source
 from .openapi import document
-from .page import POLICY, page
+from .plain_page import POLICY, page
 from .routes import Routes
 
 OPEN = frozenset(
