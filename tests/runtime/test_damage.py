@@ -78,7 +78,7 @@ def with_nan(folder: Path) -> None:
 
 
 DAMAGE: dict[str, tuple[Damage, str]] = {
-    "newer": (config(lambda c: c.update(format=2)), "format 2, and this Limelight reads up to 1: upgrade"),
+    "newer": (config(lambda c: c.update(format=2)), "reads up to 1: upgrade"),
     "foreign": (config_text('{"hidden_size": 768}'), "config.json was not written by"),
     "no config": (lambda f: (f / "config.json").unlink(), "no config.json"),
     "no json": (config_text(b"\xff\xfe{"), "config.json is not valid JSON"),
