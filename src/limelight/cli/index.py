@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     what = "sentences" if index.config.sentences else "texts"
     facts = {"out": args.out, what: len(index), "size": index.config.size, "model": index.config.model}
-    print_result(args, facts, f"saved {args.out}: {len(index):,} {what}")
+    print_result(args, facts, f"saved {args.out}: {len(index):,} {what if len(index) != 1 else what[:-1]}")
     return 0
 
 
