@@ -59,7 +59,7 @@ def test_the_same_command_with_add_goes_on(tmp_path, call, refused):
     assert (code, json.loads(out)["texts"]) == (0, 2)
     assert "already in the index" in err
     assert "--sentences" in refused("index", second, "--out", place, "--add", "--sentences")
-    assert call("index", second, "--out", place, "--overwrite")[1].endswith("1 texts\n")
+    assert call("index", second, "--out", place, "--overwrite")[1].endswith("1 text\n")
 
 
 def test_an_unfinished_index_is_searched_with_a_warning(index, call, tmp_path):
