@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..text.kept_columns import KeptColumns
     from ..text.labels import LabelColumn
     from ..text.tables import Row, TableRows
+    from ..text.tokenizer import Tokenizer
     from ..training.job import AnyJob
 
 
@@ -101,6 +102,21 @@ def encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any
 def on_terminal() -> bool:
     """Whether standard error is a terminal, which shows progress bars."""
     return sys.stderr.isatty()
+
+
+def check_picture_file(args: argparse.Namespace) -> None:
+    """Raise unless the picture that --out asks for can be written."""
+    if args.out:
+        if args.json:
+            raise LimelightError("--json prints to standard output; for a file, use --out FILE.json alone")
+        check_output_file(args.out, args.overwrite)
+
+
+def check_words(tokenizer: Tokenizer, *texts: str | None) -> None:
+    """Raise if a text has no words: there would be nothing to show."""
+    for text in texts:
+        if text is not None and not tokenizer.split(text):
+            raise LimelightError(f"there are no words in {text[:40]!r}; give a text with words")
 
 
 def check_output_file(path: str | Path, overwrite: bool) -> None:

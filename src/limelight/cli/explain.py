@@ -10,7 +10,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_columns, add_json, add_overwrite, check_output_file, columns_from, on_bad, read_lines
+from ._shared import (
+    add_columns,
+    add_json,
+    add_overwrite,
+    check_picture_file,
+    check_words,
+    columns_from,
+    on_bad,
+    read_lines,
+)
 from ._streams import print_painted
 
 if TYPE_CHECKING:
@@ -66,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     model = load(args.model)
     if args.data is None:
-        _check_words(model, args)
+        check_words(model.tokenizer, args.first, args.second)
     found = list(_readings(model, args))
     if args.out:
         save_picture(_page(args, found), args.out, overwrite=args.overwrite)
@@ -84,17 +93,7 @@ def _check(args: argparse.Namespace) -> None:
         raise LimelightError("give a text, or --data with a table of texts (-: standard input)")
     if args.rows and args.data in (None, "-"):
         raise LimelightError("--rows are those of a table; name it with --data")
-    if args.out:
-        if args.json:
-            raise LimelightError("--json prints to standard output; for a file, use --out FILE.json alone")
-        check_output_file(args.out, args.overwrite)
-
-
-def _check_words(model: Model | Reader, args: argparse.Namespace) -> None:
-    """Raise if a text has no words: there would be nothing to show."""
-    for text in (args.first, args.second):
-        if text is not None and not model.tokenizer.split(text):
-            raise LimelightError(f"there are no words in {text[:40]!r}; give a text with words")
+    check_picture_file(args)
 
 
 def _readings(model: Model | Reader, args: argparse.Namespace) -> Iterator[tuple[str, AnyReading]]:

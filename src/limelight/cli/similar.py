@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_columns, add_json, add_overwrite, check_output_file, read_rows
+from ._shared import add_columns, add_json, add_overwrite, check_picture_file, check_words, read_rows
 from ._streams import print_painted
 
 if TYPE_CHECKING:
@@ -73,18 +73,13 @@ def _check(args: argparse.Namespace) -> None:
         raise LimelightError("--out is a picture of two texts; --data prints to standard output")
     if args.top < 0:
         raise LimelightError(f"--top is {args.top}; it must be at least 0")
-    if args.out:
-        if args.json:
-            raise LimelightError("--json prints to standard output; for a file, use --out FILE.json alone")
-        check_output_file(args.out, args.overwrite)
+    check_picture_file(args)
 
 
 def _show(model: Model | Reader, args: argparse.Namespace) -> int:
     from ..reading import save_picture, to_json, to_terminal
 
-    for text in (args.first, args.second):
-        if not model.tokenizer.split(text):
-            raise LimelightError(f"there are no words in {text[:40]!r}; give a text with words")
+    check_words(model.tokenizer, args.first, args.second)
     found = model.compare(args.first, args.second)
     if args.out:
         save_picture(found, args.out, overwrite=args.overwrite)
