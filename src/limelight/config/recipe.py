@@ -172,8 +172,8 @@ class TrainingRecipe:
     )
     aspect_penalty: float = option(
         0.0,
-        "Coefficient of a penalty on rows that read the same words throughout a batch, so that each keeps to an "
-        "aspect: try 0.03.",
+        "Coefficient of a penalty on rows that read the same words throughout a batch, so that each keeps "
+        "to an aspect: try 0.03.",
         low=0,
         needs=ATTENTION,
     )
