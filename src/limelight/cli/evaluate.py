@@ -65,24 +65,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...]]:
-    import numpy as np
-
+    from ..runtime.labelled import predict_labelled
     from ..runtime.metrics import Metrics
     from ..runtime.model import Model
-    from ..text.labels import LabelColumn
-    from ..text.tables import TableRows, text_columns, without_skipped
 
     model = Model.load(args.model)
     columns = columns_from(args, model.pair)
-    # bad rows and labels are reported before the long work
-    checked = TableRows(args.data, columns, on_bad=on_bad(args))
-    labels = LabelColumn(row.label for row in checked)  # type: ignore[misc]
-    truth = labels.index(model.labels, without_skipped(args.data, checked.skipped))
-    first, second = text_columns(TableRows(args.data, columns, on_bad=on_bad(args)), model.pair)
-    parts = list(model.predict_proba_stream(first, second, progress=on_terminal()))
-    if sum(map(len, parts)) != len(truth):
-        raise LimelightError(f"{args.data} changed while it was being read; run this again")
-    return Metrics.of(np.concatenate(parts), truth), model.labels
+    P, truth = predict_labelled(model, args.data, columns, on_bad(args), progress=on_terminal())
+    return Metrics.of(P, truth), model.labels
 
 
 def _format_results(args: argparse.Namespace, results: Metrics, labels: tuple[Any, ...]) -> str:

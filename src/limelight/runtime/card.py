@@ -8,6 +8,7 @@ Its facts are plain JSON, all of them optional:
     confusion                    (classes, classes): rows are the true labels, columns the predicted ones
     confusion_split              which split it was counted on
     rows                         the words that each row reads, a list each; none: no clear aspect
+    old_dev                      {"data": "dev.csv", "rows": 200, "before": 0.915, "after": 0.905}: accuracy
     trust                        {"texts": 100, "data": "held-out texts", "without": 0.33, "random": 0.07}
     intended_use, limits         a paragraph each
 """
@@ -23,6 +24,7 @@ from ..config.recipe import Recipe
 from ..reading.captions import trust_sentence
 from ..text.labels import Label
 from .markdown import escape, mapping, metadata, number, one_line, quote, table
+from .metrics import forgetting_sentence
 from .reader_card import rows_section
 
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
@@ -54,6 +56,7 @@ def model_card(
         _usage(pair),
         _data(facts.get("data")),
         _results(facts.get("results")),
+        _forgotten(facts),
         _confusion(facts.get("confusion"), facts.get("confusion_split"), labels),
         _trust(facts),
         rows_section(facts, ", in training texts"),
@@ -148,6 +151,11 @@ def _results(results: Any) -> str:
         (quote(split), *(number(scores.get(m, "")) for m in measures)) for split, scores in results.items()
     ]
     return "## Results\n\n" + table(("split", *map(quote, measures)), rows)
+
+
+def _forgotten(facts: Mapping[str, Any]) -> str:
+    sentence = forgetting_sentence(facts.get("old_dev"))
+    return f"## What it forgot\n\n{escape(sentence)}" if sentence else ""
 
 
 def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
