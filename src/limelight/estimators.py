@@ -17,6 +17,7 @@ from .config.presets import preset as preset_of
 from .config.recipe import Recipe, options, section_of
 from .errors import LimelightError
 from .reading.reading import PairReading, Reading
+from .runtime.confidence import check_threshold
 from .runtime.model import Model
 from .runtime.start import Start, start_of
 from .text.encode import Dataset, Texts, encode_texts
@@ -157,7 +158,7 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     ) -> Self:
         """Train, and keep the model; `whole` is the recipe to keep, if this is only a part of it."""
         from .training import fit
-        from .training.outcome import facts_of, results_of, warn_if_constant, weights_of
+        from .training.outcome import calibrate, facts_of, results_of, warn_if_constant, weights_of
 
         if start is not None:  # these labels are numbers
             dataset = dataclasses.replace(dataset, labels=tuple(classes.tolist()))
@@ -169,11 +170,12 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         kept = fitted.recipe if whole is None else dataclasses.replace(fitted.recipe, training=whole.training)
         before = [] if whole is None else getattr(self, "history_", [])
         dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
+        sure = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",))
         self.model_ = Model.from_parts(
             weights=weights_of(fitted), recipe=kept, tokenizer=dataset.tokenizer,
             labels=classes.tolist(), pair=dataset.pair,
-            facts={**facts_of(dataset, fitted, results), "estimator": self._facts()},
+            facts={**facts_of(dataset, fitted, results), **sure, "estimator": self._facts()},
         )  # fmt: skip
         self.classes_, self.recipe_, self.history_ = classes, kept, [*before, *fitted.history]
         if fitted.interrupted:  # what was learnt so far is kept
@@ -232,9 +234,13 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def _predict_proba(self, columns: TextColumns) -> np.ndarray:
         return self._model.predict_proba(*columns, progress=False)
 
-    def _predict(self, columns: TextColumns) -> np.ndarray:
-        best = self._predict_proba(columns).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+    def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> np.ndarray:
+        P = self._predict_proba(columns)
+        best = np.asarray(self.classes_[P.argmax(axis=1)])
+        if abstain_below is None:
+            return best
+        unsure = P.max(axis=1, initial=0) < check_threshold(abstain_below)
+        return np.where(unsure, None, best.astype(object))
 
     def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         if not columns[0]:
@@ -359,9 +365,9 @@ class TextClassifier(_Classifier):
         """
         return self._partial_fit((as_texts(X), None), y, classes, sample_weight)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The most likely label of each text."""
-        return self._predict((as_texts(X), None))
+    def predict(self, X: Any, *, abstain_below: float | None = None) -> np.ndarray:
+        """The most likely label of each text; with `abstain_below`, None where its probability is lower."""
+        return self._predict((as_texts(X), None), abstain_below)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(texts, classes): probabilities in the order of `classes_`."""
@@ -421,9 +427,9 @@ class PairClassifier(_Classifier):
         columns, labels = _columns_and_labels(X, X2, y)
         return self._partial_fit(columns, labels, classes, sample_weight)
 
-    def predict(self, X: Any, X2: Any = None) -> np.ndarray:
-        """The most likely label of each pair."""
-        return self._predict(_columns(X, X2))
+    def predict(self, X: Any, X2: Any = None, *, abstain_below: float | None = None) -> np.ndarray:
+        """The most likely label of each pair; with `abstain_below`, None where its probability is lower."""
+        return self._predict(_columns(X, X2), abstain_below)
 
     def predict_proba(self, X: Any, X2: Any = None) -> np.ndarray:
         """(pairs, classes): probabilities in the order of `classes_`."""

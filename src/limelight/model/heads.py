@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from .dropout import Dropout
 from .encoder import uniform
 
+LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, by their names
+
 
 class FullHead(nn.Module):
     """Every hidden unit sees all of M: r * 2u * b weights.

@@ -22,7 +22,7 @@ from . import need_torch
 from .forgetting import accuracy_before, check_old_dev, forgetting
 from .job import Job, naming_kept_files, own_folder, remove_folder
 from .job_data import announce_data, open_data, prepare_data, recipe_for, wait_for_data
-from .outcome import facts_of, results_of, save, warn_if_constant
+from .outcome import calibrate, facts_of, results_of, save, warn_if_constant
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -161,8 +161,9 @@ def _finish(
     state = fitted.state
     if not first or (fitted.interrupted and state.best_epoch < 0):
         return Outcome(job.out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, {}, {})
+    sure = calibrate(fitted, dataset)
     results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
-    facts = facts_of(dataset, fitted, results)
+    facts = facts_of(dataset, fitted, results) | sure
     if before is not None:
         facts["old_dev"] = forgetting(job, before, dataset, fitted)
     out = job.folder / "best" if fitted.interrupted else job.out

@@ -11,7 +11,7 @@ import torch
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..model.heads import SteadyHead, VectorHead
+from ..model.heads import LAST_LAYER, SteadyHead, VectorHead
 from ..model.network import Network
 from ..runtime.shapes import shapes
 from ..runtime.start import Start
@@ -19,7 +19,6 @@ from ..storage.memory import check_memory
 from ..text.dataset import Dataset, Split
 from .optimiser import STATES
 
-LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # one row per class
 FEWEST = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026-11-16-start.md
 
 
