@@ -239,8 +239,9 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         best = np.asarray(self.classes_[P.argmax(axis=1)])
         if abstain_below is None:
             return best
-        unsure = P.max(axis=1, initial=0) < check_threshold(abstain_below)
-        return np.where(unsure, None, best.astype(object))
+        answers: np.ndarray = best.astype(object)
+        answers[P.max(axis=1, initial=0) < check_threshold(abstain_below)] = None
+        return answers
 
     def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         if not columns[0]:

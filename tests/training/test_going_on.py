@@ -30,8 +30,8 @@ def old(tmp_path_factory: pytest.TempPathFactory):
 
 def go_on(old, tmp_path, texts, labels, **options):
     table = write_csv(tmp_path / "more.csv", text=texts, stars=labels)
-    options = {"epochs": 2, "learning_rate": 0.005, "progress": False, **options}
-    return limelight.fit(table, out=tmp_path / "new", start=str(old), **options)
+    options = {"start": str(old), "epochs": 2, "learning_rate": 0.005, "progress": False, **options}
+    return limelight.fit(table, out=tmp_path / "new", **options)
 
 
 # ---------------------------------------------------------------- classes
@@ -149,7 +149,7 @@ def test_what_cannot_go_on_is_one_line(options, message, old, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "dev.csv", text=reviews(10)[0], stars=reviews(10)[1])
     with pytest.raises(LimelightError, match=message) as error:
-        go_on(old, tmp_path, *reviews(20), **({"start": str(old)} | options))
+        go_on(old, tmp_path, *reviews(20), **options)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "new").exists()
     assert not (tmp_path / "new.run").exists()
