@@ -139,6 +139,23 @@ def check_picture_file(args: argparse.Namespace) -> None:
         check_output_file(args.out, args.overwrite)
 
 
+def check_page(args: argparse.Namespace) -> None:
+    """Raise before the work unless the page that --out asks for can be written."""
+    if args.out:
+        if Path(args.out).suffix.lower() not in (".html", ".htm"):
+            raise LimelightError(f"{args.out} should end in .html")
+        check_output_file(args.out, args.overwrite)
+
+
+def save_page(args: argparse.Namespace, page: str) -> None:
+    """Write a page to --out."""
+    from ..storage.files import atomic_file
+
+    with atomic_file(args.out, args.overwrite) as file:
+        file.write(page.encode(errors="replace"))  # it may hold file names that are not UTF-8
+    print(f"saved {args.out}", file=sys.stderr)
+
+
 def check_words(tokenizer: Tokenizer, *texts: str | None) -> None:
     """Raise if a text has no words: there would be nothing to show."""
     for text in texts:
