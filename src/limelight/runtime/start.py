@@ -109,7 +109,9 @@ class Start:
         own: dict[str, Any] = {name: getattr(self.recipe.model, name) for name in SIZES}
         given = set(given)
         own["lowercase"] = self.tokenizer.lowercase
-        own |= {name: getattr(self.recipe.model, name) for name in HEAD if self.labels}
+        if self.labels:
+            own |= {name: getattr(self.recipe.model, name) for name in HEAD}
+            own["split_characters"] = self.tokenizer.split_characters
         values = recipe.values()
         for name in given:
             if name == "vectors" and recipe.text.vectors:

@@ -208,8 +208,9 @@ def _with_words(tokenizer: Tokenizer, words: Sequence[str]) -> Tokenizer:
     known = set(tokenizer.vocabulary)
     fits = [word for word in words if word in known or not tokenizer.lowercase or word == word.lower()]
     return Tokenizer.from_words(
-        [word for word in dict.fromkeys(fits) if word not in SPECIAL], lowercase=tokenizer.lowercase
-    )
+        [word for word in dict.fromkeys(fits) if word not in SPECIAL], lowercase=tokenizer.lowercase,
+        split_characters=tokenizer.split_characters,
+    )  # fmt: skip
 
 
 def _describe_classes(

@@ -79,8 +79,9 @@ def train_tokenizer(source: TextSource, held: np.ndarray, recipe: TextRecipe, pr
         if text is not None
     )
     return Tokenizer.train(
-        texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words
-    )
+        texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words,
+        split_characters=recipe.split_characters,
+    )  # fmt: skip
 
 
 def encode_chunks(
