@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ import pyarrow.parquet
 import limelight
 
 OLD = 60  # classes that the first model has; the other 17 are new
-REPLAYED = (1, 5, 20)  # rows of each old class among the new rows
+REPLAYED = (5, 20)  # rows of each old class among the new rows
 
 
 def write(path: Path, table: pyarrow.Table, rows: np.ndarray) -> Path:
@@ -35,7 +34,11 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder with train.parquet and test.parquet")
     parser.add_argument("--preset", default="small")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="a new folder for the models, if they are to be kept")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="folder for the models, if they are to be kept; those there are not trained again",
+    )
     args = parser.parse_args()
     rng = np.random.default_rng(args.seed)
     train, test = (pyarrow.parquet.read_table(args.data / f"{name}.parquet") for name in ("train", "test"))
@@ -44,15 +47,15 @@ def main() -> None:
     old = {name: np.flatnonzero(np.isin(each, old_classes)) for name, each in labels.items()}
     new = {name: np.flatnonzero(~np.isin(each, old_classes)) for name, each in labels.items()}
     options = {"preset": args.preset, "seed": args.seed, "label": "label", "progress": False}
-    print("| model | old classes | new classes | training, s |\n|---|---|---|---|")
+    print("| model | old classes | new classes |\n|---|---|---|")
 
     def row(name: str, folder: Path, rows: np.ndarray, **more: object) -> Path:
-        started = time.monotonic()
         table = write(folder.with_suffix(".parquet"), train, rows)
-        model = limelight.fit(table, out=folder, **options, **more)  # type: ignore[arg-type]
-        seconds = time.monotonic() - started
+        if not folder.exists():
+            limelight.fit(table, out=folder, **options, **more)  # type: ignore[arg-type]
+        model = limelight.Model.load(folder)
         both = [f"{100 * accuracy(model, test, part['test']):.1f}" for part in (old, new)]
-        print(f"| {name} | {both[0]} | {both[1]} | {seconds:.0f} |", flush=True)
+        print(f"| {name} | {both[0]} | {both[1]} |", flush=True)
         return folder
 
     with tempfile.TemporaryDirectory() as folder:

@@ -6,13 +6,17 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import limelight
 from limelight import PairClassifier, TextClassifier
 from limelight.errors import LimelightError
+from limelight.model.heads import LAST_LAYER, SteadyHead
 from limelight.runtime.model import Model
 from limelight.runtime.start import Start, load_start
 from limelight.text.labels import join_classes
+from limelight.training.evaluate import evaluate
+from limelight.training.new_classes import fit_new_classes, fit_rows
 from limelight.training.setup import build_network
 from reviews import QUICK, pairs, reviews, write_csv
 from training import toys
@@ -94,6 +98,39 @@ def test_the_model_brings_its_classifier_along(old, tmp_path):
     assert new.recipe.training.fine_tune_words
     texts = reviews(10, seed=4)[0]
     np.testing.assert_allclose(new.predict_proba(texts), Model.load(old).predict_proba(texts), atol=1e-5)
+
+
+@pytest.mark.parametrize("features", [4, 50])
+def test_new_classes_start_with_logistic_regression_beside_the_old_ones(features):
+    """The gradient of the penalised cross-entropy is zero, in plain numpy."""
+    rng, new, strength = np.random.default_rng(0), [1, 3], 10.0
+    V, Z = rng.normal(size=(30, features)) / features**0.5, rng.normal(size=(30, 4))
+    y, w = rng.integers(0, 4, 30), rng.uniform(0.5, 2, 30)
+    tensors = [torch.from_numpy(each) for each in (V, Z, y, w)]
+    W, b = (each.numpy() for each in fit_rows(*tensors, new, strength))
+    Z[:, new] = V @ W.T + b
+    P = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
+    residual = strength * w[:, None] * (P - np.eye(4)[y])[:, new]
+    np.testing.assert_allclose(residual.T @ V + W, 0, atol=0.02)
+    np.testing.assert_allclose(residual.sum(axis=0), 0, atol=0.02)
+
+
+@pytest.mark.parametrize("head", ["full", "pruned", "linear"])
+@pytest.mark.parametrize("pair", [False, True])
+def test_only_the_new_classes_are_fitted_first(head, pair):
+    recipe = toys.recipe(head=head if not pair or head != "linear" else "pruned", pair="concat")
+    data = toys.dataset(rows=90, dev=0, pair=pair)
+    network = build_network(data, recipe)
+    if recipe.model.head == "linear":
+        network.head = SteadyHead(network.head)  # as training has it
+    before = {name: w.clone() for name, w in network.state_dict().items()}
+    loss = evaluate(network, data.splits["train"]).loss
+    fit_new_classes(network, data.splits["train"], [2], None, 0)
+    for name, w in network.state_dict().items():
+        last = name in (*LAST_LAYER, "head.W_scaled")
+        torch.testing.assert_close(w[:2] if last else w, before[name][:2] if last else before[name])
+        assert not last or not torch.equal(w[2], before[name][2])
+    assert evaluate(network, data.splits["train"]).loss < loss
 
 
 # ---------------------------------------------------------------- words
