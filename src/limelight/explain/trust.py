@@ -24,6 +24,8 @@ from .variants import TokenIds, as_model, count_words, read_texts, token_ids
 DRAWS = 5  # of random weights, averaged
 LONGEST = 2000  # words; leaving out each one in turn reads the text that many times
 RANDOM, UNIFORM = "Random", "Uniform"
+CLOSE, PART = 0.8, 0.5  # shares of the largest comprehensiveness, for the verdict
+HARDLY = 0.02  # a comprehensiveness below which nothing can be told
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +54,32 @@ class Trust:
             {"texts": self.texts, "data": "of these texts", "without": without, "random": random}
         )
 
+    @property
+    def verdict(self) -> str:
+        """How far to trust what decided, and attention, beside the words that matter most, in a sentence."""
+        if not self.texts:
+            return ""
+        names = NAMES["effect"], NAMES["attention"], RANDOM
+        decided, attention, random = (self[name].comprehensiveness for name in names)
+        best = max(each.comprehensiveness for each in self.attributions)
+        if best < HARDLY:
+            return "The answers hardly depend on single words: no choice of words changes them much."
+        word = "follows the model closely" if decided >= CLOSE * best else "follows the model in part"
+        if decided < PART * best or decided <= random:
+            word = "does not follow the model"
+        alone = "does too" if attention >= CLOSE * best else "does so in part"
+        if attention < PART * best or attention <= random:
+            alone = "does not"
+        shares = [f"{max(each, 0) / best:.0%}" for each in (decided, attention, random)]
+        return (
+            f"What decided {word}: removing the words it names changes the answer {shares[0]} as much as "
+            f"removing the best words found; attention alone {alone} ({shares[1]}; at random: {shares[2]})."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""
         return {
+            "verdict": self.verdict,
             "texts": self.texts,
             "shares": list(SHARES),
             "attributions": [each.to_dict() for each in self.attributions],
