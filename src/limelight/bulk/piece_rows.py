@@ -91,7 +91,7 @@ def _check_rows(table: Any, columns: Columns, first: int) -> Rows:
     if not bad:
         return Rows(table, bad)
     out = {number - first for number, _ in bad}
-    return Rows(table.take([k for k in range(table.num_rows) if k not in out]), bad)
+    return Rows(table.filter([k not in out for k in range(table.num_rows)]), bad)
 
 
 def _fault(row: tuple[Any, ...], names: list[str], limit: int) -> str:
