@@ -1,0 +1,60 @@
+"""Everything docs/bulk.md shows runs, where its engine is installed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib.util import find_spec
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trained
+from limelight.cli import main
+from limelight.runtime.model import Model
+
+PAGE = Path(__file__).parents[2] / "docs" / "bulk.md"
+SNIPPETS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+COMMANDS = [line for block in re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+            for line in block.splitlines()]  # fmt: skip
+TEXTS = [text or "w1" for text in trained.texts_of(12, longest=6)]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    trained.save(tmp_path / "model")
+    (tmp_path / "reviews").mkdir()
+    pq.write_table(pa.table({"id": range(12), "text": TEXTS}), tmp_path / "reviews" / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def engine_of(snippet: str) -> str:
+    """The package it needs beside Limelight."""
+    return re.match(r"(?:import|from) (\w+)", snippet)[1]
+
+
+@pytest.mark.parametrize("snippet", [each for each in SNIPPETS if engine_of(each) != "ray"], ids=engine_of)
+def test_snippets(snippet, place):
+    if not find_spec(engine_of(snippet)):
+        pytest.skip(f"{engine_of(snippet)} is not installed")
+    exec(compile(snippet, str(PAGE), "exec"), {})
+    for out in place.glob("*-answers*"):
+        found = pq.read_table(out).sort_by("id")
+        assert found["label"].to_pylist() == Model.load("model").predict(TEXTS)
+        assert found["text"].to_pylist() == TEXTS
+
+
+def test_ray(place, cluster):
+    (snippet,) = (each for each in SNIPPETS if engine_of(each) == "ray")
+    exec(compile(snippet, str(PAGE), "exec"), {})
+    found = pq.read_table("ray-answers").sort_by("id")
+    assert found["label"].to_pylist() == Model.load("model").predict(TEXTS)
+    for line in COMMANDS:
+        program, *argv = shlex.split(line)
+        assert program == "limelight"
+        assert main(argv) == 0
+    assert pq.read_table("answers").sort_by("id")["label"].to_pylist() == found["label"].to_pylist()
+    assert pq.read_table("vectors").schema.field("embedding").type == pa.list_(pa.float16(), 384)
