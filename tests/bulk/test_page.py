@@ -1,9 +1,9 @@
-"""Everything docs/bulk.md shows runs, where its engine is installed."""
+"""What docs/bulk.md shows runs, where its engine is installed; Ray's part is in test_ray.py."""
 
 from __future__ import annotations
 
 import re
-import shlex
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import trained
-from limelight.cli import main
 from limelight.runtime.model import Model
 
 PAGE = Path(__file__).parents[2] / "docs" / "bulk.md"
@@ -22,11 +21,17 @@ COMMANDS = [line for block in re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text
 TEXTS = [text or "w1" for text in trained.texts_of(12, longest=6)]
 
 
+def write_tables(folder: Path) -> list[str]:
+    """What the page names: a model, and a folder of reviews, whose texts are returned."""
+    trained.save(folder / "model")
+    (folder / "reviews").mkdir()
+    pq.write_table(pa.table({"id": range(12), "text": TEXTS}), folder / "reviews" / "a.parquet")
+    return TEXTS
+
+
 @pytest.fixture
 def place(tmp_path, monkeypatch) -> Path:
-    trained.save(tmp_path / "model")
-    (tmp_path / "reviews").mkdir()
-    pq.write_table(pa.table({"id": range(12), "text": TEXTS}), tmp_path / "reviews" / "a.parquet")
+    write_tables(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -37,24 +42,12 @@ def engine_of(snippet: str) -> str:
 
 
 @pytest.mark.parametrize("snippet", [each for each in SNIPPETS if engine_of(each) != "ray"], ids=engine_of)
-def test_snippets(snippet, place):
+def test_snippets(snippet, place, monkeypatch):
     if not find_spec(engine_of(snippet)):
         pytest.skip(f"{engine_of(snippet)} is not installed")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     exec(compile(snippet, str(PAGE), "exec"), {})
     for out in place.glob("*-answers*"):
         found = pq.read_table(out).sort_by("id")
         assert found["label"].to_pylist() == Model.load("model").predict(TEXTS)
         assert found["text"].to_pylist() == TEXTS
-
-
-def test_ray(place, cluster):
-    (snippet,) = (each for each in SNIPPETS if engine_of(each) == "ray")
-    exec(compile(snippet, str(PAGE), "exec"), {})
-    found = pq.read_table("ray-answers").sort_by("id")
-    assert found["label"].to_pylist() == Model.load("model").predict(TEXTS)
-    for line in COMMANDS:
-        program, *argv = shlex.split(line)
-        assert program == "limelight"
-        assert main(argv) == 0
-    assert pq.read_table("answers").sort_by("id")["label"].to_pylist() == found["label"].to_pylist()
-    assert pq.read_table("vectors").schema.field("embedding").type == pa.list_(pa.float16(), 384)
