@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 DECIDED, ROWS = "What decided", "What each row read"
-NO_ASPECT = "no clear aspect"
+NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
 METHODS = {  # Reading.decided_by -> what the weights are
     "sum": "Each weight is what the word adds to the score of this class; the weights add up to it exactly.",
     "linear part": "Each weight is about what the word adds to the score of this class.",
@@ -14,6 +14,18 @@ METHODS = {  # Reading.decided_by -> what the weights are
 }
 NOT_MEASURED = "How far to trust it was not measured for this model."
 MORE = "https://arxiv.org/abs/1703.03130"
+
+
+def method(decided_by: str, task: str = "classification") -> str:
+    """What the weights are, in a sentence; empty for an unknown way.
+
+    >>> method("linear part", "regression")
+    'Each weight is about what the word adds to the value.'
+    """
+    sentence = METHODS.get(decided_by, "")
+    if task != "regression":
+        return sentence
+    return sentence.replace("score of this class", "value").replace("probability of this class", "value")
 
 
 def colours(label: str) -> str:
@@ -32,6 +44,18 @@ def signs(label: str) -> str:
     'Words above 0 support “good”, words below 0 speak against it.'
     """
     return f"Words above 0 support “{label}”, words below 0 speak against it."
+
+
+def colours_line(label: str, without_colours: bool = False) -> str:
+    """What the colours, or the signs, mean for a class; for a number, which has none, pass ''.
+
+    >>> colours_line(""), colours_line("", without_colours=True)
+    ('Orange words raise the value, blue words lower it.', 'Words above 0 raise the value, words below ...')
+    """
+    if label:
+        return (signs if without_colours else colours)(label)
+    up, down = ("Words above 0", "words below 0") if without_colours else ("Orange words", "blue words")
+    return f"{up} raise the value, {down} lower it."
 
 
 def rows_line(count: int) -> str:

@@ -12,10 +12,12 @@ import numpy as np
 from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..reading.answers import decide, explained_classes, name_answers
 from ..reading.captions import trust_sentence
 from ..reading.reading import PairReading, Reading
 from ..reading.row_names import row_names
 from ..text.labels import Label
+from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .decided import linear_part, word_weights
@@ -27,6 +29,7 @@ from .runner import BATCH_WORDS, EncodedText, Runner, progress_bar
 from .shapes import check_weights, shapes
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
+_CLASSES = {"multi-label": "labels, any number each", "ordinal": "ordered classes"}
 
 
 class Model(Embedder):
@@ -56,9 +59,12 @@ class Model(Embedder):
         facts: Mapping[str, Any],
         precision: str,
         threads: int | None,
+        thresholds: np.ndarray | None = None,
     ) -> None:
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.labels, self.pair, self.facts = tuple(labels), pair, dict(facts)
+        self.task = find_task(recipe.text.task).name
+        self.thresholds = thresholds  # (labels,): where a text may have several, from when on each is given
         self.row_names = row_names(self.facts.get("rows"), rows_and_size(recipe.model)[0])
         self.trust = trust_sentence(self.facts.get("trust"))
         self.version = __version__  # of Limelight, that wrote the folder
@@ -66,7 +72,15 @@ class Model(Embedder):
 
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
-        return f"Model(classifies {kind} into {len(self.labels)} classes, {len(self.tokenizer):,} words)"
+        what = f"classifies {kind} into {len(self.labels)} {_CLASSES.get(self.task, 'classes')}"
+        if self.task == "regression":
+            what = f"predicts a number for {kind}"
+        return f"Model({what}, {len(self.tokenizer):,} words)"
+
+    @property
+    def label_format(self) -> LabelFormat:
+        """How a table for this model writes its labels."""
+        return LabelFormat(self.task, self.recipe.text.separator)
 
     @classmethod
     def load(
@@ -94,7 +108,7 @@ class Model(Embedder):
             raise LimelightError(f"{folder} is a reader, without labels: open it with limelight.load")
         found = open_folder(folder, sha256)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
-        model = cls(*parts, precision, threads)
+        model = cls(*parts, precision, threads, found.thresholds)
         model.version = found.version
         return model
 
@@ -110,18 +124,19 @@ class Model(Embedder):
         facts: Mapping[str, Any] | None = None,
         precision: str = "float32",
         threads: int | None = None,
+        thresholds: np.ndarray | None = None,
     ) -> Model:
         """Make a model that was never saved, from weights named as in `network.state_dict()`."""
-        labels = plain_labels(labels)
+        labels = plain_labels(labels, recipe.text.task)
         weights = {name: np.asarray(array) for name, array in weights.items()}
         check_weights(weights, shapes(recipe.model, len(tokenizer), len(labels), pair))
-        return cls(weights, recipe, tokenizer, labels, pair, facts or {}, precision, threads)
+        return cls(weights, recipe, tokenizer, labels, pair, facts or {}, precision, threads, thresholds)
 
     def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
         """Write a folder for `load` to read; `card` replaces its README.md."""
         save_folder(
             path, weights=self.weights, recipe=self.recipe, tokenizer=self.tokenizer, labels=self.labels,
-            pair=self.pair, facts=self.facts, card=card, overwrite=overwrite,
+            pair=self.pair, facts=self.facts, card=card, overwrite=overwrite, thresholds=self.thresholds,
         )  # fmt: skip
 
     # ------------------------------------------------------------ labels and probabilities
@@ -133,10 +148,17 @@ class Model(Embedder):
         *,
         batch_words: int = BATCH_WORDS,
         progress: bool = False,
-    ) -> list[Label]:
-        """The most probable label of each text (or pair), in the type the labels were trained with."""
-        best = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress).argmax(axis=1)
-        return [self.labels[k] for k in best]
+    ) -> list[Any]:
+        """The most probable label of each text (or pair), in the type the labels were trained with.
+
+        Where a text may have several, a tuple of labels for each; of a regression model, numbers.
+        """
+        outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
+        return name_answers(self.task, self.decide(outputs), self.labels)
+
+    def decide(self, outputs: np.ndarray) -> np.ndarray:
+        """The answers for what `predict_proba` gives, as in `limelight.reading.answers.decide`."""
+        return decide(self.task, outputs, self.thresholds)
 
     def predict_proba(
         self,
@@ -146,7 +168,11 @@ class Model(Embedder):
         batch_words: int = BATCH_WORDS,
         progress: bool = False,
     ) -> np.ndarray:
-        """Probabilities (texts, classes), the classes in the order of `labels`."""
+        """Probabilities (texts, classes), the classes in the order of `labels`.
+
+        Where a text may have several labels, each has a probability of its own. A regression model gives its
+        numbers (texts, 1).
+        """
         parts = self.predict_proba_stream(texts, texts2, batch_words=batch_words, progress=progress)
         return collect(parts, count_texts(texts), (len(self.labels),))
 
@@ -244,20 +270,27 @@ class Model(Embedder):
         sides = [encoded[k : k + len(texts)] for k in range(0, len(encoded), len(texts))]
         M = [np.stack([text.M for text in side]) for side in sides]
         P = self._runner.classify(*M)
-        W = linear_part(
-            self.weights, self.recipe.model, np.eye(P.shape[1], dtype=np.float32)[P.argmax(axis=1)], *M
-        )
-        for k, row in enumerate(P):
-            yield tuple(self._reading(side[k], row, w[k]) for side, w in zip(sides, W, strict=True))
+        shown = [explained_classes(self.task, row, self.thresholds) for row in P]
+        places = np.repeat(np.arange(len(P)), [len(classes) for classes in shown])
+        directions = np.eye(P.shape[1], dtype=np.float32)[np.concatenate(shown)]
+        M = M if len(places) == len(P) else [side[places] for side in M]
+        W = linear_part(self.weights, self.recipe.model, directions, *M)  # of each side (shown, r, 2u)
+        for k, classes in enumerate(shown):
+            own = places == k
+            yield tuple(
+                self._reading(side[k], P[k], classes, w[own]) for side, w in zip(sides, W, strict=True)
+            )
 
-    def _reading(self, text: EncodedText, P: np.ndarray, W: np.ndarray) -> Reading:
+    def _reading(self, text: EncodedText, P: np.ndarray, classes: list[int], W: np.ndarray) -> Reading:
+        """The reading with what decided each of the classes, from W (classes, r, 2u)."""
         recipe = self.recipe.model
         max_rows = recipe.matrix_rows - recipe.attention_rows
+        first, *further = (word_weights(text.A, text.H, each, max_rows) for each in W)
         return Reading(
             text.text, text.offsets, text.ids != UNKNOWN, text.A, text.M, self.labels, P, recipe.has_max_row,
-            decided=word_weights(text.A, text.H, W, max_rows),
-            decided_by="sum" if recipe.head == "linear" else "linear part",
-            row_names=self.row_names, trust=self.trust,
+            decided=first, decided_by="sum" if recipe.head == "linear" else "linear part",
+            row_names=self.row_names, trust=self.trust, task=self.task, thresholds=self.thresholds,
+            decided_further=tuple(zip(classes[1:], further, strict=True)),
         )  # fmt: skip
 
     def _check_kind(self, texts2: Any) -> None:

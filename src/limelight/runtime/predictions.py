@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LimelightError
+from ..reading.answers import name_answers
 from ..reading.reading import AnyReading
 from ..text.cells import find_type
 from ..text.columns import choose_columns
@@ -17,6 +18,8 @@ from ..text.table_writers import NewColumn, TableWriter, Values, require_format,
 from ..text.tables import Row, text_columns
 from .batches import chunks
 from .model import READ_AT_ONCE, Model
+
+SEPARATOR = "|"  # between labels in csv and tsv, where the training data had lists
 
 
 def predict_table(
@@ -37,7 +40,9 @@ def predict_table(
 
     The columns `label` and `confidence` come first, then with `probabilities` that of every class, with
     `top=3` the second and third label, with `words` the words that decided; then all columns of the table, in
-    order. Some rows are in memory at a time, and `out` appears when all of it is written.
+    order. Where a text may have several labels, one column `labels` has them, as a list or, in csv and tsv,
+    joined by the separator of the training data; regression has one column `value`. Some rows are in
+    memory at a time, and `out` appears when all of it is written.
 
     >>> model = Model.load("model")  # doctest: +SKIP
     >>> predict_table(model, "new.csv", "answers.parquet", top=3, words=True)  # doctest: +SKIP
@@ -66,26 +71,40 @@ class Predictions:
     ) -> None:
         if top < 1:
             raise LimelightError(f"top is {top}; it must be at least 1")
+        if model.task == "multi-label" and top > 1:
+            raise LimelightError(f"top is {top}, but a text may have several labels; ask for probabilities")
+        if model.task == "regression" and (top > 1 or probabilities):
+            raise LimelightError("this model predicts numbers: it has no probabilities, and no next labels")
         self.model, self.words, self.probabilities = model, words, probabilities
         self.top = min(top, len(model.labels))
-        self.nested = form == "jsonl"
+        self.nested, self.joined = form == "jsonl", form in ("csv", "tsv")
         self.columns = self._columns(kept.names)
 
     def _columns(self, kept: Sequence[str]) -> list[NewColumn]:
-        kind = find_type(self.model.labels)
-        found = [NewColumn("label", "label", kind), NewColumn("confidence", "probability")]
-        for k in range(2, self.top + 1):
-            found += [NewColumn(f"label_{k}", "label", kind), NewColumn(f"confidence_{k}", "probability")]
+        answer, further = self._answer_columns(find_type(self.model.labels))
         if self.words:
-            found += [NewColumn(name, "words") for name in ("words", "words2")[: 1 + self.model.pair]]
+            further += [NewColumn(name, "words") for name in ("words", "words2")[: 1 + self.model.pair]]
         if not self.probabilities:
-            return found
+            return [*answer, *further]
         if self.nested:
-            return [*found[:2], NewColumn("probabilities", "probabilities"), *found[2:]]
+            return [*answer, NewColumn("probabilities", "probabilities"), *further]
         names = [str(label) for label in self.model.labels]
-        if {*kept, *(column.name for column in found)} & {*names}:  # no two columns of one name
+        if {*kept, *(column.name for column in (*answer, *further))} & {*names}:  # no two of one name
             names = [f"probability of {name}" for name in names]
-        return [*found[:2], *(NewColumn(name, "probability") for name in names), *found[2:]]
+        return [*answer, *(NewColumn(name, "probability") for name in names), *further]
+
+    def _answer_columns(self, kind: str) -> tuple[list[NewColumn], list[NewColumn]]:
+        """The columns of the prediction, and those of the next labels, which hold labels of a kind."""
+        if self.model.task == "regression":
+            return [NewColumn("value", "number")], []
+        if self.model.task == "multi-label":
+            return [NewColumn("labels", *(("label", "text") if self.joined else ("labels", kind)))], []
+        both = [
+            NewColumn(f"{name}{suffix}", form, kind if form == "label" else "")
+            for suffix in ("", *(f"_{k}" for k in range(2, self.top + 1)))
+            for name, form in (("label", "label"), ("confidence", "probability"))
+        ]
+        return both[:2], both[2:]
 
     def write(self, rows: Iterable[Row], writer: TableWriter, progress: bool = False) -> int:
         """Predict for every row, write them and return their number."""
@@ -109,17 +128,28 @@ class Predictions:
 
     def _values(self, P: np.ndarray, readings: Sequence[AnyReading] = ()) -> list[Values]:
         """Of each new column, for the probabilities P (rows, classes)."""
-        labels = self.model.labels
+        answer, further = self._answers(P)
+        if self.words:
+            further += zip(*([side.top_words() for side in each.sides] for each in readings), strict=True)
+        if self.probabilities and self.nested:
+            names = [str(label) for label in self.model.labels]
+            answer.append([dict(zip(names, row, strict=True)) for row in P])
+        elif self.probabilities:
+            answer += list(P.T)
+        return [*answer, *further]
+
+    def _answers(self, P: np.ndarray) -> tuple[list[Values], list[Values]]:
+        """The values of `_answer_columns`."""
+        labels, task = self.model.labels, self.model.task
+        if task in ("multi-label", "regression"):
+            found = name_answers(task, self.model.decide(P), labels)
+            if task == "multi-label":
+                mark = self.model.recipe.text.separator or SEPARATOR
+                found = [mark.join(map(str, each)) if self.joined else list(each) for each in found]
+            return [found], []
         best = np.argsort(-P, axis=1, kind="stable")[:, : self.top]  # (rows, top)
         shares = np.take_along_axis(P, best, axis=1)
-        found: list[Values] = []
+        both: list[Values] = []
         for k in range(self.top):
-            found += [[labels[i] for i in best[:, k].tolist()], shares[:, k].tolist()]
-        if self.words:
-            found += zip(*([side.top_words() for side in each.sides] for each in readings), strict=True)
-        if self.probabilities and self.nested:
-            names = [str(label) for label in labels]
-            found.insert(2, [dict(zip(names, row, strict=True)) for row in P])
-        elif self.probabilities:
-            found[2:2] = list(P.T)
-        return found
+            both += [[labels[i] for i in best[:, k].tolist()], shares[:, k].tolist()]
+        return both[:2], both[2:]

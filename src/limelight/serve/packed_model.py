@@ -42,6 +42,11 @@ def pack_model(
     """
     if model.recipe.model.embedding == "cnn":
         raise LimelightError("a page cannot run a model with embedding 'cnn'; take one with an LSTM")
+    if model.task != "classification":
+        raise LimelightError(
+            f"a page runs classifiers into one class; the task of this model is {model.task!r}: draw single "
+            "texts with limelight explain"
+        )
     if precision not in PRECISIONS:
         raise LimelightError(f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}")
     known = len(model.tokenizer) - len(SPECIAL)
