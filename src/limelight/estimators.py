@@ -310,7 +310,11 @@ def _with_options(init: Any) -> None:
 _with_options(_Estimator.__init__)
 
 
-class _Texts(_Estimator):
+# Mixins, so that their methods come before those of scikit-learn's.
+_Mixin = _Estimator if TYPE_CHECKING else object
+
+
+class _Texts(_Mixin):
     """Estimators of single texts."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: Any = None) -> Self:
@@ -346,7 +350,7 @@ class _Texts(_Estimator):
         return cast("Reading", self._model.read(text))
 
 
-class _Pairs(_Estimator):
+class _Pairs(_Mixin):
     """Estimators of pairs of texts."""
 
     def fit(
@@ -404,7 +408,7 @@ class _ClassifierTags(ClassifierMixin):
         return tags
 
 
-class TextClassifier(_ClassifierTags, _Texts):
+class TextClassifier(_Texts, _ClassifierTags, _Estimator):
     """Classifies texts, and shows which words it read.
 
     `preset` names a recipe; any option of the recipe can be given besides: `rows=8`, `epochs=5`,
@@ -430,7 +434,7 @@ class TextClassifier(_ClassifierTags, _Texts):
         return self._predict_proba((as_texts(X), None))
 
 
-class PairClassifier(_ClassifierTags, _Pairs):
+class PairClassifier(_Pairs, _ClassifierTags, _Estimator):
     """Classifies pairs of texts: does the second follow from the first, do both ask the same?
 
     As `TextClassifier`, with two texts in place of one. For scikit-learn's tools, pairs may also be one
@@ -449,7 +453,7 @@ class PairClassifier(_ClassifierTags, _Pairs):
         return self._predict_proba(_columns(X, X2))
 
 
-class TextRegressor(RegressorMixin, _Texts):
+class TextRegressor(_Texts, RegressorMixin, _Estimator):
     """Predicts a number for texts, and shows which words raise or lower it.
 
     As `TextClassifier`, with numbers in place of labels.
@@ -464,7 +468,7 @@ class TextRegressor(RegressorMixin, _Texts):
     _predicts_numbers = True
 
 
-class PairRegressor(RegressorMixin, _Pairs):
+class PairRegressor(_Pairs, RegressorMixin, _Estimator):
     """Predicts a number for pairs of texts, such as how similar they are.
 
     As `PairClassifier`, with numbers in place of labels.

@@ -49,7 +49,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, to
     def script(*results: float | tuple[float, float]) -> list[dict[str, torch.Tensor]]:
         seen: list[dict[str, torch.Tensor]] = []
 
-        def pretend(network: torch.nn.Module, split: Any, weights: Any, processes: Any) -> Scores:
+        def pretend(network: torch.nn.Module, split: Any, weights: Any, *rest: Any) -> Scores:
             result = results[len(seen)]
             seen.append({name: w.clone() for name, w in network.state_dict().items()})
             accuracy, loss = result if isinstance(result, tuple) else (result, 1.0)
@@ -206,7 +206,7 @@ def test_weighted_rows_are_judged_by_their_weights(monkeypatch: pytest.MonkeyPat
     data.splits["dev"] = dataclasses.replace(dev, weights=np.arange(len(dev), dtype=np.float32))
     given = []
 
-    def pretend(network: torch.nn.Module, split: Any, row_weights: Any, processes: Any) -> Scores:
+    def pretend(network: torch.nn.Module, split: Any, row_weights: Any, *rest: Any) -> Scores:
         given.append(row_weights)
         return next(found)
 

@@ -58,7 +58,7 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]
         "results": {split: found.to_dict() for split, found in results.items()},
         "encoding": dataset.facts,
         "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
-        **picture_facts(fitted, dataset, weights_of(fitted)),
+        **picture_facts(fitted.network, dataset, fitted.recipe.model, weights_of(fitted), fitted.thresholds),
     }
     if dataset.facts.get("held_out"):
         facts["data"]["development set"] = dataset.facts["held_out"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,9 +18,6 @@ from ..text.batches import gather
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .evaluate import logits, plan_batches
-
-if TYPE_CHECKING:
-    from .run import Fitted
 
 ROW_TEXTS, ROW_WORDS = 1000, 12_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
@@ -37,13 +34,18 @@ class States(NamedTuple):
     A: np.ndarray  # (r, n)
 
 
-def picture_facts(fitted: Fitted, dataset: Dataset, weights: Weights) -> dict[str, Any]:
+def picture_facts(
+    network: Network,
+    dataset: Dataset,
+    recipe: ModelRecipe,
+    weights: Weights,
+    thresholds: np.ndarray | None = None,
+) -> dict[str, Any]:
     """`rows`, from training texts; and `trust`, if there are development texts and probabilities."""
-    network, recipe = fitted.network, fitted.recipe.model
     facts: dict[str, Any] = {"rows": describe_rows(network, dataset)}
     if "dev" in dataset.splits and dataset.task != "regression":
         facts["trust"] = measure_trust(
-            network, dataset.splits["dev"], recipe, weights, dataset.task, fitted.thresholds
+            network, dataset.splits["dev"], recipe, weights, dataset.task, thresholds
         )
     return facts
 
