@@ -311,7 +311,10 @@ _with_options(_Estimator.__init__)
 
 
 # Mixins, so that their methods come before those of scikit-learn's.
-_Mixin = _Estimator if TYPE_CHECKING else object
+if TYPE_CHECKING:
+    _Mixin = _Estimator
+else:
+    _Mixin = object
 
 
 class _Texts(_Mixin):
