@@ -55,14 +55,6 @@ def soft(logits: Tensor, labels: Tensor) -> Tensor:
     return cross_entropy(logits, (-(labels[:, None] - k).abs() / SOFT).double().softmax(1))
 
 
-def links(logits: Tensor, labels: Tensor) -> Tensor:
-    """Proportional odds: one direction, a bias for each step; the first row of W is the direction."""
-    steps = logits[:, :1] - logits[:, 1:]
-    return F.binary_cross_entropy_with_logits(
-        -steps, is_below(labels, logits.shape[1]), reduction="none"
-    ).sum(1)
-
-
 LOSSES = {
     "cross-entropy": cross_entropy, "ranked score": ranked_score, "cumulative": cumulative, "both": both,
     "soft labels": soft,
