@@ -16,17 +16,22 @@ from ..text.labels import Label
 def decide(task: str, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
     """From outputs (rows, classes): the class of each row (rows,), or what the task has in its place.
 
-    Of several labels, those with a probability of at least their threshold, 0.5 if there are none: (rows,
+    Of ordered classes that is the median: the first at which the sum of the probabilities reaches a half. Of
+    several labels, those with a probability of at least their threshold, 0.5 if there are none: (rows,
     labels) bool. In regression, the numbers: (rows,).
 
     >>> P = np.array([[0.4, 0.3, 0.3]])
-    >>> decide("classification", P).tolist(), decide("multi-label", P, np.array([0.4, 0.5, 0.1])).tolist()
-    ([0], [[True, False, True]])
+    >>> decide("classification", P).tolist(), decide("ordinal", P).tolist()
+    ([0], [1])
+    >>> decide("multi-label", P, np.array([0.4, 0.5, 0.1])).tolist()
+    [[True, False, True]]
     """
     if task == "multi-label":
         return np.asarray(outputs >= (0.5 if thresholds is None else thresholds))
     if task == "regression":
         return np.asarray(outputs[:, 0])
+    if task == "ordinal":  # the last sum is 1, whatever the rounding
+        return np.asarray((outputs.cumsum(axis=1)[:, :-1] < 0.5).sum(axis=1))
     return np.asarray(outputs.argmax(axis=1))
 
 

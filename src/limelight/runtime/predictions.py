@@ -147,7 +147,9 @@ class Predictions:
                 mark = self.model.recipe.text.separator or SEPARATOR
                 found = [mark.join(map(str, each)) if self.joined else list(each) for each in found]
             return [found], []
-        best = np.argsort(-P, axis=1, kind="stable")[:, : self.top]  # (rows, top)
+        first, order = self.model.decide(P)[:, None], np.argsort(-P, axis=1, kind="stable")
+        others = order[order != first].reshape(len(P), -1)  # the answer may be the median
+        best = np.hstack([first, others])[:, : self.top]  # (rows, top)
         shares = np.take_along_axis(P, best, axis=1)
         both: list[Values] = []
         for k in range(self.top):

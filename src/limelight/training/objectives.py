@@ -35,6 +35,25 @@ def is_right(logits: Tensor, labels: Tensor) -> Tensor:
     return logits.argmax(dim=1) == labels
 
 
+def ordinal_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy of the class, and of being at or below each class but the last.
+
+    >>> ordinal_loss(torch.zeros(1, 2), torch.tensor([0])).tolist()  # log 2 for each
+    [1.386...]
+    """
+    log_p = logits.log_softmax(dim=1)
+    steps = torch.arange(logits.shape[1] - 1, device=logits.device)
+    below = log_p.logcumsumexp(dim=1)[:, :-1]  # (batch, classes - 1)
+    above = log_p.flip(1).logcumsumexp(dim=1).flip(1)[:, 1:]
+    right_side = torch.where(labels[:, None] <= steps, below, above)
+    return cross_entropy(logits, labels) - right_side.sum(dim=1)
+
+
+def is_median(logits: Tensor, labels: Tensor) -> Tensor:
+    """Whether the median of the classes is the true one, as `reading.answers.decide` gives it."""
+    return (logits.softmax(dim=1).cumsum(dim=1)[:, :-1] < 0.5).sum(dim=1) == labels
+
+
 def binary_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """The sum over the labels, as if each were a classifier of its own."""
     return F.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype), reduction="none").sum(dim=1)
@@ -66,7 +85,7 @@ _OBJECTIVES = {
     "auto": CLASSIFICATION,  # of a recipe without labels
     "classification": CLASSIFICATION,
     "multi-label": Objective(binary_cross_entropy, row_f1, "f1"),
-    "ordinal": CLASSIFICATION,
+    "ordinal": Objective(ordinal_loss, is_median, "accuracy"),
     "regression": Objective(squared_error, explained, "r2", "ridge regression"),
 }
 
