@@ -95,9 +95,11 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         texts, texts2 = columns
         if not texts:
             raise LimelightError("there are no texts; give at least one of each class")
-        labels = labels if hasattr(labels, "__len__") else as_list(labels, "labels")  # or it is used up
+        is_table = getattr(labels, "ndim", 1) == 2
+        listed = list(range(labels.shape[0])) if is_table else as_list(labels, "labels")
+        check_same_length(texts, listed, "labels")
+        labels = labels if hasattr(labels, "__len__") else listed  # or it is used up
         targets = read_targets(labels, recipe.text.task)
-        check_same_length(texts, targets.labels, "labels")
         weights = self._weights(targets, targets.labels, sample_weight)
         if dev is not None:
             known = match_targets(dev.labels, targets, "dev labels")
@@ -222,14 +224,14 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             check_same_length(columns[0], weights, "sample weights")
             if not any(weights):
                 raise LimelightError("all sample weights are 0; at least one must be positive")
-        found: Any = self._model.decide(self._predict_proba(columns))
+        found = self._model.decide(self._predict_proba(columns))
         if self._predicts_numbers:
             return _r2(found, np.array(truth), weights)
-        if self._model.task == "multi-label":
-            found = [np.flatnonzero(row).tolist() for row in found]
-        else:
-            found = self.classes_[found].tolist()
-        return float(np.average([a == b for a, b in zip(found, truth, strict=True)], weights=weights))
+        several = self._model.task == "multi-label"
+        answers = (
+            [np.flatnonzero(row).tolist() for row in found] if several else self.classes_[found].tolist()
+        )
+        return float(np.average([a == b for a, b in zip(answers, truth, strict=True)], weights=weights))
 
     def _truth(self, labels: Any) -> list[Any]:
         """Labels to compare predictions with: labels, the numbers of several, or numbers to predict."""

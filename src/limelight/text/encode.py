@@ -1,8 +1,8 @@
 """From raw text to an encoded data set: tables of any size into a folder, or sequences in memory.
 
 The tables are read three times: to check every row and collect the labels, to count the words of the
-training split, and to write the ids. Memory holds one chunk of rows, the vocabulary and four bytes per
-label, however large the tables are.
+training split, and to write the ids. Memory holds one chunk of rows, the vocabulary and four bytes per row
+for its label (of several labels, a byte for each there is), however large the tables are.
 """
 
 from __future__ import annotations
