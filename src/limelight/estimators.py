@@ -17,11 +17,14 @@ from .config.presets import preset as preset_of
 from .config.recipe import Recipe, options, section_of
 from .errors import LimelightError
 from .reading.reading import PairReading, Reading
+from .runtime.confidence import check_threshold
 from .runtime.model import Model
 from .runtime.start import Start, start_of
 from .text.encode import Dataset, Texts, encode_texts
+from .text.formats import shorten
 from .text.inputs import (
     Targets,
+    as_classes,
     as_list,
     as_pairs,
     as_texts,
@@ -33,6 +36,7 @@ from .text.inputs import (
     read_targets,
     unknown_label_error,
 )
+from .text.labels import join_classes
 
 if TYPE_CHECKING:
     from .training.callbacks import Callback
@@ -100,6 +104,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_same_length(texts, listed, "labels")
         labels = labels if hasattr(labels, "__len__") else listed  # or it is used up
         targets = read_targets(labels, recipe.text.task)
+        if start is not None and start.labels:  # a trained model keeps its classes
+            targets = _joined(targets, labels, start)
         weights = self._weights(targets, targets.labels, sample_weight)
         if dev is not None:
             known = match_targets(dev.labels, targets, "dev labels")
@@ -114,9 +120,62 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         warn_unused(recipe, self._given(), has_dev=has_dev, pairs=dataset.pair)
         return self._train(dataset, recipe, start, targets)
 
-    def _train(self, dataset: Dataset, recipe: Recipe, start: Start | None, targets: Targets) -> Self:
+    def _partial_fit(self, columns: TextColumns, labels: Any, classes: Any, sample_weight: Any) -> Self:
+        """One pass over the rows, from the start of a fit or from the model so far."""
+        from .training import need_torch
+
+        need_torch()
+        if not columns[0]:
+            raise LimelightError("there are no texts; give at least one")
+        listed = as_list(labels, "labels")
+        check_same_length(columns[0], listed, "labels")
+        known = self._fixed_classes(classes)
+        recipe, start = self._going_on()
+        task = "classification" if recipe.text.task == "auto" else recipe.text.task
+        if task not in ("classification", "ordinal"):
+            raise LimelightError(f"partial_fit is for one class a text; the task is {task!r}: use fit")
+        targets = Targets(task, known, class_numbers(listed, known.tolist()))
+        weights = self._weights(targets, targets.labels, sample_weight)
+        once = recipe.override(epochs=1, schedule="constant", teachers=0, noisy_copies=0)
+        dataset = encode_texts(
+            columns[0], targets.labels, columns[1], weights,
+            recipe=dataclasses.replace(recipe.text, task=task), holdout=0, names=known.tolist(), start=start,
+        )  # fmt: skip
+        return self._train(dataset, once, start, targets, recipe)
+
+    def _fixed_classes(self, given: Any) -> np.ndarray:
+        """The classes of all calls of `partial_fit`: those of the first."""
+        classes = None if given is None else as_classes(given)[0]
+        if not hasattr(self, "model_"):
+            if classes is None:
+                raise LimelightError("classes is missing: the first call of partial_fit needs all classes")
+            return classes
+        if classes is not None and not np.array_equal(classes, self.classes_):
+            raise LimelightError(
+                f"classes is {shorten(str(classes.tolist()))}, but the model has "
+                f"{shorten(str(self.classes_.tolist()))}; leave it out, or start again with fit"
+            )
+        return self.classes_
+
+    def _going_on(self) -> tuple[Recipe, Start | None]:
+        """The recipe and the weights that the next call of `partial_fit` starts from."""
+        if not hasattr(self, "model_"):
+            return start_of(self._recipe(), self._given())
+        model, training = self.model_, self._recipe().training
+        start = Start(model.recipe, model.tokenizer, model.weights, model.labels, model.pair)
+        return Recipe(model.recipe.text, model.recipe.model, training), start
+
+    def _train(
+        self,
+        dataset: Dataset,
+        recipe: Recipe,
+        start: Start | None,
+        targets: Targets,
+        whole: Recipe | None = None,
+    ) -> Self:
+        """Train, and keep the model; `whole` is the recipe to keep, if this is only a part of it."""
         from .training import fit
-        from .training.outcome import facts_of, results_of, warn_if_constant, weights_of
+        from .training.outcome import calibrate, facts_of, results_of, warn_if_constant, weights_of
 
         labels = tuple(targets.classes.tolist()) or dataset.labels
         if start is not None:  # these labels are numbers
@@ -126,14 +185,17 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
+        kept = fitted.recipe if whole is None else dataclasses.replace(fitted.recipe, training=whole.training)
+        before = [] if whole is None else getattr(self, "history_", [])
         dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
+        sure = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",))
         self.model_ = Model.from_parts(
-            weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
+            weights=weights_of(fitted), recipe=kept, tokenizer=dataset.tokenizer,
             labels=labels, pair=dataset.pair, thresholds=fitted.thresholds,
-            facts={**facts_of(dataset, fitted, results), "estimator": self._facts(targets.indicator)},
+            facts={**facts_of(dataset, fitted, results), **sure, "estimator": self._facts(targets.indicator)},
         )  # fmt: skip
-        self.recipe_, self.history_ = fitted.recipe, fitted.history
+        self.recipe_, self.history_ = kept, [*before, *fitted.history]
         if not self._predicts_numbers:
             self.classes_, self._indicator = targets.classes, targets.indicator
         if fitted.interrupted:  # what was learnt so far is kept
@@ -203,16 +265,23 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _predict_proba(self, columns: TextColumns) -> np.ndarray:
         return self._model.predict_proba(*columns, progress=False)
 
-    def _predict(self, columns: TextColumns) -> Any:
+    def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
         model = self._model
-        found = model.decide(self._predict_proba(columns))
+        P = self._predict_proba(columns)
+        found = model.decide(P)
+        if abstain_below is not None and model.task in ("multi-label", "regression"):
+            raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
         if self._predicts_numbers:
             return found.astype(np.float64)
-        if model.task != "multi-label":
-            return np.asarray(self.classes_[found])
-        if self._indicator:
-            return found.astype(np.int64)
-        return [tuple(self.classes_[row].tolist()) for row in found]
+        if model.task == "multi-label":
+            several = [tuple(self.classes_[row].tolist()) for row in found]
+            return found.astype(np.int64) if self._indicator else several
+        best = np.asarray(self.classes_[found])
+        if abstain_below is None:
+            return best
+        answers: np.ndarray = best.astype(object)
+        answers[P[np.arange(len(P)), found] < check_threshold(abstain_below)] = None
+        return answers
 
     def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         if not columns[0]:
@@ -335,7 +404,7 @@ class _Texts(_Mixin):
         return self._fit((as_texts(X), None), y, sample_weight, part)
 
     def predict(self, X: Any) -> Any:
-        """The most likely label of each text; all that are likely where it may have several; or a number."""
+        """A number for each text."""
         return self._predict((as_texts(X), None))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -375,7 +444,7 @@ class _Pairs(_Mixin):
         return self._fit(columns, labels, sample_weight, part)
 
     def predict(self, X: Any, X2: Any = None) -> Any:
-        """The prediction for each pair, as `TextClassifier.predict` gives it."""
+        """A number for each pair."""
         return self._predict(_columns(X, X2))
 
     def score(self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None) -> float:
@@ -434,6 +503,27 @@ class TextClassifier(_Texts, _ClassifierTags, _Estimator):
     ('Cold', 'soup', '.')
     """
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more texts, in one pass: for tables in parts, or to go on with a fitted model.
+
+        The first call needs all `classes`, unless the classifier is fitted or loaded; they stay the same.
+        New words are added. Nothing is held out, and the optimiser starts anew in each call.
+
+        >>> clf = TextClassifier(preset="tiny", learning_rate=0.02, progress=False)
+        >>> for _ in range(8):
+        ...     clf = clf.partial_fit(["Good soup!", "Cold soup."] * 20, ["+", "-"] * 20, classes=["+", "-"])
+        >>> clf.predict(["Good!", "Cold."]).tolist()
+        ['+', '-']
+        """
+        return self._partial_fit((as_texts(X), None), y, classes, sample_weight)
+
+    def predict(self, X: Any, *, abstain_below: float | None = None) -> Any:
+        """The most likely label of each text; with `abstain_below`, None where its probability is lower.
+
+        Where a text may have several labels: a 0/1 table if `fit` got one, otherwise tuples of labels.
+        """
+        return self._predict((as_texts(X), None), abstain_below)
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """(texts, classes): probabilities in the order of `classes_`."""
         return self._predict_proba((as_texts(X), None))
@@ -452,6 +542,17 @@ class PairClassifier(_Pairs, _ClassifierTags, _Estimator):
     >>> clf.predict([("It rains.", "It is wet.")]).tolist()
     [True]
     """
+
+    def partial_fit(
+        self, X: Any, X2: Any = None, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from some more pairs, in one pass; see `TextClassifier.partial_fit`."""
+        columns, labels = _columns_and_labels(X, X2, y)
+        return self._partial_fit(columns, labels, classes, sample_weight)
+
+    def predict(self, X: Any, X2: Any = None, *, abstain_below: float | None = None) -> Any:
+        """The most likely label of each pair; with `abstain_below`, None where its probability is lower."""
+        return self._predict(_columns(X, X2), abstain_below)
 
     def predict_proba(self, X: Any, X2: Any = None) -> np.ndarray:
         """(pairs, classes): probabilities in the order of `classes_`."""
@@ -480,6 +581,15 @@ class PairRegressor(_Pairs, RegressorMixin, _Estimator):
     """
 
     _predicts_numbers = True
+
+
+def _joined(targets: Targets, labels: Any, start: Start) -> Targets:
+    """The targets with the classes of the trained model to start from as well, if they share any."""
+    if targets.indicator or targets.task == "regression":
+        return targets
+    classes = np.array(join_classes(targets.classes.tolist(), start.labels))
+    joined = targets._replace(classes=classes)
+    return joined._replace(labels=match_targets(labels, joined, "labels"))
 
 
 def _r2(found: np.ndarray, truth: np.ndarray, weights: list[float] | None) -> float:

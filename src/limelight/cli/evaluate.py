@@ -6,9 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ._shared import (
     FIGURES,
+    add_abstain,
     add_columns,
     add_json,
     columns_from,
@@ -17,10 +18,13 @@ from ._shared import (
     on_terminal,
     print_result,
     table,
+    threshold_from,
 )
 
 if TYPE_CHECKING:
+    from ..runtime.confidence import Answered
     from ..runtime.metrics import AnyMetrics
+    from ..runtime.model import Model
 
 ORDER = 2
 HELP = "evaluate a model on a table of labelled text"
@@ -29,6 +33,7 @@ Evaluate a saved model on a labelled table: accuracy, F1 of each class, and the 
 may have several labels, micro and macro F1; where numbers are predicted, R2, mean error and correlations.
 
   limelight evaluate model test.csv --text text --label stars
+  limelight evaluate model test.csv --target-precision 0.95      what it answers if it abstains where unsure
   limelight evaluate model test.csv --at-least 0.9      exit with 1 if the accuracy is lower"""
 
 
@@ -40,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--at-least", type=float, metavar="X",
         help="exit with 1 if the accuracy (of several labels micro F1, of numbers R2) is below this (0 to 1)",
     )  # fmt: skip
+    add_abstain(parser)
     add_columns(parser)
     add_json(parser)
 
@@ -49,10 +55,12 @@ def run(args: argparse.Namespace) -> int:
     least = args.at_least
     if least is not None and not 0 <= least <= 1:
         raise LimelightError(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
-    results, labels = _measure(args)
+    results, labels, sure = _measure(args)
     figures = results.to_dict()
     data = {"model": args.model, "data": args.data, **figures, **_class_figures(results, labels)}
-    print_result(args, data, _format_results(args, results, labels))
+    if sure:
+        data["answered"] = sure._asdict()
+    print_result(args, data, _format_results(args, results, labels, sure))
     if least is None or figures[results.main] >= least:
         return 0
     name, form = FIGURES[results.main]
@@ -77,29 +85,40 @@ def _class_figures(results: AnyMetrics, labels: tuple[Any, ...]) -> dict[str, An
     return {**found, "confusion": results.confusion.tolist()} if isinstance(results, Metrics) else found
 
 
-def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, tuple[Any, ...]]:
-    import numpy as np
-
+def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, tuple[Any, ...], Answered | None]:
+    from ..runtime.labelled import predict_labelled
     from ..runtime.metrics import measure
     from ..runtime.model import Model
-    from ..text.tables import TableRows, text_columns, without_skipped
-    from ..text.tasks import find_task
 
     model = Model.load(args.model)
     columns = columns_from(args, model.pair)
-    # bad rows and labels are reported before the long work
-    how: dict[str, Any] = {"on_bad": on_bad(args), "labels": model.label_format}
-    checked = TableRows(args.data, columns, **how)
-    labels = find_task(model.task).column(row.label for row in checked)
-    truth = labels.index(model.labels, without_skipped(args.data, checked.skipped))
-    first, second = text_columns(TableRows(args.data, columns, **how), model.pair)
-    parts = list(model.predict_proba_stream(first, second, progress=on_terminal()))
-    if sum(map(len, parts)) != len(truth):
-        raise LimelightError(f"{args.data} changed while it was being read; run this again")
-    return measure(model.task, np.concatenate(parts), truth, model.thresholds), model.labels
+    P, truth = predict_labelled(model, args.data, columns, on_bad(args), progress=on_terminal())
+    results = measure(model.task, P, truth, model.thresholds)
+    return results, model.labels, _answered(args, model, P, truth)
 
 
-def _format_results(args: argparse.Namespace, results: AnyMetrics, labels: tuple[Any, ...]) -> str:
+def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Answered | None:
+    """What is answered of this table; without a curve of the model's own, the threshold is chosen on it."""
+    from ..runtime.confidence import answer_curve, answered, saved_curve, threshold_for
+
+    if args.target_precision is None and args.abstain_below is None:
+        return None
+    if model.task in ("multi-label", "regression"):
+        raise LimelightError(
+            f"abstaining is for one class a text; the task of {args.model} is {model.task!r}"
+        )
+    decided = model.decide(P)
+    confidence, correct = P[range(len(P)), decided], decided == truth
+    if args.target_precision is not None and not saved_curve(model.facts.get("confidence")):
+        warn(f"the model has no development set: the threshold is chosen on {args.data} itself")
+        return threshold_for(answer_curve(confidence, correct), args.target_precision)
+    least = threshold_from(args, model)
+    return None if least is None else answered(confidence, correct, least)
+
+
+def _format_results(
+    args: argparse.Namespace, results: AnyMetrics, labels: tuple[Any, ...], sure: Answered | None
+) -> str:
     from ..runtime.metrics import Metrics, ValueMetrics
 
     blocks = [metrics_table({args.data: results.to_dict()})]
@@ -115,4 +134,6 @@ def _format_results(args: argparse.Namespace, results: AnyMetrics, labels: tuple
     if isinstance(results, Metrics) and len(names) <= 20:
         counts = [[name, *row] for name, row in zip(names, results.confusion.tolist(), strict=True)]
         blocks.append(table(["true \\ predicted", *names], counts))
+    if sure:
+        blocks.append(f"abstaining below {sure.threshold:.3f}, it {sure}")
     return "\n\n".join(blocks)

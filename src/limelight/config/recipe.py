@@ -58,6 +58,11 @@ class TextRecipe:
         metavar="MARK",
     )
     lowercase: bool = option(True, "Convert text to lower case.")
+    split_characters: bool = option(
+        True,
+        "Split Chinese, Japanese, Thai, Lao, Khmer and Burmese into characters; not if the texts already "
+        "have spaces between their words.",
+    )
     min_count: int = option(1, "Ignore words seen fewer times than this in the training data.", low=1)
     max_words: int = option(100_000, "Maximum vocabulary size; the most frequent words are kept.", low=1)
     max_length: int = option(0, "Truncate texts to this many words; 0 keeps all.", low=0, basic=True)
@@ -188,6 +193,13 @@ class TrainingRecipe:
         "Form of the penalty: ||AA'-I||^2 per sentence, or the author's code's, divided by n^2.",
         choices=("paper", "author"),
         needs=(ATTENTION, PENALTY),
+    )
+    aspect_penalty: float = option(
+        0.0,
+        "Coefficient of a penalty on rows that read the same words throughout a batch, so that each keeps "
+        "to an aspect: try 0.03.",
+        low=0,
+        needs=ATTENTION,
     )
     optimizer: str = option("adam", "Update rule.", choices=("sgd", "adagrad", "adam", "adamw"))
     learning_rate: float = option(1e-3, "Learning rate.", low=0, basic=True)

@@ -20,6 +20,7 @@ from ..text.labels import Label
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
+from .confidence import check_threshold, saved_curve, threshold_for
 from .decided import linear_part, word_weights
 from .embedder import Embedder
 from .export import rows_and_size
@@ -146,19 +147,42 @@ class Model(Embedder):
         texts: Iterable[str],
         texts2: Iterable[str] | None = None,
         *,
+        abstain_below: float | None = None,
         batch_words: int = BATCH_WORDS,
         progress: bool = False,
     ) -> list[Any]:
         """The most probable label of each text (or pair), in the type the labels were trained with.
 
-        Where a text may have several, a tuple of labels for each; of a regression model, numbers.
+        With `abstain_below`, it is None where its probability is lower: the model is unsure. Where a text may
+        have several labels, a tuple of them for each; of a regression model, numbers.
         """
         outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
-        return name_answers(self.task, self.decide(outputs), self.labels)
+        found = self.decide(outputs)
+        answers = name_answers(self.task, found, self.labels)
+        if abstain_below is None:
+            return answers
+        if self.task in ("multi-label", "regression"):
+            raise LimelightError(f"abstain_below is for one class a text; the task is {self.task!r}")
+        sure = outputs[np.arange(len(found)), found] >= check_threshold(abstain_below)
+        return [answer if is_sure else None for answer, is_sure in zip(answers, sure.tolist(), strict=True)]
 
     def decide(self, outputs: np.ndarray) -> np.ndarray:
         """The answers for what `predict_proba` gives, as in `limelight.reading.answers.decide`."""
         return decide(self.task, outputs, self.thresholds)
+
+    def threshold(self, precision: float) -> float:
+        """The probability to abstain below, for answers of this precision on the development set.
+
+        >>> model = Model.load("model")  # doctest: +SKIP
+        >>> model.predict(texts, abstain_below=model.threshold(0.95))  # doctest: +SKIP
+        """
+        curve = saved_curve(self.facts.get("confidence"))
+        if not curve:
+            raise LimelightError(
+                "this model was saved without a development set to choose a threshold on; choose one on a "
+                "labelled table with 'limelight evaluate MODEL TABLE --target-precision'"
+            )
+        return threshold_for(curve, precision).threshold
 
     def predict_proba(
         self,

@@ -17,6 +17,7 @@ from ..text.kept_columns import KeptColumns, open_rows
 from ..text.table_writers import NewColumn, TableWriter, Values, require_format, write_table
 from ..text.tables import Row, text_columns
 from .batches import chunks
+from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
 
 SEPARATOR = "|"  # between labels in csv and tsv, where the training data had lists
@@ -32,6 +33,7 @@ def predict_table(
     probabilities: bool = False,
     top: int = 1,
     words: bool = False,
+    abstain_below: float | None = None,
     on_bad: str = "error",
     overwrite: bool = False,
     progress: bool = False,
@@ -40,9 +42,10 @@ def predict_table(
 
     The columns `label` and `confidence` come first, then with `probabilities` that of every class, with
     `top=3` the second and third label, with `words` the words that decided; then all columns of the table, in
-    order. Where a text may have several labels, one column `labels` has them, as a list or, in csv and tsv,
-    joined by the separator of the training data; regression has one column `value`. Some rows are in
-    memory at a time, and `out` appears when all of it is written.
+    order. With `abstain_below`, the label is empty where its confidence is lower. Where a text may have
+    several labels, one column `labels` has them, as a list or, in csv and tsv, joined by the separator of the
+    training data; regression has one column `value`. Some rows are in memory at a time, and `out` appears
+    when all of it is written.
 
     >>> model = Model.load("model")  # doctest: +SKIP
     >>> predict_table(model, "new.csv", "answers.parquet", top=3, words=True)  # doctest: +SKIP
@@ -51,7 +54,9 @@ def predict_table(
     form = require_format(out)
     columns = choose_columns(table, text, None, text2, need_label=False, pair=model.pair)
     rows, kept = open_rows(table, columns, on_bad)
-    found = Predictions(model, form, kept, probabilities=probabilities, top=top, words=words)
+    found = Predictions(
+        model, form, kept, probabilities=probabilities, top=top, words=words, abstain_below=abstain_below
+    )
     with write_table(out, form, found.columns, kept, overwrite=overwrite) as writer:
         return found.write(rows, writer, progress)
 
@@ -68,6 +73,7 @@ class Predictions:
         probabilities: bool = False,
         top: int = 1,
         words: bool = False,
+        abstain_below: float | None = None,
     ) -> None:
         if top < 1:
             raise LimelightError(f"top is {top}; it must be at least 1")
@@ -77,6 +83,10 @@ class Predictions:
             raise LimelightError("this model predicts numbers: it has no probabilities, and no next labels")
         self.model, self.words, self.probabilities = model, words, probabilities
         self.top = min(top, len(model.labels))
+        if model.task in ("multi-label", "regression") and abstain_below is not None:
+            raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
+        self.least = 0.0 if abstain_below is None else check_threshold(abstain_below)
+        self.unsure = 0  # rows without an answer so far
         self.nested, self.joined = form == "jsonl", form in ("csv", "tsv")
         self.columns = self._columns(kept.names)
 
@@ -154,4 +164,7 @@ class Predictions:
         both: list[Values] = []
         for k in range(self.top):
             both += [[labels[i] for i in best[:, k].tolist()], shares[:, k].tolist()]
+        unsure = shares[:, 0] < self.least
+        self.unsure += int(unsure.sum())
+        both[0] = [None if out else label for label, out in zip(both[0], unsure.tolist(), strict=True)]
         return both[:2], both[2:]

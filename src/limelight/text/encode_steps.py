@@ -12,7 +12,7 @@ from ..errors import LimelightError, warn
 from .batches import truncate
 from .formats import join_names
 from .holdout import Chunk
-from .labels import Label, are_many_numbers
+from .labels import Label, are_many_numbers, join_classes
 from .sources import TextSource
 from .tables import Row, chunks, without_skipped
 from .tasks import LabelFormat, find_task
@@ -37,11 +37,11 @@ def set_label_format(sources: Mapping[str, TextSource], recipe: TextRecipe) -> s
 
 
 def read_labels(
-    sources: Mapping[str, TextSource], task: str, progress: bool, names: Sequence[Label] | None = None
+    sources: Mapping[str, TextSource], task: str, progress: bool, known: Sequence[Label] = ()
 ) -> tuple[tuple[Label, ...], dict[str, np.ndarray]]:
     """The classes, and the labels by split as in tasks.py; checks every row on the way.
 
-    Where the labels are the places of the user's own in `names`, there are as many classes.
+    `known` are classes that stay, with rows or without, unless the training rows have none of them.
     """
     kind, labelled = find_task(task).column, sources["train"].labelled
     columns = {}
@@ -50,7 +50,7 @@ def read_labels(
         columns[name] = kind(row.label if labelled else 0 for row in rows)
     if not labelled:
         return (), {name: column.numbers for name, column in columns.items()}
-    classes = columns["train"].classes() if names is None else tuple(range(len(names)))
+    classes = join_classes(columns["train"].classes(), known)
     where = {name: without_skipped(source.where, source.skipped) for name, source in sources.items()}
     labels = {name: column.index(classes, where[name]) for name, column in columns.items()}
     check_different(labels["train"], classes, sources["train"].where)
@@ -115,8 +115,9 @@ def train_tokenizer(source: TextSource, held: np.ndarray, recipe: TextRecipe, pr
         if text is not None
     )
     return Tokenizer.train(
-        texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words
-    )
+        texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words,
+        split_characters=recipe.split_characters,
+    )  # fmt: skip
 
 
 def encode_chunks(

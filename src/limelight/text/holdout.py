@@ -65,7 +65,7 @@ def describe_held_out(
     if not held.any():
         return None
     wanted, true = f"{100 * share:.3g}%", f"{100 * held.mean():.3g}%"
-    classes, giving = labels.max() + 1, len(np.unique(labels[held]))
+    classes, giving = len(np.unique(labels)), len(np.unique(labels[held]))
     if giving < classes:
         small = "classes" if group == "class" else "groups"
         how = f"{true}; none from small {small}: {classes - giving:,} of {classes:,}"

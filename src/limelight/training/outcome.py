@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import warn
+from ..runtime.confidence import FEWEST, confidence_facts, fit_temperature
 from ..runtime.metrics import AnyMetrics, LabelMetrics, Metrics, measure
 from ..runtime.outputs import activate
 from ..text.dataset import Dataset
@@ -31,6 +32,30 @@ def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[
             truth = np.asarray(dataset.splits[name].labels)
             results[name] = measure(dataset.task, outputs, truth, fitted.thresholds)
     return results
+
+
+def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
+    """Put the temperature of the development set into the network; `confidence`, for the saved folder.
+
+    Without a development set, or with too small a one, the probabilities stay as they are; and so they do
+    where the answer is not the most probable class, which no temperature changes.
+    """
+    import torch
+
+    from ..model.heads import LAST_LAYER
+    from .evaluate import logits
+
+    split = dataset.splits.get("dev")
+    if split is None or len(split) < FEWEST or dataset.task != "classification":
+        return {}
+    Z, truth = logits(fitted.network, split).astype(np.float64), np.asarray(split.labels)
+    temperature = fit_temperature(Z, truth)
+    with torch.no_grad():
+        for name, weight in fitted.network.named_parameters():
+            if name in LAST_LAYER:
+                weight.div_(temperature)
+    P = activate(dataset.task, Z / temperature)
+    return {"confidence": {"temperature": temperature, **confidence_facts(P, truth)}}
 
 
 def warn_if_constant(results: Mapping[str, AnyMetrics], labels: Sequence[Label]) -> None:
