@@ -61,8 +61,8 @@ def check_different(labels: np.ndarray, classes: Sequence[Label], where: str) ->
     """Raise if there is nothing to learn, because all rows have the same label, or none has any."""
     if not classes:
         raise LimelightError(f"{where}: no text has a label; at least one must")
-    if (labels != labels[0]).any():
-        return
+    if len(classes) > 1 if labels.dtype.kind == "i" else (labels != labels[0]).any():
+        return  # classes may be of a model that training goes on with
     if labels.dtype.kind == "u":
         raise LimelightError(f"{where}: every text has the same labels; at least two must differ")
     same = float(labels[0]) if labels.dtype.kind == "f" else classes[0]
