@@ -162,7 +162,8 @@ class SteadyHead(nn.Module):
 
     def features(self, M: Tensor) -> Tensor:
         """What the last layer reads: (batch, rows * size)."""
-        return M.flatten(1) / self.scale
+        scaled: Tensor = M.flatten(1) / self.scale
+        return scaled
 
     @torch.no_grad()
     def to_linear(self) -> LinearHead:
