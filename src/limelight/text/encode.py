@@ -165,7 +165,7 @@ def _encode(
     if start:
         start.check_kind(sources["train"].pair, recipe.start)
     classes, labels = read_labels(sources, progress, known if names is None else range(len(names)))
-    warn_about_labels(labels["train"], classes, names or classes)
+    warn_about_labels(labels["train"], classes, names or classes, known)
     if holdout is None:
         holdout = 0 if start and len(labels["train"]) < FEW_ROWS else HOLDOUT
     holdout = holdout(len(labels["train"])) if callable(holdout) else holdout

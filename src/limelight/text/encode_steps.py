@@ -45,15 +45,21 @@ def read_labels(
     return classes, {name: column.index(classes, where[name]) for name, column in columns.items()}
 
 
-def warn_about_labels(labels: np.ndarray, classes: Sequence[Label], names: Sequence[Label]) -> None:
-    """Warn about classes that can hardly be learnt, by the `names` that the user knows."""
+def warn_about_labels(
+    labels: np.ndarray, classes: Sequence[Label], names: Sequence[Label], known: Sequence[Label] = ()
+) -> None:
+    """Warn about classes that can hardly be learnt, by the `names` that the user knows.
+
+    Those `known` have been learnt already.
+    """
     if classes:
-        _warn_about_single_rows(labels, names)
+        _warn_about_single_rows(labels, names, known)
         _warn_about_missing(labels, classes)
 
 
-def _warn_about_single_rows(labels: np.ndarray, names: Sequence[Label]) -> None:
-    single = [str(names[i]) for i in np.flatnonzero(np.bincount(labels) == 1).tolist()]
+def _warn_about_single_rows(labels: np.ndarray, names: Sequence[Label], known: Sequence[Label]) -> None:
+    once = np.flatnonzero(np.bincount(labels) == 1).tolist()
+    single = [str(names[i]) for i in once if names[i] not in known]
     if single:
         what = "1 label occurs" if len(single) == 1 else f"{len(single)} labels occur"
         warn(f"{what} only once in the training data: {join_names(single)}")
