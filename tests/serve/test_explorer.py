@@ -26,14 +26,23 @@ ITEMS = [(text,) for text in TEXTS]
 TRUTH = np.arange(len(TEXTS)) % 3
 
 
+def lively(options: dict[str, Any], texts: list[str] = TEXTS) -> Model:
+    """A model that predicts every class for some of the texts, with more and with less confidence."""
+    model = model_of({"head": "linear", **options})
+    mean = np.log(model.predict_proba(texts)).mean(axis=0)
+    W, b = model.weights["head.W_o"], model.weights["head.b_o"]
+    weights = {**model.weights, "head.W_o": 8 * W, "head.b_o": (8 * (b - mean)).astype(np.float32)}
+    return Model(weights, model.recipe, model.tokenizer, model.labels, False, {}, "float32", 1)
+
+
 @pytest.fixture(scope="module")
 def model() -> Model:
-    return model_of({})
+    return lively({})
 
 
 @pytest.fixture(scope="module")
 def other() -> Model:
-    return model_of({"rows": 2, "head": "pruned"})
+    return lively({"rows": 2})
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +79,37 @@ def test_the_data_has_what_each_model_predicts(client, model, other):
     assert arrays["truth"].tolist() == TRUTH.tolist()
 
 
-def test_the_map_is_the_first_two_principal_components(client, model):
+def directions(X: np.ndarray) -> np.ndarray:
+    """(size, n): the principal components."""
+    return np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2].T
+
+
+def test_the_map_has_the_directions_in_which_predicted_classes_differ(client, model):
     _, arrays = unpack(client.get("/explorer/data").content)
     M = model.embed(TEXTS, flat=True).astype(np.float64)
-    U, S, _ = np.linalg.svd(M - M.mean(axis=0), full_matrices=False)
-    expected = U[:, :2] * S[:2]
+    predicted = model.predict_proba(TEXTS).argmax(axis=1)
+    means = np.stack([M[predicted == k].mean(axis=0) for k in np.unique(predicted)])
+    assert len(means) == 3
+    expected = (M - M.mean(axis=0)) @ directions(means)[:, :2]
     found = arrays["places"] * np.sign((arrays["places"] * expected).sum(axis=0))  # a sign is free
     np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_the_nearest_texts_are_looked_for_in_the_principal_components(model):
+    data = explore_data([model], ITEMS)
+    M = model.embed(TEXTS, flat=True).astype(np.float64)
+    expected = (M - M.mean(axis=0)) @ directions(M)[:, :2]
+    np.testing.assert_allclose(np.abs(data.vectors[:, :2]), np.abs(expected), atol=1e-4)
+
+
+def test_two_classes_and_one_have_a_map_too(model):
+    predicted = model.predict_proba(TEXTS).argmax(axis=1)
+    for count in (2, 1):
+        kept = [(TEXTS[k],) for k in np.flatnonzero(predicted < count)]
+        places = explore_data([model], kept).places
+        assert places.shape == (len(kept), 2)
+        assert np.linalg.matrix_rank(places - places.mean(axis=0)) == 2
+    assert explore_data([model], [("w1",)]).places.tolist() == [[0, 0]]
 
 
 def test_directions_come_from_a_sample_and_are_orthonormal():

@@ -18,6 +18,7 @@ from limelight.serve.neighbours import DataNeighbours
 from limelight.serve.one_file import save_page
 from reading.test_browser import CHROMIUM
 from serve.live import in_thread
+from serve.test_explorer import lively
 from serve.test_one_file import needs_chromium, opened, shown, wait_for
 from serve.test_page_model import model_of
 from trained import LABELS, texts_of
@@ -91,8 +92,8 @@ def test_a_person_types_changes_words_and_switches_rows_off_live():
         M[:, 1] = 0
         np.testing.assert_allclose(shown(page)[1], 100 * model.classify(M)[0], atol=0.06)
         link = page.url
-        page.locator("textarea").first.fill("")
-        wait_for(page, model, "")
+        page.locator("textarea").first.fill("w9")
+        page.wait_for_function("() => document.querySelector('.words').textContent === 'w9'")
         page.goto(link)  # only the part after # differs: the page goes back to that view
         page.wait_for_selector("[data-row='1'].off")
         assert page.locator("textarea").first.input_value() == "w1 😀 w2 <b>w3</b> w4"
@@ -106,7 +107,7 @@ def test_a_page_without_the_token_asks_for_it():
 
 
 def test_data_is_filtered_by_cells_classes_confidence_and_words():
-    app, data = app_of(model_of({}))
+    app, data = app_of(lively({}, TEXTS))
     predicted, confidence = data.predicted[0], data.confidence[0]
     with browsing(app=app) as page:
         assert count(page) == 300
@@ -131,7 +132,7 @@ def test_data_is_filtered_by_cells_classes_confidence_and_words():
         k = int(np.clip(np.ceil(confidence * 10) - 1, 0, 9).astype(int)[0])
         page.locator(f"[data-bin='{k}']").click()
         wait_for_count(page, int(((confidence > k / 10) & (confidence <= (k + 1) / 10)).sum()))
-        page.get_by_role("button", name="confidence").click()
+        page.locator(".count button", has_text="confidence").click()
         page.get_by_role("button", name="Classes").click()
         page.get_by_role("button", name="fair").click()
         wait_for_count(page, 100)
@@ -139,10 +140,10 @@ def test_data_is_filtered_by_cells_classes_confidence_and_words():
         page.get_by_label("Words in the text").fill("W7")
         found = sum("w7" in text for text in TEXTS)
         wait_for_count(page, found)
-        page.get_by_label("Answer").select_option("wrong")
+        page.get_by_label("Result", exact=True).select_option("wrong")
         wrong = [k for k, text in enumerate(TEXTS) if "w7" in text and predicted[k] != TRUTH[k]]
         wait_for_count(page, len(wrong))
-        page.get_by_label("Order").select_option("least")
+        page.get_by_label("Order", exact=True).select_option("least")
         least = min(wrong, key=lambda k: (confidence[k], k))
         page.wait_for_function(
             "row => document.querySelector('.item').dataset.rowNumber === row", arg=str(least)
@@ -150,7 +151,7 @@ def test_data_is_filtered_by_cells_classes_confidence_and_words():
 
 
 def test_the_keyboard_browses_the_list():
-    app, _ = app_of(model_of({}), truth=False)
+    app, _ = app_of(lively({}, TEXTS), truth=False)
     with browsing(app=app) as page:
         page.locator(".list").focus()
         page.keyboard.press("Home")
@@ -167,12 +168,12 @@ def test_the_keyboard_browses_the_list():
 
 
 def test_two_models_side_by_side_and_where_they_differ():
-    first, second = model_of({}), model_of({"rows": 2, "head": "pruned"})
+    first, second = lively({}, TEXTS), lively({"rows": 2}, TEXTS)
     app, data = app_of(first, second)
     with browsing(app=app) as page:
         assert page.locator(".pane").count() == 2
         assert page.locator(".model-name").all_text_contents() == ["a", "b"]
-        page.get_by_label("Models").select_option("differ")
+        page.get_by_label("Models", exact=True).select_option("differ")
         differ = np.flatnonzero(data.predicted[0] != data.predicted[1])
         wait_for_count(page, len(differ))
         page.locator(".item").first.click()
@@ -180,7 +181,7 @@ def test_two_models_side_by_side_and_where_they_differ():
         page.wait_for_function("text => document.querySelector('textarea').value === text", arg=text)
         for pane, model in zip(page.locator(".pane").all(), (first, second), strict=True):
             assert pane.locator(".label strong").text_content() == model.predict([text])[0]
-        page.get_by_label("Models").select_option("second")
+        page.get_by_label("Models", exact=True).select_option("second")
         only = (data.predicted[1] == TRUTH) & (data.predicted[0] != TRUTH)
         wait_for_count(page, int(only.sum()))
         page.locator(".pane").nth(1).locator("[data-row='0'] input").uncheck()
@@ -190,7 +191,7 @@ def test_two_models_side_by_side_and_where_they_differ():
 
 
 def test_a_rectangle_on_the_map_filters():
-    app, data = app_of(model_of({}))
+    app, data = app_of(lively({}, TEXTS))
     with browsing("&figure=map", app=app, viewport={"width": 1400, "height": 1000}) as page:
         page.locator(".map").wait_for()
         box = page.locator(".map").bounding_box()
@@ -200,9 +201,9 @@ def test_a_rectangle_on_the_map_filters():
         page.mouse.down()
         page.mouse.move(*points[1], steps=5)
         page.mouse.up()
-        page.wait_for_function("document.querySelector('.count').textContent.includes('rectangle')")
+        page.wait_for_function("() => document.querySelector('.count').textContent.includes('rectangle')")
         x0, y0, x1, y1 = map(float, re.search(r"box=([^&]*)", page.url)[1].replace("%2C", ",").split(","))
-        x, y = data.vectors[:, 0], data.vectors[:, 1]
+        x, y = data.places.T
         inside = (x >= x0) & (x <= x1) & (y >= y0) & (y <= y1)
         assert 0 < inside.sum() < 300
         assert abs(count(page) - int(inside.sum())) <= 1  # the address has four digits
@@ -210,14 +211,14 @@ def test_a_rectangle_on_the_map_filters():
         page.keyboard.press("Escape")
         wait_for_count(page, 300)
         page.keyboard.press("Enter")
-        page.wait_for_function("!document.querySelector('.brush').hidden")
+        page.wait_for_function("() => !document.querySelector('.brush').hidden")
         page.keyboard.press("Shift+ArrowRight")
         page.keyboard.press("ArrowDown")
         assert page.url.count("box=") == 1
 
 
 def test_nearest_texts_open_in_the_view():
-    model = model_of({})
+    model = lively({}, TEXTS)
     app, _ = app_of(model, near=True)
     near = app["near"].find((TEXTS[5],))
     with browsing(f"&text={TEXTS[5].replace(' ', '+')}&near=1", app=app) as page:
@@ -232,7 +233,7 @@ def test_nearest_texts_open_in_the_view():
 
 @pytest.mark.parametrize("width", [390, 2000])
 def test_it_fits_any_width_and_saves_what_it_shows(width):
-    app, _ = app_of(model_of({}), model_of({"head": "pruned"}), near=True)
+    app, _ = app_of(lively({}), lively({"rows": 2}), near=True)
     with browsing(app=app, viewport={"width": width, "height": 900}, color_scheme="dark") as page:
         for figure in ("Classes", "Calibration", "Map", "Confusion"):
             page.get_by_role("button", name=figure).click()
@@ -253,7 +254,7 @@ def test_a_hundred_thousand_rows_keep_few_elements_in_the_page():
     data = ExploredData(
         "large", [(f"w{k % 40} number {k}",) for k in range(n)], small.labels,
         rng.integers(0, 3, n).astype(np.int32), rng.integers(0, 3, (1, n)).astype(np.int32),
-        rng.random((1, n)), small.plane, rng.normal(size=(n, 64)).astype(np.float32), n,
+        rng.random((1, n)), rng.normal(size=(n, 2)), small.plane, np.zeros((n, 64), np.float32), n,
     )  # fmt: skip
     with browsing(app={"models": {"m": model}, "data": data}) as page:
         assert count(page) == n
@@ -266,12 +267,12 @@ def test_a_hundred_thousand_rows_keep_few_elements_in_the_page():
 
 
 def test_a_saved_page_has_rows_of_data(tmp_path: Path):
-    model, file = model_of({}), tmp_path / "page.html"
+    model, file = lively({}, TEXTS), tmp_path / "page.html"
     data = explore_data([model], [(text,) for text in TEXTS], TRUTH, name="<b>test</b>", of_rows=5000)
     save_page(model, file, precision="float32", data=data)
     with opened(file) as page:
         assert "300 of 5,000 texts" in page.locator(".data h2").text_content()
-        page.get_by_label("Answer").select_option("right")
+        page.get_by_label("Result", exact=True).select_option("right")
         wait_for_count(page, int((data.predicted[0] == TRUTH).sum()))
         page.get_by_label("Words in the text").fill("w7")
         right = [k for k in range(300) if data.predicted[0][k] == TRUTH[k] and "w7" in TEXTS[k]]

@@ -14,9 +14,9 @@ from ..runtime.model import Model
 from ..runtime.runner import progress_bar
 from .packed_model import join_arrays
 
-SAMPLE = 1000  # texts that the directions of the map are found with
 Item = tuple[str, ...]  # a text, or a pair of texts
-DIRECTIONS = 64  # kept to find the nearest texts with; the first two are the map
+SAMPLE = 1000  # texts that directions are found with
+DIRECTIONS = 64  # kept to find the nearest texts with
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,19 +59,18 @@ class ExploredData:
     truth: np.ndarray | None  # (rows,) int32: the index of the true class in `labels`
     predicted: np.ndarray  # (models, rows) int32
     confidence: np.ndarray  # (models, rows)
+    places: np.ndarray  # (rows, 2): on the map, as the first model reads them
     plane: Plane
-    vectors: np.ndarray  # (rows, directions): of the first model
+    vectors: np.ndarray  # (rows, directions): in the plane
     of_rows: int  # that the data has; some may have been left out
 
     def pack(self, with_texts: bool = False) -> bytes:
         """For the page: a header and typed arrays, as gzip."""
-        places = np.zeros((len(self.items), 2), np.float32)
-        places[:, : self.vectors.shape[1]] = self.vectors[:, :2]
         header = {
             "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
             "models": len(self.predicted), "texts": self.items if with_texts else None,
         }  # fmt: skip
-        arrays = {"places": places}
+        arrays = {"places": self.places.astype(np.float32)}
         for k, (predicted, confidence) in enumerate(zip(self.predicted, self.confidence, strict=True)):
             arrays |= {f"predicted{k}": predicted, f"confidence{k}": confidence.astype(np.float32)}
         if self.truth is not None:
@@ -103,8 +102,8 @@ def explore_data(
     first, *others = models
     if any(other.pair != first.pair for other in others):
         raise LimelightError("one model reads pairs of texts and the other single texts; give two of a kind")
-    plane = Plane.fit(embed_items(first, _spread(items)))
-    parts = [(P, plane.project(X)) for P, X in _read(first, items, progress)]
+    plane, flat = _fit(first, _spread(items))
+    parts = [(P, flat.project(X), plane.project(X)) for P, X in _read(first, items, progress)]
     P = [np.concatenate([part[0] for part in parts])]
     P += [other.predict_proba(*_columns(items), progress=progress) for other in others]
     labels = list(dict.fromkeys(str(label) for model in models for label in model.labels))
@@ -116,10 +115,27 @@ def explore_data(
         truth=None if truth is None else numbers[0][truth],
         predicted=np.stack([n[p.argmax(axis=1)] for n, p in zip(numbers, P, strict=True)]),
         confidence=np.stack([p.max(axis=1) for p in P]),
+        places=np.concatenate([part[1] for part in parts]),
         plane=plane,
-        vectors=np.concatenate([part[1] for part in parts]),
+        vectors=np.concatenate([part[2] for part in parts]),
         of_rows=len(items) if of_rows is None else of_rows,
     )
+
+
+def _fit(model: Model, items: Sequence[Item]) -> tuple[Plane, Plane]:
+    """The directions in which texts differ most, and the two of the map, in which the predicted classes do.
+
+    Plain principal components are about topics, and mix the classes (docs/log/2026-11-16-explorer.md).
+    """
+    parts = list(_read(model, items, progress=False))
+    predicted, X = np.concatenate([P for P, _ in parts]).argmax(axis=1), np.concatenate([X for _, X in parts])
+    plane = Plane.fit(X)
+    means = np.stack([X[predicted == k].mean(axis=0) for k in np.unique(predicted)])
+    both = np.concatenate([Plane.fit(means).basis, plane.basis], axis=1)[:, :2]  # two classes differ in one
+    basis, signs = np.linalg.qr(both)
+    flat = np.zeros((X.shape[1], 2), np.float32)
+    flat[:, : both.shape[1]] = basis * np.sign(np.diag(signs))
+    return plane, Plane(plane.mean, flat)
 
 
 def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:

@@ -13,7 +13,7 @@ export function drawAnswer(labels, now, before, truth) {
   return [
     element("p", { class: "label" }, element("strong", {}, element("bdi", {}, labels[now.predicted])), " ",
       percent(now.probabilities[now.predicted])),
-    truth !== undefined && element("p", { class: "truth" }, labels[now.predicted] === truth ? "✓ right: the data says so, too" : ["✗ the data says ", element("bdi", {}, truth)]),
+    truth !== undefined && element("p", { class: "truth" }, labels[now.predicted] === truth ? "✓ right" : ["✗ wrong: the data says ", element("bdi", {}, truth)]),
     changed(labels, now, before),
     element("ul", { class: "bars" }, bars),
     more > 0 && element("p", { class: "small" }, `and ${more} less probable classes`),

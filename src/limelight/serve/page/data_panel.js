@@ -42,6 +42,12 @@ export class DataPanel {
     root.replaceChildren(element("div", { class: "card" }, element("h2", {}, table.name, " ", element("span", { class: "small" }, `${shown}${this.accuracy()}`)),
       this.tabs, this.holder, filters, this.count, this.list.root))
     root.hidden = false
+    const { toData } = this.explorer.parts
+    toData.hidden = false
+    toData.addEventListener("click", () => {
+      root.scrollIntoView()
+      this.list.root.focus({ preventScroll: true })
+    })
     this.explorer.root.classList.add("with-data")
   }
 
@@ -68,7 +74,7 @@ export class DataPanel {
     const parts = new URLSearchParams(address.replace(/^#/, "")), figure = parts.get("figure"), row = Number(parts.get("row") ?? -1)
     this.row = Number.isInteger(row) && row < this.table.rows ? row : -1
     if (this.figures.includes(figure)) this.figure = figure
-    return this.change(filterFromAddress(address, this.table))
+    return this.change(filterFromAddress(address, this.table), true)
   }
 
   address() {
@@ -78,7 +84,7 @@ export class DataPanel {
     return parts.size ? `&${parts}` : ""
   }
 
-  async change(changes) {
+  async change(changes, reveal = false) {
     const filter = this.filter = { ...this.filter, ...changes }
     if (filter.find !== this.looked) {
       const found = filter.find && await this.table.find(filter.find)
@@ -88,7 +94,7 @@ export class DataPanel {
     }
     this.rows = this.table.select(filter, this.found)
     if (this.search.value !== filter.find) this.search.value = filter.find
-    this.list.show(this.rows, this.row)
+    this.list.show(this.rows, this.row, reveal)
     this.drawFigure()
     this.drawFilters()
     this.explorer.writeAddress()
@@ -179,7 +185,7 @@ export class DataPanel {
     const active = this.choices.contains(document.activeElement) && document.activeElement.closest("label")?.firstElementChild.textContent
     const select = (label, name, options, number) => choice(label, options, filter[name], value => this.change({ [name]: number ? Number(value) : value }))
     this.choices.replaceChildren(...[
-      table.truth && select("Answer", "right", [["", "right or wrong"], ["right", "right"], ["wrong", "wrong"]]),
+      table.truth && select("Result", "right", [["", "right or wrong"], ["right", "right"], ["wrong", "wrong"]]),
       table.truth && select("True", "truth", classes, true),
       select("Predicted", "predicted", classes, true),
       table.models > 1 && select("Models", "differ", [["", "all texts"], ["differ", "answer differently"], ["agree", "answer the same"],

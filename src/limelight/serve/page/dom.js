@@ -38,7 +38,7 @@ export function partsOf(root) {
 
 /** A <select> of [value, text]; `choose` gets the value. */
 export function choice(label, options, value, choose) {
-  const select = element("select", { onchange: event => choose(event.target.value) },
+  const select = element("select", { "aria-label": label, onchange: event => choose(event.target.value) },
     options.map(([each, text]) => element("option", { value: each }, text)))
   select.value = value
   return element("label", {}, element("span", {}, label), select)

@@ -63,7 +63,10 @@ export class Explorer {
     }))
     parts.panes.replaceChildren(...this.panes.map(pane => pane.root))
     root.classList.toggle("beside", models.length > 1)
-    this.panes.forEach(pane => { pane.parts.name.hidden = models.length < 2 })
+    this.panes.forEach((pane, k) => {
+      pane.parts.name.hidden = models.length < 2
+      pane.parts.rowsLine.hidden = k > 0 // said once
+    })
     this.introduce()
   }
 

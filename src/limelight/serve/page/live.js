@@ -15,8 +15,8 @@ async function begin() {
   try {
     const about = await ask("/explorer/about")
     const models = about.models.map(each => new ServedModel(each))
-    const table = about.data && Table.onServer(parseArrays(await unzipped(await ask("/explorer/data", undefined, true))), ask)
-    const near = about.near && { where: about.near, find: texts => ask("/explorer/near", { inputs: models[0].about.pair ? texts : texts[0] }) }
+    const table = about.data ? Table.onServer(parseArrays(await unzipped(await ask("/explorer/data", undefined, true))), ask) : undefined
+    const near = about.near === null ? undefined : { where: about.near, find: texts => ask("/explorer/near", { inputs: models[0].about.pair ? texts : texts[0] }) }
     globalThis.limelight = new Explorer(models, document.querySelector("main"), { shown: shownAtFirst(models), table, near })
   } catch (error) {
     holder.replaceChildren(error.status === 401 ? tokenForm() : element("p", { role: "alert" }, error.message))

@@ -14,7 +14,7 @@ export class MapView {
     this.frame = element("div", { class: "brush", hidden: true })
     this.area = element("div", { class: "map", tabindex: "0", role: "application", "aria-label": "Map of the texts. Enter draws a rectangle, arrow keys move it, with Shift they change its size, Escape takes it away." }, this.canvas, this.frame)
     this.legend = element("p", { class: "legend small" })
-    this.root = element("div", {}, element("p", { class: "small" }, "Texts that the model reads alike are close together (the first two principal components of M). Drag a rectangle to see its texts; click a dot to open it."),
+    this.root = element("div", {}, element("p", { class: "small" }, "The two directions of M in which the predicted classes differ most. Drag a rectangle to see its texts; click a dot to open its text."),
       table.truth && choice("Colour", [["truth", "true class"], ["predicted", "predicted class"], ["right", "right or wrong"]], this.colourBy, value => {
         this.colourBy = value
         this.paint()

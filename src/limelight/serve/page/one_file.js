@@ -8,7 +8,7 @@ import { fromBase64, parseArrays, parseModel, unzipped } from "./model_file.js"
 const block = async id => unzipped(fromBase64(document.getElementById(id).textContent))
 try {
   const model = new LocalModel(parseModel(await block("model")))
-  const data = document.getElementById("data") && parseArrays(await block("data"))
+  const data = document.getElementById("data") ? parseArrays(await block("data")) : undefined
   globalThis.limelight = new Explorer([model], document.querySelector("main"), { table: data && Table.inPage(data) })
 } catch (error) {
   document.querySelector("[data-part=panes]").textContent = `This browser cannot run the page (${error.message}); it needs Chrome 103, Firefox 115, Safari 16.4 or newer.`

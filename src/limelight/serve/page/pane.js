@@ -8,7 +8,7 @@ import { drawTable } from "./table_view.js"
 import { drawText, repaint, saysDecided } from "./text_view.js"
 import { openMenu } from "./word_menu.js"
 
-const FIRST_ROWS = 10 // shown until one asks for all
+const FIRST_ROWS = 10, FIRST_BESIDE = 5 // shown until one asks for all
 // a row reads a word if it gives it so many times an even share, or so much
 const TIMES = 2, SHARE = 0.15
 
@@ -62,7 +62,7 @@ export class Pane {
   drawRows() {
     const { parts, now, off } = this
     const focused = parts.rows.contains(document.activeElement) && document.activeElement.closest("[data-row]")?.dataset.row
-    const order = this.allRows ? this.order : this.order.slice(0, FIRST_ROWS)
+    const order = this.allRows ? this.order : this.order.slice(0, parts.name.hidden ? FIRST_ROWS : FIRST_BESIDE)
     parts.rows.replaceChildren(drawRows(this.model.about, now, off, order, {
       point: row => this.pointAtRow(row), leave: () => this.unpoint(), toggle: row => this.on.toggle(row),
     }))

@@ -22,13 +22,13 @@ export class VirtualList {
     return parseFloat(getComputedStyle(this.root).getPropertyValue("--item")) || 56
   }
 
-  /** Show these rows; `row` is active if it is among them. */
-  show(rows, row = -1) {
+  /** Show these rows from the first one on; `row` is active if it is among them, and in sight with `reveal`. */
+  show(rows, row = -1, reveal = false) {
     this.rows = rows
     this.active = rows.indexOf(row)
     this.space.style.height = `${rows.length * this.height}px`
-    if (this.active < 0) this.root.scrollTop = 0
-    else this.reveal()
+    this.root.scrollTop = 0
+    if (reveal && this.active >= 0) this.reveal()
     this.paint()
   }
 
