@@ -46,7 +46,7 @@ class Explorer:
 
     def routes(self) -> list[Route]:
         """The page, and what it asks for."""
-        posts = {"words": self.words}
+        posts: dict[str, Callable[[Body], Any]] = {"words": self.words}
         if self.data is not None:
             posts |= {"texts": self.texts, "find": self.find}
         if self.near is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,14 +16,17 @@ from .batching import Item
 from .explored import ExploredData, embed_items
 
 COUNT = 8
-LOOKED_AT = 50  # by a few directions; the best of them are compared in full
+LOOKED_AT = 24  # by a few directions; the best of them are compared in full
 MOST_WORDS = 300  # of a text whose words are compared: the work grows with words times numbers
 
 
 class Neighbours(Protocol):
     """Where to look."""
 
-    where: str
+    @property
+    def where(self) -> str:
+        """What the page calls it."""
+        ...
 
     def find(self, item: Item) -> list[dict[str, Any]]:
         """The nearest first: texts, row, similarity, and the words that bind them."""
@@ -37,10 +41,15 @@ class DataNeighbours:
     data: ExploredData
     where: str = "the data"
 
+    @cached_property
+    def _directions(self) -> np.ndarray:
+        """(rows, directions): of length 1."""
+        return unit(self.data.vectors)
+
     def find(self, item: Item) -> list[dict[str, Any]]:
         """Those whose embeddings point the same way."""
         v = self.data.plane.project(embed_items(self.model, [item]))[0]
-        scores = unit(self.data.vectors) @ unit(v)
+        scores = self._directions @ unit(v)
         near = np.argsort(-scores, kind="stable")[:LOOKED_AT]
         rows = [int(k) for k in near if self.data.items[k] != item]
         texts = [item[0], *(self.data.items[k][0] for k in rows)]

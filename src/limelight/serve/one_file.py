@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..storage.files import atomic_file
-from .bundle import bundle, page_text, render_page
+from .bundle import render_page
 from .explored import ExploredData
 from .packed_model import name_of, pack_model
 
@@ -74,7 +74,7 @@ def build_page(
     model: Model, *, words: int | None = None, precision: str = "float16", data: ExploredData | None = None
 ) -> tuple[str, int]:
     """The text of the page, and how many words are in it."""
-    room = LIMIT - len(bundle(START).encode()) - len(page_text("page.css")) - 8_000  # the rest of the page
-    packed, kept = pack_model(model, words=words, most=room * 3 // 4, precision=precision)
-    blocks = {"model": packed} if data is None else {"model": packed, "data": data.pack(with_texts=True)}
+    blocks = {} if data is None else {"data": data.pack(with_texts=True)}
+    room = LIMIT - len(render_page(START, name_of(model), blocks, in_file=True).encode()) - 1_000
+    blocks["model"], kept = pack_model(model, words=words, most=room * 3 // 4, precision=precision)
     return render_page(START, name_of(model), blocks, in_file=True), kept

@@ -93,7 +93,7 @@ export class Explorer {
     const others = models.map((model, k) => [k, model.about.title]).filter(([k]) => k !== number(panes[0]) && models[k].about.pair === this.model.about.pair)
     this.parts.models.replaceChildren(
       choice("Model", models.map((model, k) => [k, model.about.title]), number(panes[0]), k => this.exchange([models[k]])),
-      choice("beside", [["", "no other"], ...others], two ? number(panes[1]) : "", k => this.exchange(k === "" ? [this.model] : [this.model, models[k]])))
+      choice("Compare with", [["", "no other"], ...others], two ? number(panes[1]) : "", k => this.exchange(k === "" ? [this.model] : [this.model, models[k]])))
   }
 
   exchange(models) {

@@ -24,10 +24,12 @@ export class MapView {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.paint())
   }
 
-  /** `mask`: the rows that pass the other filters. */
+  /** `mask`: the rows that pass the other filters. While one brushes, the dots stay as they are. */
   show(mask, filter) {
+    const isSame = this.mask && this.filter.of === filter.of && mask.every((one, k) => one === this.mask[k])
     Object.assign(this, { mask, filter })
-    this.paint()
+    if (isSame && this.canvas.isConnected && this.painted) this.drawFrame(filter.box)
+    else this.paint()
   }
 
   // ------------------------------------------------------------ places
@@ -121,24 +123,26 @@ export class MapView {
     const scale = devicePixelRatio || 1
     Object.assign(canvas, { width: width * scale, height: height * scale })
     const draw = canvas.getContext("2d"), style = getComputedStyle(area), dot = Math.max(1.5, DOT * Math.min(1, 60 / Math.sqrt(table.rows) + 0.35)) * scale
+    this.painted = true
     const paints = Array.from({ length: COLOURS }, (_, k) => style.getPropertyValue(`--k${k}`).trim())
     const faint = style.getPropertyValue("--line").trim(), rest = style.getPropertyValue("--muted").trim()
-    for (const passes of [0, 1]) { // those that pass on top
+    const [x0, y0, x1, y1] = this.limits, a = canvas.width / (x1 - x0), b = canvas.height / (y1 - y0)
+    const [groups, size] = this.groups() // a colour at a time: to change it for each dot takes longer than to draw
+    for (let group = -1; group < Math.min(size, COLOURS + 1); group++) {
+      draw.fillStyle = group < 0 ? faint : paints[group] ?? rest
       for (let k = 0; k < table.rows; k++) {
-        if (mask[k] !== passes) continue
-        const [a, b] = this.toShare(table.places[2 * k], table.places[2 * k + 1])
-        draw.fillStyle = passes ? paints[this.groupOf(k)] ?? rest : faint
-        draw.fillRect(a * canvas.width - dot / 2, b * canvas.height - dot / 2, dot, dot)
+        if ((mask[k] ? Math.min(groups[k], COLOURS) : -1) === group) draw.fillRect((table.places[2 * k] - x0) * a - dot / 2, (y1 - table.places[2 * k + 1]) * b - dot / 2, dot, dot)
       }
     }
     this.drawFrame(this.filter.box)
     this.drawLegend(paints, rest)
   }
 
-  groupOf(k) {
+  /** The group of each row, by which it has its colour, and how many there are. */
+  groups() {
     const { table, filter } = this
-    if (this.colourBy === "right") return table.isRight(k, filter.of) ? 0 : 1
-    return this.colourBy === "truth" ? table.truth[k] : table.predicted[filter.of][k]
+    if (this.colourBy === "right") return [Int32Array.from({ length: table.rows }, (_, k) => (table.isRight(k, filter.of) ? 0 : 1)), 2]
+    return [this.colourBy === "truth" ? table.truth : table.predicted[filter.of], table.labels.length]
   }
 
   drawLegend(paints, rest) {

@@ -16,6 +16,7 @@ export async function savePicture(kind, explorer) {
 /** What is shown, with its style, as a page of its own. */
 async function asPage(explorer) {
   const shown = explorer.root.cloneNode(true)
+  shown.classList.remove("with-data")
   shown.querySelectorAll(".input, .lead, .controls, .menu, .data, [hidden]").forEach(part => part.remove())
   shown.querySelectorAll("[data-part=table]").forEach((table, k) => table.replaceChildren(...drawTable(explorer.panes[k].model.about, explorer.panes[k].now)))
   shown.querySelectorAll("input").forEach(input => input.setAttribute("disabled", ""))

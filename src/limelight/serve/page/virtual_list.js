@@ -8,7 +8,7 @@ export class VirtualList {
   /** `draw(row)` gives the parts of an item, `prepare(rows)` is a promise of what they need, `choose(row)` gets the active row. */
   constructor(label, { draw, prepare, choose, enter }) {
     Object.assign(this, { draw, prepare, choose, rows: new Int32Array(0), active: -1 })
-    this.space = element("div", { class: "space" })
+    this.space = element("div", { class: "space", role: "presentation" })
     this.root = element("div", { class: "list", role: "listbox", tabindex: "0", "aria-label": label, onscroll: () => this.paint() }, this.space)
     this.root.addEventListener("keydown", event => this.key(event, enter))
     this.root.addEventListener("click", event => {
