@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+import limelight
 import trained
 from limelight.errors import LimelightError
 from limelight.runtime.model import Model
 from limelight.serve import create_app
 from limelight.serve.explored import SAMPLE, Plane, explore_data
 from limelight.serve.explorer import nearest_words
-from limelight.serve.neighbours import DataNeighbours, IndexNeighbours
+from limelight.serve.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
 from limelight.similar.index import Index
 from serve.test_page_model import model_of
 
@@ -48,7 +49,7 @@ def other() -> Model:
 @pytest.fixture(scope="module")
 def client(model: Model, other: Model) -> TestClient:
     data = explore_data([model, other], ITEMS, TRUTH, name="test.csv")
-    return TestClient(create_app({"a": model, "b": other}, data=data, near=DataNeighbours(model, data)))
+    return TestClient(create_app({"a": model, "b": other}, data=data, near=ModelNeighbours(model, data)))
 
 
 def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -160,7 +161,7 @@ def test_about_names_the_classifiers(client):
     about = client.get("/explorer/about").json()
     assert [each["id"] for each in about["models"]] == ["a", "b"]
     assert [each["rows"] for each in about["models"]] == [3, 2]
-    assert (about["data"], about["near"]) == (True, "the data")
+    assert (about["data"], about["near"]) == (True, "the data, as the model reads them")
 
 
 @pytest.mark.parametrize("pair", [None, "gated", "concat"])
@@ -211,17 +212,31 @@ def test_the_nearest_texts_have_the_largest_cosines(client, model):
     ]
 
 
+def test_the_nearest_texts_by_meaning(model):
+    texts = ["The soup was cold.", "A friendly host.", "The train was late.", "Chilly broth!", "word " * 301]
+    reader, data = limelight.load("reader"), explore_data([model], [(text,) for text in texts])
+    hits = ReaderNeighbours.read(reader, data).find(("The soup was cold.",))
+    order = np.argsort(-reader.encode(texts) @ reader.encode(texts[0]), kind="stable")[1:]
+    assert [hit["row"] for hit in hits] == order.tolist()  # without the text itself
+    assert hits[0]["texts"] == ["Chilly broth!"]
+    assert "effects" not in hits[0]  # one of them is too long to be compared word by word
+    hits = ReaderNeighbours.read(reader, explore_data([model], [(text,) for text in texts[:4]])).find(
+        ("Cold soup",)
+    )
+    assert hits[0]["pairs"] == reader.compare("Cold soup", hits[0]["texts"][0]).top_pairs(3)
+
+
 def test_the_nearest_texts_of_an_index_and_of_pairs(tmp_path: Path):
     index = Index.create(
         tmp_path / "index", ["The soup was cold.", "A friendly host.", "The train was late."]
     )
     near = IndexNeighbours(index)
-    assert near.where == "index"
+    assert near.where.startswith("index")
     assert near.find(("chilly broth",))[0]["texts"] == ["The soup was cold."]
     assert near.find(("",)) == []
     model, items = model_of({}, "gated"), list(zip(TEXTS, TEXTS[::-1], strict=True))
     data = explore_data([model], items)
-    hits = DataNeighbours(model, data).find(items[2])
+    hits = ModelNeighbours(model, data).find(items[2])
     assert len(hits) == 8
     assert all(tuple(hit["texts"]) == items[hit["row"]] != items[2] for hit in hits)
 

@@ -14,7 +14,7 @@ import pytest
 from limelight.runtime.model import Model
 from limelight.serve import create_app
 from limelight.serve.explored import ExploredData, explore_data
-from limelight.serve.neighbours import DataNeighbours
+from limelight.serve.neighbours import ModelNeighbours
 from limelight.serve.one_file import save_page
 from reading.test_browser import CHROMIUM
 from serve.live import in_thread
@@ -59,7 +59,7 @@ def browsing(
 def app_of(*models: Model, truth: bool = True, near: bool = False) -> tuple[dict[str, Any], ExploredData]:
     data = explore_data(models, [(text,) for text in TEXTS], TRUTH if truth else None, name="test.csv")
     named = dict(zip(("a", "b"), models, strict=False))
-    return {"models": named, "data": data, "near": DataNeighbours(models[0], data) if near else None}, data
+    return {"models": named, "data": data, "near": ModelNeighbours(models[0], data) if near else None}, data
 
 
 def count(page: Any) -> int:
@@ -284,3 +284,19 @@ def test_a_saved_page_has_rows_of_data(tmp_path: Path):
         wait_for(page, model, TEXTS[right[0]])
         page.get_by_role("button", name="Map").click()
         assert page.locator(".legend span").count() == 3
+
+
+def test_a_server_of_several_models_lets_one_choose():
+    single, other, pairs = lively({}), lively({"rows": 2}), model_of({}, "gated")
+    with browsing(app={"models": {"a": single, "b": other, "c": pairs}}) as page:
+        page.locator("textarea").first.fill("w1 w2")
+        page.get_by_label("Compare with").select_option(label="b")
+        page.locator(".pane").nth(1).locator(".bars li").first.wait_for()
+        for pane, model in zip(page.locator(".pane").all(), (single, other), strict=True):
+            assert pane.locator(".label strong").text_content() == model.predict(["w1 w2"])[0]
+        page.get_by_label("Model", exact=True).select_option(label="c")
+        page.locator("textarea").nth(1).wait_for()
+        page.locator("textarea").first.fill("w1 w2")
+        page.locator("textarea").nth(1).fill("w3")
+        wait_for(page, pairs, "w1 w2", "w3")
+        assert page.locator(".pane").count() == 1

@@ -21,6 +21,8 @@ from ._shared import (
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..serve.explored import ExploredData
+    from ..serve.neighbours import Neighbours
+    from ..similar.index import Index
     from ..text.columns import Columns
 
 MOST = 200_000  # rows in the live page
@@ -102,7 +104,6 @@ def _save(args: argparse.Namespace, model: Model) -> int:
 
 def _open(args: argparse.Namespace, model: Model) -> int:
     try:
-        from ..serve.neighbours import DataNeighbours, IndexNeighbours, Neighbours
         from ..serve.server import explore
     except ImportError as error:
         raise LimelightError(f"explore needs {error.name}: pip install '.[serve]'") from None
@@ -119,11 +120,23 @@ def _open(args: argparse.Namespace, model: Model) -> int:
         models[_name(args.other) if _name(args.other) not in models else args.other] = other
     index = Index.open(args.index) if args.index else None
     data = _read_data(args, list(models.values()), MOST)
-    near: Neighbours | None = (
-        IndexNeighbours(index) if index else DataNeighbours(model, data) if data else None
-    )
+    near = _neighbours(model, data, index)
     explore(models, lambda url: _show(url, args.no_browser), data=data, near=near, port=args.port)
     return 0
+
+
+def _neighbours(model: Model, data: ExploredData | None, index: Index | None) -> Neighbours | None:
+    """An index if it is given; otherwise the data, by the bundled reader if the model began as one."""
+    from ..runtime.reader import load
+    from ..serve.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
+
+    if index is not None:
+        return IndexNeighbours(index)
+    if data is None:
+        return None
+    if model.recipe.text.start == "reader":
+        return ReaderNeighbours.read(load("reader"), data, on_terminal())
+    return ModelNeighbours(model, data)
 
 
 def _show(url: str, quiet: bool) -> None:

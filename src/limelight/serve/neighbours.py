@@ -10,6 +10,7 @@ import numpy as np
 
 from ..reading.comparison import Comparison
 from ..runtime.model import Model
+from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from ..similar.index import Index
 from .batching import Item
@@ -34,12 +35,32 @@ class Neighbours(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class DataNeighbours:
-    """Among the rows of the data, as the model reads them."""
+class ReaderNeighbours:
+    """Among the rows of the data, by meaning: as a reader reads them; of a pair, its first text."""
+
+    reader: Reader
+    data: ExploredData
+    vectors: np.ndarray  # (rows, 384), of length 1
+    where: str = "the data, as the bundled reader reads them"
+
+    @classmethod
+    def read(cls, reader: Reader, data: ExploredData, progress: bool = False) -> ReaderNeighbours:
+        """Read all rows once."""
+        return cls(reader, data, reader.encode([item[0] for item in data.items], show_progress_bar=progress))
+
+    def find(self, item: Item) -> list[dict[str, Any]]:
+        """Those whose vectors point the same way."""
+        scores = self.vectors @ self.reader.encode(item[0])
+        return _best(self.reader, self.data, item, scores, _nearest(self.data, item, scores, COUNT))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelNeighbours:
+    """Among the rows of the data, as the model itself reads them."""
 
     model: Model
     data: ExploredData
-    where: str = "the data"
+    where: str = "the data, as the model reads them"
 
     @cached_property
     def _directions(self) -> np.ndarray:
@@ -48,21 +69,31 @@ class DataNeighbours:
 
     def find(self, item: Item) -> list[dict[str, Any]]:
         """Those whose embeddings point the same way."""
-        v = self.data.plane.project(embed_items(self.model, [item]))[0]
-        scores = self._directions @ unit(v)
-        near = np.argsort(-scores, kind="stable")[:LOOKED_AT]
-        rows = [int(k) for k in near if self.data.items[k] != item]
-        texts = [item[0], *(self.data.items[k][0] for k in rows)]
-        if self.model.pair or max(len(self.model.tokenizer.split(text)) for text in texts) > MOST_WORDS:
-            return [_neighbour(self.data.items[k], k, float(scores[k])) for k in rows[:COUNT]]
-        return self._compared(item[0], rows)
+        scores = self._directions @ unit(self.data.plane.project(embed_items(self.model, [item]))[0])
+        rows = _nearest(self.data, item, scores, LOOKED_AT)
+        if not self.model.pair:  # by all of M rather than by a few directions
+            M = unit(self.model.embed([item[0], *(self.data.items[k][0] for k in rows)], flat=True))
+            rows = [rows[k] for k in np.argsort(-(M[1:] @ M[0]), kind="stable")]
+        return _best(None if self.model.pair else self.model, self.data, item, scores, rows[:COUNT])
 
-    def _compared(self, text: str, rows: list[int]) -> list[dict[str, Any]]:
-        M = unit(self.model.embed([text, *(self.data.items[k][0] for k in rows)], flat=True))
-        best = [rows[k] for k in np.argsort(-(M[1:] @ M[0]), kind="stable")[:COUNT]]
-        others = [self.data.items[k][0] for k in best]
-        found = self.model.compare_many([text] * len(best), others, by_rows=False)
-        return [_neighbour(self.data.items[k], k, c.similarity, c) for k, c in zip(best, found, strict=True)]
+
+def _nearest(data: ExploredData, item: Item, scores: np.ndarray, count: int) -> list[int]:
+    """The rows with the largest scores, but not the text itself."""
+    order = np.argsort(-scores, kind="stable")[: count + LOOKED_AT]
+    return [int(k) for k in order if data.items[k] != item][:count]
+
+
+def _best(
+    embedder: Model | Reader | None, data: ExploredData, item: Item, scores: np.ndarray, rows: list[int]
+) -> list[dict[str, Any]]:
+    """The rows, with the words that bind them, unless there are too many words or no one to compare them."""
+    texts = [data.items[k][0] for k in rows]
+    if embedder is None or any(
+        len(embedder.tokenizer.split(text)) > MOST_WORDS for text in (item[0], *texts)
+    ):
+        return [_neighbour(data.items[k], k, float(scores[k])) for k in rows]
+    found = embedder.compare_many([item[0]] * len(rows), texts, by_rows=False)
+    return [_neighbour(data.items[k], k, each.similarity, each) for k, each in zip(rows, found, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +105,7 @@ class IndexNeighbours:
     @property
     def where(self) -> str:
         """The folder's name."""
-        return self.index.folder.name
+        return f"{self.index.folder.name}, as its model reads them"
 
     def find(self, item: Item) -> list[dict[str, Any]]:
         """The hits of a search."""

@@ -188,7 +188,7 @@ export class DataPanel {
       table.truth && select("Result", "right", [["", "right or wrong"], ["right", "right"], ["wrong", "wrong"]]),
       table.truth && select("True", "truth", classes, true),
       select("Predicted", "predicted", classes, true),
-      table.models > 1 && select("Models", "differ", [["", "all texts"], ["differ", "answer differently"], ["agree", "answer the same"],
+      table.models > 1 && select("Models", "differ", [["", "all texts"], ["differ", "they differ"], ["agree", "they agree"],
         ...(table.truth ? [["first", `only ${this.nameOf(0)} is right`], ["second", `only ${this.nameOf(1)} is right`]] : [])]),
       table.models > 1 && select("Predictions of", "of", [0, 1].map(of => [of, this.nameOf(of)]), true),
       select("Order", "sort", [["", "as in the data"], ["least", "least certain first"], ["most", "most certain first"]]),
