@@ -142,3 +142,18 @@ def test_one_file_compares_a_page_with_python(monkeypatch, capsys, tmp_path):
     out = capsys.readouterr().out
     assert "2 texts (1 not ASCII), 6 words: 0 texts differ" in out
     assert "the same label for 100.0%" in out
+
+
+@pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="no chromium on this machine: apt-get install chromium"
+)
+def test_explorer_times_every_step(monkeypatch, capsys, tmp_path):
+    pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    explorer, model = import_module("explorer"), str(trained.save(tmp_path / "model"))
+    monkeypatch.setattr(sys, "argv", ["explorer.py", model, "--rows", "50", "--rounds", "2"])
+    explorer.main()
+    out = capsys.readouterr().out
+    assert "50 rows read" in out
+    assert [line.split(" | ")[0][2:] for line in out.splitlines() if " | " in line][1:] == list(
+        explorer.STEPS
+    )
