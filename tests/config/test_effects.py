@@ -31,6 +31,7 @@ UNUSED = [
             ("max_row", True),
             ("penalty", 5.0),
             ("penalty_scale", "author"),
+            ("aspect_penalty", 0.5),
         )
     ),
     ("penalty_scale", "author", {"penalty": 0.0}, "needs a penalty above 0"),
@@ -53,6 +54,7 @@ USED = [
     ("max_row", True, {}),
     ("penalty", 5.0, {}),
     ("penalty", 5.0, {"rows": 1}),  # it draws an only row towards a single word
+    ("aspect_penalty", 0.5, {}),
     ("penalty_scale", "author", {}),
     ("penalty_scale", "author", {"rows": 1}),
     ("layers", 2, MAX),

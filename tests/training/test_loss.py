@@ -29,7 +29,7 @@ def loss_of(data: Dataset, rows: list[int], weights: np.ndarray | None = None, *
     batch = feed.batch(feed.rows(np.array(rows)))
     output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
     rows = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
-    return loss(output, batch, recipe.training, rows)
+    return loss(output, batch, recipe.training, rows, len(data.tokenizer))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -51,6 +51,31 @@ def test_the_penalty_is_that_of_every_sentence_by_itself(scale: str, pair: bool)
     assert found.cross_entropy.item() == pytest.approx(np.mean(entropies), abs=1e-12)
     assert found.penalty.item() == pytest.approx(np.mean(penalties), abs=1e-10)
     assert found.total.item() == pytest.approx(np.mean(entropies) + 0.7 * np.mean(penalties), abs=1e-10)
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_the_aspect_penalty_sums_each_rows_attention_by_word_over_the_batch(pair: bool) -> None:
+    data = toys.dataset(pair=pair)
+    recipe = toys.recipe(penalty=0.0)
+    parameters = {k: w.double().numpy() for k, w in build_network(data, recipe).state_dict().items()}
+    Q = np.zeros((recipe.model.rows, len(data.tokenizer)))
+    for row in range(6):
+        sentences = [words(data, row, side) for side in range(1 + pair)]
+        if pair:
+            _, _, *both = reference.pair_network("self-attention", parameters, *sentences)
+            attention = [both[0], both[2]]
+        else:
+            attention = [reference.network("self-attention", parameters, *sentences)[2]]
+        for A, ids in zip(attention, sentences, strict=True):
+            for t, word in enumerate(ids):
+                Q[:, word] += A[:, t]
+    Q /= np.linalg.norm(Q, axis=1, keepdims=True)
+    G = Q @ Q.T
+    P = (G**2).sum() / len(Q) - 1  # off the diagonal
+    plain = loss_of(data, list(range(6)), penalty=0.0)
+    found = loss_of(data, list(range(6)), penalty=0.0, aspect_penalty=0.7)
+    assert found.total.item() == pytest.approx(plain.total.item() + 0.7 * P, abs=1e-10)
+    assert found.penalty.item() == 0.0  # progress shows the paper's penalty
 
 
 def words(data: Dataset, row: int, side: int) -> list[int]:

@@ -170,6 +170,13 @@ class TrainingRecipe:
         choices=("paper", "author"),
         needs=(ATTENTION, PENALTY),
     )
+    aspect_penalty: float = option(
+        0.0,
+        "Coefficient of a penalty on rows that read the same words throughout a batch, so that each keeps to an "
+        "aspect: try 0.03.",
+        low=0,
+        needs=ATTENTION,
+    )
     optimizer: str = option("adam", "Update rule.", choices=("sgd", "adagrad", "adam", "adamw"))
     learning_rate: float = option(1e-3, "Learning rate.", low=0, basic=True)
     schedule: str = option(

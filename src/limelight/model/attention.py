@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -66,3 +68,24 @@ def penalty(A: Tensor, lengths: Tensor | None = None, scale: str = "paper") -> T
         n = A.shape[2] if lengths is None else lengths.clamp(min=1).to(A.dtype)
         return ((P + n - r) / n**2).mean()  # ||A^T A - I_n||^2 = ||A A^T - I_r||^2 + n - r
     raise ValueError(f"scale is {scale!r}; it must be paper or author")
+
+
+def aspect_penalty(sides: Sequence[tuple[Tensor, Tensor]], vocabulary: int) -> Tensor:
+    """How much the rows read the same words throughout a batch: ||Q Q^T - I||_F^2 / r.
+
+    Q (r, vocabulary) is the attention of each row summed by word, its rows of length 1; `sides` are A
+    (batch, r, n) with ids (batch, n), both for pairs. The paper's penalty keeps rows apart within a sentence,
+    but a row may read one aspect today and another tomorrow; this one makes it keep to its words.
+
+    >>> A, ids = torch.eye(2).unsqueeze(0), torch.tensor([[5, 6]])
+    >>> aspect_penalty([(A, ids)], vocabulary=9).item()
+    0.0
+    >>> aspect_penalty([(A, torch.tensor([[5, 5]]))], vocabulary=9).item()  # both read the same word
+    1.0
+    """
+    r = sides[0][0].shape[1]
+    Q = sides[0][0].new_zeros(r, vocabulary)
+    for A, ids in sides:
+        Q = Q.index_add(1, ids[:, : A.shape[2]].flatten(), A.transpose(0, 1).flatten(1))
+    Q = Q / Q.norm(dim=1, keepdim=True)
+    return (Q @ Q.T - torch.eye(r, dtype=Q.dtype, device=Q.device)).square().sum() / r

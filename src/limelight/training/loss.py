@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..config.recipe import TrainingRecipe
-from ..model.attention import penalty
+from ..model.attention import aspect_penalty, penalty
 from ..model.network import Output
 
 
@@ -20,15 +20,20 @@ class Loss(NamedTuple):
     penalty: Tensor
 
 
-def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int) -> Loss:
+def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int, vocabulary: int = 0) -> Loss:
     """Cross-entropy (each row by its weight) + coefficient * P; for a pair, P of both sentences is added.
 
-    P applies to the first `rows` rows of A, those of the attention; a baseline has none. With `targets` in
+    With `aspect_penalty`, that is added too. P applies to the first `rows` rows of A, those of the attention; a baseline has none. With `targets` in
     the batch, `total` has the cross-entropy with those probabilities in place of the labels.
     """
     plain = goal = _cross_entropy(output.logits, batch.labels, batch.weights)
     if batch.targets is not None:
         goal = _cross_entropy(output.logits, batch.targets, batch.weights)
+    if rows and recipe.aspect_penalty:
+        sides = [(output.A[:, :rows], batch.ids)]
+        if output.A2 is not None and batch.ids2 is not None:
+            sides.append((output.A2[:, :rows], batch.ids2))
+        goal = goal + recipe.aspect_penalty * aspect_penalty(sides, vocabulary)
     if rows == 0 or recipe.penalty == 0:
         return Loss(goal, plain.detach(), torch.zeros_like(plain))
     P = penalty(output.A[:, :rows], batch.lengths, recipe.penalty_scale)

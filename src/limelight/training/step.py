@@ -62,7 +62,7 @@ class Stepper:
         warmup = math.ceil(WARM_UP * total) if recipe.text.start else 0
         self.optimiser = Optimiser(weights, recipe.training, computing, total, warmup)
         self.average = Average(self.optimiser.weights, recipe.training.ema_decay)
-        self.penalised = recipe.model.attention_rows
+        self.penalised, self.vocabulary = recipe.model.attention_rows, len(network.words.weight)
         # sums of the figures over the rows, and the rows
         self.sums = torch.zeros(len(self.figures) + 1, dtype=torch.float64, device=self.device)
         self.graphs: dict[tuple[int, int], CapturedStep | None] = {}
@@ -118,7 +118,7 @@ class Stepper:
             return
         with self.seen_words.in_place() if self.seen_words else nullcontext():
             output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-        parts = loss(output, batch, self.recipe.training, self.penalised)
+        parts = loss(output, batch, self.recipe.training, self.penalised, self.vocabulary)
         (parts.total * share if share != 1.0 else parts.total).backward()
         rows, right = len(batch.labels), (output.logits.argmax(dim=1) == batch.labels).sum()
         self._count(rows, parts.cross_entropy * rows, parts.penalty * rows, right)
