@@ -21,7 +21,7 @@ export class Explorer {
     this.listen()
     this.data = table && new DataPanel(table, this.parts.data, this)
     this.near = near && new NearView(near, this.parts.near, this)
-    this.use(models.slice(0, shown))
+    this.use(this.named(location.hash) ?? models.slice(0, shown))
     this.start()
   }
 
@@ -33,6 +33,13 @@ export class Explorer {
     const first = this.models[0].about.examples[0] ?? [""]
     if (state || !this.data) await this.show(state ?? this.fresh(first))
     else await this.data.openFirst()
+  }
+
+  /** The models that an address names, if it names any. */
+  named(address) {
+    const names = new URLSearchParams(address.replace(/^#/, "")).getAll("model").slice(0, 2)
+    const found = names.map(name => this.models.find(model => model.about.id === name)).filter(Boolean)
+    return found.length && found.every(model => model.about.pair === found[0].about.pair) ? found : undefined
   }
 
   get model() {
@@ -48,7 +55,7 @@ export class Explorer {
   }
 
   fresh(texts) {
-    return { texts: [...texts], edits: texts.map(() => new Map()), off: this.state?.off ?? this.panes.map(() => new Set()) }
+    return { texts: [...texts], edits: texts.map(() => new Map()), off: this.panes.map((_, k) => this.state?.off[k] ?? new Set()) }
   }
 
   ofAddress() {
@@ -97,10 +104,9 @@ export class Explorer {
   }
 
   exchange(models) {
-    const texts = this.state.texts
-    this.state = undefined
+    const { texts } = this.state
     this.use(models)
-    this.show(this.fresh(this.sides === texts.length ? texts : this.model.about.examples[0]))
+    this.show({ ...this.fresh(this.sides === texts.length ? texts : this.model.about.examples[0]), off: models.map(() => new Set()) })
   }
 
   listen() {
@@ -112,8 +118,10 @@ export class Explorer {
       })
     }
     addEventListener("hashchange", () => {
+      if (!this.state || location.hash === this.address()) return
+      const named = this.named(location.hash)
+      if (named && (named.length !== this.panes.length || named.some((model, k) => model !== this.panes[k].model))) this.use(named)
       const state = this.ofAddress()
-      if (location.hash === this.address()) return
       this.data?.show(location.hash)
       if (state) this.show(state)
     })
@@ -170,7 +178,8 @@ export class Explorer {
   }
 
   address() {
-    return toAddress(this.state) + (this.data?.address() ?? "") + (this.near?.address() ?? "")
+    const chosen = this.parts.models.hidden ? [] : this.panes.map(({ model }) => `&model=${encodeURIComponent(model.about.id)}`)
+    return toAddress(this.state) + chosen.join("") + (this.data?.address() ?? "") + (this.near?.address() ?? "")
   }
 
   writeAddress() {
