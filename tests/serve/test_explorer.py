@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +235,9 @@ def test_the_nearest_texts_of_an_index_and_of_pairs(tmp_path: Path):
     assert near.where.startswith("index")
     assert near.find(("chilly broth",))[0]["texts"] == ["The soup was cold."]
     assert near.find(("",)) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a warning would show the text
+        assert len(near.find(("qqqzzz",))) == 3
     model, items = model_of({}, "gated"), list(zip(TEXTS, TEXTS[::-1], strict=True))
     data = explore_data([model], items)
     hits = ModelNeighbours(model, data).find(items[2])

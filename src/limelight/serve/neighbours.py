@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -111,10 +112,10 @@ class IndexNeighbours:
         """The hits of a search."""
         if not self.index.model.tokenizer.split(item[0]):
             return []
-        return [
-            _neighbour((hit.text,), None, hit.score, hit.comparison)
-            for hit in self.index.search(item[0], COUNT)
-        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about unknown words, which it quotes: a text is never logged
+            hits = self.index.search(item[0], COUNT)
+        return [_neighbour((hit.text,), None, hit.score, hit.comparison) for hit in hits]
 
 
 def _neighbour(
