@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tarfile
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import trained
 from limelight import Index, TextClassifier
+from reviews import QUICK, reviews, write_csv
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -157,3 +161,44 @@ def test_explorer_times_every_step(monkeypatch, capsys, tmp_path):
     assert [line.split(" | ")[0][2:] for line in out.splitlines() if " | " in line][1:] == list(
         explorer.STEPS
     )
+
+
+def test_chinese_is_learnt_by_characters(monkeypatch, capsys, tmp_path):
+    for name, word in (("neg", "差"), ("pos", "好")):
+        texts = [f"第{k}本书真{word}，很{word}" for k in range(40)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(texts), encoding="utf-8")
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as tar:
+        for name in ("neg", "pos"):
+            tar.add(tmp_path / f"{name}.txt", f"x/sentiment/{name}.txt")
+    chinese = import_module("chinese")
+    arguments = f"chinese.py {tmp_path / 'a.tar.gz'} --train 50 --held 10 --test 20 --epochs 1"
+    monkeypatch.setattr(sys, "argv", arguments.split())
+    chinese.main()
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert [row.split(" | ")[0] for row in rows[:2]] == ["| characters", "| spaces and marks alone"]
+    assert rows[2].split(" | ")[1] == "100.0"
+
+
+def test_out_of_scope_prints_a_line_for_each_table(monkeypatch, capsys, tmp_path):
+    texts, stars = reviews(260)
+    TextClassifier(**QUICK, progress=False, holdout=0.4).fit(texts, stars).save(tmp_path / "m")
+    test = write_csv(tmp_path / "test.csv", text=texts[:20], stars=stars[:20])
+    other = write_csv(tmp_path / "other.csv", text=["My train was late.", "It rains."])
+    monkeypatch.setattr(sys, "argv", ["out_of_scope.py", *map(str, (tmp_path / "m", test, other))])
+    import_module("out_of_scope").main()
+    said = capsys.readouterr().out
+    assert "accuracy 100.0%" in said
+    assert "(2 texts): AUROC" in said
+
+
+def test_going_on_prints_a_row_for_each_model(monkeypatch, capsys, tmp_path):
+    going_on = import_module("going_on")
+    monkeypatch.setattr(going_on, "OLD", 2)
+    monkeypatch.setattr(going_on, "REPLAYED", (2,))
+    texts = [f"number {word} {k}" for word in ("one", "two", "six") for k in range(20)]
+    table = pyarrow.table({"text": texts, "label": [text.split()[1] for text in texts]})
+    for name in ("train", "test"):
+        pyarrow.parquet.write_table(table, tmp_path / f"{name}.parquet")
+    monkeypatch.setattr(sys, "argv", ["going_on.py", str(tmp_path), "--preset", "tiny"])
+    going_on.main()
+    assert len(capsys.readouterr().out.splitlines()) == 5

@@ -17,9 +17,11 @@ from .config.presets import preset as preset_of
 from .config.recipe import Recipe, options, section_of
 from .errors import LimelightError
 from .reading.reading import PairReading, Reading
+from .runtime.confidence import check_threshold
 from .runtime.model import Model
 from .runtime.start import Start, start_of
 from .text.encode import Dataset, Texts, encode_texts
+from .text.formats import shorten
 from .text.inputs import (
     as_classes,
     as_list,
@@ -31,6 +33,7 @@ from .text.inputs import (
     is_label,
     unknown_label_error,
 )
+from .text.labels import join_classes
 
 if TYPE_CHECKING:
     from .training.callbacks import Callback
@@ -88,6 +91,9 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         listed = as_list(labels, "labels")
         check_same_length(texts, listed, "labels")
         classes, numbers = as_classes(labels if hasattr(labels, "__len__") else listed)  # or it is used up
+        if start is not None and start.labels:  # a trained model keeps its classes
+            classes = np.array(join_classes(classes.tolist(), start.labels))
+            numbers = np.array(class_numbers(listed, classes.tolist()))
         weights = self._weights(classes, numbers, sample_weight)
         if dev is not None:
             known = class_numbers(dev.labels, classes.tolist(), "dev labels")
@@ -100,9 +106,59 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         warn_unused(recipe, self._given(), has_dev=has_dev, pairs=dataset.pair)
         return self._train(dataset, recipe, start, classes)
 
-    def _train(self, dataset: Dataset, recipe: Recipe, start: Start | None, classes: np.ndarray) -> Self:
+    def _partial_fit(self, columns: TextColumns, labels: Any, classes: Any, sample_weight: Any) -> Self:
+        """One pass over the rows, from the start of a fit or from the model so far."""
+        from .training import need_torch
+
+        need_torch()
+        if not columns[0]:
+            raise LimelightError("there are no texts; give at least one")
+        listed = as_list(labels, "labels")
+        check_same_length(columns[0], listed, "labels")
+        known = self._fixed_classes(classes)
+        numbers = class_numbers(listed, known.tolist())
+        weights = self._weights(known, np.array(numbers), sample_weight)
+        recipe, start = self._going_on()
+        once = recipe.override(epochs=1, schedule="constant", teachers=0, noisy_copies=0)
+        dataset = encode_texts(
+            columns[0], numbers, columns[1], weights, recipe=recipe.text, holdout=0, names=known.tolist(),
+            start=start,
+        )  # fmt: skip
+        return self._train(dataset, once, start, known, recipe)
+
+    def _fixed_classes(self, given: Any) -> np.ndarray:
+        """The classes of all calls of `partial_fit`: those of the first."""
+        classes = None if given is None else as_classes(given)[0]
+        if not hasattr(self, "model_"):
+            if classes is None:
+                raise LimelightError("classes is missing: the first call of partial_fit needs all classes")
+            return classes
+        if classes is not None and not np.array_equal(classes, self.classes_):
+            raise LimelightError(
+                f"classes is {shorten(str(classes.tolist()))}, but the model has "
+                f"{shorten(str(self.classes_.tolist()))}; leave it out, or start again with fit"
+            )
+        return self.classes_
+
+    def _going_on(self) -> tuple[Recipe, Start | None]:
+        """The recipe and the weights that the next call of `partial_fit` starts from."""
+        if not hasattr(self, "model_"):
+            return start_of(self._recipe(), self._given())
+        model, training = self.model_, self._recipe().training
+        start = Start(model.recipe, model.tokenizer, model.weights, model.labels, model.pair)
+        return Recipe(model.recipe.text, model.recipe.model, training), start
+
+    def _train(
+        self,
+        dataset: Dataset,
+        recipe: Recipe,
+        start: Start | None,
+        classes: np.ndarray,
+        whole: Recipe | None = None,
+    ) -> Self:
+        """Train, and keep the model; `whole` is the recipe to keep, if this is only a part of it."""
         from .training import fit
-        from .training.outcome import facts_of, results_of, warn_if_constant, weights_of
+        from .training.outcome import calibrate, facts_of, results_of, warn_if_constant, weights_of
 
         if start is not None:  # these labels are numbers
             dataset = dataclasses.replace(dataset, labels=tuple(classes.tolist()))
@@ -111,14 +167,17 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         )
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
+        kept = fitted.recipe if whole is None else dataclasses.replace(fitted.recipe, training=whole.training)
+        before = [] if whole is None else getattr(self, "history_", [])
         dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
+        sure = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",))
         self.model_ = Model.from_parts(
-            weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
+            weights=weights_of(fitted), recipe=kept, tokenizer=dataset.tokenizer,
             labels=classes.tolist(), pair=dataset.pair,
-            facts={**facts_of(dataset, fitted, results), "estimator": self._facts()},
+            facts={**facts_of(dataset, fitted, results), **sure, "estimator": self._facts()},
         )  # fmt: skip
-        self.classes_, self.recipe_, self.history_ = classes, fitted.recipe, fitted.history
+        self.classes_, self.recipe_, self.history_ = classes, kept, [*before, *fitted.history]
         if fitted.interrupted:  # what was learnt so far is kept
             raise KeyboardInterrupt
         warn_if_constant(results, classes.tolist())
@@ -175,9 +234,14 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def _predict_proba(self, columns: TextColumns) -> np.ndarray:
         return self._model.predict_proba(*columns, progress=False)
 
-    def _predict(self, columns: TextColumns) -> np.ndarray:
-        best = self._predict_proba(columns).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+    def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> np.ndarray:
+        P = self._predict_proba(columns)
+        best = np.asarray(self.classes_[P.argmax(axis=1)])
+        if abstain_below is None:
+            return best
+        answers: np.ndarray = best.astype(object)
+        answers[P.max(axis=1, initial=0) < check_threshold(abstain_below)] = None
+        return answers
 
     def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         if not columns[0]:
@@ -288,9 +352,23 @@ class TextClassifier(_Classifier):
             part = Texts(as_texts(texts, "dev texts"), labels)
         return self._fit((as_texts(X), None), y, sample_weight, part)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The most likely label of each text."""
-        return self._predict((as_texts(X), None))
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more texts, in one pass: for tables in parts, or to go on with a fitted model.
+
+        The first call needs all `classes`, unless the classifier is fitted or loaded; they stay the same.
+        New words are added. Nothing is held out, and the optimiser starts anew in each call.
+
+        >>> clf = TextClassifier(preset="tiny", learning_rate=0.02, progress=False)
+        >>> for _ in range(8):
+        ...     clf = clf.partial_fit(["Good soup!", "Cold soup."] * 20, ["+", "-"] * 20, classes=["+", "-"])
+        >>> clf.predict(["Good!", "Cold."]).tolist()
+        ['+', '-']
+        """
+        return self._partial_fit((as_texts(X), None), y, classes, sample_weight)
+
+    def predict(self, X: Any, *, abstain_below: float | None = None) -> np.ndarray:
+        """The most likely label of each text; with `abstain_below`, None where its probability is lower."""
+        return self._predict((as_texts(X), None), abstain_below)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(texts, classes): probabilities in the order of `classes_`."""
@@ -343,9 +421,16 @@ class PairClassifier(_Classifier):
             part = Texts(first, dev_labels, second)
         return self._fit(columns, labels, sample_weight, part)
 
-    def predict(self, X: Any, X2: Any = None) -> np.ndarray:
-        """The most likely label of each pair."""
-        return self._predict(_columns(X, X2))
+    def partial_fit(
+        self, X: Any, X2: Any = None, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from some more pairs, in one pass; see `TextClassifier.partial_fit`."""
+        columns, labels = _columns_and_labels(X, X2, y)
+        return self._partial_fit(columns, labels, classes, sample_weight)
+
+    def predict(self, X: Any, X2: Any = None, *, abstain_below: float | None = None) -> np.ndarray:
+        """The most likely label of each pair; with `abstain_below`, None where its probability is lower."""
+        return self._predict(_columns(X, X2), abstain_below)
 
     def predict_proba(self, X: Any, X2: Any = None) -> np.ndarray:
         """(pairs, classes): probabilities in the order of `classes_`."""

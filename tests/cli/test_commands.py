@@ -461,12 +461,38 @@ def test_compare(call, table, tmp_path):
     code, out, err = call("compare", table, "--test", table, *flags, "--json")
     found = {one["embedding"]: one for one in json.loads(out)}
     assert code == 0
-    assert list(found) == ["max", "cnn", "self-attention"]
+    assert list(found) == ["max", "cnn", "self-attention", "tf-idf"]
+    assert all(one["bytes"] > 1000 and one["seconds"] for one in found.values())
+    theirs = found.pop("tf-idf")
+    assert (theirs["seeds"], theirs["test"]) == ([0], [1.0])
     assert all(one["seeds"] == [0, 1] and len(one["test"]) == 2 for one in found.values())
     assert "held out 4 of the 30 rows" in err
-    code, out, _ = call("compare", table, *flags[:-2], "--seeds", "1")
+    page = tmp_path / "page.html"
+    code, out, _ = call("compare", table, *flags[:-2], "--seeds", "1", "--out", page)
     assert code == 0
     assert "Structured self-attention" in out
+    assert "TF-IDF + logistic regression" in out
+    assert "most accurate on the development set" in page.read_text()
+
+
+def test_pages_that_cannot_be_written_are_said_first(refused, model, table, tmp_path):
+    (tmp_path / "there.html").write_text("mine")
+    for command in (("compare", table, "--preset", "tiny"), ("trust", model, table)):
+        assert "should end in .html" in refused(*command, "--out", tmp_path / "page.pdf")
+        assert "--overwrite" in refused(*command, "--out", tmp_path / "there.html")
+    assert (tmp_path / "there.html").read_text() == "mine"
+
+
+def test_trust_writes_a_page_with_a_verdict(call, model, table, tmp_path):
+    page = tmp_path / "trust.html"
+    code, out, _ = call(
+        "trust", model, table, "--texts", 9, "--with", model, "--label", "stars", "--out", page
+    )
+    assert code == 0
+    verdict = " ".join(out.split("\n\n")[0].split())
+    assert verdict.startswith(("What decided ", "The answers hardly depend"))
+    assert f'<p class="lead">{verdict}</p>' in page.read_text()
+    assert "Do two models read the same words?" in page.read_text()
 
 
 def test_help_says_what_json_is(call, model):

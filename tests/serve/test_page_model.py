@@ -13,7 +13,7 @@ import trained
 from limelight.errors import LimelightError
 from limelight.runtime.model import Model
 from limelight.serve.packed_model import pack_model
-from limelight.text.rules import javascript_rules
+from limelight.text.rules import CHARACTERS, javascript_rules
 from limelight.text.tokenizer import Tokenizer
 from serve.in_node import needs_node, run_node
 from trained import ARCHITECTURES, LABELS, PAIRS, network_of, recipe_of, texts_of, weights_of
@@ -134,7 +134,8 @@ can't cannot gonna don’t O'Neil's rock'n'roll y'all l'amour 'em '90s ol' I'm d
 a.m. Ph.D. No. 5 fig. 2 I. The 1,000.50 10:30 2 1/2 (555) 123-4567 20% $5 US$ -3 +4 .5 3-day five-star
 and/or a/b/c/d C++ C# AT&T R&D http://example.org/a?b=c. https://x.com/é www.x.com/y a.b@example.org
 <b> </div> <unk> <pad> <3 :-) ;) =D -_- ^_^ @name #tag #été &amp; &#39; ... .. ..... !!! ?! -- ** __ ``
-'' << >> 👩‍🍳 👍🏽 🇩🇪🇫🇷 ❤️ 1️⃣ ☺ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 日本語。 中文 한국어 עברית العربية हिन्दी ไทย İstanbul
+'' << >> 👩‍🍳 👍🏽 🇩🇪🇫🇷 ❤️ 1️⃣ ☺ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 日本語。 中文 한국어 עברית العربية हिन्दी ไทย น้ำ ລາວ ខ្មែរ မြန်မာစာ
+コーヒー ｶﾞ 葛󠄀 𠮷 〇 々 らーめん İstanbul
 ΣΊΣΥΦΟΣ ẞ ﬁ K é e\u0301 naïve co\u00adop zero\u200bwidth a\u200cb \ufeff \u0085 \u00a0 \u3000 \u2028
 \x00 \x1f \x7f \ud83d \udc4d \U0001d54f ½ ² ① ٣ ५ Ⅷ _x_ x_y ~ | \\ { } [ ] ( ) “q” ‘q’ «q» — – … ‰ ™ ©
 good.The good!The A. b. c.d.e. aaaa-bbbb- -a ---- -> <- => #1 ## @@ a@b @ # & && 's 'tis 'twas d'accord
@@ -143,8 +144,8 @@ qu'il c'mon s'more 3.14.15 1.a 1-2-3 10,000th
 SPLIT = """
 import { Tokenizer } from "./tokenizer.js"
 
-function answer({ pattern, lowercase, words, texts }) {
-  const tokenizer = new Tokenizer({ pattern, lowercase, words })
+function answer({ texts, ...rules }) {
+  const tokenizer = new Tokenizer(rules)
   return texts.map(text => tokenizer.locate(text).map(({ start, end, id }) => [start, end, id]))
 }
 """
@@ -157,11 +158,16 @@ def odd_texts(count: int = 600) -> list[str]:
 
 
 @needs_node
-@pytest.mark.parametrize("lowercase", [True, False])
-def test_odd_texts_have_the_same_words_as_in_python(tmp_path: Path, lowercase: bool) -> None:
+@pytest.mark.parametrize(("lowercase", "split_characters"), [(True, True), (False, True), (True, False)])
+def test_odd_texts_have_the_same_words_as_in_python(
+    tmp_path: Path, lowercase: bool, split_characters: bool
+) -> None:
     texts, words = odd_texts(), ["i̇stanbul", "σίσυφοσ", "don", "n't", "The", "the", "日"]
-    tokenizer = Tokenizer.from_words(words, lowercase=lowercase)
-    given = {"pattern": javascript_rules(), "lowercase": lowercase, "words": words, "texts": texts}
+    tokenizer = Tokenizer.from_words(words, lowercase=lowercase, split_characters=split_characters)
+    given = {
+        "pattern": javascript_rules(), "lowercase": lowercase, "words": words, "texts": texts,
+        "characters": javascript_rules(CHARACTERS) if split_characters else None,
+    }  # fmt: skip
     found = run_node(tmp_path, SPLIT, given)
     for text, theirs in zip(texts, found, strict=True):
         ids, offsets = tokenizer.locate(text)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.errors import LimelightError
 from limelight.text.rules import ascii_rules
-from limelight.text.tokenizer import LONGEST, PAD, UNKNOWN, Tokenizer
+from limelight.text.tokenizer import LONGEST, PAD, UNKNOWN, Tokenizer, has_joined_characters
 
 CASED = Tokenizer.from_words([], lowercase=False)
 WORDS = [
@@ -95,7 +95,7 @@ SPLITS = [
     "cafe\u0301|na\u00efve|Z\u00fcrich",
     "Привет|,|мир|!",
     "שָׁלוֹם|עליכם",
-    "日本語|と|中文|。",
+    "日|本|語|と|中|文|。",
     "हिन्दी|می\u200cخواهم",
     "¿|qué|?",
     "70|°|and|©|and|½",
@@ -135,6 +135,16 @@ GLUED = {
     "a/b/c/d": "a/b/c|/|d",
     "one-I've and Smith-O'Neil's": "one-I|'ve|and|Smith-O'Neil|'s",
     "👍👍🏽🇺🇸🇫🇷ok": "👍|👍🏽|🇺🇸|🇫🇷|ok",
+    "我的iPhone很好，真的。": "我|的|iPhone|很|好|，|真|的|。",
+    "第3章は〇です": "第|3|章|は|〇|で|す",
+    "コーヒーとｺｰﾋｰ、すごーい！": "コーヒー|と|ｺｰﾋｰ|、|す|ごー|い|！",
+    "น้ำซุปอร่อย ๑๒๓": "น้ำ|ซุ|ป|อ|ร่|อ|ย|๑๒๓",
+    "ຊຸບ ໑໒": "ຊຸ|ບ|໑໒",
+    "ខ្មែរល្អ": "ខ្មែ|រ|ល្អ",
+    "မြန်မာ": "မြ|န်|မာ",
+    "葛\U000e0100飾区𠮷野家": "葛\U000e0100|飾|区|𠮷|野|家",
+    "한국어 中文 العربية": "한국어|中|文|العربية",
+    "好👍🏽好http://example.com/a中文": "好|👍🏽|好|http://example.com/a|中|文",
     "tab\tand\nline\u3000and\u00a0space": "tab|and|line|and|space",
 }
 
@@ -147,6 +157,26 @@ def test_words_of_running_text(text: str) -> None:
 @pytest.mark.parametrize("text", [text for text in GLUED if "J. K." not in text])
 def test_lowercase_splits_at_the_same_places(text: str) -> None:
     assert joined(Tokenizer.from_words([]).split(text)) == GLUED[text]
+
+
+def test_texts_that_are_split_already_stay_so() -> None:
+    plain = Tokenizer.from_words(["很好"], split_characters=False)
+    assert plain.split("我的 iPhone 很好") == ["我的", "iPhone", "很好"]
+    assert Tokenizer(plain.to_json()).split_characters is False
+    assert Tokenizer(TINY.to_json()).split_characters is True
+    assert has_joined_characters(["soup", "很好"])
+    assert not has_joined_characters(["soup", "好", "コーヒー", "น้ำ", "ខ្មែ", "한국어", "naïve"])
+
+
+def test_an_older_tokenizer_keeps_its_rules(tmp_path: Path) -> None:
+    """What older versions wrote: one rule, words by spaces and marks alone."""
+    parts = json.loads(CASED.to_json())
+    parts["pre_tokenizer"] = parts["pre_tokenizer"]["pretokenizers"][1]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(parts))
+    old = Tokenizer.load(path)
+    assert old.split("日本語 と中文。") == ["日本語", "と中文", "。"]
+    assert old.to_json() == path.read_text()
 
 
 def test_case() -> None:
@@ -303,6 +333,7 @@ HOSTILE: list[tuple[str, object]] = [
     ("pre_tokenizer", {
         "type": "Split", "pattern": {"Regex": "(a|a)*$"}, "behavior": "Removed", "invert": True}),
     ("pre_tokenizer", None),
+    ("pre_tokenizer", {"type": "Sequence", "pretokenizers": []}),
     ("post_processor", {"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}}),
     ("decoder", {"type": "Fuse"}),
     ("truncation", {"max_length": 5, "strategy": "LongestFirst", "stride": 0, "direction": "Right"}),

@@ -14,6 +14,7 @@ from ..errors import LimelightError, warn
 
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
+    from ..runtime.model import Model
     from ..text.columns import Columns
     from ..text.dataset import Dataset
     from ..text.kept_columns import KeptColumns
@@ -68,6 +69,32 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_abstain(parser: argparse.ArgumentParser) -> None:
+    """Flags for leaving out answers that the model is unsure of."""
+    parser.add_argument(
+        "--abstain-below", type=float, metavar="P",
+        help="give no label where its probability is lower than this (0 to 1)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--target-precision", type=float, metavar="P",
+        help="choose that probability for answers of which this share is right, such as 0.95",
+    )  # fmt: skip
+
+
+def threshold_from(args: argparse.Namespace, model: Model) -> float | None:
+    """The probability to abstain below; for a wanted precision, chosen on the model's development set."""
+    from ..runtime.confidence import check_threshold
+
+    if args.target_precision is None:
+        given = args.abstain_below
+        return None if given is None else check_threshold(given, "--abstain-below")
+    if args.abstain_below is not None:
+        raise LimelightError("--abstain-below and --target-precision exclude each other; give only one")
+    found = model.threshold(args.target_precision)
+    print(f"abstaining below {found:.3f}", file=sys.stderr)
+    return found
+
+
 def on_bad(args: argparse.Namespace) -> str:
     """The table readers' name for --skip-bad."""
     return "skip" if args.skip_bad else "error"
@@ -110,6 +137,23 @@ def check_picture_file(args: argparse.Namespace) -> None:
         if args.json:
             raise LimelightError("--json prints to standard output; for a file, use --out FILE.json alone")
         check_output_file(args.out, args.overwrite)
+
+
+def check_page(args: argparse.Namespace) -> None:
+    """Raise before the work unless the page that --out asks for can be written."""
+    if args.out:
+        if Path(args.out).suffix.lower() not in (".html", ".htm"):
+            raise LimelightError(f"{args.out} should end in .html")
+        check_output_file(args.out, args.overwrite)
+
+
+def save_page(args: argparse.Namespace, page: str) -> None:
+    """Write a page to --out."""
+    from ..storage.files import atomic_file
+
+    with atomic_file(args.out, args.overwrite) as file:
+        file.write(page.encode(errors="replace"))  # it may hold file names that are not UTF-8
+    print(f"saved {args.out}", file=sys.stderr)
 
 
 def check_words(tokenizer: Tokenizer, *texts: str | None) -> None:

@@ -1,4 +1,4 @@
-"""`limelight compare`: self-attention and both baselines on your own data."""
+"""`limelight compare`: self-attention, both baselines and TF-IDF on your own data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._parser import add_recipe, check_encoded, given_options, recipe_from
-from ._shared import add_data, add_device, add_json, encode, on_terminal, print_result, table
+from ._shared import (
+    add_data,
+    add_device,
+    add_json,
+    add_overwrite,
+    check_page,
+    encode,
+    on_terminal,
+    print_result,
+    save_page,
+    table,
+)
 
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
@@ -18,12 +29,14 @@ if TYPE_CHECKING:
 
 ORDER = 5
 PRESET = "light"  # which does not start from pretrained weights: the baselines have none
-HELP = "compare self-attention with a max-pooled biLSTM and a CNN on your own data"
+HELP = "compare self-attention with a max-pooled biLSTM, a CNN and TF-IDF on your own data"
 USAGE = "%(prog)s DATA [DATA ...] [options]"
 DESCRIPTION = """\
-Train the paper's model and its two baselines on your own data with several seeds: mean and spread.
+Train the paper's model, its two baselines, and TF-IDF with logistic regression, what many people would use
+instead, on your own data: accuracy (mean and spread over several seeds), training time, and size on disk.
 
-  limelight compare reviews.csv --text text --label stars --test test.csv --seeds 3"""
+  limelight compare reviews.csv --text text --label stars --test test.csv --seeds 3
+  limelight compare reviews.csv --out comparison.html"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +45,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seeds", type=int, default=3, metavar="N", help="number of seeds for each model (default: 3)"
     )
+    parser.add_argument("--out", metavar="FILE", help="also write the comparison as an HTML page")
+    add_overwrite(parser)
     add_device(parser)
     add_json(parser, "a JSON array with an object for each model")
     add_data(parser)
@@ -42,11 +57,14 @@ def run(args: argparse.Namespace) -> int:
     """Encode once, train each model with each seed, print one table."""
     from ..config.effects import warn_ignored
     from ..errors import LimelightError
+    from ..explain.compare_page import compare_page
     from ..training import need_torch
     from ..training.compare import compare
     from ..training.job_data import recipe_for
+    from ..training.tf_idf import compare_tf_idf
 
     need_torch()
+    check_page(args)
     if args.seeds < 1:
         raise LimelightError(f"--seeds is {args.seeds}; it must be at least 1")
     recipe = recipe_from(args)
@@ -57,12 +75,34 @@ def run(args: argparse.Namespace) -> int:
         _warn_unused(recipe, given_options(args), dataset)
         if args.preset:
             warn_ignored(asked, recipe)
+        sizes: dict[str, int] = {}
+
+        def keep(name: str, fitted: Any) -> None:
+            sizes[name] = sizes.get(name) or _size(Path(folder) / name, dataset, fitted)
+
         contestants = compare(
             dataset, recipe, range(first, first + args.seeds), device=args.device, show=on_terminal(),
-            tell=lambda line: print(line, file=sys.stderr),
+            tell=lambda line: print(line, file=sys.stderr), keep=keep,
         )  # fmt: skip
+        for one in contestants:
+            one.bytes = sizes[one.embedding]
+        contestants.append(compare_tf_idf(dataset, recipe))
+        if args.out:
+            save_page(args, compare_page(contestants, _rows(dataset), Path(args.data[0]).name))
         print_result(args, [vars(one) | {"name": one.name} for one in contestants], format_table(contestants))
     return 0
+
+
+def _size(folder: Path, dataset: Dataset, fitted: Any) -> int:
+    """Bytes of the saved model."""
+    from ..training.outcome import save
+
+    save(folder, dataset, fitted, {}, overwrite=False)
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def _rows(dataset: Dataset) -> dict[str, int]:
+    return {name: len(split) for name, split in dataset.splits.items()}
 
 
 def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:
@@ -91,13 +131,16 @@ def _warn_unused(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> Non
 
 def format_table(contestants: list[Contestant]) -> str:
     """The table: accuracies in per cent, mean and standard deviation over the seeds."""
-    from ..training.compare import spread
+    from ..training.compare import duration, megabytes, spread
 
     rows = [
-        [one.name, spread(one.dev), spread(one.test), f"{one.parameters:,}", f"{sum(one.seconds):.0f} s"]
+        [
+            one.name, spread(one.dev), spread(one.test), f"{one.parameters:,}", duration(one.seconds),
+            megabytes(one.bytes),
+        ]
         for one in contestants
-    ]
+    ]  # fmt: skip
     count = len(contestants[0].seeds)
-    head = ["model", "dev %", "test %", "parameters", "trained in"]
+    head = ["model", "dev %", "test %", "parameters", "trained in", "on disk"]
     note = f"accuracy, mean ± standard deviation of {count} seeds" if count > 1 else "accuracy, one seed"
-    return f"{table(head, rows)}\n({note}; parameters without the words)"
+    return f"{table(head, rows)}\n({note}; parameters without the words; trained in: one seed)"

@@ -145,9 +145,10 @@ def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
 
 def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
     from ..runtime.model import Model
-    from ..training.outcome import facts_of, results_of, save
+    from ..training.outcome import calibrate, facts_of, results_of, save
 
-    facts = facts_of(dataset, fitted, results_of(fitted, dataset, ("dev", "test")))
+    sure = calibrate(fitted, dataset)
+    facts = facts_of(dataset, fitted, results_of(fitted, dataset, ("dev", "test"))) | sure
     save(out, dataset, fitted, {"name": NAME, "license": "mit", **facts}, overwrite=True)
     return Model.load(out)
 

@@ -6,8 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ._shared import (
+    add_abstain,
     add_columns,
     add_json,
     columns_from,
@@ -16,10 +17,13 @@ from ._shared import (
     on_terminal,
     print_result,
     table,
+    threshold_from,
 )
 
 if TYPE_CHECKING:
+    from ..runtime.confidence import Answered
     from ..runtime.metrics import Metrics
+    from ..runtime.model import Model
 
 ORDER = 2
 HELP = "evaluate a model on a table of labelled text"
@@ -27,6 +31,7 @@ DESCRIPTION = """\
 Evaluate a saved model on a labelled table: accuracy, F1 of each class, and the confusion matrix.
 
   limelight evaluate model test.csv --text text --label stars
+  limelight evaluate model test.csv --target-precision 0.95      what it answers if it abstains where unsure
   limelight evaluate model test.csv --at-least 0.9      exit with 1 if the accuracy is lower"""
 
 
@@ -37,6 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at-least", type=float, metavar="X", help="exit with 1 if the accuracy is below this (0 to 1)"
     )
+    add_abstain(parser)
     add_columns(parser)
     add_json(parser)
 
@@ -46,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     least = args.at_least
     if least is not None and not 0 <= least <= 1:
         raise LimelightError(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
-    results, labels = _measure(args)
+    results, labels, sure = _measure(args)
     data = {
         "model": args.model, "data": args.data, **results.to_dict(),
         "classes": {
@@ -57,35 +63,41 @@ def run(args: argparse.Namespace) -> int:
         },
         "labels": list(labels), "confusion": results.confusion.tolist(),
     }  # fmt: skip
-    print_result(args, data, _format_results(args, results, labels))
+    if sure:
+        data["answered"] = sure._asdict()
+    print_result(args, data, _format_results(args, results, labels, sure))
     if least is None or results.accuracy >= least:
         return 0
     print(f"limelight: accuracy {results.accuracy:.2%} is below {least:.2%}", file=sys.stderr)
     return 1
 
 
-def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...]]:
-    import numpy as np
-
+def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...], Answered | None]:
+    from ..runtime.labelled import predict_labelled
     from ..runtime.metrics import Metrics
     from ..runtime.model import Model
-    from ..text.labels import LabelColumn
-    from ..text.tables import TableRows, text_columns, without_skipped
 
     model = Model.load(args.model)
     columns = columns_from(args, model.pair)
-    # bad rows and labels are reported before the long work
-    checked = TableRows(args.data, columns, on_bad=on_bad(args))
-    labels = LabelColumn(row.label for row in checked)  # type: ignore[misc]
-    truth = labels.index(model.labels, without_skipped(args.data, checked.skipped))
-    first, second = text_columns(TableRows(args.data, columns, on_bad=on_bad(args)), model.pair)
-    parts = list(model.predict_proba_stream(first, second, progress=on_terminal()))
-    if sum(map(len, parts)) != len(truth):
-        raise LimelightError(f"{args.data} changed while it was being read; run this again")
-    return Metrics.of(np.concatenate(parts), truth), model.labels
+    P, truth = predict_labelled(model, args.data, columns, on_bad(args), progress=on_terminal())
+    return Metrics.of(P, truth), model.labels, _answered(args, model, P, truth)
 
 
-def _format_results(args: argparse.Namespace, results: Metrics, labels: tuple[Any, ...]) -> str:
+def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Answered | None:
+    """What is answered of this table; without a curve of the model's own, the threshold is chosen on it."""
+    from ..runtime.confidence import answer_curve, answered, saved_curve, threshold_for
+
+    confidence, correct = P.max(axis=1), P.argmax(axis=1) == truth
+    if args.target_precision is not None and not saved_curve(model.facts.get("confidence")):
+        warn(f"the model has no development set: the threshold is chosen on {args.data} itself")
+        return threshold_for(answer_curve(confidence, correct), args.target_precision)
+    least = threshold_from(args, model)
+    return None if least is None else answered(confidence, correct, least)
+
+
+def _format_results(
+    args: argparse.Namespace, results: Metrics, labels: tuple[Any, ...], sure: Answered | None
+) -> str:
     names = [str(label) for label in labels]
     per_class = [
         [name, f"{n:,}", *(f"{x:.3f}" for x in figures)]
@@ -98,4 +110,6 @@ def _format_results(args: argparse.Namespace, results: Metrics, labels: tuple[An
     if len(names) <= 20:
         counts = [[name, *row] for name, row in zip(names, results.confusion.tolist(), strict=True)]
         blocks.append(table(["true \\ predicted", *names], counts))
+    if sure:
+        blocks.append(f"abstaining below {sure.threshold:.3f}, it {sure}")
     return "\n\n".join(blocks)

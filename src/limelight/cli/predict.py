@@ -9,7 +9,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
-from ._shared import add_columns, add_overwrite, check_output_file, on_terminal, read_rows
+from ._shared import (
+    add_abstain,
+    add_columns,
+    add_overwrite,
+    check_output_file,
+    on_terminal,
+    read_rows,
+    threshold_from,
+)
 
 if TYPE_CHECKING:
     from ..runtime.predictions import Predictions
@@ -25,6 +33,7 @@ every line has its answer. --skip-bad skips both.
 
   limelight predict model new.csv --text text --out answers.csv
   limelight predict model new.parquet --top 3 --words --out answers.parquet
+  limelight predict model new.csv --target-precision 0.95 --out answers.csv      no label where it is unsure
   echo "The soup was cold." | limelight predict model --format jsonl"""
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
@@ -54,6 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--words", action="store_true", help="add the words that decided, + for the label or - against it"
     )
+    add_abstain(parser)
     parser.add_argument("--json", action="store_true", help="the same as --format jsonl")
     parser.add_argument(
         "--escape-formulas", action="store_true",
@@ -74,11 +84,15 @@ def run(args: argparse.Namespace) -> int:
         check_output_file(args.out, args.overwrite)
     model = Model.load(args.model, precision=args.precision)
     rows, kept = read_rows(args, model.pair)
-    found = Predictions(model, form, kept, probabilities=args.probabilities, top=args.top, words=args.words)
+    found = Predictions(
+        model, form, kept, probabilities=args.probabilities, top=args.top, words=args.words,
+        abstain_below=threshold_from(args, model),
+    )  # fmt: skip
     with _writer(args, form, found, kept) as writer:
         count = found.write(rows, writer, progress=bool(args.out) and on_terminal())
     if args.out:
-        print(f"saved {args.out}: {count:,} rows")
+        unsure = f", {found.unsure:,} of them unsure" if found.least else ""
+        print(f"saved {args.out}: {count:,} rows{unsure}")
     return 0
 
 

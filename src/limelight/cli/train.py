@@ -36,6 +36,7 @@ written by 'limelight encode', and save the best epoch's model as a folder. Most
 --label and --out. The options below change parts of a preset; --help-all lists every one.
 
   limelight train reviews.csv --text text --label stars --out model
+  limelight train more.csv --start model --out model-2      go on with a trained model
   limelight train --resume model      resume an interrupted run
   torchrun --nproc-per-node 4 -m limelight train big.parquet --preset yelp --out model"""
 
@@ -55,6 +56,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="do not show progress")
     add_json(parser)
     add_data(parser)
+    parser.add_argument(
+        "--old-dev", action="append", metavar="FILE",
+        help="with --start MODEL, its development table: measures what the model forgets",
+    )  # fmt: skip
     add_recipe(parser)
 
 
@@ -81,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
     if outcome.facts:
         figures = outcome.facts["results"]
         data = {"out": str(outcome.out), "best_epoch": outcome.best_epoch + 1, "results": figures}
+        if "old_dev" in outcome.facts:
+            data["old_dev"] = outcome.facts["old_dev"]
         print_result(args, data, _format_outcome(outcome, job.recipe.training))
     return 0
 
@@ -89,7 +96,7 @@ def _job(args: argparse.Namespace) -> Job:
     from ..training.job import Job, load_job
 
     if args.resume:
-        other = args.data or args.out or args.overwrite or args.preset
+        other = args.data or args.out or args.overwrite or args.preset or args.old_dev
         if other or given_options(args) or given_data(args):
             raise LimelightError(
                 "--resume takes data and options from the interrupted run; give nothing else"
@@ -97,8 +104,9 @@ def _job(args: argparse.Namespace) -> Job:
         return load_job(args.resume)
     if not args.data or not args.out:
         raise LimelightError("training data and --out are required: limelight train reviews.csv --out model")
+    old = {"old_dev": list(args.old_dev)} if args.old_dev else {}
     job = Job(
-        out=Path(args.out), recipe=recipe_from(args), tables=tables_from(args),
+        out=Path(args.out), recipe=recipe_from(args), tables=tables_from(args) | old,
         columns={"text": args.text, "label": args.label, "text2": args.text2},
         holdout=holdout(args), on_bad=on_bad(args), overwrite=args.overwrite,
     )  # fmt: skip
@@ -108,6 +116,8 @@ def _job(args: argparse.Namespace) -> Job:
 
 
 def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
+    from ..runtime.metrics import forgetting_sentence
+
     epochs, steps = recipe.epochs, outcome.history[outcome.best_epoch]["steps"]
     why = "best on the development set" if "dev" in outcome.results else "the last one; no development set"
     if "dev" in outcome.results and steps <= recipe.min_steps:
@@ -117,6 +127,8 @@ def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
     lines = [f"kept epoch {outcome.best_epoch + 1} of {len(outcome.history)} ({why})"]
     if outcome.results:
         lines.append(metrics_table(outcome.facts["results"]))
+    if "old_dev" in outcome.facts:
+        lines.append(forgetting_sentence(outcome.facts["old_dev"]))
     texts = ["first sentence", "second sentence"] if outcome.pair else ["your own sentence"]
     example = shlex.join(["limelight", "explain", str(outcome.out), *texts])
     return "\n".join([*lines, f"saved {outcome.out}; try: {example}"])

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._shared import add_columns, add_json, columns_from, on_bad, print_result, sample_rows, table
+from ._shared import (
+    add_columns,
+    add_json,
+    add_overwrite,
+    check_page,
+    columns_from,
+    on_bad,
+    print_result,
+    sample_rows,
+    save_page,
+    table,
+)
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
@@ -24,6 +37,7 @@ effect of removing each row. --with a second model, such as one trained with ano
 agreement.
 
   limelight trust model test.csv
+  limelight trust model test.csv --out trust.html
   limelight trust model test.csv --with model-of-another-seed"""
 
 
@@ -42,14 +56,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label", metavar="COL", help="label column: also measure what each row does for the accuracy"
     )
+    parser.add_argument("--out", metavar="FILE", help="also write the result as an HTML page")
+    add_overwrite(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure on a sample of the table and print the result."""
     from ..explain import agreement, measure_trust
+    from ..explain.trust_page import trust_page
     from ..runtime.model import Model
 
+    check_page(args)
     model = Model.load(args.model)
     other = _other(args, model) if args.other else None
     rows = _sample(args, model)
@@ -61,6 +79,9 @@ def run(args: argparse.Namespace) -> int:
         alike = agreement(list(model.read_many(texts, texts2)), list(other.read_many(texts, texts2)))
     found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
     data = found.to_dict() | ({"agreement": alike._asdict()} if alike else {})
+    if args.out:
+        names = {"name": Path(args.model).resolve().name, "data": Path(args.data).name}
+        save_page(args, trust_page(found, model, **names, agreement=alike, other=str(args.other)))
     print_result(args, data, _format_trust(found, alike, model.recipe.model.has_max_row))
     return 0
 
@@ -96,6 +117,7 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
 def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
     over = f"mean over {found.texts:,} texts ± standard error" if found.texts > 1 else "one text"
     blocks = [
+        textwrap.fill(found.verdict, 100),
         table(
             ["picture", "comprehensiveness", "sufficiency"],
             [_way(each, found.texts > 1) for each in found.attributions],
@@ -107,9 +129,14 @@ def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
         )
         + ("\n(the last row is the max-pooled one)" if max_row and found.rows else ""),
     ]
+    if found.until_change is not None:
+        words = f"{found.until_change:.1%} of the words of a text (median)"
+        blocks.append(f"words to remove until the answer changes, those that decided first: {words}")
     if alike:
         figures = f"Spearman {alike.spearman:.3f}, Jensen-Shannon {alike.divergence:.3f} bits"
         blocks.append(f"overall attention of both models: {figures}")
+        if alike.decided is not None:
+            blocks[-1] += f"\nwhat decided, where both answer alike: Spearman {alike.decided:.3f}"
     return "\n\n".join(blocks)
 
 

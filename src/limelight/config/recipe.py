@@ -39,6 +39,11 @@ class TextRecipe:
     """From raw text to word ids."""
 
     lowercase: bool = option(True, "Convert text to lower case.")
+    split_characters: bool = option(
+        True,
+        "Split Chinese, Japanese, Thai, Lao, Khmer and Burmese into characters; not if the texts already "
+        "have spaces between their words.",
+    )
     min_count: int = option(1, "Ignore words seen fewer times than this in the training data.", low=1)
     max_words: int = option(100_000, "Maximum vocabulary size; the most frequent words are kept.", low=1)
     max_length: int = option(0, "Truncate texts to this many words; 0 keeps all.", low=0, basic=True)
@@ -172,8 +177,8 @@ class TrainingRecipe:
     )
     aspect_penalty: float = option(
         0.0,
-        "Coefficient of a penalty on rows that read the same words throughout a batch, so that each keeps to an "
-        "aspect: try 0.03.",
+        "Coefficient of a penalty on rows that read the same words throughout a batch, so that each keeps "
+        "to an aspect: try 0.03.",
         low=0,
         needs=ATTENTION,
     )

@@ -155,7 +155,8 @@ def curves_plot(
             for (cx, cy), tick, value in zip(points, ticks, line, strict=False)
         ]
         parts.append(_words(points[-1][0] + 9, end + 4, label, f"dot{number}"))
-    return _svg(left + width + 58, top + height + 26, name, parts)
+    room = max(58.0, 12 + 6.2 * max(map(len, curves)))  # for the widest name
+    return _svg(left + width + room, top + height + 26, name, parts)
 
 
 def _round_numbers(low: float, high: float, most: float) -> dict[float, str]:

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
+from ..runtime.confidence import Answered, answered
 from ..runtime.metrics import Metrics
 from ..runtime.model import Model
 from ..storage.files import atomic_file, check_writable
@@ -27,6 +28,7 @@ from .report_page import render_report
 from .trust import LONGEST, Trust, measure_readings
 from .variants import as_model, count_words, read_texts
 
+THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, that a model may abstain below
 ROW_TEXTS, TRUST_TEXTS = 300, 200  # at most this many texts to remove rows on, and for the trust table
 ROW_WORK = 2e11  # multiplications that removing rows may cost: a full head is large
 TRUST_WORK = 2.5e11  # multiplications that the trust table may cost: about half a minute on two cores
@@ -128,6 +130,12 @@ class ModelReport:
     def correct(self) -> np.ndarray:
         """(texts,): whether the prediction is right."""
         return np.asarray(self.predicted == self.truth)
+
+    @property
+    def answered(self) -> list[Answered]:
+        """What the model answers if it abstains below some thresholds."""
+        confidence = np.array([each.confidence for each in self.readings])
+        return [answered(confidence, self.correct, each) for each in THRESHOLDS]
 
     @property
     def interval(self) -> tuple[float, float]:

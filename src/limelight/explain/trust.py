@@ -17,13 +17,15 @@ from ..runtime.model import Model
 from ..text.inputs import as_list, as_texts
 from ..text.labels import Label
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
-from .faithfulness import Faithfulness, measure_faithfulness
+from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
 from .overview import RowEffect, remove_rows
 from .variants import TokenIds, as_model, count_words, read_texts, token_ids
 
 DRAWS = 5  # of random weights, averaged
 LONGEST = 2000  # words; leaving out each one in turn reads the text that many times
 RANDOM, UNIFORM = "Random", "Uniform"
+CLOSE, PART = 0.8, 0.5  # shares of the largest comprehensiveness, for the verdict
+HARDLY = 0.02  # a comprehensiveness below which nothing can be told
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,8 @@ class Trust:
     texts: int
     attributions: tuple[Faithfulness, ...]  # the most comprehensive first
     rows: tuple[RowEffect, ...]
+    # the median share of words, those that decided first, to remove until the prediction changes
+    until_change: float | None = None
 
     def __getitem__(self, name: str) -> Faithfulness:
         return next(each for each in self.attributions if each.name == name)
@@ -52,10 +56,34 @@ class Trust:
             {"texts": self.texts, "data": "of these texts", "without": without, "random": random}
         )
 
+    @property
+    def verdict(self) -> str:
+        """How far to trust what decided, and attention, beside the words that matter most, in a sentence."""
+        if not self.texts:
+            return ""
+        names = NAMES["effect"], NAMES["attention"], RANDOM
+        decided, attention, random = (self[name].comprehensiveness for name in names)
+        best = max(each.comprehensiveness for each in self.attributions)
+        if best < HARDLY:
+            return "The answers hardly depend on single words: no choice of words changes them much."
+        word = "follows the model closely" if decided >= CLOSE * best else "follows the model in part"
+        if decided < PART * best or decided <= random:
+            word = "does not follow the model"
+        alone = "does too" if attention >= CLOSE * best else "does so in part"
+        if attention < PART * best or attention <= random:
+            alone = "does not"
+        shares = [f"{max(each, 0) / best:.0%}" for each in (decided, attention, random)]
+        return (
+            f"What decided {word}: removing the words it names changes the answer {shares[0]} as much as "
+            f"removing the best words found; attention alone {alone} ({shares[1]}; at random: {shares[2]})."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""
         return {
+            "verdict": self.verdict,
             "texts": self.texts,
+            "until_change": self.until_change,
             "shares": list(SHARES),
             "attributions": [each.to_dict() for each in self.attributions],
             "rows": [vars(row) for row in self.rows],
@@ -95,10 +123,12 @@ def measure_trust(
     if len(short) < len(readings):
         skipped = len(readings) - len(short)
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {LONGEST:,} words")
-    known = None if labels is None else [labels[k] for k in short]
-    return measure_readings(
-        model, [readings[k] for k in short], labels=known, seed=seed, rows=rows, progress=progress
-    )
+    known, readings = None if labels is None else [labels[k] for k in short], [readings[k] for k in short]
+    found = measure_readings(model, readings, labels=known, seed=seed, rows=rows, progress=progress)
+    ids = token_ids(model, readings)
+    decided = attribute_readings(model, readings, ids, "effect")
+    until = words_until_change(model, readings, ids, decided, progress)
+    return replace(found, until_change=float(np.median(until)))
 
 
 def measure_readings(

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from .dropout import Dropout
 from .encoder import uniform
 
+LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, by their names
+
 
 class FullHead(nn.Module):
     """Every hidden unit sees all of M: r * 2u * b weights.
@@ -24,8 +26,13 @@ class FullHead(nn.Module):
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
+        return nn.functional.linear(self.features(M), self.W_2, self.b_2)
+
+    def features(self, M: Tensor) -> Tensor:
+        """What the last layer reads: (batch, b)."""
         hidden = torch.relu(nn.functional.linear(M.flatten(1), self.W_1, self.b_1))
-        return nn.functional.linear(self.dropout(hidden), self.W_2, self.b_2)
+        dropped: Tensor = self.dropout(hidden)
+        return dropped
 
 
 class PrunedHead(nn.Module):
@@ -56,6 +63,10 @@ class PrunedHead(nn.Module):
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
+        return nn.functional.linear(self.features(M), self.W_o, self.b_o)
+
+    def features(self, M: Tensor) -> Tensor:
+        """What the last layer reads: (batch, units)."""
         parts = []
         if self.p:
             parts.append(self._groups(M, self.W_v_0, self.b_v_0))  # M^v: (batch, rows * p)
@@ -64,7 +75,7 @@ class PrunedHead(nn.Module):
         units = torch.cat(parts, dim=1)
         if self.mix:
             units = self.dropout(torch.relu(nn.functional.linear(units, self.W_m, self.b_m)))
-        return nn.functional.linear(units, self.W_o, self.b_o)
+        return units
 
     def _groups(self, X: Tensor, W: Tensor, b: Tensor) -> Tensor:
         """X (batch, groups, in) -> (batch, groups * units): each group has weights of its own."""
@@ -147,7 +158,12 @@ class SteadyHead(nn.Module):
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
-        return nn.functional.linear(M.flatten(1) / self.scale, self.W_scaled, self.b_o)
+        return nn.functional.linear(self.features(M), self.W_scaled, self.b_o)
+
+    def features(self, M: Tensor) -> Tensor:
+        """What the last layer reads: (batch, rows * size)."""
+        scaled: Tensor = M.flatten(1) / self.scale
+        return scaled
 
     @torch.no_grad()
     def to_linear(self) -> LinearHead:

@@ -8,6 +8,8 @@ Its facts are plain JSON, all of them optional:
     confusion                    (classes, classes): rows are the true labels, columns the predicted ones
     confusion_split              which split it was counted on
     rows                         the words that each row reads, a list each; none: no clear aspect
+    old_dev                      {"data": "dev.csv", "rows": 200, "before": 0.915, "after": 0.905}: accuracy
+    confidence                   {"temperature": 1.3, "rows": 1101, "curve": [[threshold, share, right], ...]}
     trust                        {"texts": 100, "data": "held-out texts", "without": 0.33, "random": 0.07}
     intended_use, limits         a paragraph each
 """
@@ -22,7 +24,9 @@ from .. import __version__
 from ..config.recipe import Recipe
 from ..reading.captions import trust_sentence
 from ..text.labels import Label
+from .confidence import saved_curve
 from .markdown import escape, mapping, metadata, number, one_line, quote, table
+from .metrics import forgetting_sentence
 from .reader_card import rows_section
 
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
@@ -30,9 +34,11 @@ _USE = (
     "Classifying {what} like those it was trained on into the labels above, and seeing which words decided."
 )
 _LIMITS = (
-    "All words outside its vocabulary look the same to the model. Its probabilities are not calibrated. "
-    "Its attention shows where it looked, which is not always why it decided."
+    "All words outside its vocabulary look the same to the model. {calibrated} Its attention shows where it "
+    "looked, which is not always why it decided."
 )
+_NOT_CALIBRATED = "Its probabilities are not calibrated."
+_CALIBRATED = "Its probabilities are calibrated on texts like the development set's, and on no others."
 
 
 def model_card(
@@ -54,12 +60,14 @@ def model_card(
         _usage(pair),
         _data(facts.get("data")),
         _results(facts.get("results")),
+        _forgotten(facts),
         _confusion(facts.get("confusion"), facts.get("confusion_split"), labels),
+        _confidence(facts),
         _trust(facts),
         rows_section(facts, ", in training texts"),
         _recipe(recipe),
         f"## Intended use\n\n{escape(facts.get('intended_use') or _USE.format(what=_inputs(pair)))}",
-        f"## Limits\n\n{escape(facts.get('limits') or _LIMITS)}",
+        f"## Limits\n\n{escape(facts.get('limits') or _limits(facts))}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -150,6 +158,11 @@ def _results(results: Any) -> str:
     return "## Results\n\n" + table(("split", *map(quote, measures)), rows)
 
 
+def _forgotten(facts: Mapping[str, Any]) -> str:
+    sentence = forgetting_sentence(facts.get("old_dev"))
+    return f"## What it forgot\n\n{escape(sentence)}" if sentence else ""
+
+
 def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
     is_matrix = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
     if not is_matrix or {len(matrix), *map(len, matrix)} != {len(labels)}:
@@ -165,6 +178,22 @@ def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
 def _trust(facts: Mapping[str, Any]) -> str:
     sentence = trust_sentence(facts.get("trust"))
     return f"## How far to trust what decided\n\n{escape(sentence)}" if sentence else ""
+
+
+def _confidence(facts: Mapping[str, Any]) -> str:
+    """What is answered for some wanted precisions."""
+    curve, rows = saved_curve(facts.get("confidence")), []
+    for precision in (0.9, 0.95, 0.99):
+        found = [point for point in curve if point.precision >= precision][:1]
+        rows += [(f"{precision:.0%}", f"{each.threshold:.3f}", f"{each.share:.1%}") for each in found]
+    if not rows:
+        return ""
+    about = "On the development set, where `predict` abstains below a probability (`--target-precision`):"
+    return f"## Abstaining\n\n{about}\n\n" + table(("right", "abstain below", "answered"), rows)
+
+
+def _limits(facts: Mapping[str, Any]) -> str:
+    return _LIMITS.format(calibrated=_CALIBRATED if mapping(facts.get("confidence")) else _NOT_CALIBRATED)
 
 
 def _recipe(recipe: Recipe) -> str:

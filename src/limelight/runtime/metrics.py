@@ -57,3 +57,18 @@ class Metrics:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""
         return {"accuracy": self.accuracy, "macro_f1": self.macro_f1, "loss": self.loss, "rows": self.rows}
+
+
+def forgetting_sentence(measured: Any) -> str:
+    """What a model forgot as it went on, from the figures saved with it; empty if there are none.
+
+    >>> forgetting_sentence({"data": "dev.csv", "rows": 200, "before": 0.915, "after": 0.905})
+    'On the old development set (dev.csv, 200 rows), accuracy was 91.50% before and is 90.50% now.'
+    """
+    try:
+        data, rows = str(measured["data"]), int(measured["rows"])
+        before, after = (float(measured[name]) for name in ("before", "after"))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return ""  # a folder from elsewhere may hold anything
+    accuracies = f"accuracy was {before:.2%} before and is {after:.2%} now"
+    return f"On the old development set ({data}, {rows:,} rows), {accuracies}."

@@ -18,6 +18,7 @@ from ..reading.row_names import row_names
 from ..text.labels import Label
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
+from .confidence import check_threshold, saved_curve, threshold_for
 from .decided import linear_part, word_weights
 from .embedder import Embedder
 from .export import rows_and_size
@@ -131,12 +132,33 @@ class Model(Embedder):
         texts: Iterable[str],
         texts2: Iterable[str] | None = None,
         *,
+        abstain_below: float | None = None,
         batch_words: int = BATCH_WORDS,
         progress: bool = False,
-    ) -> list[Label]:
-        """The most probable label of each text (or pair), in the type the labels were trained with."""
-        best = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress).argmax(axis=1)
-        return [self.labels[k] for k in best]
+    ) -> list[Label | None]:
+        """The most probable label of each text (or pair), in the type the labels were trained with.
+
+        With `abstain_below`, it is None where its probability is lower: the model is unsure.
+        """
+        least = 0.0 if abstain_below is None else check_threshold(abstain_below)
+        P = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
+        best = P.argmax(axis=1).tolist()
+        sure = (P.max(axis=1, initial=0) >= least).tolist()
+        return [self.labels[k] if answer else None for k, answer in zip(best, sure, strict=True)]
+
+    def threshold(self, precision: float) -> float:
+        """The probability to abstain below, for answers of this precision on the development set.
+
+        >>> model = Model.load("model")  # doctest: +SKIP
+        >>> model.predict(texts, abstain_below=model.threshold(0.95))  # doctest: +SKIP
+        """
+        curve = saved_curve(self.facts.get("confidence"))
+        if not curve:
+            raise LimelightError(
+                "this model was saved without a development set to choose a threshold on; choose one on a "
+                "labelled table with 'limelight evaluate MODEL TABLE --target-precision'"
+            )
+        return threshold_for(curve, precision).threshold
 
     def predict_proba(
         self,

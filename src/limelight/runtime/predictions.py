@@ -16,6 +16,7 @@ from ..text.kept_columns import KeptColumns, open_rows
 from ..text.table_writers import NewColumn, TableWriter, Values, require_format, write_table
 from ..text.tables import Row, text_columns
 from .batches import chunks
+from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
 
 
@@ -29,6 +30,7 @@ def predict_table(
     probabilities: bool = False,
     top: int = 1,
     words: bool = False,
+    abstain_below: float | None = None,
     on_bad: str = "error",
     overwrite: bool = False,
     progress: bool = False,
@@ -37,7 +39,8 @@ def predict_table(
 
     The columns `label` and `confidence` come first, then with `probabilities` that of every class, with
     `top=3` the second and third label, with `words` the words that decided; then all columns of the table, in
-    order. Some rows are in memory at a time, and `out` appears when all of it is written.
+    order. With `abstain_below`, the label is empty where its confidence is lower. Some rows are in memory at
+    a time, and `out` appears when all of it is written.
 
     >>> model = Model.load("model")  # doctest: +SKIP
     >>> predict_table(model, "new.csv", "answers.parquet", top=3, words=True)  # doctest: +SKIP
@@ -46,7 +49,9 @@ def predict_table(
     form = require_format(out)
     columns = choose_columns(table, text, None, text2, need_label=False, pair=model.pair)
     rows, kept = open_rows(table, columns, on_bad)
-    found = Predictions(model, form, kept, probabilities=probabilities, top=top, words=words)
+    found = Predictions(
+        model, form, kept, probabilities=probabilities, top=top, words=words, abstain_below=abstain_below
+    )
     with write_table(out, form, found.columns, kept, overwrite=overwrite) as writer:
         return found.write(rows, writer, progress)
 
@@ -63,11 +68,14 @@ class Predictions:
         probabilities: bool = False,
         top: int = 1,
         words: bool = False,
+        abstain_below: float | None = None,
     ) -> None:
         if top < 1:
             raise LimelightError(f"top is {top}; it must be at least 1")
         self.model, self.words, self.probabilities = model, words, probabilities
         self.top = min(top, len(model.labels))
+        self.least = 0.0 if abstain_below is None else check_threshold(abstain_below)
+        self.unsure = 0  # rows without an answer so far
         self.nested = form == "jsonl"
         self.columns = self._columns(kept.names)
 
@@ -115,6 +123,9 @@ class Predictions:
         found: list[Values] = []
         for k in range(self.top):
             found += [[labels[i] for i in best[:, k].tolist()], shares[:, k].tolist()]
+        unsure = shares[:, 0] < self.least
+        self.unsure += int(unsure.sum())
+        found[0] = [None if out else label for label, out in zip(found[0], unsure.tolist(), strict=True)]
         if self.words:
             found += zip(*([side.top_words() for side in each.sides] for each in readings), strict=True)
         if self.probabilities and self.nested:

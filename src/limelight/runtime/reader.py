@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading.reading import Reading
 from ..reading.row_names import row_names
-from ..text.tokenizer import UNKNOWN, Tokenizer
+from ..text.tokenizer import UNKNOWN, Tokenizer, has_joined_characters
 from .batches import check_texts, collect, count_texts
 from .embedder import Embedder
 from .export import linear_graph, rows_and_size, vector_encoder_graph, vector_graph
@@ -53,7 +53,7 @@ class Reader(Embedder):
         facts: Mapping[str, Any] | None = None,
     ) -> None:
         self.facts = dict(facts or {})  # teacher, texts, figures, the words that each row reads
-        self.tokenizer = Tokenizer.from_words(words)
+        self.tokenizer = Tokenizer.from_words(words, split_characters=not has_joined_characters(words))
         self.recipe = reader_recipe(weights)
         self.weights = {**weights, "words.weight": _without_special(weights["words.weight"])}
         self._runner = _ReaderRunner(self.weights, self.recipe, self.tokenizer, 0, False, precision, threads)

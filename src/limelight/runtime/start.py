@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
@@ -25,6 +25,9 @@ SIZES = (
     "embedding", "word_size", "projection", "hidden", "layers", "attention_hidden", "rows", "max_row",
     "author_code",
 )  # fmt: skip
+# The classifier of a trained model, which goes on with it; a reader has none.
+HEAD = ("head", "head_hidden", "row_units", "column_units", "mix_units", "pair")
+COMPARED = 1000  # words whose vectors tell whether they are the bundled reader's
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,17 +50,41 @@ class Start:
         """The words it knows, the most frequent first."""
         return self.tokenizer.vocabulary[len(SPECIAL) :]
 
+    def join_words(self, words: Sequence[str], extra: int) -> list[str]:
+        """The vocabulary for texts with these words: a model keeps all of its own, a reader adds `extra`.
+
+        >>> load_start("reader").join_words(["soooup", "the"], 2)
+        ['soooup', 'the', '.', ',']
+        """
+        joined = [*self.words, *words] if self.labels else [*words, *self.words[:extra]]
+        return list(dict.fromkeys(joined))
+
+    def check_kind(self, pair: bool, name: str) -> None:
+        """Raise if this is a trained model of pairs and the data has single texts, or the other way round."""
+        if self.labels and self.pair != pair:
+            own, data = ("pairs", "single texts") if self.pair else ("single texts", "pairs")
+            raise LimelightError(
+                f"start: {name or 'the model'} reads {own}, but the data has {data}; "
+                f"start from a model of {data}, or from a reader"
+            )
+
     def vectors(self, vocabulary: Sequence[str]) -> Vectors:
-        """Vectors for a vocabulary. Words it does not know: a reader spells them, a model takes <unk>."""
+        """Vectors for a vocabulary. New words: a reader spells them, and so does a model with its words;
+        any other model reads them as <unk>.
+        """
         from ..text.vectors import Vectors
         from .spelling import spell
 
         ids = {word: number for number, word in enumerate(self.tokenizer.vocabulary)}
         places = np.array([ids.get(word, UNKNOWN) for word in vocabulary])
         matrix, found = self.weights["words.weight"][places], places > UNKNOWN
+        new = np.flatnonzero(places == UNKNOWN)
+        new = new[new > UNKNOWN] if self.labels else new
+        if self.labels and len(new) and (reader := self._reader()):
+            own = reader.vectors([*SPECIAL, *(vocabulary[k] for k in new.tolist())])
+            matrix[new], found[new] = own.matrix[len(SPECIAL) :], own.found[len(SPECIAL) :]
         grams = self.weights.get("grams.weight")
         if grams is not None:
-            new = np.flatnonzero(places == UNKNOWN)
             for k in new.tolist():
                 matrix[k] = spell(vocabulary[k], grams)
             matrix[UNKNOWN] = grams[1:].mean(axis=0)
@@ -65,10 +92,26 @@ class Start:
         matrix[PAD] = 0
         return Vectors(matrix, found)
 
+    def _reader(self) -> Start | None:
+        """The bundled reader, if the words of this model have its vectors: then it can spell new ones."""
+        table = self.weights["words.weight"]
+        reader = load_start("reader")
+        theirs = reader.weights["words.weight"]
+        if table.shape[1] != theirs.shape[1]:
+            return None
+        ids = {word: number for number, word in enumerate(reader.tokenizer.vocabulary)}
+        both = [(k, ids[word]) for k, word in enumerate(self.tokenizer.vocabulary) if word in ids]
+        mine, known = np.array(both[len(SPECIAL) :][:COMPARED]).reshape(-1, 2).T
+        return reader if len(mine) and np.array_equal(table[mine], theirs[known]) else None
+
     def fit_recipe(self, recipe: Recipe, given: Iterable[str] = ()) -> Recipe:
         """The recipe with the sizes of these weights; a size the user has `given` must be the same."""
-        own = {name: getattr(self.recipe.model, name) for name in SIZES}
+        own: dict[str, Any] = {name: getattr(self.recipe.model, name) for name in SIZES}
+        given = set(given)
         own["lowercase"] = self.tokenizer.lowercase
+        if self.labels:
+            own |= {name: getattr(self.recipe.model, name) for name in HEAD}
+            own["split_characters"] = self.tokenizer.split_characters
         values = recipe.values()
         for name in given:
             if name == "vectors" and recipe.text.vectors:
@@ -81,6 +124,8 @@ class Start:
                     f"{name} is {values[name]!r}, but {recipe.text.start!r}, which training starts from, has "
                     f"{own[name]!r}; leave it out, or take another preset, such as light"
                 )
+        if self.labels and "fine_tune_words" not in given:  # or new words would all stay unknown
+            own["fine_tune_words"] = self.recipe.training.fine_tune_words
         return recipe.override(**own)
 
     @property

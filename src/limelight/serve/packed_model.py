@@ -16,7 +16,7 @@ from ..errors import LimelightError
 from ..reading import captions
 from ..runtime.model import Model
 from ..runtime.weights import WORDS, pack_words
-from ..text.rules import javascript_rules
+from ..text.rules import CHARACTERS, javascript_rules
 from ..text.tokenizer import SPECIAL
 
 PRECISIONS = ("float16", "float32")
@@ -82,6 +82,7 @@ def _pack(model: Model, words: int, precision: str) -> bytes:
         "recipe": _recipe(model),
         "tokenizer": {
             "pattern": javascript_rules(),
+            "characters": javascript_rules(CHARACTERS) if model.tokenizer.split_characters else None,
             "lowercase": model.tokenizer.lowercase,
             "words": model.tokenizer.vocabulary[len(SPECIAL) : size],
         },

@@ -22,6 +22,7 @@ from .arrays import ArraysInMemory, ArraysOnDisk
 from .columns import Columns, choose_columns
 from .dataset import LAYOUT, SPLITS, Dataset, Split, write_description
 from .encode_steps import encode_chunks, read_labels, train_tokenizer, warn_about_labels
+from .formats import join_names
 from .holdout import choose_held_out, describe_held_out, split_held_out
 from .labels import Label
 from .sources import MemorySource, TableSource, Texts, TextSource, table_paths
@@ -41,8 +42,14 @@ class PretrainedWords(Protocol):
     """The words of weights that training starts from."""
 
     @property
-    def words(self) -> Sequence[str]:
-        """The words with a vector, the most frequent first."""
+    def labels(self) -> Sequence[Label]:
+        """The classes of a trained model; a reader has none."""
+
+    def join_words(self, words: Sequence[str], extra: int) -> list[str]:
+        """The vocabulary for texts with these words."""
+
+    def check_kind(self, pair: bool, name: str) -> None:
+        """Raise if it cannot go on with pairs, or with single texts."""
 
     def vectors(self, vocabulary: Sequence[str]) -> Vectors:
         """A vector for every word of a vocabulary."""
@@ -96,7 +103,8 @@ def encode_tables(
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
-        for note in filter(None, (guessed, dataset.facts["held_out"]) if progress and labelled else ()):
+        notes = (guessed, dataset.facts.get("goes_on"), dataset.facts["held_out"])
+        for note in filter(None, notes if progress and labelled else ()):
             print(note, file=sys.stderr)
         write_description(dataset, new)
     return Dataset.open(out)
@@ -120,8 +128,8 @@ def encode_texts(
     """Encode sequences in memory: texts, their labels, for pairs the second texts, and sample weights.
 
     `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, rows are held out as by
-    `encode_tables`. Where the labels are numbers that stand for the user's own, `names` has those, for
-    warnings about them.
+    `encode_tables`. Where the labels are numbers that stand for the user's own, `names` has those, of all
+    classes, with rows or without.
 
     >>> texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
     >>> dataset = encode_texts(texts, labels, recipe=TextRecipe(), holdout=0)
@@ -149,11 +157,14 @@ def _encode(
     names: Sequence[Label] | None = None,
     vectors_folder: str | Path = "",
 ) -> Dataset:
-    if bool(recipe.start) != (start is not None):
+    if recipe.start and start is None:
         raise LimelightError(f"start is {recipe.start!r}; encode with the weights that it names")
     vector_files = split_paths(recipe.vectors, vectors_folder) if recipe.vectors and not start else []
     check_vectors(vector_files)  # before the long work, not after it
-    classes, labels = read_labels(sources, progress)
+    known: Sequence[Label] = start.labels if start else ()
+    if start:
+        start.check_kind(sources["train"].pair, recipe.start)
+    classes, labels = read_labels(sources, progress, known if names is None else range(len(names)))
     warn_about_labels(labels["train"], classes, names or classes)
     if holdout is None:
         holdout = 0 if start and len(labels["train"]) < FEW_ROWS else HOLDOUT
@@ -165,9 +176,11 @@ def _encode(
             warn("no class has a second row to hold out: without a development set, the last epoch is kept")
     tokenizer = train_tokenizer(sources["train"], held, recipe, progress)
     if start:
-        tokenizer = _with_extra_words(tokenizer, start.words[: recipe.extra_words])
+        words = start.join_words(tokenizer.vocabulary[len(SPECIAL) :], recipe.extra_words)
+        tokenizer = _with_words(tokenizer, words)
     elif vector_files and recipe.extra_words:
-        tokenizer = _with_extra_words(tokenizer, first_words(vector_files, recipe.extra_words))
+        words = [*tokenizer.vocabulary[len(SPECIAL) :], *first_words(vector_files, recipe.extra_words)]
+        tokenizer = _with_words(tokenizer, words)
     for name, source in sources.items():
         chunks = encode_chunks(source, labels[name], tokenizer, recipe.max_length, progress)
         for split, chunk in split_held_out(chunks, held) if name == "train" else ((name, c) for c in chunks):
@@ -177,6 +190,8 @@ def _encode(
     facts = _facts(sources, splits, classes, recipe, seed)
     facts["held_out"] = describe_held_out(held, labels["train"], holdout, sources["train"].where)
     vectors = None
+    if start and known:
+        facts["goes_on"] = _describe_classes(recipe.start, names or classes, known, labels["train"])
     if start:
         vectors = _check_coverage(start.vectors(tokenizer.vocabulary), recipe.start, splits["train"], facts)
     elif vector_files:
@@ -188,14 +203,33 @@ def _encode(
     return Dataset(tokenizer, classes, splits, vectors, facts)
 
 
-def _with_extra_words(tokenizer: Tokenizer, extra: Sequence[str]) -> Tokenizer:
-    """A tokenizer that also knows words of the pretrained vectors, after those of the training data."""
-    if tokenizer.lowercase:
-        extra = [word for word in extra if word == word.lower()]
-    words = dict.fromkeys([*tokenizer.vocabulary[len(SPECIAL) :], *extra])
+def _with_words(tokenizer: Tokenizer, words: Sequence[str]) -> Tokenizer:
+    """A tokenizer with these words, of the training data and of the pretrained vectors."""
+    known = set(tokenizer.vocabulary)
+    fits = [word for word in words if word in known or not tokenizer.lowercase or word == word.lower()]
     return Tokenizer.from_words(
-        [word for word in words if word not in SPECIAL], lowercase=tokenizer.lowercase
-    )
+        [word for word in dict.fromkeys(fits) if word not in SPECIAL], lowercase=tokenizer.lowercase,
+        split_characters=tokenizer.split_characters,
+    )  # fmt: skip
+
+
+def _describe_classes(
+    start: str, classes: Sequence[Label], known: Sequence[Label], labels: np.ndarray
+) -> str:
+    """Which classes a trained model goes on with; a warning if it has none of them."""
+    model = start or "the model"
+    if not set(known) & set(classes):
+        warn(
+            f"none of the labels is a class of {model}: its classifier is not kept, and the new model has "
+            f"only the new classes; to keep {join_names([str(each) for each in known])}, add rows of them"
+        )
+        return f"starts from {model}, with a new classifier"
+    new = [str(label) for label in classes if label not in set(known)]
+    seen = set(np.unique(labels).tolist())
+    absent = [str(label) for k, label in enumerate(classes) if k not in seen]
+    parts = [f"new: {join_names(new)}"] if new else []
+    parts += [f"kept, without new rows: {join_names(absent)}"] if absent else []
+    return "; ".join([f"goes on with {model}, {len(classes)} classes", *parts])
 
 
 def _facts(

@@ -12,7 +12,7 @@ from ..errors import LimelightError, warn
 from .batches import truncate
 from .formats import join_names
 from .holdout import Chunk
-from .labels import Label, LabelColumn
+from .labels import Label, LabelColumn, join_classes
 from .sources import TextSource
 from .tables import Row, chunks, without_skipped
 from .tokenizer import Tokenizer
@@ -24,16 +24,19 @@ LONGEST_TEXT = 50_000
 
 
 def read_labels(
-    sources: Mapping[str, TextSource], progress: bool
+    sources: Mapping[str, TextSource], progress: bool, known: Sequence[Label] = ()
 ) -> tuple[tuple[Label, ...], dict[str, np.ndarray]]:
-    """The classes, and the number of each row's class by split; checks every row on the way."""
+    """The classes, and the number of each row's class by split; checks every row on the way.
+
+    `known` are classes that stay, with rows or without, unless the training rows have none of them.
+    """
     columns = {}
     for name, source in sources.items():
         rows = tqdm(source.rows(), f"checking {name}", unit=" rows", disable=_disable(progress))
         columns[name] = LabelColumn(0 if row.label is None else row.label for row in rows)
     if not sources["train"].labelled:
         return (), {name: column.numbers for name, column in columns.items()}
-    classes = columns["train"].classes()
+    classes = join_classes(columns["train"].classes(), known)
     if len(classes) == 1:
         raise LimelightError(
             f"{sources['train'].where}: every label is {classes[0]!r}; at least two classes are needed"
@@ -76,8 +79,9 @@ def train_tokenizer(source: TextSource, held: np.ndarray, recipe: TextRecipe, pr
         if text is not None
     )
     return Tokenizer.train(
-        texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words
-    )
+        texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words,
+        split_characters=recipe.split_characters,
+    )  # fmt: skip
 
 
 def encode_chunks(

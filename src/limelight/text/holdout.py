@@ -63,7 +63,7 @@ def describe_held_out(held: np.ndarray, labels: np.ndarray, share: float, where:
     if not held.any():
         return None
     wanted, true = f"{100 * share:.3g}%", f"{100 * held.mean():.3g}%"
-    classes, giving = labels.max() + 1, len(np.unique(labels[held]))
+    classes, giving = len(np.unique(labels)), len(np.unique(labels[held]))
     if giving < classes:
         how = f"{true}; none from small classes: {classes - giving:,} of {classes:,}"
     elif true == wanted:

@@ -84,6 +84,21 @@ class LabelColumn:
         return np.take(np.array(numbers, dtype=np.int32), self.numbers)
 
 
+def join_classes(new: Sequence[Label], known: Sequence[Label]) -> tuple[Label, ...]:
+    """The classes of new rows and those `known` before, sorted; the new ones alone if none was known before.
+
+    >>> join_classes((3, 5), (1, 5)), join_classes(("soup", "tea"), (1, 5))
+    ((1, 3, 5), ('soup', 'tea'))
+    """
+    written = set(map(_normalise, known))
+    extra = [label for label in new if _normalise(label) not in written]
+    if len(extra) == len(new):
+        return tuple(new)
+    _class_type([*known, *extra])
+    found: list[Any] = [*known, *extra]
+    return tuple(sorted(found))
+
+
 def _class_type(labels: Sequence[Label]) -> type:
     types = {type(label) for label in labels}
     if types <= {int, float}:

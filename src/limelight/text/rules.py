@@ -1,4 +1,6 @@
-"""The word-splitting rules: one regular expression in the syntax of Oniguruma, which `tokenizers` uses.
+"""The word-splitting rules: two regular expressions in the syntax of Oniguruma, which `tokenizers` uses.
+
+First, `CHARACTERS` cuts scripts without spaces between words. Then `WORD` finds the words in each piece.
 
 The first alternative that matches makes the word: longer forms come before shorter ones, the most frequent
 come first, and the rest is grouped by first character. No alternative looks much further ahead than it
@@ -156,6 +158,20 @@ WORD = rf"(?![\s{INVISIBLE}])" + _group(
     r"[^\s\p{Cf}\p{Cc}]\p{M}*+",
 )
 
+# Scripts without spaces between words: each character with its marks is a word, and a run of katakana is one.
+# By code points, so that every program splits alike, whichever version of Unicode it knows.
+_RADICALS_AND_NUMERALS = r"\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b"
+HAN = rf"{_RADICALS_AND_NUMERALS}\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\x{{20000}}-\x{{3ffff}}"
+HIRAGANA = r"\u3041-\u3096\u309d-\u309f\x{1b000}-\x{1b16f}"
+KATAKANA = r"\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+THAI_TO_KHMER = r"\u0e00-\u0eff\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f\u1780-\u17ff"  # Lao and Burmese too
+_FOLLOWS = r"\p{M}\u0e33\u0eb3\u30fc\u200c\u200d"  # written onto the letter before, or one with it
+CHARACTERS = (
+    rf"[{KATAKANA}][{KATAKANA}\p{{M}}]*+"
+    rf"|(?=[\p{{L}}\p{{Nl}}])[{HAN}{HIRAGANA}{THAI_TO_KHMER}][{_FOLLOWS}]*+"
+    rf"(?>(?:(?<=[\u1039\u17d2])\p{{L}}[{_FOLLOWS}]*+){{0,20}})"  # stacked consonants
+)
+
 # What Unicode's properties amount to in ASCII text; most to a character that cannot occur.
 _ASCII = {
     r"\p{L}": "A-Za-z",
@@ -191,15 +207,15 @@ _JAVASCRIPT = {r"\s": r"\p{White_Space}", r"\z": "$", r"\#": "#", r"\"": '"', r"
 
 
 @cache
-def javascript_rules() -> str:
-    r"""The same rules for JavaScript, with its flag `u`.
+def javascript_rules(rules: str = WORD) -> str:
+    r"""The same rules, `WORD` or `CHARACTERS`, for JavaScript, with its flag `u`.
 
     It has no possessive quantifiers and atomic groups, but a lookahead never gives back what it matched.
 
     >>> _to_javascript(r"(?:\s++|x)?")
     '(?:(?:(?=(?<a1>\\p{White_Space}+))\\k<a1>)|x)?'
     """
-    return _to_javascript(WORD)
+    return _to_javascript(rules)
 
 
 def _to_javascript(rules: str) -> str:

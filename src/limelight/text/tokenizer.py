@@ -8,7 +8,8 @@ colons (1,000.50, 10:30) and a whole number its fraction (2 1/2); $ and % are wo
 slashes join (five-star, and/or). A URL, an e-mail address, an @name, a #tag (its letters), an emoticon, a
 markup tag and an emoji with its modifiers are one word each. Without a space between two sentences
 (good.The, good!The) both words stay one, as in the Stanford tokenizer. Other scripts are split at spaces and
-marks.
+marks; Chinese, Japanese, Thai, Lao, Khmer and Burmese, which have no spaces, at every character, but katakana
+stays together.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
-from .rules import WORD, ascii_rules
+from .rules import CHARACTERS, WORD, ascii_rules
 
 PAD = 0
 UNKNOWN = 1
@@ -57,13 +58,19 @@ class Tokenizer:
 
     def __init__(self, text: str) -> None:
         self._json = text
-        self._ids, self.lowercase = _parse(text)
+        self._ids, self.lowercase, self.split_characters = _parse(text)
         self.vocabulary: tuple[str, ...] = tuple(sorted(self._ids, key=self._ids.__getitem__))
-        self._tokenizer = _build(self._ids, self.lowercase)
+        self._tokenizer = _build(self._ids, self.lowercase, self.split_characters)
 
     @classmethod
     def train(
-        cls, texts: Iterable[str], *, lowercase: bool = True, min_count: int = 1, max_words: int = 100_000
+        cls,
+        texts: Iterable[str],
+        *,
+        lowercase: bool = True,
+        min_count: int = 1,
+        max_words: int = 100_000,
+        split_characters: bool = True,
     ) -> Tokenizer:
         """Count the words of `texts` (read once, not kept) and keep the most frequent.
 
@@ -75,7 +82,7 @@ class Tokenizer:
         """
         if min_count < 1 or max_words < 1:
             raise LimelightError(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
-        counter = _build({}, lowercase)
+        counter = _build({}, lowercase, split_characters)
         trainer = trainers.WordLevelTrainer(
             vocab_size=min(max_words, 2**31),
             min_frequency=min(min_count, 2**31),
@@ -84,10 +91,13 @@ class Tokenizer:
         )
         counter.train_from_iterator(map(_encodable, texts), trainer)
         ids = {word: number for word, number in counter.get_vocab().items() if len(word) <= LONGEST}
-        return cls.from_words(sorted(ids, key=ids.__getitem__), lowercase=lowercase)
+        words = sorted(ids, key=ids.__getitem__)
+        return cls.from_words(words, lowercase=lowercase, split_characters=split_characters)
 
     @classmethod
-    def from_words(cls, words: Sequence[str], *, lowercase: bool = True) -> Tokenizer:
+    def from_words(
+        cls, words: Sequence[str], *, lowercase: bool = True, split_characters: bool = True
+    ) -> Tokenizer:
         """A tokenizer with exactly these words, in this order, from id 2 on.
 
         >>> Tokenizer.from_words(["good", "bad"]).locate("Bad, good")[0].tolist()
@@ -96,7 +106,7 @@ class Tokenizer:
         ids = {word: number for number, word in enumerate((*SPECIAL, *words))}
         if len(ids) != len(words) + len(SPECIAL):
             raise LimelightError(f"vocabulary words must be distinct and none of {', '.join(SPECIAL)}")
-        return cls(_build(ids, lowercase).to_str())
+        return cls(_build(ids, lowercase, split_characters).to_str())
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
@@ -144,6 +154,8 @@ class Tokenizer:
 
         >>> Tokenizer.from_words([]).split("Mr. O'Neil's 20% off...")
         ['Mr.', "O'Neil", "'s", '20', '%', 'off', '...']
+        >>> Tokenizer.from_words([]).split("我的iPhone很好")
+        ['我', '的', 'iPhone', '很', '好']
         """
         return [text[start:end] for start, end in self._encode(text).offsets]
 
@@ -188,16 +200,30 @@ class Tokenizer:
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False)
 
 
-def _build(ids: dict[str, int], lowercase: bool) -> tokenizers.Tokenizer:
+def has_joined_characters(words: Iterable[str]) -> bool:
+    """Whether words of scripts without spaces are longer than a character: they were split by spaces alone.
+
+    >>> has_joined_characters(["soup", "汤"]), has_joined_characters(["牛肉汤"])
+    (False, True)
+    """
+    cut = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated").pre_tokenize_str
+    return any(not word.isascii() and len(cut(word)) > 1 for word in words)
+
+
+def _build(ids: dict[str, int], lowercase: bool, split_characters: bool) -> tokenizers.Tokenizer:
     tokenizer = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=SPECIAL[UNKNOWN]))
     if lowercase:
         tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
+    words = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
+    characters = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([characters, words]) if split_characters else words
     return tokenizer
 
 
-def _parse(text: str) -> tuple[dict[str, int], bool]:
-    """The vocabulary, and whether text becomes lower case. All else must be as Limelight writes it.
+def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
+    """The vocabulary, whether text becomes lower case, and whether it is split into characters.
+
+    All else must be as Limelight writes it.
 
     A tokenizer.json may hold rules that run for hours or blow texts up to gigabytes: `tokenizers` never gets
     to see one from outside, only its words.
@@ -208,7 +234,9 @@ def _parse(text: str) -> tuple[dict[str, int], bool]:
     lowercase = parts.get("normalizer") is not None
     model = parts["model"] if isinstance(parts.get("model"), dict) else {}
     ids = model.pop("vocab", None)
-    expected = _written(lowercase)
+    rules = parts.get("pre_tokenizer")
+    split_characters = isinstance(rules, dict) and rules.get("type") == "Sequence"
+    expected = _written(lowercase, split_characters)
     for name in (*expected, *parts):
         if name not in expected or name not in parts or parts[name] != expected[name]:
             raise LimelightError(f"its part {name[:40]!r} is not as Limelight writes it")
@@ -216,7 +244,7 @@ def _parse(text: str) -> tuple[dict[str, int], bool]:
         raise LimelightError(f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}")
     if any(map(_LONE_SURROGATE.search, ids)):
         raise LimelightError("a word of its vocabulary is not text")
-    return ids, lowercase
+    return ids, lowercase, split_characters
 
 
 def _are_ids(ids: dict[str, Any]) -> bool:
@@ -226,9 +254,9 @@ def _are_ids(ids: dict[str, Any]) -> bool:
 
 
 @cache
-def _written(lowercase: bool) -> dict[str, Any]:
+def _written(lowercase: bool, split_characters: bool) -> dict[str, Any]:
     """All that Limelight writes into a tokenizer.json but the words."""
-    parts: dict[str, Any] = json.loads(_build({}, lowercase).to_str())
+    parts: dict[str, Any] = json.loads(_build({}, lowercase, split_characters).to_str())
     del parts["model"]["vocab"]
     return parts
 

@@ -21,6 +21,7 @@ MODELS = {
     "cnn": "CNN + max pooling + MLP",
     "self-attention": "Structured self-attention",
 }
+TF_IDF = "tf-idf"
 
 
 @dataclass
@@ -33,11 +34,12 @@ class Contestant:
     dev: list[float] = field(default_factory=list)  # accuracies
     test: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    bytes: int = 0  # on disk, if that was measured
 
     @property
     def name(self) -> str:
         """As in the paper's Table 1."""
-        return MODELS[self.embedding]
+        return "TF-IDF + logistic regression" if self.embedding == TF_IDF else MODELS[self.embedding]
 
 
 def compare(
@@ -114,6 +116,25 @@ def spread(values: Sequence[float]) -> str:
         return "-"
     mean = f"{100 * np.mean(values):.1f}"
     return mean if len(values) == 1 else f"{mean} ± {100 * np.std(values, ddof=1):.1f}"
+
+
+def duration(seconds: Sequence[float]) -> str:
+    """The mean time of a run.
+
+    >>> duration([2.0, 3.0]), duration([100.0])
+    ('2.5 s', '100 s')
+    """
+    mean = float(np.mean(seconds))
+    return f"{mean:.1f} s" if mean < 10 else f"{mean:,.0f} s"
+
+
+def megabytes(size: int) -> str:
+    """A size on disk, for people.
+
+    >>> megabytes(1_260_000), megabytes(0)
+    ('1.3 MB', '-')
+    """
+    return f"{size / 1e6:.1f} MB" if size else "-"
 
 
 def _parameters(dataset: Dataset, recipe: Recipe) -> int:

@@ -70,7 +70,7 @@ class Job(AnyJob):
     command = "train"
     out: Path
     recipe: Recipe
-    tables: dict[str, list[str]]  # train, dev, test: files, or one folder with an encoded data set
+    tables: dict[str, list[str]]  # train, dev, test, old_dev: files, or one folder with encoded data
     columns: dict[str, str | None] = field(default_factory=dict)  # text, label, text2
     holdout: float | None = None  # None: 0.1, or 0 with few rows and a start
     on_bad: str = "error"
@@ -145,7 +145,7 @@ def read_job(out: str | Path, command: str, build: Callable[[Path, dict[str, Any
 
 
 def _are_tables(value: Any) -> bool:
-    splits = ("train", "dev", "test")
+    splits = ("train", "dev", "test", "old_dev")
     return (
         isinstance(value, dict)
         and "train" in value

@@ -23,8 +23,9 @@ class Loss(NamedTuple):
 def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int, vocabulary: int = 0) -> Loss:
     """Cross-entropy (each row by its weight) + coefficient * P; for a pair, P of both sentences is added.
 
-    With `aspect_penalty`, that is added too. P applies to the first `rows` rows of A, those of the attention; a baseline has none. With `targets` in
-    the batch, `total` has the cross-entropy with those probabilities in place of the labels.
+    The aspect penalty, if there is one, is added too. Both apply to the first `rows` rows of A, those of the
+    attention; a baseline has none. With `targets` in the batch, `total` has the cross-entropy with those
+    probabilities in place of the labels.
     """
     plain = goal = _cross_entropy(output.logits, batch.labels, batch.weights)
     if batch.targets is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import warn
+from ..runtime.confidence import FEWEST, confidence_facts, fit_temperature
 from ..runtime.metrics import Metrics
 from ..text.dataset import Dataset
 from ..text.labels import Label
@@ -26,11 +27,36 @@ def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[
     results = {}
     for name in splits:
         if name in dataset.splits:
-            values = logits(fitted.network, dataset.splits[name]).astype(np.float64)
-            exponentials = np.exp(values - values.max(axis=1, keepdims=True))
-            probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
-            results[name] = Metrics.of(probabilities, np.asarray(dataset.splits[name].labels))
+            P = _softmax(logits(fitted.network, dataset.splits[name]).astype(np.float64))
+            results[name] = Metrics.of(P, np.asarray(dataset.splits[name].labels))
     return results
+
+
+def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
+    """Put the temperature of the development set into the network; `confidence`, for the saved folder.
+
+    Without a development set, or with too small a one, the probabilities stay as they are.
+    """
+    import torch
+
+    from ..model.heads import LAST_LAYER
+    from .evaluate import logits
+
+    split = dataset.splits.get("dev")
+    if split is None or len(split) < FEWEST:
+        return {}
+    Z, truth = logits(fitted.network, split).astype(np.float64), np.asarray(split.labels)
+    temperature = fit_temperature(Z, truth)
+    with torch.no_grad():
+        for name, weight in fitted.network.named_parameters():
+            if name in LAST_LAYER:
+                weight.div_(temperature)
+    return {"confidence": {"temperature": temperature, **confidence_facts(_softmax(Z / temperature), truth)}}
+
+
+def _softmax(Z: np.ndarray) -> np.ndarray:
+    exponentials = np.exp(Z - Z.max(axis=1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
 
 def warn_if_constant(results: Mapping[str, Metrics], labels: Sequence[Label]) -> None:

@@ -29,6 +29,7 @@ from .checkpoint import Checkpoints, State, select_prefix
 from .distributed import Processes
 from .evaluate import Scores, evaluate, is_finished, update_best
 from .first_head import FOLDS, fit_first_head
+from .new_classes import fit_new_classes
 from .progress import Progress, memory_line
 from .setup import build_network, row_weights, run_identity
 from .step import Stepper
@@ -121,16 +122,26 @@ class TrainingRun:
                 self.checkpoints.prepare(self.state.history)
 
     def _prepare_start(self) -> None:
-        """From a reader, start with logistic regression on its vectors."""
+        """From a reader, start with logistic regression on its vectors; from a model, for its new classes."""
+        weights, seed = row_weights(self.dataset, self.recipe), self.recipe.training.seed
+        if new := self._new_classes():
+            fit_new_classes(self.network, self.train_split, new, weights, seed)
+            self.processes.broadcast(self.network.head.parameters())
+            self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
         if not isinstance(getattr(self.network, "head", None), VectorHead):
             return
-        weights, seed = row_weights(self.dataset, self.recipe), self.recipe.training.seed
         found = fit_first_head(self.network, self.train_split, weights, seed)
         self.processes.broadcast(self.network.head.parameters())
         self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
         if found.accuracy is not None:
             how = f"of the frozen reader, {FOLDS}-fold cross-validation"
             self.progress.note(f"{self.progress.title}{found.accuracy:.1%} right: logistic regression {how}")
+
+    def _new_classes(self) -> list[int]:
+        """The classes that the model to start from does not have, if it has others of these."""
+        labels, known = self.dataset.labels, set(self.context.start.labels if self.context.start else ())
+        new = [k for k, label in enumerate(labels) if label not in known]
+        return new if len(new) < len(labels) else []
 
     def train(self) -> bool:
         """Train to the end, or until interrupted: then True."""

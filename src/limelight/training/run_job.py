@@ -19,9 +19,10 @@ from ..runtime.start import start_of
 from ..text.dataset import Dataset
 from ..text.sources import table_paths
 from . import need_torch
+from .forgetting import accuracy_before, check_old_dev, forgetting
 from .job import Job, naming_kept_files, own_folder, remove_folder
 from .job_data import announce_data, open_data, prepare_data, recipe_for, wait_for_data
-from .outcome import facts_of, results_of, save, warn_if_constant
+from .outcome import calibrate, facts_of, results_of, save, warn_if_constant
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -52,6 +53,7 @@ def fit(
     text2: str | None = None,
     dev: Paths | None = None,
     test: Paths | None = None,
+    old_dev: Paths | None = None,
     preset: str = "small",
     holdout: float | None = None,
     on_bad: str = "error",
@@ -66,8 +68,9 @@ def fit(
     The columns are guessed where their names leave no doubt. Without `dev`, a stratified share of the rows
     (`holdout`, by default 0.1, but none of fewer than 1,000 rows when training starts from pretrained
     weights) is held out to choose the best epoch. A row without text or label is an error, unless
-    `on_bad` is "skip". `callbacks` are called after every step and epoch (`limelight.training.Callback`).
-    `options` are those of the recipe: `rows=8`.
+    `on_bad` is "skip". With `start` the folder of a trained model, training goes on with it; `old_dev` is a
+    table on which its accuracy is measured before and after. `callbacks` are called after every step and
+    epoch (`limelight.training.Callback`). `options` are those of the recipe: `rows=8`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -77,7 +80,7 @@ def fit(
     >>> model.predict(["Good!", "Cold..."])
     [5, 1]
     """
-    given = {"train": train, "dev": dev, "test": test}
+    given = {"train": train, "dev": dev, "test": test, "old_dev": old_dev}
     if "random_state" in options:
         if "seed" in options:
             raise LimelightError("give random_state or seed, not both")
@@ -126,6 +129,7 @@ def run_job(
     start = None
     if not job.encoded:  # a start that does not fit is an error now, not after the tables are encoded
         _, start = start_of(job.recipe, given, job.started_in)
+        check_old_dev(job, start)
     with own_folder(job, resume) if first else nullcontext():
         if first:
             dataset = prepare_data(job, resume, show, start)
@@ -135,11 +139,12 @@ def run_job(
             wait_for_data()
             dataset = open_data(job)
         recipe, start = start_of(recipe_for(job.recipe, dataset), given, job.started_in, start)
+        before = accuracy_before(job, start, dataset) if first else None
         fitted = train(
             dataset, recipe, job.folder, device=device, resume=resume, show=show,
             checkpoint_every=checkpoint_every, callbacks=hooks, start=start,
         )  # fmt: skip
-        return _finish(job, dataset, fitted, first, resume)
+        return _finish(job, dataset, fitted, first, resume, before)
 
 
 def _warn(recipe: Recipe, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
@@ -149,13 +154,18 @@ def _warn(recipe: Recipe, dataset: Dataset, given: Iterable[str], preset_given: 
         warn_ignored(recipe, used)
 
 
-def _finish(job: Job, dataset: Dataset, fitted: Fitted, first: bool, resume: bool) -> Outcome:
+def _finish(
+    job: Job, dataset: Dataset, fitted: Fitted, first: bool, resume: bool, before: float | None = None
+) -> Outcome:
     """Measure and save the model; an interrupted run saves the best so far beside its checkpoints."""
     state = fitted.state
     if not first or (fitted.interrupted and state.best_epoch < 0):
         return Outcome(job.out, dataset.pair, fitted.interrupted, state.best_epoch, fitted.history, {}, {})
+    sure = calibrate(fitted, dataset)
     results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
-    facts = facts_of(dataset, fitted, results)
+    facts = facts_of(dataset, fitted, results) | sure
+    if before is not None:
+        facts["old_dev"] = forgetting(job, before, dataset, fitted)
     out = job.folder / "best" if fitted.interrupted else job.out
     with naming_kept_files(job):
         if not (resume and out == job.out and _is_saved(job, dataset, fitted, facts)):

@@ -11,7 +11,7 @@ import torch
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..model.heads import SteadyHead, VectorHead
+from ..model.heads import LAST_LAYER, SteadyHead, VectorHead
 from ..model.network import Network
 from ..runtime.shapes import shapes
 from ..runtime.start import Start
@@ -54,14 +54,18 @@ def check_fits(recipe: Recipe, vocabulary: int = 2, classes: int = 2, pair: bool
 
 @torch.no_grad()
 def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Recipe) -> None:
-    """Give the network the pretrained weights; of a classifier's own, those for the same labels."""
-    same = start.labels == tuple(dataset.labels) and start.pair == dataset.pair
+    """Give the network the pretrained weights; of a classifier's, those of the classes that both have."""
+    start.check_kind(dataset.pair, recipe.text.start)
+    both = [(k, start.labels.index(c)) for k, c in enumerate(dataset.labels) if c in start.labels]
     given = {name: torch.from_numpy(np.array(w)) for name, w in start.weights.items()}
     for name, weight in network.state_dict().items():
         found = given.get(name)
-        if name == "words.weight" or found is None or found.shape != weight.shape:
+        if name == "words.weight" or found is None or found.shape[1:] != weight.shape[1:]:
             continue
-        if same or not name.startswith(("head.", "gate.")):
+        if name in LAST_LAYER and both:
+            new, old = (torch.tensor(column) for column in zip(*both, strict=True))
+            weight[new] = found[old]
+        elif found.shape == weight.shape and (both or not name.startswith(("head.", "gate."))):
             weight.copy_(found)
     if recipe.model.head == "linear":
         if "vector.W_rows" in given and not dataset.pair:

@@ -1,0 +1,228 @@
+"""Temperature, curves of what is answered, and models that abstain."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drawing import examples
+from limelight import TextClassifier
+from limelight.cli import main
+from limelight.errors import LimelightError
+from limelight.runtime.confidence import (
+    BOUNDS,
+    POINTS,
+    Answered,
+    answer_curve,
+    answered,
+    confidence_facts,
+    fit_temperature,
+    saved_curve,
+    threshold_for,
+)
+from limelight.runtime.model import Model
+from limelight.training.evaluate import logits
+from limelight.training.outcome import calibrate, results_of
+from limelight.training.train import fit
+from reviews import QUICK, reviews, write_csv
+from training import toys
+
+
+def softmax(Z: np.ndarray) -> np.ndarray:
+    E = np.exp(Z - Z.max(axis=1, keepdims=True))
+    return E / E.sum(axis=1, keepdims=True)
+
+
+def cross_entropy(Z: np.ndarray, truth: np.ndarray, blur: float) -> float:
+    logs = np.log(softmax(Z))
+    return float(-((1 - blur) * logs[np.arange(len(Z)), truth] + blur * logs.mean(axis=1)).mean())
+
+
+def draw(seed: int, rows: int = 400, classes: int = 4, sharpness: float = 1.0):
+    """Logits of a model that is `sharpness` times too sure, and classes drawn by what it should say."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(0, 2, (rows, classes))
+    truth = np.array([rng.choice(classes, p=p) for p in softmax(Z)])
+    return sharpness * Z, truth
+
+
+# ---------------------------------------------------------------- the temperature
+
+
+@examples(10)
+@given(st.integers(0, 1000), st.floats(0.3, 4))
+def test_the_temperature_has_the_least_cross_entropy(seed, sharpness):
+    Z, truth = draw(seed, sharpness=sharpness)
+    best, blur = fit_temperature(Z, truth), 1 / (len(Z) + 2)
+    losses = [cross_entropy(Z / t, truth, blur) for t in np.geomspace(*BOUNDS, 400)]
+    assert cross_entropy(Z / best, truth, blur) <= min(losses) + 1e-9
+
+
+@pytest.mark.parametrize("sharpness", [0.5, 1.0, 3.0])
+def test_the_temperature_undoes_what_made_the_model_too_sure(sharpness):
+    Z, truth = draw(0, rows=20_000, sharpness=sharpness)
+    assert fit_temperature(Z, truth) == pytest.approx(sharpness, rel=0.05)
+
+
+def test_who_is_always_right_stays_uncertain_and_within_bounds():
+    Z = np.eye(3)[np.arange(300) % 3] * 8
+    T = fit_temperature(Z, np.arange(300) % 3)
+    assert 0.99 < softmax(Z / T).max() < 1 - 1e-4
+    wrong = fit_temperature(Z, (np.arange(300) + 1) % 3)
+    assert wrong == pytest.approx(BOUNDS[1], rel=1e-3)
+    assert np.isfinite(fit_temperature(np.zeros((5, 2)), np.zeros(5, int)))
+
+
+def test_the_temperature_goes_into_the_network_and_changes_no_answer():
+    data = toys.dataset(rows=60, dev=150)
+    fitted = fit(data, toys.recipe(epochs=6), show=False)
+    before, truth = logits(fitted.network, data.splits["dev"]), np.asarray(data.splits["dev"].labels)
+    facts = calibrate(fitted, data)["confidence"]
+    after = logits(fitted.network, data.splits["dev"])
+    np.testing.assert_allclose(after, before / facts["temperature"], rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(after.argmax(axis=1), before.argmax(axis=1))
+    assert facts["rows"] == 150
+    assert (
+        results_of(fitted, data, ["dev"])["dev"].loss <= cross_entropy(before.astype(float), truth, 0) + 1e-3
+    )
+
+
+def test_too_few_rows_leave_the_probabilities_as_they_are():
+    data = toys.dataset(dev=99)
+    assert calibrate(fit(data, toys.recipe(), show=False), data) == {}
+    none = toys.dataset(dev=0)
+    assert calibrate(fit(none, toys.recipe(), show=False), none) == {}
+
+
+# ---------------------------------------------------------------- the curve
+
+
+@examples(20)
+@given(st.integers(0, 1000), st.integers(1, 500), st.integers(1, 6))
+def test_a_curve_is_what_is_answered_at_its_thresholds(seed, rows, digits):
+    rng = np.random.default_rng(seed)
+    confidence = rng.random(rows).round(digits)
+    correct = rng.random(len(confidence)) < confidence
+    curve = answer_curve(confidence, correct)
+    assert 1 <= len(curve) <= POINTS
+    assert curve[0].share == 1
+    for point in curve:
+        sure = confidence >= point.threshold
+        assert (point.share, point.precision) == (sure.mean(), correct[sure].mean())
+    assert saved_curve(json.loads(json.dumps({"curve": curve}))) == curve
+
+
+def test_the_threshold_answers_as_much_as_it_can():
+    curve = [
+        Answered(0.2, 1.0, 0.8),
+        Answered(0.5, 0.9, 0.9),
+        Answered(0.7, 0.5, 0.95),
+        Answered(0.9, 0.1, 1),
+    ]
+    assert threshold_for(curve, 0.9).threshold == 0.5
+    assert threshold_for(curve, 0.91).share == 0.5
+    with pytest.raises(LimelightError, match=r"no threshold has a precision of 99\.0%"):
+        threshold_for(curve[:2], 0.99)
+    for wrong in (0, 1.5, 95, float("nan")):
+        with pytest.raises(LimelightError, match="must be above 0 and at most 1"):
+            threshold_for(curve, wrong)
+
+
+@pytest.mark.parametrize("facts", [None, {}, 3, {"curve": 3}, {"curve": [["a"]]}, {"curve": [[1]]}])
+def test_a_damaged_curve_is_none(facts):
+    assert saved_curve(facts) == []
+
+
+# ---------------------------------------------------------------- models that abstain
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory):
+    """A model whose development set is half noise; its folder."""
+    folder = tmp_path_factory.mktemp("sure") / "model"
+    texts, stars = reviews(150, seed=1)
+    noise, other = ["The table was blue."] * 60, [1, 5] * 30
+    clf = TextClassifier(**QUICK, progress=False)
+    clf.fit(texts + noise, stars + other, dev=(texts + noise, stars + other)).save(folder)
+    return folder
+
+
+def test_a_model_says_none_where_it_is_unsure(model, tmp_path):
+    loaded = Model.load(model)
+    texts = ["The soup was good and the waiter lovely.", "The table was blue."]
+    least = loaded.threshold(0.99)
+    assert loaded.predict(texts, abstain_below=least) == [5, None]
+    assert None not in loaded.predict(texts)
+    assert loaded.predict([], abstain_below=0.5) == []
+    clf = TextClassifier.load(model)
+    assert clf.predict(texts, abstain_below=least).tolist() == [5, None]
+    for wrong in (80, -0.1, float("nan"), "0.8"):
+        with pytest.raises(LimelightError, match="abstain_below is"):
+            loaded.predict(texts, abstain_below=wrong)
+    facts = loaded.facts["confidence"]
+    assert facts["rows"] == 210
+    P = loaded.predict_proba(reviews(150, seed=1)[0])
+    assert answered(P.max(axis=1), np.ones(150, bool), least).share == 1
+    assert "Abstaining" in (model / "README.md").read_text()
+    assert confidence_facts(P, P.argmax(axis=1))["curve"][0][1:] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_predict_leaves_the_label_empty(model, form, tmp_path, capfd):
+    table = write_csv(
+        tmp_path / "new.csv", text=["The soup was good and the waiter lovely.", "The table was blue."]
+    )
+    out = tmp_path / f"answers.{form}"
+    argv = ["predict", model, table, "--text", "text", "--target-precision", "0.99", "--out", out]
+    assert main([str(each) for each in argv]) == 0
+    said = capfd.readouterr()
+    assert "1 of them unsure" in said.out
+    assert "abstaining below 0." in said.err
+    if form == "csv":
+        assert [row["label"] for row in csv.DictReader(out.open())] == ["5", ""]
+    elif form == "jsonl":
+        assert [json.loads(line)["label"] for line in out.read_text().splitlines()] == [5, None]
+    else:
+        from pyarrow import parquet
+
+        assert parquet.read_table(out)["label"].to_pylist() == [5, None]
+
+
+def test_evaluate_says_what_is_answered(model, tmp_path, capfd):
+    texts, stars = reviews(20, seed=2)
+    table = write_csv(tmp_path / "t.csv", text=texts + ["The table was blue."] * 10, stars=stars + [1, 5] * 5)
+    assert main(["evaluate", str(model), str(table), "--abstain-below", "0.9", "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)["answered"]
+    assert found == {"threshold": 0.9, "share": pytest.approx(2 / 3), "precision": 1.0}
+    assert main(["evaluate", str(model), str(table), "--target-precision", "0.99"]) == 0
+    assert "answers 66.7% of the texts, 100.0% of them correctly" in capfd.readouterr().out
+
+
+def test_a_threshold_that_cannot_be_is_one_line(model, tmp_path, capfd):
+    table = write_csv(tmp_path / "t.csv", text=reviews(20)[0], stars=reviews(20)[1])
+    for flags, message in (
+        (["--abstain-below", "80"], "--abstain-below is 80"),
+        (["--target-precision", "95"], "must be above 0 and at most 1"),
+        (["--abstain-below", "0.8", "--target-precision", "0.9"], "exclude each other"),
+    ):
+        for command in ("predict", "evaluate"):
+            assert main([command, str(model), str(table), *flags]) == 2
+            said = capfd.readouterr().err
+            assert message in said
+            assert said.count("\n") == 1
+
+
+def test_a_model_without_a_curve_chooses_on_the_table(tmp_path, capfd):
+    TextClassifier(**QUICK, progress=False, holdout=0).fit(*reviews(60)).save(tmp_path / "m")
+    table = write_csv(tmp_path / "t.csv", text=reviews(20)[0], stars=reviews(20)[1])
+    assert main(["predict", str(tmp_path / "m"), str(table), "--target-precision", "0.9"]) == 2
+    assert "limelight evaluate" in capfd.readouterr().err
+    assert main(["evaluate", str(tmp_path / "m"), str(table), "--target-precision", "0.9"]) == 0
+    said = capfd.readouterr()
+    assert "chosen on" in said.err
+    assert "abstaining below" in said.out

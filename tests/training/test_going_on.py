@@ -1,0 +1,250 @@
+"""Training that goes on with a trained model: its classes, its words, and what it forgets."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import limelight
+from limelight import PairClassifier, TextClassifier
+from limelight.errors import LimelightError
+from limelight.model.heads import LAST_LAYER, SteadyHead
+from limelight.runtime.model import Model
+from limelight.runtime.start import Start, load_start
+from limelight.text.labels import join_classes
+from limelight.training.evaluate import evaluate
+from limelight.training.new_classes import fit_new_classes, fit_rows
+from limelight.training.setup import build_network
+from reviews import QUICK, pairs, reviews, write_csv
+from training import toys
+
+FAIR = ["The soup was average and the waiter decent.", "An ordinary soup, a passable waiter."] * 20
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory):
+    """A folder with a model of reviews of 1 or 5 stars."""
+    folder = tmp_path_factory.mktemp("old") / "model"
+    TextClassifier(**QUICK, progress=False).fit(*reviews(200)).save(folder)
+    return folder
+
+
+def go_on(old, tmp_path, texts, labels, **options):
+    table = write_csv(tmp_path / "more.csv", text=texts, stars=labels)
+    options = {"start": str(old), "epochs": 2, "learning_rate": 0.005, "progress": False, **options}
+    return limelight.fit(table, out=tmp_path / "new", **options)
+
+
+# ---------------------------------------------------------------- classes
+
+
+@pytest.mark.parametrize(
+    ("new", "known", "joined"),
+    [
+        ((1, 5), (1, 5), (1, 5)),
+        ((3, 5), (1, 5), (1, 3, 5)),
+        (("3", "5"), (1, 5), None),
+        ((5,), (1, 5), (1, 5)),
+        (("true",), (False, True), (False, True)),
+        (("a", "b"), (1, 5), ("a", "b")),
+        (("b", "c"), ("a", "b"), ("a", "b", "c")),
+        ((), (), ()),
+    ],
+)
+def test_old_classes_stay_if_one_of_them_occurs(new, known, joined):
+    if joined is None:
+        with pytest.raises(LimelightError, match="different types"):
+            join_classes(new, known)
+    else:
+        assert join_classes(new, known) == joined
+
+
+def test_a_new_class_is_learnt_and_an_absent_one_kept(old, tmp_path):
+    texts, stars = reviews(40, seed=9)
+    kept = [(t, s) for t, s in zip(texts, stars, strict=True) if s == 5]
+    new = go_on(old, tmp_path, [t for t, _ in kept] + FAIR, [5] * len(kept) + [3] * 40, epochs=6)
+    assert new.labels == (1, 3, 5)
+    assert new.predict(FAIR[:2]) == [3, 3]
+    assert new.predict([kept[0][0]]) == [5]
+    assert {"average", "decent", "passable"} <= set(new.tokenizer.vocabulary)
+    before = Model.load(old)
+    assert new.tokenizer.vocabulary[: len(before.tokenizer)] == before.tokenizer.vocabulary
+
+
+def test_the_classifier_of_each_class_is_copied_by_its_name():
+    data = toys.dataset()  # bad, fair, good
+    first = build_network(data, toys.recipe())
+    weights = {name: w.numpy().copy() for name, w in first.state_dict().items()}
+    start = Start(toys.recipe(), data.tokenizer, weights, ("good", "worse", "bad"))
+    network = build_network(data, toys.recipe(seed=5), start)
+    for name in ("head.W_2", "head.b_2"):
+        np.testing.assert_array_equal(network.state_dict()[name][[0, 2]], weights[name][[2, 0]])
+        assert not np.array_equal(network.state_dict()[name][1], weights[name][1])
+    np.testing.assert_array_equal(network.state_dict()["head.W_1"], weights["head.W_1"])
+
+
+def test_labels_of_another_task_get_a_classifier_of_their_own(old, tmp_path):
+    with pytest.warns(UserWarning, match="none of the labels"):
+        new = go_on(old, tmp_path, FAIR[:20] + reviews(20)[0], ["fair"] * 20 + ["review"] * 20)
+    assert new.labels == ("fair", "review")
+
+
+def test_the_model_brings_its_classifier_along(old, tmp_path):
+    new = go_on(old, tmp_path, *reviews(40, seed=3), learning_rate=1e-9, epochs=1)
+    assert new.recipe.model.head == "pruned"
+    assert new.recipe.training.fine_tune_words
+    texts = reviews(10, seed=4)[0]
+    np.testing.assert_allclose(new.predict_proba(texts), Model.load(old).predict_proba(texts), atol=1e-5)
+
+
+@pytest.mark.parametrize("features", [4, 50])
+def test_new_classes_start_with_logistic_regression_beside_the_old_ones(features):
+    """The gradient of the penalised cross-entropy is zero, in plain numpy."""
+    rng, new, strength = np.random.default_rng(0), [1, 3], 10.0
+    V, Z = rng.normal(size=(30, features)) / features**0.5, rng.normal(size=(30, 4))
+    y, w = rng.integers(0, 4, 30), rng.uniform(0.5, 2, 30)
+    tensors = [torch.from_numpy(each) for each in (V, Z, y, w)]
+    W, b = (each.numpy() for each in fit_rows(*tensors, new, strength))
+    Z[:, new] = V @ W.T + b
+    P = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
+    residual = strength * w[:, None] * (P - np.eye(4)[y])[:, new]
+    np.testing.assert_allclose(residual.T @ V + W, 0, atol=0.02)
+    np.testing.assert_allclose(residual.sum(axis=0), 0, atol=0.02)
+
+
+@pytest.mark.parametrize("head", ["full", "pruned", "linear"])
+@pytest.mark.parametrize("pair", [False, True])
+def test_only_the_new_classes_are_fitted_first(head, pair):
+    recipe = toys.recipe(head=head if not pair or head != "linear" else "pruned", pair="concat")
+    data = toys.dataset(rows=90, dev=0, pair=pair)
+    network = build_network(data, recipe)
+    if recipe.model.head == "linear":
+        network.head = SteadyHead(network.head)  # as training has it
+    before = {name: w.clone() for name, w in network.state_dict().items()}
+    loss = evaluate(network, data.splits["train"]).loss
+    fit_new_classes(network, data.splits["train"], [2], None, 0)
+    for name, w in network.state_dict().items():
+        last = name in (*LAST_LAYER, "head.W_scaled")
+        torch.testing.assert_close(w[:2] if last else w, before[name][:2] if last else before[name])
+        assert not last or not torch.equal(w[2], before[name][2])
+    assert evaluate(network, data.splits["train"]).loss < loss
+
+
+# ---------------------------------------------------------------- words
+
+
+def test_a_model_with_the_readers_words_spells_new_ones(tmp_path):
+    reader = load_start("reader")
+    words = ["soup", "waiter", "good"]
+    table = reader.vectors(["<pad>", "<unk>", *words]).matrix
+    tokenizer = limelight.load("reader").tokenizer.from_words(words)
+    model = Start(reader.recipe, tokenizer, {"words.weight": table}, ("a", "b"))
+    vocabulary = ["<pad>", "<unk>", *words, "soooup"]
+    found = model.vectors(vocabulary)
+    np.testing.assert_array_equal(found.matrix[:5], table)
+    np.testing.assert_array_equal(found.matrix[5], reader.vectors(vocabulary).matrix[5])
+    moved = Start(reader.recipe, tokenizer, {"words.weight": table * np.float32(1.01)}, ("a", "b"))
+    np.testing.assert_array_equal(moved.vectors(vocabulary).matrix[5], table[1] * np.float32(1.01))
+
+
+# ---------------------------------------------------------------- what it forgets
+
+
+def test_forgetting_is_measured_saved_and_said(old, tmp_path, capfd):
+    from limelight.cli import main
+
+    dev = write_csv(tmp_path / "dev.csv", text=reviews(50, 7)[0], stars=reviews(50, 7)[1])
+    texts = reviews(40, seed=1)[0]
+    more = write_csv(tmp_path / "more.csv", text=texts, stars=[5, 1] * 20)  # the opposite of before
+    argv = ["train", more, "--start", old, "--old-dev", dev, "--out", tmp_path / "new", "--quiet"]
+    options = ["--preset", "tiny", "--epochs", 8, "--learning-rate", "0.02", "--json"]
+    assert main([str(each) for each in (*argv, *options)]) == 0
+    found = json.loads(capfd.readouterr().out)["old_dev"]
+    assert (found["rows"], found["before"]) == (50, 1.0)
+    assert found["after"] < 0.5
+    new = Model.load(tmp_path / "new")
+    assert new.facts["old_dev"] == found
+    right = [a == b for a, b in zip(new.predict(reviews(50, 7)[0]), reviews(50, 7)[1], strict=True)]
+    assert found["after"] == np.mean(right)
+    assert "50 rows" in (tmp_path / "new" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"old_dev": "dev.csv", "start": "reader"}, "--old-dev needs --start MODEL"),
+        ({"old_dev": "dev.csv", "start": ""}, "--old-dev needs --start MODEL"),
+        ({"old_dev": "nowhere.csv"}, "nowhere.csv"),
+        ({"rows": 7}, "rows is 7, but .* has 4"),
+        ({"head": "full"}, "head is 'full', but .* has 'pruned'"),
+    ],
+)
+def test_what_cannot_go_on_is_one_line(options, message, old, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "dev.csv", text=reviews(10)[0], stars=reviews(10)[1])
+    with pytest.raises(LimelightError, match=message) as error:
+        go_on(old, tmp_path, *reviews(20), **options)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "new.run").exists()
+
+
+def test_a_model_of_texts_does_not_go_on_with_pairs(old, tmp_path):
+    first, second, labels = pairs(40)
+    with pytest.raises(LimelightError, match="reads single texts, but the data has pairs"):
+        PairClassifier(**QUICK, start=str(old), progress=False).fit(first, second, labels)
+    PairClassifier(**QUICK, progress=False).fit(first, second, labels).save(tmp_path / "pairs")
+    with pytest.raises(LimelightError, match="reads pairs, but the data has single texts"):
+        TextClassifier(**QUICK, start=str(tmp_path / "pairs"), progress=False).fit(*reviews(20))
+
+
+# ---------------------------------------------------------------- partial_fit
+
+
+def test_partial_fit_goes_on_with_the_model():
+    clf = TextClassifier(**QUICK, progress=False)
+    for part in range(6):
+        texts, stars = reviews(60, seed=part)
+        clf.partial_fit(texts, stars, classes=[5, 1, 3] if part == 0 else None)
+    assert clf.classes_.tolist() == [1, 3, 5]
+    assert clf.score(*reviews(40, seed=20)) == 1.0
+    assert len(clf.history_) == 6
+    assert clf.recipe_.training.epochs == 3  # as it was given
+    words = clf.model_.tokenizer.vocabulary
+    clf.partial_fit(FAIR[:10], [3] * 10)
+    assert clf.model_.tokenizer.vocabulary[: len(words)] == words
+    assert "decent" in clf.model_.tokenizer.vocabulary
+
+
+def test_partial_fit_goes_on_with_a_loaded_model(old):
+    clf = TextClassifier.load(old)
+    clf.progress = False
+    clf.partial_fit(*reviews(20, seed=5))
+    assert clf.score(*reviews(40, seed=20)) == 1.0
+
+
+def test_partial_fit_of_pairs():
+    first, second, labels = pairs(200)
+    clf = PairClassifier(**QUICK, progress=False)
+    for _ in range(10):
+        clf.partial_fit(first, second, labels, classes=["no", "yes"])
+    assert clf.score(first, second, labels) > 0.8
+
+
+def test_partial_fit_that_cannot_be_is_one_line(old):
+    texts, stars = reviews(10)
+    with pytest.raises(LimelightError, match="first call of partial_fit needs all classes"):
+        TextClassifier(**QUICK).partial_fit(texts, stars)
+    clf = TextClassifier.load(old)
+    with pytest.raises(LimelightError, match=r"classes is \[1, 2\], but the model has \[1, 5\]"):
+        clf.partial_fit(texts, stars, classes=[2, 1])
+    with pytest.raises(LimelightError, match=r"labels\[0\] is 7; the classes are: 1, 5"):
+        clf.partial_fit(texts, [7] * 10)
+    with pytest.raises(LimelightError, match="no texts"):
+        clf.partial_fit([], [])
+    with pytest.raises(LimelightError, match="9 labels"):
+        clf.partial_fit(texts, stars[:9])
+    assert clf.score(texts, stars) == 1.0
