@@ -49,7 +49,9 @@ def test_trust_as_a_table_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixt
         "Leave one out",
         "Random",
     }
-    assert found["agreement"] == {"spearman": pytest.approx(1.0), "divergence": pytest.approx(0.0, abs=1e-9)}
+    alike = {"spearman": 1.0, "divergence": 0.0, "decided": 1.0}
+    assert found["agreement"] == pytest.approx(alike, abs=1e-9)
+    assert f"{found['until_change']:.1%} of the words" in told
     assert len(found["rows"]) == 2
 
 

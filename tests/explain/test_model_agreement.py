@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
@@ -28,7 +30,17 @@ def test_agreement_needs_the_same_words():
     found = agreement([one, one], [one, other])
     assert found.spearman == pytest.approx(0.0)
     assert found.divergence == pytest.approx(jensenshannon([0.9, 0.1], [0.1, 0.9], base=2) ** 2 / 2, abs=1e-6)
+    assert found.decided is None  # these readings do not say what decided
     with pytest.raises(LimelightError, match="split a text differently"):
         agreement([one], [make_reading("Good soup", pattern=r"\w")])
     with pytest.raises(LimelightError, match="got 2 and 1 readings"):
         agreement([one, one], [one])
+
+
+def test_what_decided_is_compared_where_both_answer_alike():
+    plain = make_reading("Good hot soup", [[0.5, 0.3, 0.2]])
+    one, other = (replace(plain, decided=np.array(d)) for d in ([3.0, 2.0, 1.0], [3.0, 1.0, 2.0]))
+    elsewhere = replace(other, probabilities=plain.probabilities[::-1].copy())
+    assert elsewhere.label != one.label
+    found = agreement([one, one], [other, elsewhere])
+    assert found.decided == pytest.approx(spearmanr([3, 2, 1], [3, 1, 2]).statistic)

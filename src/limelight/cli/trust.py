@@ -129,9 +129,14 @@ def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
         )
         + ("\n(the last row is the max-pooled one)" if max_row and found.rows else ""),
     ]
+    if found.until_change is not None:
+        words = f"{found.until_change:.1%} of the words of a text (median)"
+        blocks.append(f"words to remove until the answer changes, those that decided first: {words}")
     if alike:
         figures = f"Spearman {alike.spearman:.3f}, Jensen-Shannon {alike.divergence:.3f} bits"
         blocks.append(f"overall attention of both models: {figures}")
+        if alike.decided is not None:
+            blocks[-1] += f"\nwhat decided, where both answer alike: Spearman {alike.decided:.3f}"
     return "\n\n".join(blocks)
 
 

@@ -87,3 +87,24 @@ def measure_faithfulness(
     drops = np.array([probability_drops(each, P) for each, P in zip(readings, predictions, strict=True)])
     parts = drops.reshape(len(ids), len(weights), 2, len(SHARES))  # 2: without the words, with only them
     return [Faithfulness(name, parts[:, k, 0], parts[:, k, 1]) for k, name in enumerate(weights)]
+
+
+def words_until_change(
+    model: Model,
+    readings: Sequence[AnyReading],
+    ids: Sequence[TokenIds],
+    weights: Sequence[np.ndarray],
+    progress: bool = False,
+) -> np.ndarray:
+    """(texts,): the share of words to remove, the most weighted first, until the prediction changes.
+
+    1 if it never changes.
+    """
+    ranks = [np.argsort(np.argsort(-each, kind="stable")) for each in weights]
+    masks = (rank >= np.arange(1, len(rank) + 1)[:, None] for rank in ranks)
+    predictions = predict_variants(model, ids, masks, bar_name="Words until it changes" if progress else "")
+    shares = []
+    for reading, P in zip(readings, predictions, strict=True):
+        changed = P.argmax(axis=1) != int(np.argmax(reading.probabilities))
+        shares.append((changed.argmax() + 1) / len(P) if changed.any() else 1.0)
+    return np.array(shares)

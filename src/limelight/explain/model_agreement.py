@@ -16,10 +16,11 @@ class Agreement(NamedTuple):
 
     spearman: float  # of the words' ranks: 1 the same order, 0 unrelated
     divergence: float  # Jensen-Shannon, in bits: 0 the same attention, 1 nothing in common
+    decided: float | None = None  # Spearman of what decided, over the texts they answer alike; None: no such
 
 
 def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agreement:
-    """Compare the overall attention of two models on the same texts, word by word.
+    """Compare the overall attention of two models on the same texts, and what decided, word by word.
 
     >>> from limelight.reading.reading import Reading
     >>> reading = Reading(
@@ -41,7 +42,16 @@ def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agre
             raise LimelightError("the two models split a text differently; compare models of one recipe")
     spearmans = [spearman(a.overall, b.overall) for a, b in pairs if len(a.offsets) > 1]
     divergences = [jensen_shannon(a.overall, b.overall) for a, b in pairs]
-    return Agreement(float(np.mean(spearmans or [1.0])), float(np.mean(divergences)))
+    decided = [
+        spearman(a.decided, b.decided)
+        for a, b in pairs
+        if a.decided is not None and b.decided is not None and a.label == b.label and len(a.offsets) > 1
+    ]
+    return Agreement(
+        float(np.mean(spearmans or [1.0])),
+        float(np.mean(divergences)),
+        float(np.mean(decided)) if decided else None,
+    )
 
 
 def spearman(a: np.ndarray, b: np.ndarray) -> float:

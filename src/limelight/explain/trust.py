@@ -17,7 +17,7 @@ from ..runtime.model import Model
 from ..text.inputs import as_list, as_texts
 from ..text.labels import Label
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
-from .faithfulness import Faithfulness, measure_faithfulness
+from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
 from .overview import RowEffect, remove_rows
 from .variants import TokenIds, as_model, count_words, read_texts, token_ids
 
@@ -35,6 +35,8 @@ class Trust:
     texts: int
     attributions: tuple[Faithfulness, ...]  # the most comprehensive first
     rows: tuple[RowEffect, ...]
+    # the median share of words, those that decided first, to remove until the prediction changes
+    until_change: float | None = None
 
     def __getitem__(self, name: str) -> Faithfulness:
         return next(each for each in self.attributions if each.name == name)
@@ -81,6 +83,7 @@ class Trust:
         return {
             "verdict": self.verdict,
             "texts": self.texts,
+            "until_change": self.until_change,
             "shares": list(SHARES),
             "attributions": [each.to_dict() for each in self.attributions],
             "rows": [vars(row) for row in self.rows],
@@ -120,10 +123,12 @@ def measure_trust(
     if len(short) < len(readings):
         skipped = len(readings) - len(short)
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {LONGEST:,} words")
-    known = None if labels is None else [labels[k] for k in short]
-    return measure_readings(
-        model, [readings[k] for k in short], labels=known, seed=seed, rows=rows, progress=progress
-    )
+    known, readings = None if labels is None else [labels[k] for k in short], [readings[k] for k in short]
+    found = measure_readings(model, readings, labels=known, seed=seed, rows=rows, progress=progress)
+    ids = token_ids(model, readings)
+    decided = attribute_readings(model, readings, ids, "effect")
+    until = words_until_change(model, readings, ids, decided, progress)
+    return replace(found, until_change=float(np.median(until)))
 
 
 def measure_readings(

@@ -87,5 +87,6 @@ def aspect_penalty(sides: Sequence[tuple[Tensor, Tensor]], vocabulary: int) -> T
     Q = sides[0][0].new_zeros(r, vocabulary)
     for A, ids in sides:
         Q = Q.index_add(1, ids[:, : A.shape[2]].flatten(), A.transpose(0, 1).flatten(1))
-    Q = Q / Q.norm(dim=1, keepdim=True)
-    return (Q @ Q.T - torch.eye(r, dtype=Q.dtype, device=Q.device)).square().sum() / r
+    Q = nn.functional.normalize(Q)
+    P: Tensor = (Q @ Q.T - torch.eye(r, dtype=Q.dtype, device=Q.device)).square().sum() / r
+    return P

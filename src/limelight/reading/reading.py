@@ -45,6 +45,7 @@ class Reading:
     row_names: tuple[str, ...] = ()  # what each row reads, "" where nothing in particular; empty if not known
     trust: str = ""  # how far to trust the pictures, in a sentence
     truth: Label | None = None  # the label in the data, if it is known
+    row_weights: np.ndarray | None = None  # (r,): how much each row supports the prediction
 
     def __repr__(self) -> str:
         label = f"{_format_label(self)}, " if self.labels else ""
@@ -117,6 +118,9 @@ class Reading:
             "decided": None if self.decided is None else np.asarray(self.decided, dtype=float).tolist(),
             "decided_by": self.decided_by,
             "row_names": list(self.row_names),
+            "row_weights": (
+                None if self.row_weights is None else np.asarray(self.row_weights, dtype=float).tolist()
+            ),
             "overall": self.overall.tolist(),
             "attention": self.attention.tolist(),
         }
