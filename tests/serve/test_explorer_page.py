@@ -100,6 +100,23 @@ def test_a_person_types_changes_words_and_switches_rows_off_live():
         assert page.locator("[data-row='1'].off").count() == 1
 
 
+def test_an_answer_that_comes_late_leaves_what_was_typed_meanwhile():
+    slow = """() => {
+        const { model } = limelight, { read } = model
+        model.read = async (...given) => {
+            await new Promise(done => setTimeout(done, 500))
+            return read.apply(model, given)
+        }
+    }"""
+    with browsing(app={"models": {"m": model_of({})}}) as page:
+        page.evaluate(slow)
+        page.locator("textarea").first.fill("w1")
+        page.wait_for_timeout(300)  # the model is reading
+        page.locator("textarea").first.press_sequentially(" w2 w3", delay=50)
+        page.wait_for_function("() => document.querySelector('.words').textContent === 'w1 w2 w3'")
+        assert page.locator("textarea").first.input_value() == "w1 w2 w3"
+
+
 def test_a_page_without_the_token_asks_for_it():
     with browsing(app={"models": {"m": model_of({})}}, token="wrong") as page:
         page.get_by_label("Token").fill("t")
@@ -292,7 +309,9 @@ def test_a_server_of_several_models_lets_one_choose():
     with browsing(app={"models": {"a": single, "b": other, "c": pairs}}) as page:
         page.locator("textarea").first.fill("w1 w2")
         page.get_by_label("Compare with").select_option(label="b")
-        page.locator(".pane").nth(1).locator(".bars li").first.wait_for()
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.words')].filter(p => p.textContent === 'w1 w2').length === 2"
+        )
         for pane, model in zip(page.locator(".pane").all(), (single, other), strict=True):
             assert pane.locator(".label strong").text_content() == model.predict(["w1 w2"])[0]
         link = page.url
