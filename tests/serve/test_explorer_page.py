@@ -310,7 +310,7 @@ def test_a_server_of_several_models_lets_one_choose():
         page.locator("textarea").first.fill("w1 w2")
         page.get_by_label("Compare with").select_option(label="b")
         page.wait_for_function(
-            "() => [...document.querySelectorAll('.words')].filter(p => p.textContent === 'w1 w2').length === 2"
+            "() => [...document.querySelectorAll('.words')].map(p => p.textContent).join() === 'w1 w2,w1 w2'"
         )
         for pane, model in zip(page.locator(".pane").all(), (single, other), strict=True):
             assert pane.locator(".label strong").text_content() == model.predict(["w1 w2"])[0]
