@@ -137,7 +137,9 @@ def test_data_is_filtered_by_cells_classes_confidence_and_words():
         wait_for_count(page, expected)
         first = int(np.flatnonzero((truth == TRUTH) & (predicted == guess))[0])
         page.locator(".item .text", has_text=TEXTS[first][:20]).first.click()
-        page.wait_for_function("text => document.querySelector('textarea').value === text", arg=TEXTS[first])
+        page.wait_for_function(
+            "text => document.querySelector('.words').textContent === text", arg=TEXTS[first]
+        )
         says = page.locator(".truth").text_content()
         assert says.startswith("✓") if truth == guess else LABELS[truth] in says
         link = page.url
@@ -174,9 +176,11 @@ def test_the_keyboard_browses_the_list():
         page.locator(".list").focus()
         page.keyboard.press("Home")
         page.keyboard.press("ArrowDown")
-        page.wait_for_function("text => document.querySelector('textarea').value === text", arg=TEXTS[1])
+        page.wait_for_function("text => document.querySelector('.words').textContent === text", arg=TEXTS[1])
         page.keyboard.press("End")
-        page.wait_for_function("text => document.querySelector('textarea').value === text", arg=TEXTS[299])
+        page.wait_for_function(
+            "text => document.querySelector('.words').textContent === text", arg=TEXTS[299]
+        )
         assert page.locator(".item[aria-selected=true]").get_attribute("aria-posinset") == "300"
         assert "row=299" in page.url
         page.keyboard.press("Enter")
@@ -196,7 +200,7 @@ def test_two_models_side_by_side_and_where_they_differ():
         wait_for_count(page, len(differ))
         page.locator(".item").first.click()
         text = TEXTS[int(differ[0])]
-        page.wait_for_function("text => document.querySelector('textarea').value === text", arg=text)
+        page.wait_for_function("text => document.querySelector('.words').textContent === text", arg=text)
         for pane, model in zip(page.locator(".pane").all(), (first, second), strict=True):
             assert pane.locator(".label strong").text_content() == model.predict([text])[0]
         page.get_by_label("Models", exact=True).select_option("second")
@@ -245,7 +249,7 @@ def test_nearest_texts_open_in_the_view():
         assert page.locator(".near-list .number").first.text_content() == f"{near[0]['similarity']:.2f}"
         page.locator(".near-list button").first.click()
         page.wait_for_function(
-            "text => document.querySelector('textarea').value === text", arg=near[0]["texts"][0]
+            "text => document.querySelector('.words').textContent === text", arg=near[0]["texts"][0]
         )
 
 
@@ -278,7 +282,7 @@ def test_a_hundred_thousand_rows_keep_few_elements_in_the_page():
         assert count(page) == n
         page.locator(".list").focus()
         page.keyboard.press("End")
-        page.wait_for_function("() => document.querySelector('textarea').value.endsWith('number 99999')")
+        page.wait_for_function("() => document.querySelector('.words').textContent.endsWith('number 99999')")
         assert page.locator(".item").count() < 60
         page.get_by_label("Words in the text").fill("number 1234")
         wait_for_count(page, sum("number 1234" in text for (text,) in data.items))
@@ -297,7 +301,7 @@ def test_a_saved_page_has_rows_of_data(tmp_path: Path):
         wait_for_count(page, len(right))
         page.locator(".item").first.click()
         page.wait_for_function(
-            "text => document.querySelector('textarea').value === text", arg=TEXTS[right[0]]
+            "text => document.querySelector('.words').textContent === text", arg=TEXTS[right[0]]
         )
         wait_for(page, model, TEXTS[right[0]])
         page.get_by_role("button", name="Map").click()
