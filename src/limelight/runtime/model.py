@@ -18,7 +18,7 @@ from ..reading.row_names import row_names
 from ..text.labels import Label
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
-from .confidence import check_threshold, saved_curve, threshold_for
+from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
 from .decided import linear_part, word_weights
 from .embedder import Embedder
 from .export import rows_and_size
@@ -155,8 +155,8 @@ class Model(Embedder):
         curve = saved_curve(self.facts.get("confidence"))
         if not curve:
             raise LimelightError(
-                "this model was saved without a development set to choose a threshold on; choose one on a "
-                "labelled table with 'limelight evaluate MODEL TABLE --target-precision'"
+                f"this model was saved without a development set of {FEWEST} rows to choose a threshold on; "
+                "choose one on a labelled table with 'limelight evaluate MODEL TABLE --target-precision'"
             )
         return threshold_for(curve, precision).threshold
 
