@@ -100,6 +100,23 @@ def test_a_person_types_changes_words_and_switches_rows_off_live():
         assert page.locator("[data-row='1'].off").count() == 1
 
 
+def test_an_answer_that_comes_late_leaves_what_was_typed_meanwhile():
+    slow = """() => {
+        const { model } = limelight, { read } = model
+        model.read = async (...given) => {
+            await new Promise(done => setTimeout(done, 500))
+            return read.apply(model, given)
+        }
+    }"""
+    with browsing(app={"models": {"m": model_of({})}}) as page:
+        page.evaluate(slow)
+        page.locator("textarea").first.fill("w1")
+        page.wait_for_timeout(300)  # the model is reading
+        page.locator("textarea").first.press_sequentially(" w2 w3", delay=50)
+        page.wait_for_function("() => document.querySelector('.words').textContent === 'w1 w2 w3'")
+        assert page.locator("textarea").first.input_value() == "w1 w2 w3"
+
+
 def test_a_page_without_the_token_asks_for_it():
     with browsing(app={"models": {"m": model_of({})}}, token="wrong") as page:
         page.get_by_label("Token").fill("t")
@@ -120,7 +137,9 @@ def test_data_is_filtered_by_cells_classes_confidence_and_words():
         wait_for_count(page, expected)
         first = int(np.flatnonzero((truth == TRUTH) & (predicted == guess))[0])
         page.locator(".item .text", has_text=TEXTS[first][:20]).first.click()
-        page.wait_for_function("text => document.querySelector('textarea').value === text", arg=TEXTS[first])
+        page.wait_for_function(
+            "text => document.querySelector('.words').textContent === text", arg=TEXTS[first]
+        )
         says = page.locator(".truth").text_content()
         assert says.startswith("✓") if truth == guess else LABELS[truth] in says
         link = page.url
@@ -157,9 +176,11 @@ def test_the_keyboard_browses_the_list():
         page.locator(".list").focus()
         page.keyboard.press("Home")
         page.keyboard.press("ArrowDown")
-        page.wait_for_function("text => document.querySelector('textarea').value === text", arg=TEXTS[1])
+        page.wait_for_function("text => document.querySelector('.words').textContent === text", arg=TEXTS[1])
         page.keyboard.press("End")
-        page.wait_for_function("text => document.querySelector('textarea').value === text", arg=TEXTS[299])
+        page.wait_for_function(
+            "text => document.querySelector('.words').textContent === text", arg=TEXTS[299]
+        )
         assert page.locator(".item[aria-selected=true]").get_attribute("aria-posinset") == "300"
         assert "row=299" in page.url
         page.keyboard.press("Enter")
@@ -179,7 +200,7 @@ def test_two_models_side_by_side_and_where_they_differ():
         wait_for_count(page, len(differ))
         page.locator(".item").first.click()
         text = TEXTS[int(differ[0])]
-        page.wait_for_function("text => document.querySelector('textarea').value === text", arg=text)
+        page.wait_for_function("text => document.querySelector('.words').textContent === text", arg=text)
         for pane, model in zip(page.locator(".pane").all(), (first, second), strict=True):
             assert pane.locator(".label strong").text_content() == model.predict([text])[0]
         page.get_by_label("Models", exact=True).select_option("second")
@@ -228,7 +249,7 @@ def test_nearest_texts_open_in_the_view():
         assert page.locator(".near-list .number").first.text_content() == f"{near[0]['similarity']:.2f}"
         page.locator(".near-list button").first.click()
         page.wait_for_function(
-            "text => document.querySelector('textarea').value === text", arg=near[0]["texts"][0]
+            "text => document.querySelector('.words').textContent === text", arg=near[0]["texts"][0]
         )
 
 
@@ -261,7 +282,7 @@ def test_a_hundred_thousand_rows_keep_few_elements_in_the_page():
         assert count(page) == n
         page.locator(".list").focus()
         page.keyboard.press("End")
-        page.wait_for_function("() => document.querySelector('textarea').value.endsWith('number 99999')")
+        page.wait_for_function("() => document.querySelector('.words').textContent.endsWith('number 99999')")
         assert page.locator(".item").count() < 60
         page.get_by_label("Words in the text").fill("number 1234")
         wait_for_count(page, sum("number 1234" in text for (text,) in data.items))
@@ -280,7 +301,7 @@ def test_a_saved_page_has_rows_of_data(tmp_path: Path):
         wait_for_count(page, len(right))
         page.locator(".item").first.click()
         page.wait_for_function(
-            "text => document.querySelector('textarea').value === text", arg=TEXTS[right[0]]
+            "text => document.querySelector('.words').textContent === text", arg=TEXTS[right[0]]
         )
         wait_for(page, model, TEXTS[right[0]])
         page.get_by_role("button", name="Map").click()
@@ -292,7 +313,9 @@ def test_a_server_of_several_models_lets_one_choose():
     with browsing(app={"models": {"a": single, "b": other, "c": pairs}}) as page:
         page.locator("textarea").first.fill("w1 w2")
         page.get_by_label("Compare with").select_option(label="b")
-        page.locator(".pane").nth(1).locator(".bars li").first.wait_for()
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.words')].map(p => p.textContent).join() === 'w1 w2,w1 w2'"
+        )
         for pane, model in zip(page.locator(".pane").all(), (single, other), strict=True):
             assert pane.locator(".label strong").text_content() == model.predict(["w1 w2"])[0]
         link = page.url

@@ -104,7 +104,7 @@ export class Explorer {
   }
 
   exchange(models) {
-    const { texts } = this.state
+    const texts = this.inputs.map(input => input.value)
     this.use(models)
     this.show({ ...this.fresh(this.sides === texts.length ? texts : this.model.about.examples[0]), off: models.map(() => new Set()) })
   }
@@ -135,6 +135,8 @@ export class Explorer {
   /** Read and draw a state. */
   async show(state) {
     const turn = ++this.started
+    // now rather than with the answer: one may have typed more by then
+    this.inputs.forEach((input, k) => { if (input.value !== state.texts[k]) input.value = state.texts[k] })
     let readings
     try {
       readings = await Promise.all(this.panes.map((pane, k) => pane.read(state, state.off[k])))
@@ -145,7 +147,6 @@ export class Explorer {
     if (turn !== this.started) return
     this.complain("")
     this.state = state
-    this.inputs.forEach((input, k) => { if (input.value !== state.texts[k]) input.value = state.texts[k] })
     this.parts.back.hidden = !readings.some(reading => reading.isChanged)
     const truth = this.data?.truthOf(state.texts)
     this.panes.forEach((pane, k) => pane.draw(readings[k], truth))
