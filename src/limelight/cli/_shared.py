@@ -64,7 +64,7 @@ def add_json(parser: argparse.ArgumentParser, what: str = "one JSON object") -> 
     parser.add_argument("--json", action="store_true", help=f"print {what}, for scripts")
 
 
-def add_overwrite(parser: argparse.ArgumentParser) -> None:
+def add_overwrite(parser: Any) -> None:
     """`--overwrite`."""
     parser.add_argument("--overwrite", action="store_true", help="replace existing output")
 

@@ -67,7 +67,7 @@ def rows_line(count: int) -> str:
     often = f"{count} times" if count > 1 else "once" if count else "several times"
     return (
         f"The model reads the text {often}{'' if count == 1 else ' at once'}; each reading is a row. "
-        "The darker a word, the more the row read it. What was read is not always what decided."
+        "The stronger a word's colour, the more the row read it. What was read is not always what decided."
     )
 
 

@@ -46,6 +46,7 @@ class Reading:
     row_names: tuple[str, ...] = ()  # what each row reads, "" where nothing in particular; empty if not known
     trust: str = ""  # how far to trust the pictures, in a sentence
     truth: Any = None  # the label in the data, if it is known; a tuple where there may be several
+    row_weights: np.ndarray | None = None  # (r,): how much each row supports the prediction
     task: str = "classification"
     thresholds: np.ndarray | None = None  # (classes,): of several labels, what each probability must reach
     decided_further: tuple[tuple[int, np.ndarray], ...] = ()  # other predicted labels, and for each `decided`
@@ -132,6 +133,9 @@ class Reading:
             "decided": None if self.decided is None else np.asarray(self.decided, dtype=float).tolist(),
             "decided_by": self.decided_by,
             "row_names": list(self.row_names),
+            "row_weights": (
+                None if self.row_weights is None else np.asarray(self.row_weights, dtype=float).tolist()
+            ),
             "overall": self.overall.tolist(),
             "attention": self.attention.tolist(),
         }

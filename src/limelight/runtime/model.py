@@ -20,7 +20,7 @@ from ..text.labels import Label
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
-from .confidence import check_threshold, saved_curve, threshold_for
+from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
 from .decided import linear_part, word_weights
 from .embedder import Embedder
 from .export import rows_and_size
@@ -179,8 +179,8 @@ class Model(Embedder):
         curve = saved_curve(self.facts.get("confidence"))
         if not curve:
             raise LimelightError(
-                "this model was saved without a development set to choose a threshold on; choose one on a "
-                "labelled table with 'limelight evaluate MODEL TABLE --target-precision'"
+                f"this model was saved without a development set of {FEWEST} rows to choose a threshold on; "
+                "choose one on a labelled table with 'limelight evaluate MODEL TABLE --target-precision'"
             )
         return threshold_for(curve, precision).threshold
 
@@ -259,63 +259,99 @@ class Model(Embedder):
 
     # ------------------------------------------------------------ readings
 
-    def read(self, text: str, text2: str | None = None) -> Reading | PairReading:
-        """One text (or pair) with everything the model computed for it."""
-        return self.read_many([text], None if text2 is None else [text2])[0]
+    def read(
+        self, text: str, text2: str | None = None, *, without_rows: Sequence[int] = ()
+    ) -> Reading | PairReading:
+        """One text (or pair) with everything the model computed for it.
+
+        `without_rows` are rows of M, counted from 0, that the classifier gets as zeros.
+        """
+        return self.read_many([text], None if text2 is None else [text2], without_rows=without_rows)[0]
 
     def read_many(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None
+        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *, without_rows: Sequence[int] = ()
     ) -> list[Reading] | list[PairReading]:
         """A Reading of each text, or a PairReading of each pair."""
-        return list(self.read_stream(texts, texts2))  # type: ignore[return-value]
+        return list(self.read_stream(texts, texts2, without_rows=without_rows))  # type: ignore[return-value]
 
     def read_stream(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *, progress: bool = False
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        progress: bool = False,
+        without_rows: Sequence[int] = (),
     ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
         self._check_kind(texts2)
+        off, rows = list(without_rows), self.embedding_shape[0]
+        if any(not 0 <= row < rows for row in off):
+            raise LimelightError(f"without_rows is {off[:20]}; the rows are 0 to {rows - 1}")
         pairs = ((text,) for text in check_texts(texts))
         if texts2 is not None:
             pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
-        return self._read_all(pairs, count_texts(texts) if progress else 0)
+        return self._read_all(pairs, count_texts(texts) if progress else 0, off)
 
-    def _read_all(self, texts: Iterable[tuple[str, ...]], bar_size: int | None) -> Iterator[Any]:
+    def _read_all(
+        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int]
+    ) -> Iterator[Any]:
         with nullcontext() if bar_size == 0 else progress_bar(bar_size) as bar:
             for some in chunks(texts, READ_AT_ONCE):
-                for found in self._read(some):
+                for found in self._read(some, off):
                     yield PairReading(*found) if self.pair else found[0]
                 if bar is not None:
                     bar.update(len(some))
 
-    def _read(self, texts: list[tuple[str, ...]]) -> Iterator[tuple[Reading, ...]]:
-        """The readings of some texts or pairs, one for each side."""
+    def _read(self, texts: list[tuple[str, ...]], off: list[int]) -> Iterator[tuple[Reading, ...]]:
+        """The readings of some texts or pairs, one for each side, without the rows in `off`."""
         columns = list(zip(*texts, strict=True))
         encoded = self._runner.encode_texts([text for column in columns for text in column])
         sides = [encoded[k : k + len(texts)] for k in range(0, len(encoded), len(texts))]
         M = [np.stack([text.M for text in side]) for side in sides]
+        for m in M:
+            m[:, off] = 0
         P = self._runner.classify(*M)
         shown = [explained_classes(self.task, row, self.thresholds) for row in P]
         places = np.repeat(np.arange(len(P)), [len(classes) for classes in shown])
         directions = np.eye(P.shape[1], dtype=np.float32)[np.concatenate(shown)]
-        M = M if len(places) == len(P) else [side[places] for side in M]
-        W = linear_part(self.weights, self.recipe.model, directions, *M)  # of each side (shown, r, 2u)
+        at = M if len(places) == len(P) else [side[places] for side in M]
+        W = linear_part(self.weights, self.recipe.model, directions, *at)  # of each side (shown, r, 2u)
+        for w in W:
+            w[:, off] = 0  # what is not there decides nothing
         for k, classes in enumerate(shown):
             own = places == k
             yield tuple(
-                self._reading(side[k], P[k], classes, w[own]) for side, w in zip(sides, W, strict=True)
+                self._reading(side[k], m[k], P[k], classes, w[own])
+                for side, m, w in zip(sides, M, W, strict=True)
             )
 
-    def _reading(self, text: EncodedText, P: np.ndarray, classes: list[int], W: np.ndarray) -> Reading:
+    def _reading(
+        self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int], W: np.ndarray
+    ) -> Reading:
         """The reading with what decided each of the classes, from W (classes, r, 2u)."""
         recipe = self.recipe.model
         max_rows = recipe.matrix_rows - recipe.attention_rows
         first, *further = (word_weights(text.A, text.H, each, max_rows) for each in W)
         return Reading(
-            text.text, text.offsets, text.ids != UNKNOWN, text.A, text.M, self.labels, P, recipe.has_max_row,
+            text.text, text.offsets, text.ids != UNKNOWN, text.A, M, self.labels, P, recipe.has_max_row,
             decided=first, decided_by="sum" if recipe.head == "linear" else "linear part",
-            row_names=self.row_names, trust=self.trust, task=self.task, thresholds=self.thresholds,
+            row_names=self.row_names, trust=self.trust, row_weights=(W[0] * M).sum(axis=1),
+            task=self.task, thresholds=self.thresholds,
             decided_further=tuple(zip(classes[1:], further, strict=True)),
         )  # fmt: skip
+
+    # ------------------------------------------------------------ the explorer
+
+    def explore(self, *, words: int | None = None, height: int = 900) -> Any:
+        """The model in a page, for a notebook: type a text, change its words, and see what decides.
+
+        The page has the most frequent `words` of the model, by default as many as fit into 5 MB.
+
+        >>> model.explore()  # doctest: +SKIP
+        """
+        from ..serve.one_file import show_page
+
+        return show_page(self, words=words, height=height)
 
     def _check_kind(self, texts2: Any) -> None:
         if self.pair and texts2 is None:

@@ -176,7 +176,7 @@ def _encode(
     classes, labels = read_labels(sources, task, progress, known if names is None else range(len(names)))
     check_numbers(classes, recipe.task, sources["train"].where)
     if classes:
-        warn_about_labels(count_labels(task, labels["train"], classes), names or classes)
+        warn_about_labels(count_labels(task, labels["train"], classes), names or classes, known)
     strata = find_task(task).strata(labels["train"])
     if holdout is None:
         holdout = 0 if start and len(labels["train"]) < FEW_ROWS else HOLDOUT

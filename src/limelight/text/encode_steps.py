@@ -79,12 +79,13 @@ def check_numbers(classes: Sequence[Label], task: str, where: str) -> None:
         )
 
 
-def warn_about_labels(counts: Mapping[str, int], names: Sequence[Label]) -> None:
+def warn_about_labels(counts: Mapping[str, int], names: Sequence[Label], known: Sequence[Label] = ()) -> None:
     """Warn about classes that can hardly be learnt, by the `names` that the user knows.
 
-    `counts` has the rows of each class.
+    `counts` has the rows of each class; those `known` have been learnt already.
     """
-    _warn_about_single_rows([name for name, n in zip(names, counts.values(), strict=True) if n == 1])
+    once = [name for name, n in zip(names, counts.values(), strict=True) if n == 1]
+    _warn_about_single_rows([name for name in once if name not in known])
     _warn_about_missing(counts)
 
 
