@@ -77,12 +77,12 @@ def test_a_new_class_is_learnt_and_an_absent_one_kept(old, tmp_path):
 
 
 def test_one_row_is_enough_of_a_class_that_is_known():
-    labels, classes = np.array([0, 1, 1]), ("bad", "good")
+    counts, classes = {"bad": 1, "good": 2}, ("bad", "good")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_about_labels(labels, classes, classes, known=("bad",))
+        warn_about_labels(counts, classes, known=("bad",))
     with pytest.warns(UserWarning, match="1 label occurs only once"):
-        warn_about_labels(labels, classes, classes)
+        warn_about_labels(counts, classes)
 
 
 def test_the_classifier_of_each_class_is_copied_by_its_name():
