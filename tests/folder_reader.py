@@ -106,7 +106,9 @@ class FolderReader:
 
     def probabilities(self, *texts: str) -> Array:
         M = [self.embed(text)[0] for text in texts]
-        return softmax(self.head(self.relation(*M) if self.pair else M[0]))
+        y = self.head(self.relation(*M) if self.pair else M[0])
+        task = self.text.get("task", "auto")
+        return y if task == "regression" else sigmoid(y) if task == "multi-label" else softmax(y)
 
     def relation(self, M: Array, M2: Array) -> Array:
         if self.model["pair"] == "concat":

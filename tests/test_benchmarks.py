@@ -148,6 +148,21 @@ def test_one_file_compares_a_page_with_python(monkeypatch, capsys, tmp_path):
     assert "the same label for 100.0%" in out
 
 
+@pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="no chromium on this machine: apt-get install chromium"
+)
+def test_explorer_times_every_step(monkeypatch, capsys, tmp_path):
+    pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    explorer, model = import_module("explorer"), str(trained.save(tmp_path / "model"))
+    monkeypatch.setattr(sys, "argv", ["explorer.py", model, "--rows", "50", "--rounds", "2"])
+    explorer.main()
+    out = capsys.readouterr().out
+    assert "50 rows read" in out
+    assert [line.split(" | ")[0][2:] for line in out.splitlines() if " | " in line][1:] == list(
+        explorer.STEPS
+    )
+
+
 def test_chinese_is_learnt_by_characters(monkeypatch, capsys, tmp_path):
     for name, word in (("neg", "差"), ("pos", "好")):
         texts = [f"第{k}本书真{word}，很{word}" for k in range(40)]

@@ -480,7 +480,7 @@ BAD_FITS = {
         "labels[1] is nan; it must be text, a number or a boolean",
     ),
     "label kinds": ((["a", "b"], [1, "x"]), {}, "labels have different types (int and str)"),
-    "label list": ((["a", "b"], [[1], [2]]), {}, "labels[0] is [1]; it must be text, a number or a boolean"),
+    "label map": ((["a", "b"], [{1: 2}, 3]), {}, "labels[0] is {1: 2}; it must be text, a number"),
     "labels string": (
         (["a", "b"], "ab"),
         {},

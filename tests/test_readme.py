@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import shlex
 import sys
@@ -20,7 +21,7 @@ from reviews import pairs, review_table, write_csv
 HERE = Path(__file__).parent.parent
 PAGES = [
     "README.md", "docs/train.md", "docs/predict.md", "docs/explain.md", "docs/python.md", "docs/pretrain.md",
-    "docs/similar.md", "docs/search.md", "docs/explore.md",
+    "docs/similar.md", "docs/search.md", "docs/explore.md", "docs/tasks.md",
 ]  # fmt: skip
 DOCUMENTS = sorted(str(path.relative_to(HERE)) for path in (*HERE.glob("*.md"), *HERE.glob("docs/**/*.md")))
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -35,6 +36,14 @@ def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     review_table(tmp_path / "new.csv", 10, 2)
     first, second, labels = pairs(40)
     write_csv(tmp_path / "pairs.csv", premise=first, hypothesis=second, label=labels)
+    topics = [["food"], ["food", "service"], []] * 20
+    lines = [json.dumps({"text": f"{' '.join(each)} {k}", "labels": each}) for k, each in enumerate(topics)]
+    (tmp_path / "topics.jsonl").write_text("\n".join(lines))
+    texts = [f"{' '.join(each)} {k}" for k, each in enumerate(topics)]
+    write_csv(tmp_path / "topics.csv", text=texts, topics=["|".join(each) for each in topics])
+    write_csv(
+        tmp_path / "scores.csv", text=texts, score=[len(each) + k / 100 for k, each in enumerate(topics)]
+    )
     quick = presets.preset("tiny").override(epochs=2, vectors="default")
     for name in ("small", "light"):
         monkeypatch.setitem(presets.PRESETS, name, quick)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .config.presets import preset
     from .config.recipe import Recipe
     from .errors import LimelightError
-    from .estimators import PairClassifier, TextClassifier
+    from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor
     from .pretraining.job import pretrain
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
@@ -39,10 +39,12 @@ __all__ = [
     "Model",
     "PairClassifier",
     "PairReading",
+    "PairRegressor",
     "Reader",
     "Reading",
     "Recipe",
     "TextClassifier",
+    "TextRegressor",
     "embed_table",
     "fit",
     "from_pretrained",
@@ -59,7 +61,7 @@ __getattr__, __dir__ = lazy(
         "config.presets": "preset",
         "config.recipe": "Recipe",
         "errors": "LimelightError",
-        "estimators": "PairClassifier TextClassifier",
+        "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor",
         "pretraining.job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",

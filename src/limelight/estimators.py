@@ -1,4 +1,4 @@
-"""Classifiers with scikit-learn's interface: fit, predict, embed, read, save. Prediction needs no PyTorch."""
+"""Estimators with scikit-learn's interface: fit, predict, embed, read, save. Prediction needs no PyTorch."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from .runtime.start import Start, start_of
 from .text.encode import Dataset, Texts, encode_texts
 from .text.formats import shorten
 from .text.inputs import (
+    Targets,
     as_classes,
     as_list,
     as_pairs,
@@ -31,6 +32,8 @@ from .text.inputs import (
     check_same_length,
     class_numbers,
     is_label,
+    match_targets,
+    read_targets,
     unknown_label_error,
 )
 from .text.labels import join_classes
@@ -39,7 +42,13 @@ if TYPE_CHECKING:
     from .training.callbacks import Callback
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        ClassNamePrefixFeaturesOutMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )
     from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 except ImportError:
     raise LimelightError("the estimators need scikit-learn: pip install '.[train]'") from None
@@ -55,8 +64,10 @@ TextColumns = tuple[list[str], list[str] | None]  # texts, and for pairs the sec
 ARGUMENTS = {"random_state" if name == "seed" else name: name for name in options()}
 
 
-class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
-    """What both classifiers share; they differ in the form of their texts."""
+class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What all estimators share; they differ in the form of their texts, and in what they predict."""
+
+    _predicts_numbers = False
 
     def __init__(
         self,
@@ -88,23 +99,26 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         texts, texts2 = columns
         if not texts:
             raise LimelightError("there are no texts; give at least one of each class")
-        listed = as_list(labels, "labels")
+        is_table = getattr(labels, "ndim", 1) == 2
+        listed = list(range(labels.shape[0])) if is_table else as_list(labels, "labels")
         check_same_length(texts, listed, "labels")
-        classes, numbers = as_classes(labels if hasattr(labels, "__len__") else listed)  # or it is used up
+        labels = labels if hasattr(labels, "__len__") else listed  # or it is used up
+        targets = read_targets(labels, recipe.text.task)
         if start is not None and start.labels:  # a trained model keeps its classes
-            classes = np.array(join_classes(classes.tolist(), start.labels))
-            numbers = np.array(class_numbers(listed, classes.tolist()))
-        weights = self._weights(classes, numbers, sample_weight)
+            targets = _joined(targets, labels, start)
+        weights = self._weights(targets, targets.labels, sample_weight)
         if dev is not None:
-            known = class_numbers(dev.labels, classes.tolist(), "dev labels")
-            dev = dev._replace(labels=known, weights=self._weights(classes, np.array(known), None))
+            known = match_targets(dev.labels, targets, "dev labels")
+            dev = dev._replace(labels=known, weights=self._weights(targets, known, None))
+        names = None if self._predicts_numbers else targets.classes.tolist()
         dataset = encode_texts(
-            texts, numbers.tolist(), texts2, weights, recipe=recipe.text, dev=dev, holdout=self.holdout,
-            seed=recipe.training.seed, names=classes.tolist(), start=start,
+            texts, targets.labels, texts2, weights,
+            recipe=dataclasses.replace(recipe.text, task=targets.task), dev=dev, holdout=self.holdout,
+            seed=recipe.training.seed, names=names, start=start,
         )  # fmt: skip
         has_dev = "dev" in dataset.splits
         warn_unused(recipe, self._given(), has_dev=has_dev, pairs=dataset.pair)
-        return self._train(dataset, recipe, start, classes)
+        return self._train(dataset, recipe, start, targets)
 
     def _partial_fit(self, columns: TextColumns, labels: Any, classes: Any, sample_weight: Any) -> Self:
         """One pass over the rows, from the start of a fit or from the model so far."""
@@ -116,15 +130,18 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         listed = as_list(labels, "labels")
         check_same_length(columns[0], listed, "labels")
         known = self._fixed_classes(classes)
-        numbers = class_numbers(listed, known.tolist())
-        weights = self._weights(known, np.array(numbers), sample_weight)
         recipe, start = self._going_on()
+        task = "classification" if recipe.text.task == "auto" else recipe.text.task
+        if task not in ("classification", "ordinal"):
+            raise LimelightError(f"partial_fit is for one class a text; the task is {task!r}: use fit")
+        targets = Targets(task, known, class_numbers(listed, known.tolist()))
+        weights = self._weights(targets, targets.labels, sample_weight)
         once = recipe.override(epochs=1, schedule="constant", teachers=0, noisy_copies=0)
         dataset = encode_texts(
-            columns[0], numbers, columns[1], weights, recipe=recipe.text, holdout=0, names=known.tolist(),
-            start=start,
+            columns[0], targets.labels, columns[1], weights,
+            recipe=dataclasses.replace(recipe.text, task=task), holdout=0, names=known.tolist(), start=start,
         )  # fmt: skip
-        return self._train(dataset, once, start, known, recipe)
+        return self._train(dataset, once, start, targets, recipe)
 
     def _fixed_classes(self, given: Any) -> np.ndarray:
         """The classes of all calls of `partial_fit`: those of the first."""
@@ -153,15 +170,16 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         dataset: Dataset,
         recipe: Recipe,
         start: Start | None,
-        classes: np.ndarray,
+        targets: Targets,
         whole: Recipe | None = None,
     ) -> Self:
         """Train, and keep the model; `whole` is the recipe to keep, if this is only a part of it."""
         from .training import fit
         from .training.outcome import calibrate, facts_of, results_of, warn_if_constant, weights_of
 
+        labels = tuple(targets.classes.tolist()) or dataset.labels
         if start is not None:  # these labels are numbers
-            dataset = dataclasses.replace(dataset, labels=tuple(classes.tolist()))
+            dataset = dataclasses.replace(dataset, labels=labels)
         fitted = fit(
             dataset, recipe, device=self.device, show=self.progress, callbacks=self.callbacks, start=start
         )
@@ -174,13 +192,15 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         results = results_of(fitted, dataset, ("dev",))
         self.model_ = Model.from_parts(
             weights=weights_of(fitted), recipe=kept, tokenizer=dataset.tokenizer,
-            labels=classes.tolist(), pair=dataset.pair,
-            facts={**facts_of(dataset, fitted, results), **sure, "estimator": self._facts()},
+            labels=labels, pair=dataset.pair, thresholds=fitted.thresholds,
+            facts={**facts_of(dataset, fitted, results), **sure, "estimator": self._facts(targets.indicator)},
         )  # fmt: skip
-        self.classes_, self.recipe_, self.history_ = classes, kept, [*before, *fitted.history]
+        self.recipe_, self.history_ = kept, [*before, *fitted.history]
+        if not self._predicts_numbers:
+            self.classes_, self._indicator = targets.classes, targets.indicator
         if fitted.interrupted:  # what was learnt so far is kept
             raise KeyboardInterrupt
-        warn_if_constant(results, classes.tolist())
+        warn_if_constant(results, labels)
         return self
 
     def _recipe(self) -> Recipe:
@@ -190,6 +210,12 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             del given["class_weight"]
         if isinstance(given.get("seed"), np.random.RandomState):  # as scikit-learn's estimators take it
             given["seed"] = given["seed"].randint(2**31 - 1)
+        task = given.get("task", "auto")
+        if task != "auto" and (task == "regression") != self._predicts_numbers:
+            right = "Regressor" if task == "regression" else "Classifier"
+            raise LimelightError(f"task is {task!r}; use a Text{right} or Pair{right} for it")
+        if self._predicts_numbers:
+            given["task"] = "regression"
         try:
             return preset_of(self.preset).override(**given)
         except LimelightError as error:
@@ -200,24 +226,29 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         given = {name: getattr(self, argument) for argument, name in ARGUMENTS.items()}
         return {name: value for name, value in given.items() if value is not None}
 
-    def _weights(self, classes: np.ndarray, numbers: np.ndarray, sample_weight: Any) -> list[float] | None:
+    def _weights(self, targets: Targets, numbers: list[Any], sample_weight: Any) -> list[float] | None:
         by_class: Any = getattr(self, "class_weight", None)
+        classes = targets.classes
         weights = None if sample_weight is None else as_weights(sample_weight, "sample weights")
         if weights is not None:
-            check_same_length(numbers.tolist(), weights, "sample weights")
+            check_same_length(numbers, weights, "sample weights")
         if isinstance(by_class, Mapping):
+            if targets.task in ("multi-label", "regression"):
+                raise LimelightError(
+                    f"class_weight needs one class for each text; the task is {targets.task!r}"
+                )
             class_numbers(list(by_class), classes.tolist(), "class_weight")
             own = as_weights([by_class.get(label, 1.0) for label in classes.tolist()], "class weights")
             weights = [w * own[k] for w, k in zip(weights or [1.0] * len(numbers), numbers, strict=True)]
         return weights
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self, indicator: bool) -> dict[str, Any]:
         """How it was trained beyond the recipe, for the saved folder."""
         by_class: Any = getattr(self, "class_weight", None)
         own = (
             [[*map(to_builtin, pair)] for pair in by_class.items()] if isinstance(by_class, Mapping) else None
         )
-        return {"holdout": to_builtin(self.holdout), "class_weight": own}
+        return {"holdout": to_builtin(self.holdout), "class_weight": own, "indicator": indicator}
 
     # ------------------------------------------------------------ what was learnt
 
@@ -234,28 +265,54 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def _predict_proba(self, columns: TextColumns) -> np.ndarray:
         return self._model.predict_proba(*columns, progress=False)
 
-    def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> np.ndarray:
+    def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
+        model = self._model
         P = self._predict_proba(columns)
-        best = np.asarray(self.classes_[P.argmax(axis=1)])
+        found = model.decide(P)
+        if abstain_below is not None and model.task in ("multi-label", "regression"):
+            raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
+        if self._predicts_numbers:
+            return found.astype(np.float64)
+        if model.task == "multi-label":
+            several = [tuple(self.classes_[row].tolist()) for row in found]
+            return found.astype(np.int64) if self._indicator else several
+        best = np.asarray(self.classes_[found])
         if abstain_below is None:
             return best
         answers: np.ndarray = best.astype(object)
-        answers[P.max(axis=1, initial=0) < check_threshold(abstain_below)] = None
+        answers[P[np.arange(len(P)), found] < check_threshold(abstain_below)] = None
         return answers
 
     def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         if not columns[0]:
             raise LimelightError("there are no texts to score; give at least one")
-        truth = as_list(labels, "labels")
+        truth = self._truth(labels)
         check_same_length(columns[0], truth, "labels")
-        self._check_kinds(truth)
         weights = None if sample_weight is None else as_weights(sample_weight, "sample weights")
         if weights is not None:
             check_same_length(columns[0], weights, "sample weights")
             if not any(weights):
                 raise LimelightError("all sample weights are 0; at least one must be positive")
-        right = [a == b for a, b in zip(self._predict(columns).tolist(), truth, strict=True)]
-        return float(np.average(right, weights=weights))
+        found = self._model.decide(self._predict_proba(columns))
+        if self._predicts_numbers:
+            return _r2(found, np.array(truth), weights)
+        several = self._model.task == "multi-label"
+        answers = (
+            [np.flatnonzero(row).tolist() for row in found] if several else self.classes_[found].tolist()
+        )
+        return float(np.average([a == b for a, b in zip(answers, truth, strict=True)], weights=weights))
+
+    def _truth(self, labels: Any) -> list[Any]:
+        """Labels to compare predictions with: labels, the numbers of several, or numbers to predict."""
+        model = self._model
+        if model.task in ("multi-label", "regression"):
+            classes = np.empty(0) if self._predicts_numbers else self.classes_
+            like = Targets(model.task, classes, [], getattr(self, "_indicator", False))
+            found = match_targets(labels, like, "labels")
+            return found if self._predicts_numbers else [sorted(set(each)) for each in found]
+        truth = as_list(labels, "labels")
+        self._check_kinds(truth)
+        return truth
 
     def _check_kinds(self, truth: list[Any]) -> None:
         """An unknown class counts as a wrong prediction; a label of another type, "1" for 1, is an error."""
@@ -280,17 +337,20 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Open a saved folder as a fitted classifier."""
+        """Open a saved folder as a fitted estimator."""
         model = Model.load(folder)
-        if model.pair != issubclass(cls, PairClassifier):
-            right = "PairClassifier" if model.pair else "TextClassifier"
+        numbers = model.task == "regression"
+        if model.pair != issubclass(cls, _Pairs) or numbers != cls._predicts_numbers:
+            right = ("Pair" if model.pair else "Text") + ("Regressor" if numbers else "Classifier")
             raise LimelightError(f"{folder} holds a {right}; open it with {right}.load or limelight.load")
         facts = model.facts.get("estimator")
         has_dev = not isinstance(facts, dict) or facts.get("holdout") != 0
         values = model.recipe.values()
         unused = unused_options(model.recipe, values, has_dev=has_dev, pairs=model.pair)  # nobody passed them
         self = cls(**{k: values[name] for k, name in ARGUMENTS.items() if name not in unused})
-        self.model_, self.recipe_, self.classes_ = model, model.recipe, np.array(model.labels)
+        self.model_, self.recipe_ = model, model.recipe
+        if not numbers:
+            self.classes_, self._indicator = np.array(model.labels), False
         training = model.facts.get("training")  # a folder from elsewhere may hold anything
         self.history_ = training.get("history", []) if isinstance(training, dict) else []
         self._restore_facts(facts)
@@ -301,6 +361,8 @@ class _Classifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         if not isinstance(facts, dict):
             return
         self.holdout = facts.get("holdout", self.holdout)
+        if facts.get("indicator") is True and not self._predicts_numbers:
+            self._indicator = True
         own = facts.get("class_weight")
         if isinstance(own, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in own):
             self.class_weight = {label: weight for label, weight in own if is_label(label)}
@@ -316,29 +378,18 @@ def _with_options(init: Any) -> None:
     init.__doc__ = "Options default to the preset's values.\n\n" + "\n".join(lines)
 
 
-_with_options(_Classifier.__init__)
+_with_options(_Estimator.__init__)
 
 
-class TextClassifier(_Classifier):
-    """Classifies texts, and shows which words it read.
+# Mixins, so that their methods come before those of scikit-learn's.
+if TYPE_CHECKING:
+    _Mixin = _Estimator
+else:
+    _Mixin = object
 
-    `preset` names a recipe; any option of the recipe can be given besides: `rows=8`, `epochs=5`,
-    `class_weight="balanced"` (or a dictionary of weights by label). `holdout` is the share of each class
-    that is held out to choose the best epoch, unless `fit` gets `dev`: by default a tenth, but nothing of
-    fewer than 1,000 rows when training starts from pretrained weights.
 
-    After `fit`: `classes_`, `recipe_`, `history_` (a record per epoch) and `model_`, the same model that
-    `limelight.load` opens from a saved folder.
-
-    >>> texts = ["Good soup!", "Cold soup.", "What a good waiter!", "The waiter was cold."] * 10
-    >>> clf = TextClassifier(preset="tiny", progress=False).fit(texts, ["+", "-", "+", "-"] * 10)
-    >>> clf.predict(["A good, good waiter!", "Cold."]).tolist()
-    ['+', '-']
-    >>> clf.embed(["Good soup!"]).shape
-    (1, 4, 64)
-    >>> clf.read("Cold soup.").words
-    ('Cold', 'soup', '.')
-    """
+class _Texts(_Mixin):
+    """Estimators of single texts."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: Any = None) -> Self:
         """Learn from texts and their labels: lists, numpy arrays, pandas or Arrow columns.
@@ -352,30 +403,12 @@ class TextClassifier(_Classifier):
             part = Texts(as_texts(texts, "dev texts"), labels)
         return self._fit((as_texts(X), None), y, sample_weight, part)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from some more texts, in one pass: for tables in parts, or to go on with a fitted model.
-
-        The first call needs all `classes`, unless the classifier is fitted or loaded; they stay the same.
-        New words are added. Nothing is held out, and the optimiser starts anew in each call.
-
-        >>> clf = TextClassifier(preset="tiny", learning_rate=0.02, progress=False)
-        >>> for _ in range(8):
-        ...     clf = clf.partial_fit(["Good soup!", "Cold soup."] * 20, ["+", "-"] * 20, classes=["+", "-"])
-        >>> clf.predict(["Good!", "Cold."]).tolist()
-        ['+', '-']
-        """
-        return self._partial_fit((as_texts(X), None), y, classes, sample_weight)
-
-    def predict(self, X: Any, *, abstain_below: float | None = None) -> np.ndarray:
-        """The most likely label of each text; with `abstain_below`, None where its probability is lower."""
-        return self._predict((as_texts(X), None), abstain_below)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """(texts, classes): probabilities in the order of `classes_`."""
-        return self._predict_proba((as_texts(X), None))
+    def predict(self, X: Any) -> Any:
+        """A number for each text."""
+        return self._predict((as_texts(X), None))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy on texts and their labels."""
+        """The accuracy on texts and their labels, where each has several of all of them; of numbers R2."""
         return self._score((as_texts(X), None), y, sample_weight)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -391,19 +424,8 @@ class TextClassifier(_Classifier):
         return cast("Reading", self._model.read(text))
 
 
-class PairClassifier(_Classifier):
-    """Classifies pairs of texts: does the second follow from the first, do both ask the same?
-
-    As `TextClassifier`, with two texts in place of one. For scikit-learn's tools, pairs may also be one
-    argument: a list of pairs, or an array or data frame of two columns.
-
-    >>> first, second = ["It rains.", "It rains."] * 10, ["It is wet.", "It is dry."] * 10
-    >>> clf = PairClassifier(preset="tiny", progress=False).fit(first, second, [True, False] * 10)
-    >>> clf.predict(["It rains."], ["It is dry."]).tolist()
-    [False]
-    >>> clf.predict([("It rains.", "It is wet.")]).tolist()
-    [True]
-    """
+class _Pairs(_Mixin):
+    """Estimators of pairs of texts."""
 
     def fit(
         self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None, *, dev: Any = None
@@ -421,23 +443,12 @@ class PairClassifier(_Classifier):
             part = Texts(first, dev_labels, second)
         return self._fit(columns, labels, sample_weight, part)
 
-    def partial_fit(
-        self, X: Any, X2: Any = None, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learn from some more pairs, in one pass; see `TextClassifier.partial_fit`."""
-        columns, labels = _columns_and_labels(X, X2, y)
-        return self._partial_fit(columns, labels, classes, sample_weight)
-
-    def predict(self, X: Any, X2: Any = None, *, abstain_below: float | None = None) -> np.ndarray:
-        """The most likely label of each pair; with `abstain_below`, None where its probability is lower."""
-        return self._predict(_columns(X, X2), abstain_below)
-
-    def predict_proba(self, X: Any, X2: Any = None) -> np.ndarray:
-        """(pairs, classes): probabilities in the order of `classes_`."""
-        return self._predict_proba(_columns(X, X2))
+    def predict(self, X: Any, X2: Any = None) -> Any:
+        """A number for each pair."""
+        return self._predict(_columns(X, X2))
 
     def score(self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy on pairs and their labels."""
+        """The accuracy on pairs and their labels; of numbers R2."""
         columns, labels = _columns_and_labels(X, X2, y)
         return self._score(columns, labels, sample_weight)
 
@@ -460,6 +471,132 @@ class PairClassifier(_Classifier):
     def read(self, text: str, text2: str) -> PairReading:
         """What the model reads in one pair."""
         return cast("PairReading", self._model.read(text, text2))
+
+
+class _ClassifierTags(ClassifierMixin):
+    """A classifier that may give a text several labels."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class TextClassifier(_Texts, _ClassifierTags, _Estimator):
+    """Classifies texts, and shows which words it read.
+
+    `preset` names a recipe; any option of the recipe can be given besides: `rows=8`, `epochs=5`,
+    `class_weight="balanced"` (or a dictionary of weights by label). `holdout` is the share of each class
+    that is held out to choose the best epoch, unless `fit` gets `dev`: by default a tenth, but nothing of
+    fewer than 1,000 rows when training starts from pretrained weights.
+
+    After `fit`: `classes_`, `recipe_`, `history_` (a record per epoch) and `model_`, the same model that
+    `limelight.load` opens from a saved folder.
+
+    >>> texts = ["Good soup!", "Cold soup.", "What a good waiter!", "The waiter was cold."] * 10
+    >>> clf = TextClassifier(preset="tiny", progress=False).fit(texts, ["+", "-", "+", "-"] * 10)
+    >>> clf.predict(["A good, good waiter!", "Cold."]).tolist()
+    ['+', '-']
+    >>> clf.embed(["Good soup!"]).shape
+    (1, 4, 64)
+    >>> clf.read("Cold soup.").words
+    ('Cold', 'soup', '.')
+    """
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more texts, in one pass: for tables in parts, or to go on with a fitted model.
+
+        The first call needs all `classes`, unless the classifier is fitted or loaded; they stay the same.
+        New words are added. Nothing is held out, and the optimiser starts anew in each call.
+
+        >>> clf = TextClassifier(preset="tiny", learning_rate=0.02, progress=False)
+        >>> for _ in range(8):
+        ...     clf = clf.partial_fit(["Good soup!", "Cold soup."] * 20, ["+", "-"] * 20, classes=["+", "-"])
+        >>> clf.predict(["Good!", "Cold."]).tolist()
+        ['+', '-']
+        """
+        return self._partial_fit((as_texts(X), None), y, classes, sample_weight)
+
+    def predict(self, X: Any, *, abstain_below: float | None = None) -> Any:
+        """The most likely label of each text; with `abstain_below`, None where its probability is lower.
+
+        Where a text may have several labels: a 0/1 table if `fit` got one, otherwise tuples of labels.
+        """
+        return self._predict((as_texts(X), None), abstain_below)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(texts, classes): probabilities in the order of `classes_`."""
+        return self._predict_proba((as_texts(X), None))
+
+
+class PairClassifier(_Pairs, _ClassifierTags, _Estimator):
+    """Classifies pairs of texts: does the second follow from the first, do both ask the same?
+
+    As `TextClassifier`, with two texts in place of one. For scikit-learn's tools, pairs may also be one
+    argument: a list of pairs, or an array or data frame of two columns.
+
+    >>> first, second = ["It rains.", "It rains."] * 10, ["It is wet.", "It is dry."] * 10
+    >>> clf = PairClassifier(preset="tiny", progress=False).fit(first, second, [True, False] * 10)
+    >>> clf.predict(["It rains."], ["It is dry."]).tolist()
+    [False]
+    >>> clf.predict([("It rains.", "It is wet.")]).tolist()
+    [True]
+    """
+
+    def partial_fit(
+        self, X: Any, X2: Any = None, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from some more pairs, in one pass; see `TextClassifier.partial_fit`."""
+        columns, labels = _columns_and_labels(X, X2, y)
+        return self._partial_fit(columns, labels, classes, sample_weight)
+
+    def predict(self, X: Any, X2: Any = None, *, abstain_below: float | None = None) -> Any:
+        """The most likely label of each pair; with `abstain_below`, None where its probability is lower."""
+        return self._predict(_columns(X, X2), abstain_below)
+
+    def predict_proba(self, X: Any, X2: Any = None) -> np.ndarray:
+        """(pairs, classes): probabilities in the order of `classes_`."""
+        return self._predict_proba(_columns(X, X2))
+
+
+class TextRegressor(_Texts, RegressorMixin, _Estimator):
+    """Predicts a number for texts, and shows which words raise or lower it.
+
+    As `TextClassifier`, with numbers in place of labels.
+
+    >>> texts = ["Good soup!", "Cold soup.", "What a good waiter!", "The waiter was cold."] * 10
+    >>> model = TextRegressor(preset="tiny", epochs=20, progress=False).fit(texts, [4.5, 1.5, 5.0, 1.0] * 10)
+    >>> good, cold = model.predict(["A good, good waiter!", "Cold."])
+    >>> bool(good > cold)
+    True
+    """
+
+    _predicts_numbers = True
+
+
+class PairRegressor(_Pairs, RegressorMixin, _Estimator):
+    """Predicts a number for pairs of texts, such as how similar they are.
+
+    As `PairClassifier`, with numbers in place of labels.
+    """
+
+    _predicts_numbers = True
+
+
+def _joined(targets: Targets, labels: Any, start: Start) -> Targets:
+    """The targets with the classes of the trained model to start from as well, if they share any."""
+    if targets.indicator or targets.task == "regression":
+        return targets
+    classes = np.array(join_classes(targets.classes.tolist(), start.labels))
+    joined = targets._replace(classes=classes)
+    return joined._replace(labels=match_targets(labels, joined, "labels"))
+
+
+def _r2(found: np.ndarray, truth: np.ndarray, weights: list[float] | None) -> float:
+    """The share of the variance that is explained, as scikit-learn counts it."""
+    error = np.average(np.square(found - truth), weights=weights)
+    variance = np.average(np.square(truth - np.average(truth, weights=weights)), weights=weights)
+    return float(1 - error / variance) if variance else float(error == 0)
 
 
 def _columns(X: Any, X2: Any = None) -> tuple[list[str], list[str]]:

@@ -35,6 +35,7 @@ UNUSED = [
         )
     ),
     ("penalty_scale", "author", {"penalty": 0.0}, "needs a penalty above 0"),
+    ("separator", "|", {"task": "classification"}, "needs task 'multi-label'"),
     ("penalty_scale", "author", {**MAX, "penalty": 0.0}, ATTENTION),  # one reason, the plainest
     ("layers", 2, CNN, LSTM),
     ("clip_gates", 1e-3, CNN, LSTM),

@@ -48,7 +48,8 @@ PRESENT = Recipe().override(
     teacher_weight=0.25, min_steps=100, patience=4, halve_on_plateau=True, ema_decay=0.999,
     precision="bf16", seed=5,
 )  # fmt: skip
-NEW = {"aspect_penalty", "split_characters", "start"}  # options that version 0.1 did not have
+# options that version 0.1 did not have
+NEW = {"aspect_penalty", "separator", "split_characters", "start", "task"}
 OTHER_VALUES = {"attention": "generalised", "filter_width": 5, "head_layers": 2}
 
 

@@ -30,7 +30,7 @@ def test_every_option_is_a_sentence_with_a_valid_default(name):
 
 
 def test_short_help_shows_about_a_dozen():
-    assert 10 <= sum(f.metadata["basic"] for f in options().values()) <= 14
+    assert 10 <= sum(f.metadata["basic"] for f in options().values()) <= 16
 
 
 def test_presets_survive_json():

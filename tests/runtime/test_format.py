@@ -17,9 +17,12 @@ TEXTS = ["w1 w2 unheard w3", "", "W7 w7 W8", "w0 " * 40]
 
 
 @pytest.mark.parametrize("pair", trained.PAIRS)
-@pytest.mark.parametrize("name", [*ARCHITECTURES, "linear", "4 bits"])
+@pytest.mark.parametrize("name", [*ARCHITECTURES, "linear", "4 bits", "multi-label", "regression"])
 def test_another_reader_agrees(tmp_path: Path, name: str, pair: str | None) -> None:
-    more = {"linear": {"head": "linear"}, "4 bits": {"word_size": 64}}
+    more = {
+        "linear": {"head": "linear"}, "4 bits": {"word_size": 64}, "multi-label": {"task": "multi-label"},
+        "regression": {"task": "regression"},
+    }  # fmt: skip
     options = (more | ARCHITECTURES)[name]
     recipe = recipe_of({**options, "max_length": 25 * (name == "two layers")}, pair)
     weights = weights_of(network_of(recipe, pair is not None))

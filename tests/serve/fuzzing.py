@@ -20,7 +20,7 @@ from serve.live import in_thread, request, status_of, talk
 
 PATHS = [
     "/predict", "/embed", "/embed_all", "/explain", "/similarity", "/v1/embeddings", "/info", "/metrics", "/",
-    "/x",
+    "/x", "/explorer/about", "/explorer/words",
 ]  # fmt: skip
 VALUES = [
     None, True, -1, 1e308, 10**40, "", "w1", "w1 " * 30, "\ud800", "\x00", "é\u202e😀", [], ["w1"], ["w1", 2],
@@ -29,7 +29,7 @@ VALUES = [
 ]  # fmt: skip
 FIELDS = [
     "inputs", "input", "model", "normalize", "truncate", "parameters", "encoding_format", "dimensions",
-    "raw_scores",
+    "raw_scores", "without_rows", "text",
 ]  # fmt: skip
 HEADERS = [
     "Transfer-Encoding: chunked",

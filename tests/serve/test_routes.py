@@ -190,15 +190,13 @@ def test_openai_errors_have_openai_s_shape(client, change):
 
 
 def test_pages_have_a_strict_policy_and_can_be_replaced(folders):
-    client = TestClient(create_app(folders))
-    for path in ("/", "/docs"):
-        page = client.get(path)
-        assert "stars, pairs" in page.text
-        assert "<script" not in page.text
-        policy = page.headers["content-security-policy"]
-        assert policy.startswith("default-src 'none'; frame-ancestors 'none'")
-        assert "style-src 'sha256-" in policy
-        assert "unsafe" not in policy
+    page = TestClient(create_app(folders)).get("/docs")
+    assert "stars, pairs" in page.text
+    assert "<script" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; frame-ancestors 'none'")
+    assert "style-src 'sha256-" in policy
+    assert "unsafe" not in policy
     assert TestClient(create_app(folders, with_page=False)).get("/").status_code == 404
     explorer = Route("/", lambda request: PlainTextResponse("explorer"))
     assert TestClient(create_app(folders, routes=[explorer])).get("/").text == "explorer"
@@ -206,7 +204,8 @@ def test_pages_have_a_strict_policy_and_can_be_replaced(folders):
 
 def test_the_openapi_document_has_every_route(client):
     found = client.get("/openapi.json").json()
-    served = {route.path for route in client.app.routes} - {"/", "/docs", "/openapi.json"}
+    pages = {"/", "/docs", "/openapi.json"}
+    served = {route.path for route in client.app.routes if not route.path.startswith("/explorer/")} - pages
     assert set(found["paths"]) == served
     for path, operations in found["paths"].items():
         body = operations.get("post", {}).get("requestBody")

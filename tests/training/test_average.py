@@ -77,7 +77,7 @@ def test_frozen_words_are_not_averaged() -> None:
 def test_the_average_is_judged_kept_and_returned_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results, seen = (0.5, 0.7, 0.6), []
 
-    def pretend(network: torch.nn.Module, split: Any, weights: Any, processes: Any) -> Scores:
+    def pretend(network: torch.nn.Module, split: Any, weights: Any, *rest: Any) -> Scores:
         seen.append(copied(network))
         return Scores(results[len(seen) - 1], 1.0, len(split))
 

@@ -49,7 +49,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, to
     def script(*results: float | tuple[float, float]) -> list[dict[str, torch.Tensor]]:
         seen: list[dict[str, torch.Tensor]] = []
 
-        def pretend(network: torch.nn.Module, split: Any, weights: Any, processes: Any) -> Scores:
+        def pretend(network: torch.nn.Module, split: Any, weights: Any, *rest: Any) -> Scores:
             result = results[len(seen)]
             seen.append({name: w.clone() for name, w in network.state_dict().items()})
             accuracy, loss = result if isinstance(result, tuple) else (result, 1.0)
@@ -119,7 +119,7 @@ def test_the_history_tells_what_happened() -> None:
     assert [(r["epoch"], r["steps"], r["rate"]) for r in fitted.history] == [(1, 7, 0.01), (2, 14, 0.01)]
     best = max(fitted.history, key=lambda r: (r["dev_accuracy"], -r["dev_loss"]))
     scores = evaluate(fitted.network, data.splits["dev"])
-    assert (scores.accuracy, scores.loss) == (best["dev_accuracy"], best["dev_loss"])
+    assert (scores.score, scores.loss) == (best["dev_accuracy"], best["dev_loss"])
 
 
 def test_the_figures_of_an_epoch_are_means_over_its_rows() -> None:
@@ -128,7 +128,7 @@ def test_the_figures_of_an_epoch_are_means_over_its_rows() -> None:
     fitted = run(data, epochs=1, learning_rate=0.0)
     scores = evaluate(build_network(data, toys.recipe()), data.splits["train"])
     assert fitted.history[0]["loss"] == pytest.approx(scores.loss, abs=1e-6)
-    assert fitted.history[0]["accuracy"] == scores.accuracy
+    assert fitted.history[0]["accuracy"] == scores.score
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_weighted_rows_are_judged_by_their_weights(monkeypatch: pytest.MonkeyPat
     data.splits["dev"] = dataclasses.replace(dev, weights=np.arange(len(dev), dtype=np.float32))
     given = []
 
-    def pretend(network: torch.nn.Module, split: Any, row_weights: Any, processes: Any) -> Scores:
+    def pretend(network: torch.nn.Module, split: Any, row_weights: Any, *rest: Any) -> Scores:
         given.append(row_weights)
         return next(found)
 

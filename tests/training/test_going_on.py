@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from limelight.errors import LimelightError
 from limelight.model.heads import LAST_LAYER, SteadyHead
 from limelight.runtime.model import Model
 from limelight.runtime.start import Start, load_start
+from limelight.text.encode_steps import warn_about_labels
 from limelight.text.labels import join_classes
 from limelight.training.evaluate import evaluate
 from limelight.training.new_classes import fit_new_classes, fit_rows
@@ -72,6 +74,15 @@ def test_a_new_class_is_learnt_and_an_absent_one_kept(old, tmp_path):
     assert {"average", "decent", "passable"} <= set(new.tokenizer.vocabulary)
     before = Model.load(old)
     assert new.tokenizer.vocabulary[: len(before.tokenizer)] == before.tokenizer.vocabulary
+
+
+def test_one_row_is_enough_of_a_class_that_is_known():
+    counts, classes = {"bad": 1, "good": 2}, ("bad", "good")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_about_labels(counts, classes, known=("bad",))
+    with pytest.warns(UserWarning, match="1 label occurs only once"):
+        warn_about_labels(counts, classes)
 
 
 def test_the_classifier_of_each_class_is_copied_by_its_name():

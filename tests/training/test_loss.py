@@ -48,7 +48,7 @@ def test_the_penalty_is_that_of_every_sentence_by_itself(scale: str, pair: bool)
             logits, _, A = reference.network("self-attention", parameters, *sentences)
         penalties.append(sum(reference.penalty([x], scale) for x in ((A, A2) if pair else (A,))))
         entropies.append(reference.cross_entropy(logits, int(data.splits["train"].labels[row])))
-    assert found.cross_entropy.item() == pytest.approx(np.mean(entropies), abs=1e-12)
+    assert found.labels.item() == pytest.approx(np.mean(entropies), abs=1e-12)
     assert found.penalty.item() == pytest.approx(np.mean(penalties), abs=1e-10)
     assert found.total.item() == pytest.approx(np.mean(entropies) + 0.7 * np.mean(penalties), abs=1e-10)
 
@@ -115,7 +115,7 @@ def test_baselines_are_not_penalised(embedding: str) -> None:
     data = toys.dataset()
     found = loss_of(data, list(range(6)), embedding=embedding, penalty=5.0)
     assert found.penalty.item() == 0
-    assert found.total.item() == found.cross_entropy.item()
+    assert found.total.item() == found.labels.item()
     recipe = toys.recipe(embedding=embedding, penalty=5.0)
     assert not Stepper(build_network(data, recipe), data.splits["train"], recipe, Processes(), None).penalised
 
@@ -134,9 +134,9 @@ def test_rows_count_by_their_weights() -> None:
     split = data.splits["train"]
     weights = row_weights(data, toys.recipe())
     np.testing.assert_allclose(weights, split.weights / split.weights.mean(dtype=np.float64), rtol=1e-6)
-    each = [loss_of(data, [row]).cross_entropy.item() for row in range(7)]
+    each = [loss_of(data, [row]).labels.item() for row in range(7)]
     found = loss_of(data, list(range(7)), weights)
-    assert found.cross_entropy.item() == pytest.approx(np.mean(weights[:7] * each), abs=1e-7)
+    assert found.labels.item() == pytest.approx(np.mean(weights[:7] * each), abs=1e-7)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -218,4 +218,4 @@ def test_probabilities_are_learnt_from_in_place_of_labels() -> None:
     assert found.total.item() == pytest.approx(np.mean(weights[rows] * entropies), abs=1e-12)
     labels = data.splits["train"].labels[rows]
     plain = [reference.cross_entropy(x, int(label)) for x, label in zip(logits, labels, strict=True)]
-    assert found.cross_entropy.item() == pytest.approx(np.mean(weights[rows] * plain), abs=1e-12)
+    assert found.labels.item() == pytest.approx(np.mean(weights[rows] * plain), abs=1e-12)

@@ -16,7 +16,7 @@ from limelight.runtime.start import Start
 from limelight.training import Callback
 from limelight.training.distributed import Processes
 from limelight.training.evaluate import logits
-from limelight.training.first_head import FEW, FirstHead, fit_first_head, fit_logistic
+from limelight.training.first_head import FEW, FirstHead, fit_first_head, fit_linear
 from limelight.training.setup import build_network
 from limelight.training.step import Stepper
 from limelight.training.train import fit
@@ -78,7 +78,7 @@ def test_logistic_regression_is_scikit_learns(strength: float):
     rng = np.random.default_rng(0)
     v, y, w = rng.normal(size=(60, 5)), rng.integers(0, 3, 60), rng.uniform(0.1, 2, 60)
     theirs = LogisticRegression(C=strength, tol=1e-10, max_iter=5000).fit(v, y, w)
-    W, b = fit_logistic(*map(torch.from_numpy, (v, y, w)), 3, strength)
+    W, b = fit_linear(*map(torch.from_numpy, (v, y, w)), 3, strength)
     np.testing.assert_allclose(W, theirs.coef_, atol=1e-3)
     np.testing.assert_allclose(b - b.mean(), theirs.intercept_ - theirs.intercept_.mean(), atol=1e-3)
 
@@ -90,8 +90,8 @@ def test_the_first_head_is_fitted_to_the_frozen_vectors():
     found = fit_first_head(network, data.splits["train"], None, seed=0)
     assert all(torch.equal(w, network.state_dict()[k]) for k, w in before.items())
     right = (logits(network, data.splits["train"]).argmax(axis=1) == data.splits["train"].labels).mean()
-    assert found.accuracy is not None
-    assert 0.34 < found.accuracy <= right + 0.1
+    assert found.score is not None
+    assert 0.34 < found.score <= right + 0.1
     assert (
         fit_first_head(build_network(data, toy_recipe(), toy_start(data)), data.splits["train"], None, 0)
         == found
@@ -103,7 +103,7 @@ def test_cross_validation_needs_some_rows_and_stops_at_many():
     network = build_network(data, toy_recipe(), toy_start(data))
     assert fit_first_head(network, data.splits["train"], None, 0) == FirstHead(10.0, None)
     many = toys.split(FEW + 1, longest=3)
-    assert fit_first_head(build_network(data, toy_recipe(), toy_start(data)), many, None, 0).accuracy is None
+    assert fit_first_head(build_network(data, toy_recipe(), toy_start(data)), many, None, 0).score is None
 
 
 # ---------------------------------------------------------------- the run

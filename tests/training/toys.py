@@ -42,7 +42,7 @@ def dataset(rows: int = 50, dev: int = 20, **options: Any) -> Dataset:
 def recipe(**options: Any) -> Recipe:
     small = {
         "word_size": 8, "hidden": 6, "attention_hidden": 5, "rows": 3, "head_hidden": 7, "batch_size": 8,
-        "epochs": 3, "optimizer": "adam", "learning_rate": 0.02,
+        "epochs": 3, "optimizer": "adam", "learning_rate": 0.02, "task": "classification",
     }  # fmt: skip
     return Recipe().override(**{**small, **options})
 

@@ -177,7 +177,7 @@ def add_option(group: Any, f: dataclasses.Field, value: Any, hide: bool) -> None
     elif f.metadata["choices"]:
         action = group.add_argument(flag, choices=f.metadata["choices"], **common)
     else:
-        metavar = {int: "N", float: "X", str: "FILE"}[kind]
+        metavar = f.metadata["metavar"] or {int: "N", float: "X", str: "FILE"}[kind]
         action = group.add_argument(flag, type=kind, metavar=metavar, **common)
     action.full_help = _help(f, value)
     action.help = argparse.SUPPRESS if hide else action.full_help

@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from ..training.job import AnyJob
 
 
+FIGURES = {  # of `Metrics.to_dict`: how a table names and formats them
+    "rows": ("rows", "{:,}"), "accuracy": ("accuracy", "{:.2%}"), "micro_f1": ("micro F1", "{:.3f}"),
+    "macro_f1": ("macro F1", "{:.3f}"), "subset_accuracy": ("all labels right", "{:.2%}"),
+    "r2": ("R2", "{:.3f}"), "mae": ("mean error", "{:.3f}"), "pearson": ("Pearson", "{:.3f}"),
+    "spearman": ("Spearman", "{:.3f}"), "loss": ("loss", "{:.4f}"),
+}  # fmt: skip
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Flags for tables and their columns."""
     group = parser.add_argument_group("data")
@@ -56,7 +64,7 @@ def add_json(parser: argparse.ArgumentParser, what: str = "one JSON object") -> 
     parser.add_argument("--json", action="store_true", help=f"print {what}, for scripts")
 
 
-def add_overwrite(parser: argparse.ArgumentParser) -> None:
+def add_overwrite(parser: Any) -> None:
     """`--overwrite`."""
     parser.add_argument("--overwrite", action="store_true", help="replace existing output")
 
@@ -249,15 +257,15 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
         warn(f"standard input: skipped {skipped:,} of {number:,} lines, which cannot be used")
 
 
-def sample_rows(read: TableRows, most: int, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
+def sample_rows(read: TableRows, most: int, task: str, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
     """A random sample of at most `most` rows, in order; all labels; the number of rows.
 
     The table is read once and not held in memory.
     """
-    from ..text.labels import LabelColumn
+    from ..text.tasks import find_task
 
     kept: list[tuple[int, Row]] = []
-    rng, labels, number = random.Random(seed), LabelColumn(), 0
+    rng, labels, number = random.Random(seed), find_task(task).column(), 0
     for number, row in enumerate(read, 1):
         if row.label is not None:
             labels.append(row.label)
@@ -302,12 +310,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def metrics_table(results: dict[str, dict[str, Any]]) -> str:
-    """Format accuracy, F1 and loss of each split, a line each."""
-    forms = {"rows": "{:,}", "accuracy": "{:.2%}", "macro_f1": "{:.3f}", "loss": "{:.4f}"}
+    """Format the figures of each split, a line each."""
+    given = {name: figures for name, figures in results.items() if isinstance(figures, dict)}
+    shown = [key for key in FIGURES if any(key in figures for figures in given.values())]
 
     def cells(figures: dict[str, Any]) -> list[str]:  # a folder from elsewhere may lack some
-        given = {key: figures.get(key) for key in forms}
-        return [forms[key].format(x) if isinstance(x, int | float) else "" for key, x in given.items()]
+        found = {key: figures.get(key) for key in shown}
+        return [FIGURES[key][1].format(x) if isinstance(x, int | float) else "" for key, x in found.items()]
 
-    rows = [[name, *cells(figures)] for name, figures in results.items() if isinstance(figures, dict)]
-    return table(["", "rows", "accuracy", "macro F1", "loss"], rows)
+    return table(
+        ["", *(FIGURES[key][0] for key in shown)], [[name, *cells(each)] for name, each in given.items()]
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
 from ._shared import (
+    FIGURES,
     add_abstain,
     add_columns,
     add_json,
@@ -22,13 +23,14 @@ from ._shared import (
 
 if TYPE_CHECKING:
     from ..runtime.confidence import Answered
-    from ..runtime.metrics import Metrics
+    from ..runtime.metrics import AnyMetrics
     from ..runtime.model import Model
 
 ORDER = 2
 HELP = "evaluate a model on a table of labelled text"
 DESCRIPTION = """\
-Evaluate a saved model on a labelled table: accuracy, F1 of each class, and the confusion matrix.
+Evaluate a saved model on a labelled table: accuracy, F1 of each class, and the confusion matrix. Where a text
+may have several labels, micro and macro F1; where numbers are predicted, R2, mean error and correlations.
 
   limelight evaluate model test.csv --text text --label stars
   limelight evaluate model test.csv --target-precision 0.95      what it answers if it abstains where unsure
@@ -40,8 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("data", metavar="DATA", help="table of labelled text")
     parser.add_argument(
-        "--at-least", type=float, metavar="X", help="exit with 1 if the accuracy is below this (0 to 1)"
-    )
+        "--at-least", type=float, metavar="X",
+        help="exit with 1 if the accuracy (of several labels micro F1, of numbers R2) is below this (0 to 1)",
+    )  # fmt: skip
     add_abstain(parser)
     add_columns(parser)
     add_json(parser)
@@ -53,41 +56,59 @@ def run(args: argparse.Namespace) -> int:
     if least is not None and not 0 <= least <= 1:
         raise LimelightError(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
     results, labels, sure = _measure(args)
-    data = {
-        "model": args.model, "data": args.data, **results.to_dict(),
-        "classes": {
-            str(label): {"precision": p, "recall": r, "f1": f, "rows": int(n)}
-            for label, (p, r, f), n in zip(
-                labels, results.per_class.tolist(), results.confusion.sum(axis=1), strict=True
-            )
-        },
-        "labels": list(labels), "confusion": results.confusion.tolist(),
-    }  # fmt: skip
+    figures = results.to_dict()
+    data = {"model": args.model, "data": args.data, **figures, **_class_figures(results, labels)}
     if sure:
         data["answered"] = sure._asdict()
     print_result(args, data, _format_results(args, results, labels, sure))
-    if least is None or results.accuracy >= least:
+    if least is None or figures[results.main] >= least:
         return 0
-    print(f"limelight: accuracy {results.accuracy:.2%} is below {least:.2%}", file=sys.stderr)
+    name, form = FIGURES[results.main]
+    shown, wanted = form.format(figures[results.main]), form.format(least)
+    print(f"limelight: {name} {shown} is below {wanted}", file=sys.stderr)
     return 1
 
 
-def _measure(args: argparse.Namespace) -> tuple[Metrics, tuple[Any, ...], Answered | None]:
+def _class_figures(results: AnyMetrics, labels: tuple[Any, ...]) -> dict[str, Any]:
+    """The figures of each class, and where a text has one, the confusion."""
+    from ..runtime.metrics import Metrics, ValueMetrics
+
+    if isinstance(results, ValueMetrics):
+        return {}
+    found: dict[str, Any] = {
+        "classes": {
+            str(label): {"precision": p, "recall": r, "f1": f, "rows": int(n)}
+            for label, (p, r, f), n in zip(labels, results.per_class.tolist(), results.counts[2], strict=True)
+        },
+        "labels": list(labels),
+    }
+    return {**found, "confusion": results.confusion.tolist()} if isinstance(results, Metrics) else found
+
+
+def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, tuple[Any, ...], Answered | None]:
     from ..runtime.labelled import predict_labelled
-    from ..runtime.metrics import Metrics
+    from ..runtime.metrics import measure
     from ..runtime.model import Model
 
     model = Model.load(args.model)
     columns = columns_from(args, model.pair)
     P, truth = predict_labelled(model, args.data, columns, on_bad(args), progress=on_terminal())
-    return Metrics.of(P, truth), model.labels, _answered(args, model, P, truth)
+    results = measure(model.task, P, truth, model.thresholds)
+    return results, model.labels, _answered(args, model, P, truth)
 
 
 def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Answered | None:
     """What is answered of this table; without a curve of the model's own, the threshold is chosen on it."""
     from ..runtime.confidence import answer_curve, answered, saved_curve, threshold_for
 
-    confidence, correct = P.max(axis=1), P.argmax(axis=1) == truth
+    if args.target_precision is None and args.abstain_below is None:
+        return None
+    if model.task in ("multi-label", "regression"):
+        raise LimelightError(
+            f"abstaining is for one class a text; the task of {args.model} is {model.task!r}"
+        )
+    decided = model.decide(P)
+    confidence, correct = P[range(len(P)), decided], decided == truth
     if args.target_precision is not None and not saved_curve(model.facts.get("confidence")):
         warn(f"the model has no development set: the threshold is chosen on {args.data} itself")
         return threshold_for(answer_curve(confidence, correct), args.target_precision)
@@ -96,18 +117,21 @@ def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Ans
 
 
 def _format_results(
-    args: argparse.Namespace, results: Metrics, labels: tuple[Any, ...], sure: Answered | None
+    args: argparse.Namespace, results: AnyMetrics, labels: tuple[Any, ...], sure: Answered | None
 ) -> str:
+    from ..runtime.metrics import Metrics, ValueMetrics
+
+    blocks = [metrics_table({args.data: results.to_dict()})]
+    if isinstance(results, ValueMetrics):
+        return blocks[0]
     names = [str(label) for label in labels]
     per_class = [
         [name, f"{n:,}", *(f"{x:.3f}" for x in figures)]
-        for name, n, figures in zip(names, results.confusion.sum(axis=1), results.per_class, strict=True)
+        for name, n, figures in zip(names, results.counts[2], results.per_class, strict=True)
     ]
-    blocks = [
-        metrics_table({args.data: results.to_dict()}),
-        table(["class", "rows", "precision", "recall", "F1"], per_class),
-    ]
-    if len(names) <= 20:
+    several = not isinstance(results, Metrics)
+    blocks.append(table(["label" if several else "class", "rows", "precision", "recall", "F1"], per_class))
+    if isinstance(results, Metrics) and len(names) <= 20:
         counts = [[name, *row] for name, row in zip(names, results.confusion.tolist(), strict=True)]
         blocks.append(table(["true \\ predicted", *names], counts))
     if sure:

@@ -127,7 +127,7 @@ def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Ro
     named = (
         enumerate(read_lines(args, model.pair), 1)
         if args.data == "-"
-        else _chosen_rows(args, model.pair, parse_rows(args.rows) if args.rows else None)
+        else _chosen_rows(args, model, parse_rows(args.rows) if args.rows else None)
     )
     what = "line" if args.data == "-" else "row"
     found = [(f"{what} {number}", row) for number, row in islice(named, MOST + 1)]
@@ -139,13 +139,16 @@ def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Ro
 
 
 def _chosen_rows(
-    args: argparse.Namespace, pair: bool, numbers: list[int] | None
+    args: argparse.Namespace, model: Model | Reader, numbers: list[int] | None
 ) -> Iterator[tuple[int, Row]]:
     """Rows of a table and their numbers: all, or those named, whatever the others are like."""
-    from ..text.tables import TableRows
+    from ..text.tables import ANY_LABELS, TableRows
 
-    columns = columns_from(args, pair, need_label=False)
-    rows = TableRows(args.data, columns, on_bad="skip" if numbers else on_bad(args))
+    columns = columns_from(args, model.pair, need_label=False)
+    rows = TableRows(
+        args.data, columns, on_bad="skip" if numbers else on_bad(args),
+        labels=getattr(model, "label_format", ANY_LABELS),
+    )  # fmt: skip
     if numbers is None:
         yield from ((rows.number, row) for row in rows)
         return

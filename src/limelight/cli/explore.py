@@ -1,51 +1,199 @@
-"""`limelight explore`: a model in a page, to type texts and see what decides."""
+"""`limelight explore`: a model in a page, live in the browser or saved as one file."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
-from ._shared import add_overwrite, check_output_file
+from ..errors import LimelightError, warn
+from ._shared import (
+    add_columns,
+    add_overwrite,
+    check_output_file,
+    columns_from,
+    on_bad,
+    on_terminal,
+    sample_rows,
+)
+
+if TYPE_CHECKING:
+    from ..runtime.model import Model
+    from ..serve.explored import ExploredData
+    from ..serve.neighbours import Neighbours
+    from ..similar.index import Index
+    from ..text.columns import Columns
+
+MOST = 200_000  # rows in the live page
+MOST_SAVED = 1_000  # rows in a saved one
 
 ORDER = 5
-HELP = "save a model as one HTML file that reads what one types and shows what decides"
+HELP = "open a model in the browser: type, change words, browse data, see what decides"
 DESCRIPTION = """\
-Write a page with the model inside. It opens from disk, needs no network and sends nothing anywhere: it reads
-a text (or a pair) as one types and shows the answer, what decided and what each row read. Words can be left
-out or replaced, rows switched off. Send the file to whoever should see the model.
+Open a model in the browser. It reads a text (or a pair) as one types and shows the answer, what decided and
+what each row read. Words can be left out or replaced, rows switched off. With DATA, its texts can be browsed,
+sorted and filtered: by class, confidence, confusion, or as a map. Only this machine can connect.
 
-  limelight explore model --save page.html
-  limelight explore model --save page.html --words 20000     more words, a larger file"""
+  limelight explore model
+  limelight explore model test.csv --with other      two models side by side, and where they differ
+  limelight explore model --save page.html           one file with the model inside, to send to anyone"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("--save", required=True, metavar="FILE", help="the HTML file to write")
+    parser.add_argument("data", nargs="?", metavar="DATA", help="table of text, with labels if it has them")
+    parser.add_argument("--with", dest="other", metavar="OTHER", help="folder of a model to compare with")
     parser.add_argument(
+        "--index", metavar="INDEX", help="look for the nearest texts in this index (default: in DATA)"
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port (default: any that is free)")
+    parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
+    add_columns(parser.add_argument_group("columns of DATA"))
+    group = parser.add_argument_group("one file")
+    group.add_argument(
+        "--save", metavar="FILE", help=f"write an HTML file, with at most {MOST_SAVED:,} rows of DATA"
+    )
+    group.add_argument(
         "--words", type=int, metavar="N",
-        help="words of the model in the page, the most frequent ones; others are read as unknown "
+        help="words of the model in the file, the most frequent ones; others are read as unknown "
         "(default: as many as fit into 5 MB)",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--precision", choices=("float16", "float32"), default="float16",
-        help="of the weights in the page (default: float16, half the size)",
+        help="of the weights in the file (default: float16, half the size)",
     )  # fmt: skip
-    add_overwrite(parser)
+    add_overwrite(group)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load the model and write its page."""
+    """Open the page, or write it."""
     from ..runtime.model import Model
-    from ..serve.one_file import save_page
 
+    _check(args)
+    model = Model.load(args.model)
+    if model.task != "classification":
+        raise LimelightError(
+            f"explore shows classifiers into one class; the task of {args.model} is {model.task!r}: draw "
+            "single texts with limelight explain"
+        )
+    return _save(args, model) if args.save else _open(args, model)
+
+
+def _check(args: argparse.Namespace) -> None:
+    if not args.save:
+        if args.words is not None or args.precision != "float16" or args.overwrite:
+            raise LimelightError("--words, --precision and --overwrite are for a file; add --save FILE")
+        return
+    if args.other or args.index:
+        raise LimelightError("a file has one model and no index: leave out --with and --index, or --save")
     check_output_file(args.save, args.overwrite)
     if not args.save.lower().endswith((".html", ".htm")):
         raise LimelightError(f"--save is {args.save}; the name of a page ends in .html")
-    model = Model.load(args.model)
-    kept = save_page(model, args.save, words=args.words, precision=args.precision, overwrite=args.overwrite)
+
+
+def _save(args: argparse.Namespace, model: Model) -> int:
+    from ..serve.one_file import save_page
+
+    data = _read_data(args, [model], MOST_SAVED)
+    kept = save_page(
+        model, args.save, words=args.words, precision=args.precision, data=data, overwrite=args.overwrite
+    )
     size, known = os.path.getsize(args.save), len(model.tokenizer) - 2
     dropped = f"; the other {known - kept:,} are read as unknown" if kept < known else ""
-    print(f"saved {args.save}: {size / 1e6:.1f} MB, {kept:,} words{dropped}")
+    rows = f", {len(data.items):,} of {data.of_rows:,} rows" if data else ""
+    print(f"saved {args.save}: {size / 1e6:.1f} MB, {kept:,} words{dropped}{rows}")
     return 0
+
+
+def _open(args: argparse.Namespace, model: Model) -> int:
+    try:
+        from ..serve.server import explore
+    except ImportError as error:
+        raise LimelightError(f"explore needs {error.name}: pip install '.[serve]'") from None
+    from ..runtime.model import Model
+    from ..similar.index import Index
+
+    models = {_name(args.model): model}
+    if args.other:
+        other = Model.load(args.other)
+        if other.pair != model.pair:
+            raise LimelightError(
+                f"{args.model} and {args.other}: one reads pairs of texts, the other single texts"
+            )
+        models[_name(args.other) if _name(args.other) not in models else args.other] = other
+    index = Index.open(args.index) if args.index else None
+    data = _read_data(args, list(models.values()), MOST)
+    near = _neighbours(model, data, index)
+    explore(models, lambda url: _show(url, args.no_browser), data=data, near=near, port=args.port)
+    return 0
+
+
+def _neighbours(model: Model, data: ExploredData | None, index: Index | None) -> Neighbours | None:
+    """An index if it is given; otherwise the data, by the bundled reader if the model began as one."""
+    from ..runtime.reader import load
+    from ..serve.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
+
+    if index is not None:
+        return IndexNeighbours(index)
+    if data is None:
+        return None
+    if model.recipe.text.start == "reader":
+        return ReaderNeighbours.read(load("reader"), data, on_terminal())
+    return ModelNeighbours(model, data)
+
+
+def _show(url: str, quiet: bool) -> None:
+    import webbrowser
+
+    print(f"exploring at {url}\nCtrl-C ends", flush=True)
+    if not quiet:
+        webbrowser.open(url)
+
+
+def _name(folder: str) -> str:
+    return Path(folder).resolve().name
+
+
+# ---------------------------------------------------------------- data
+
+
+def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> ExploredData | None:
+    """A sample of the rows of DATA, as the models read them."""
+    if args.data is None:
+        return None
+    from ..serve.explored import explore_data
+    from ..text.tables import TableRows
+
+    model, columns = models[0], _columns(args, models[0].pair)
+    rows, _, count = sample_rows(TableRows(args.data, columns, on_bad=on_bad(args)), most, model.task)
+    if count > most:
+        warn(f"{args.data}: showing {most:,} of its {count:,} rows, chosen at random")
+    items = [(row.text,) if row.text2 is None else (row.text, row.text2) for row in rows]
+    truth = None if columns.label is None else _truth(args, model, [row.label for row in rows])
+    name = Path(args.data).name
+    return explore_data(models, items, truth, name=name, of_rows=count, progress=on_terminal())
+
+
+def _columns(args: argparse.Namespace, pair: bool) -> Columns:
+    """With the labels, if there are any."""
+    try:
+        return columns_from(args, pair)
+    except LimelightError:
+        if args.label:
+            raise
+        return columns_from(args, pair, need_label=False)
+
+
+def _truth(args: argparse.Namespace, model: Model, labels: list[Any]) -> Any:
+    """The number of each row's class; a column that was guessed and does not fit has no labels."""
+    from ..text.labels import LabelColumn
+
+    try:
+        return LabelColumn(labels).index(model.labels, args.data)
+    except LimelightError as error:
+        if args.label:
+            raise
+        warn(f"{error}; going on without labels")
+        return None

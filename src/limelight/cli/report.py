@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """Read every row with every model and write the page."""
     from ..errors import LimelightError
     from ..explain import save_report
+    from ..explain.report import check_task
     from ..runtime.model import Model
     from ..text.tables import TableRows, without_skipped
 
@@ -52,9 +53,10 @@ def run(args: argparse.Namespace) -> int:
     if args.most < 1:
         raise LimelightError(f"--most is {args.most}; it must be at least 1")
     models = [Model.load(folder) for folder in args.models]
+    check_task(models)
     columns = columns_from(args, models[0].pair)
-    read = TableRows(args.data, columns, on_bad=on_bad(args))
-    found, labels, total = sample_rows(read, args.most)
+    read = TableRows(args.data, columns, on_bad=on_bad(args), labels=models[0].label_format)
+    found, labels, total = sample_rows(read, args.most, models[0].task)
     data = without_skipped(Path(args.data).name, read.skipped)
     labels.index(models[0].labels, data)  # an unknown label is reported before the long work
     save_report(

@@ -122,8 +122,8 @@ def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
     why = "best on the development set" if "dev" in outcome.results else "the last one; no development set"
     if "dev" in outcome.results and steps <= recipe.min_steps:
         why = f"the last one; dev scores count after {recipe.min_steps} steps (--min-steps)"
-    elif _is_rising(outcome, epochs):
-        why = f"{why}; accuracy was still rising, so more than --epochs {epochs} may do better"
+    elif measure := _rising_measure(outcome, epochs):
+        why = f"{why}; {measure} was still rising, so more than --epochs {epochs} may do better"
     lines = [f"kept epoch {outcome.best_epoch + 1} of {len(outcome.history)} ({why})"]
     if outcome.results:
         lines.append(metrics_table(outcome.facts["results"]))
@@ -134,11 +134,14 @@ def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
     return "\n".join([*lines, f"saved {outcome.out}; try: {example}"])
 
 
-def _is_rising(outcome: Outcome, epochs: int) -> bool:
-    """Whether the last possible epoch is better than all before it."""
-    records = [record for record in outcome.history if "dev_accuracy" in record]
-    accuracies = [record.get("dev_weighted_accuracy", record["dev_accuracy"]) for record in records]
-    return len(accuracies) == epochs > 1 and max(accuracies[:-1]) < accuracies[-1] < 1
+def _rising_measure(outcome: Outcome, epochs: int) -> str:
+    """The measure by which the last possible epoch is better than all before it; none if it is not."""
+    from ..training.progress import MEASURES
+
+    name = next((each for each in MEASURES if outcome.history and f"dev_{each}" in outcome.history[0]), "")
+    records = [record for record in outcome.history if f"dev_{name}" in record]
+    scores = [record.get(f"dev_weighted_{name}", record[f"dev_{name}"]) for record in records]
+    return name if len(scores) == epochs > 1 and max(scores[:-1]) < scores[-1] < 1 else ""
 
 
 def _report_interruption(job: Job, outcome: Outcome) -> int:

@@ -107,8 +107,9 @@ def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
         raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
     if args.seed < 0:
         raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
-    read = TableRows(args.data, columns_from(args, model.pair, need_label=False), on_bad=on_bad(args))
-    kept, labels, _ = sample_rows(read, args.texts, args.seed)
+    columns = columns_from(args, model.pair, need_label=False)
+    read = TableRows(args.data, columns, on_bad=on_bad(args), labels=model.label_format)
+    kept, labels, _ = sample_rows(read, args.texts, model.task, args.seed)
     # an unknown label is reported before the long work
     labels.index(model.labels, without_skipped(args.data, read.skipped))
     return kept

@@ -41,7 +41,8 @@ def warn_unused(recipe: Recipe, given: Iterable[str], *, has_dev: bool = True, p
 def warn_ignored(recipe: Recipe, encoded: Recipe) -> None:
     """Warn if a preset's text options differ from those that the data was encoded with, which apply."""
     was = asdict(encoded.text)
-    other = [name for name, value in asdict(recipe.text).items() if value != was[name]]
+    given = {name: value for name, value in asdict(recipe.text).items() if value != "auto"}  # the data's own
+    other = [name for name, value in given.items() if value != was[name]]
     if other:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in other)
         warn(f"ignoring the preset's {flags}: the data is already encoded")

@@ -26,10 +26,11 @@ def option(
     high: float | None = None,
     needs: Needs | tuple[Needs, ...] = (),
     basic: bool = False,
+    metavar: str = "",
 ) -> Any:
     """A dataclass field; `basic` options are the few that a short help shows."""
     conditions = (needs,) if isinstance(needs, Needs) else needs
-    values = {"choices": choices, "low": low, "high": high}
+    values = {"choices": choices, "low": low, "high": high, "metavar": metavar}
     return field(default=default, metadata={"help": help, **values, "needs": conditions, "basic": basic})
 
 

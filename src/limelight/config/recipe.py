@@ -32,12 +32,31 @@ LESSONS = Needs(
 )
 DEV_SET = Needs("a development set", lambda o: o.has_dev)
 PAIRS = Needs("pairs of texts", lambda o: o.pairs)
+SEVERAL = Needs("task 'multi-label'", lambda o: o.task in ("auto", "multi-label"))
+
+
+TASKS = ("classification", "multi-label", "ordinal", "regression")
 
 
 @dataclass(frozen=True)
 class TextRecipe:
-    """From raw text to word ids."""
+    """From raw text to word ids, and from labels to numbers."""
 
+    task: str = option(
+        "auto",
+        "What a label is: one class, any number of them (multi-label), a class in an order of numbers such "
+        "as stars (ordinal), or a number (regression). 'auto': lists of labels are multi-label, all others "
+        "classification.",
+        choices=("auto", *TASKS),
+        basic=True,
+    )
+    separator: str = option(
+        "",
+        "What separates the labels in a cell of a table, such as '|': a text then has any number of labels.",
+        needs=SEVERAL,
+        basic=True,
+        metavar="MARK",
+    )
     lowercase: bool = option(True, "Convert text to lower case.")
     split_characters: bool = option(
         True,

@@ -66,7 +66,7 @@ def attribute_readings(
     if by == "leave-one-out":
         return leave_one_out(model, readings, ids, progress)
     if by in NEED_PYTORCH:
-        return _by_gradients(model, ids, progress)
+        return _by_gradients(model, ids, [each.target for each in readings], progress)
     raise LimelightError(f"by is {by!r}; it must be one of: {', '.join(METHODS)}")
 
 
@@ -82,7 +82,8 @@ def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
     (ids,) = token_ids(model, [reading])
     (weights,) = attribute_readings(model, [reading], [ids], by)
     sides = [
-        replace(side, decided=part, decided_by=by, trust="")  # the figures are for the usual way
+        # the figures are for the usual way, and it explains one label
+        replace(side, decided=part, decided_by=by, trust="", decided_further=())
         for side, part in zip(reading.sides, ids.split(weights), strict=True)
     ]
     return PairReading(*sides) if model.pair else sides[0]
@@ -99,12 +100,14 @@ def leave_one_out(
 
 def probability_drops(reading: AnyReading, P: np.ndarray) -> np.ndarray:
     """(variants,): how much lower the predicted class's probability is in P (variants, classes)."""
-    return np.asarray(reading.confidence - P[:, int(np.argmax(reading.probabilities))].astype(float))
+    return np.asarray(reading.confidence - P[:, reading.target].astype(float))
 
 
-def _by_gradients(model: Model, ids: Sequence[TokenIds], progress: bool) -> list[np.ndarray]:
+def _by_gradients(
+    model: Model, ids: Sequence[TokenIds], targets: Sequence[int], progress: bool
+) -> list[np.ndarray]:
     if find_spec("torch") is None:
         raise LimelightError("attribution by gradients needs PyTorch: pip install '.[train]'")
     from .gradients import attribute_ids, network_of
 
-    return attribute_ids(network_of(model), ids, bar_name=NAMES["gradients"] if progress else "")
+    return attribute_ids(network_of(model), ids, targets, bar_name=NAMES["gradients"] if progress else "")

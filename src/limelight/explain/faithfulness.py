@@ -21,6 +21,7 @@ from ..reading.reading import AnyReading
 from ..runtime.decided import SHARES, most_weighted
 from ..runtime.model import Model
 from .attribution import probability_drops
+from .overview import same_answers
 from .variants import TokenIds, predict_variants
 
 
@@ -105,6 +106,6 @@ def words_until_change(
     predictions = predict_variants(model, ids, masks, bar_name="Words until it changes" if progress else "")
     shares = []
     for reading, P in zip(readings, predictions, strict=True):
-        changed = P.argmax(axis=1) != int(np.argmax(reading.probabilities))
+        changed = ~same_answers(model.decide(P), model.decide(reading.probabilities[None]))
         shares.append((changed.argmax() + 1) / len(P) if changed.any() else 1.0)
     return np.array(shares)

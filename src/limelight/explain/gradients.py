@@ -51,14 +51,15 @@ def integrated_gradients(
     return [(total * S).sum(2) for total, (S, _) in zip(totals, sides, strict=True)]
 
 
-def attribute_ids(network: Network, ids: Sequence[TokenIds], *, bar_name: str = "") -> list[np.ndarray]:
-    """(n + m,) for each text: the weights of its words; a `bar_name` shows a progress bar."""
+def attribute_ids(
+    network: Network, ids: Sequence[TokenIds], targets: Sequence[int], *, bar_name: str = ""
+) -> list[np.ndarray]:
+    """(n + m,) for each text: the weights of its words for its target class; a `bar_name` shows a bar."""
     weights: list[np.ndarray] = [np.empty(0)] * len(ids)
     with _one_thread(), progress_bar(bar_name, len(ids)) as bar:
         for batch in _batches(ids):
             sides = [_pad(network, side) for side in zip(*(ids[k].sides for k in batch), strict=True)]
-            with torch.no_grad():
-                target = logits(network, sides).argmax(1)
+            target = torch.tensor([targets[k] for k in batch])
             parts = integrated_gradients(network, sides, target)
             for row, k in enumerate(batch):
                 lengths = [len(side) for side in ids[k].sides]

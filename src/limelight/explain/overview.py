@@ -13,7 +13,8 @@ from ..reading.reading import AnyReading, Reading
 from ..reading.row_groups import focus
 from ..reading.row_names import row_names
 from ..reading.row_words import row_words
-from ..text.labels import Label, LabelColumn
+from ..text.labels import Label
+from ..text.tasks import find_task
 
 if TYPE_CHECKING:
     from ..runtime.model import Model  # a machine that only trains need not have ONNX Runtime
@@ -118,26 +119,40 @@ def remove_rows(
     sides = zip(*(each.sides for each in readings), strict=True)
     M = [np.stack([reading.embedding for reading in side]) for side in sides]
     before = np.stack([each.probabilities for each in readings])
-    return tuple(_remove_row(model, M, before, labels, row) for row in range(M[0].shape[1]))
+    targets = np.array([each.target for each in readings])
+    truth = None
+    if labels is not None:
+        truth = find_task(model.task).column(labels).index(model.labels, "the data")
+    return tuple(_remove_row(model, M, before, targets, truth, row) for row in range(M[0].shape[1]))
 
 
 def _remove_row(
-    model: Model, M: list[np.ndarray], before: np.ndarray, labels: Sequence[Label] | None, row: int
+    model: Model,
+    M: list[np.ndarray],
+    before: np.ndarray,
+    targets: np.ndarray,
+    truth: np.ndarray | None,
+    row: int,
 ) -> RowEffect:
     without = [m.copy() for m in M]
     for m in without:
         m[:, row] = m[:, row].mean(axis=0)
     after = model.classify(*without)
-    predicted, texts = before.argmax(axis=1), np.arange(len(before))
-    drop = float((before[texts, predicted] - after[texts, predicted]).mean())
-    changed = float((after.argmax(axis=1) != predicted).mean())
-    return RowEffect(row, changed, drop, _accuracy_drop(model, predicted, after.argmax(axis=1), labels))
+    texts = np.arange(len(before))
+    drop = float((before[texts, targets] - after[texts, targets]).mean())
+    answers, without_it = model.decide(before), model.decide(after)
+    changed = 1 - float(same_answers(answers, without_it).mean())
+    if truth is None:
+        return RowEffect(row, changed, drop, None)
+    accuracies = [float(same_answers(each, truth).mean()) for each in (answers, without_it)]
+    return RowEffect(row, changed, drop, accuracies[0] - accuracies[1])
 
 
-def _accuracy_drop(
-    model: Model, before: np.ndarray, after: np.ndarray, labels: Sequence[Label] | None
-) -> float | None:
-    if labels is None:
-        return None
-    truth = LabelColumn(labels).index(model.labels, "the data")
-    return float((before == truth).mean() - (after == truth).mean())
+def same_answers(answers: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(texts,): whether two answers, (texts,) or (texts, labels), are the same.
+
+    >>> same_answers(np.array([[True, False], [True, True]]), np.array([[1, 0], [0, 1]])).tolist()
+    [True, False]
+    """
+    same = answers == others
+    return np.asarray(same if same.ndim == 1 else same.all(axis=1))

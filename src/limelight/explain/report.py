@@ -14,16 +14,18 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import LimelightError
+from ..reading.captions import NO_LABEL
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
 from ..runtime.confidence import Answered, answered
-from ..runtime.metrics import Metrics
+from ..runtime.metrics import LabelMetrics, Metrics, measure
 from ..runtime.model import Model
 from ..storage.files import atomic_file, check_writable
 from ..text.inputs import as_list, as_texts
-from ..text.labels import Label, LabelColumn
+from ..text.labels import Label
+from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration, wilson
-from .overview import Overview, RowEffect, overview, remove_rows
+from .overview import Overview, RowEffect, overview, remove_rows, same_answers
 from .report_page import render_report
 from .trust import LONGEST, Trust, measure_readings
 from .variants import as_model, count_words, read_texts
@@ -76,11 +78,20 @@ def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: 
         raise LimelightError(
             f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels"
         )
+    check_task(models)
     if len({each.pair for each in models}) > 1:
         pairs, single = names if models[0].pair else reversed(names)
         raise LimelightError(f"{pairs} reads pairs and {single} single texts; compare models of one task")
     if any(set(each.labels) != set(models[0].labels) for each in models):
         raise LimelightError(f"{' and '.join(names)} have different classes; compare models of one task")
+
+
+def check_task(models: Sequence[Model]) -> None:
+    """Raise unless all models have the same task, and one that a report shows."""
+    if any(each.task == "regression" for each in models):
+        raise LimelightError("a report is on classifiers; for predicted numbers use 'limelight evaluate'")
+    if len({each.task for each in models}) > 1:
+        raise LimelightError(f"the models have the tasks {' and '.join(each.task for each in models)}")
 
 
 def save_report(
@@ -109,8 +120,8 @@ class ModelReport:
     name: str
     model: Model
     readings: list[AnyReading]
-    truth: np.ndarray  # (texts,): indices of the true classes
-    metrics: Metrics
+    truth: np.ndarray  # (texts,): indices of the true classes; of several labels (texts, labels)
+    metrics: Metrics | LabelMetrics
     calibration: Calibration
     overview: Overview
     removed: tuple[RowEffect, ...]
@@ -123,13 +134,24 @@ class ModelReport:
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """(texts,): indices of the predicted classes."""
-        return np.array([int(np.argmax(each.probabilities)) for each in self.readings])
+        """(texts,): indices of the predicted classes; of several labels, of the surest."""
+        return np.array([each.target for each in self.readings])
+
+    @property
+    def several(self) -> bool:
+        """Whether a text may have several labels."""
+        return self.model.task == "multi-label"
 
     @cached_property
     def correct(self) -> np.ndarray:
-        """(texts,): whether the prediction is right."""
-        return np.asarray(self.predicted == self.truth)
+        """(texts,): whether the prediction is right, all labels of it."""
+        P = np.stack([each.probabilities for each in self.readings])
+        return same_answers(self.model.decide(P), self.truth)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of texts whose prediction is right."""
+        return float(self.correct.mean())
 
     @property
     def answered(self) -> list[Answered]:
@@ -140,7 +162,13 @@ class ModelReport:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the accuracy."""
-        return wilson(int(np.trace(self.metrics.confusion)), self.metrics.rows)
+        return wilson(int(self.correct.sum()), self.metrics.rows)
+
+    def true_label(self, text: int) -> str:
+        """The label of a text in the data, or all of them."""
+        if not self.several:
+            return self.labels[int(self.truth[text])]
+        return ", ".join(self.labels[k] for k in np.flatnonzero(self.truth[text])) or NO_LABEL
 
     @property
     def labels(self) -> list[str]:
@@ -161,7 +189,7 @@ def measure_model(
     progress: bool,
 ) -> ModelReport:
     """Read all texts; for what takes long, use the first texts of `sample`, a random order of all of them."""
-    truth = LabelColumn(labels).index(model.labels, data)
+    truth = find_task(model.task).column(labels).index(model.labels, data)
     readings = read_texts(model, texts, texts2, progress=progress)
     P = np.stack([each.probabilities for each in readings])
     trust_readings = [readings[k] for k in _trust_sample(model, readings, sample)]
@@ -171,12 +199,20 @@ def measure_model(
         model,
         readings,
         truth,
-        Metrics.of(P, truth),
-        measure_calibration(P.max(axis=1).astype(float), P.argmax(axis=1) == truth),
+        measure(model.task, P, truth, model.thresholds),  # type: ignore[arg-type]
+        _calibration(model, P, truth),
         overview(readings),
-        remove_rows(model, [readings[k] for k in some], [model.labels[k] for k in truth[some]]),
+        remove_rows(model, [readings[k] for k in some], [labels[k] for k in some]),
         measure_readings(model, trust_readings, seed=seed, rows=False, progress=progress),
     )
+
+
+def _calibration(model: Model, P: np.ndarray, truth: np.ndarray) -> Calibration:
+    """Of the predicted class's probability; of several labels, of all their probabilities."""
+    if model.task == "multi-label":
+        return measure_calibration(P.ravel().astype(float), truth.ravel().astype(bool))
+    decided = model.decide(P)
+    return measure_calibration(P[np.arange(len(P)), decided].astype(float), decided == truth)
 
 
 def _trust_sample(model: Model, readings: Sequence[AnyReading], sample: np.ndarray) -> np.ndarray:

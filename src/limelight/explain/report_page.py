@@ -13,6 +13,7 @@ from ..reading import captions
 from ..reading.html import card, render_style, style, templates
 from ..reading.picture import make_picture
 from ..reading.row_names import says_little
+from ..runtime.metrics import Metrics
 from .calibration import mcnemar
 from .model_agreement import Agreement, agreement
 from .overview import RowOverview
@@ -28,6 +29,7 @@ CONFUSED = 15  # pairs of classes
 MOST_CLASSES = 12  # with more classes, examples of the most frequent ones
 CURVES = {  # title -> line -> key in the training history
     "Accuracy": {"training": "accuracy", "dev": "dev_accuracy", "weighted dev": "dev_weighted_accuracy"},
+    "F1": {"training": "f1", "dev": "dev_f1", "weighted dev": "dev_weighted_f1"},
     "Loss": {"training": "loss", "dev": "dev_loss", "weighted dev": "dev_weighted_loss"},
     "Penalty": {"training": "penalty"},
 }
@@ -38,7 +40,7 @@ def render_report(reports: list[ModelReport], data: str, rng: np.random.Generato
     first, single = reports[0], len(reports) == 1
     sections = {
         "most_confused": MOST_CONFUSED,
-        "confusions": [confusion_plot(each.metrics.confusion, each.labels) for each in reports],
+        "confusions": [_confusion(each) for each in reports],
         "reliabilities": [reliability_plot(each.calibration) for each in reports],
         "overlaps": [overlap_plot(each.overview.overlap) for each in reports],
         "curves": [_learning_curves(each.model.facts) for each in reports],
@@ -76,6 +78,12 @@ def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, str]]:
 # ---------------------------------------------------------------- one model
 
 
+def _confusion(report: ModelReport) -> str:
+    """The matrix; none where a text may have several labels."""
+    metrics = report.metrics
+    return confusion_plot(metrics.confusion, report.labels) if isinstance(metrics, Metrics) else ""
+
+
 def _examples(report: ModelReport, rng: np.random.Generator) -> list[tuple[str, int, list[Markup]]]:
     """The paper's selection: random texts of each predicted class that the model is sure of."""
     sure = np.array([each.confidence > SURE for each in report.readings])
@@ -101,7 +109,7 @@ def _errors(report: ModelReport) -> list[Markup]:
 def _small_card(report: ModelReport, text: int, name: str = "") -> Markup:
     """A picture of what decided alone."""
     picture = make_picture(report.readings[text])
-    only = replace(picture, truth=report.labels[int(report.truth[text])], groups=(), rows=())
+    only = replace(picture, truth=report.true_label(text), groups=(), rows=())
     return card(only, name, explained=False)
 
 
@@ -113,7 +121,7 @@ def _sorted_rows(report: ModelReport) -> list[RowOverview]:
 
 def _most_confused(report: ModelReport) -> list[tuple[str, str, int]]:
     """(true class, predicted class, texts): the most frequent errors, where a matrix is too large to read."""
-    if len(report.labels) <= MOST_NAMED:
+    if len(report.labels) <= MOST_NAMED or not isinstance(report.metrics, Metrics):
         return []
     wrong = report.metrics.confusion * (1 - np.eye(len(report.labels), dtype=int))
     most = np.argsort(-wrong, axis=None, kind="stable")[:CONFUSED]

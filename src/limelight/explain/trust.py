@@ -112,6 +112,8 @@ def measure_trust(
     model, texts = as_model(model), as_texts(texts)
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     labels = None if labels is None else as_list(labels, "labels")
+    if model.task == "regression":
+        raise LimelightError("trust is measured by probabilities, and this model predicts numbers")
     if not texts:
         raise LimelightError("no texts to measure trust on; give at least one")
     if labels is not None and len(labels) != len(texts):

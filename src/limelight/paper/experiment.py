@@ -140,7 +140,7 @@ def _tester(dataset: Dataset) -> Callback:
 
     class Tester(Callback):
         def on_epoch_end(self, run: Any, record: dict[str, Any]) -> None:
-            record["test_accuracy"] = evaluate(run.network, dataset.splits["test"]).accuracy
+            record["test_accuracy"] = evaluate(run.network, dataset.splits["test"]).score
 
     return Tester()
 
@@ -152,7 +152,7 @@ def _result(run: ExperimentRun, dataset: Dataset, fitted: Fitted) -> RunResult:
     tensors = {name: tuple(w.shape) for name, w in fitted.network.named_parameters()}
     return {
         **describe_run(run, dataset),
-        "accuracy": {split: each.accuracy for split, each in found.items()},
+        "accuracy": {split: each.to_dict()["accuracy"] for split, each in found.items()},
         "by_length": by_length(fitted.network, dataset.splits["test"]),
         "best_epoch": fitted.state.best_epoch + 1,
         "steps": fitted.state.number,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 DECIDED, ROWS = "What decided", "What each row read"
-NO_ASPECT = "no clear aspect"
+NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
 METHODS = {  # Reading.decided_by -> what the weights are
     "sum": "Each weight is what the word adds to the score of this class; the weights add up to it exactly.",
     "linear part": "Each weight is about what the word adds to the score of this class.",
@@ -14,6 +14,18 @@ METHODS = {  # Reading.decided_by -> what the weights are
 }
 NOT_MEASURED = "How far to trust it was not measured for this model."
 MORE = "https://arxiv.org/abs/1703.03130"
+
+
+def method(decided_by: str, task: str = "classification") -> str:
+    """What the weights are, in a sentence; empty for an unknown way.
+
+    >>> method("linear part", "regression")
+    'Each weight is about what the word adds to the value.'
+    """
+    sentence = METHODS.get(decided_by, "")
+    if task != "regression":
+        return sentence
+    return sentence.replace("score of this class", "value").replace("probability of this class", "value")
 
 
 def colours(label: str) -> str:
@@ -34,6 +46,18 @@ def signs(label: str) -> str:
     return f"Words above 0 support “{label}”, words below 0 speak against it."
 
 
+def colours_line(label: str, without_colours: bool = False) -> str:
+    """What the colours, or the signs, mean for a class; for a number, which has none, pass ''.
+
+    >>> colours_line(""), colours_line("", without_colours=True)
+    ('Orange words raise the value, blue words lower it.', 'Words above 0 raise the value, words below ...')
+    """
+    if label:
+        return (signs if without_colours else colours)(label)
+    up, down = ("Words above 0", "words below 0") if without_colours else ("Orange words", "blue words")
+    return f"{up} raise the value, {down} lower it."
+
+
 def rows_line(count: int) -> str:
     """What a row is, for someone who has never heard of attention; a `count` of 0 leaves out how many.
 
@@ -43,7 +67,7 @@ def rows_line(count: int) -> str:
     often = f"{count} times" if count > 1 else "once" if count else "several times"
     return (
         f"The model reads the text {often}{'' if count == 1 else ' at once'}; each reading is a row. "
-        "The darker a word, the more the row read it. What was read is not always what decided."
+        "The stronger a word's colour, the more the row read it. What was read is not always what decided."
     )
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import LimelightError
-from .captions import DECIDED, METHODS, NO_ASPECT
+from . import captions
+from .answers import decide
+from .captions import DECIDED, NO_ASPECT, NO_LABEL
 from .colours import levels
 from .comparison import Comparison
 from .links import Links, make_links
@@ -63,23 +65,39 @@ class Picture:
     overall: HeatMap  # all rows together; of a comparison, what each word does for it
     labels: tuple[str, ...] = ()
     probabilities: tuple[float, ...] = ()
-    truth: str | None = None  # the label in the data
+    answers: tuple[int, ...] = ()  # the numbers of the predicted classes
+    target: int = 0  # of the class that `decided` is about
+    task: str = "classification"
+    truth: str | None = None  # the label in the data, or several, as `answer` writes them
     decided: HeatMap | None = None  # None without a prediction
+    further: tuple[tuple[str, HeatMap], ...] = ()  # other predicted labels, and what decided each
     method: str = ""  # what the weights of `decided` are, in a sentence
     groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the most informative group first
     rows: tuple[HeatMap, ...] = ()  # every row, in the order of the groups
     trust: str = ""  # how far to trust it, in a sentence; empty if it was not measured
     links: Links | None = None  # between the texts of a comparison
 
-    @cached_property
-    def predicted(self) -> int:
-        """The index of the predicted class."""
-        return int(np.argmax(self.probabilities))
-
     @property
     def label(self) -> str:
-        """The predicted class."""
-        return self.labels[self.predicted]
+        """The class that `decided` is about: the predicted one."""
+        return self.labels[self.target]
+
+    @property
+    def answer(self) -> str:
+        """The prediction: a class, several, or a number."""
+        if self.task == "regression":
+            return f"{self.probabilities[0]:.4g}"
+        return ", ".join(self.labels[k] for k in self.answers) or NO_LABEL
+
+    @property
+    def certainty(self) -> str:
+        """The probability of the prediction, where it is one class."""
+        one_class = self.task not in ("regression", "multi-label")
+        return f"{100 * self.probabilities[self.target]:.1f}%" if one_class else ""
+
+    def colours(self, label: str, signs: bool = False) -> str:
+        """What the colours mean, or without colours the signs, for one of the labels."""
+        return captions.colours_line("" if self.task == "regression" else label, signs)
 
     @property
     def first(self) -> HeatMap:
@@ -91,14 +109,17 @@ class Picture:
         """The label in the data, and whether the prediction is right; empty if it is not known."""
         if self.truth is None:
             return ""
-        return f"True label: {self.truth} ({'right' if self.truth == self.label else 'wrong'})"
+        if self.task == "regression":
+            return f"True value: {self.truth}"
+        return f"True label: {self.truth} ({'right' if self.truth == self.answer else 'wrong'})"
 
     @property
     def classes(self) -> list[tuple[str, float, bool]]:
         """(label, probability, is it predicted): in the model's order or, if many, most probable first."""
         found = [
-            (label, probability, place == self.predicted)
+            (label, probability, place in self.answers)
             for place, (label, probability) in enumerate(zip(self.labels, self.probabilities, strict=True))
+            if self.task != "regression"
         ]
         return found if len(found) <= MOST_CLASSES else sorted(found, key=lambda each: -each[1])
 
@@ -140,14 +161,18 @@ def make_picture(reading: Drawable) -> Picture:
         return _comparison_picture(reading, texts)
     sides = reading.sides
     groups, rows = _row_maps(texts, sides)
-    truth = sides[0].truth
+    labels = tuple(printable(str(label)) for label in reading.labels)
     return Picture(
         texts=texts,
-        labels=tuple(printable(str(label)) for label in reading.labels),
+        labels=labels,
         probabilities=tuple(float(p) for p in reading.probabilities),
-        truth=None if truth is None else printable(str(truth)),
-        decided=_decided(texts, sides),
-        method=METHODS.get(sides[0].decided_by, ""),
+        answers=_answers(sides[0]),
+        target=reading.target if labels else 0,
+        task=sides[0].task,
+        truth=_truth(sides[0]),
+        decided=_decided(texts, sides, [side.decided for side in sides]),
+        further=_further(texts, sides, labels),
+        method=captions.method(sides[0].decided_by, sides[0].task),
         overall=_heat_map("All rows together", texts, tuple(each.overall for each in sides)),
         groups=tuple(groups),
         rows=tuple(rows),
@@ -193,9 +218,36 @@ def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
     ]
 
 
-def _decided(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> HeatMap | None:
-    """The signed map, or None for a reading without one."""
-    given = [np.asarray(side.decided, dtype=float) for side in sides if side.decided is not None]
+def _answers(side: Reading) -> tuple[int, ...]:
+    """The numbers of the predicted classes."""
+    if side.task != "multi-label":
+        return (side.target,) if side.labels else ()
+    return tuple(np.flatnonzero(decide(side.task, side.probabilities[None], side.thresholds)[0]).tolist())
+
+
+def _truth(side: Reading) -> str | None:
+    """The label in the data; several in the order of the model's, which `Picture.answer` has too."""
+    if not isinstance(side.truth, tuple | list | set | frozenset):
+        return None if side.truth is None else printable(str(side.truth))
+    places = {str(label): number for number, label in enumerate(side.labels)}
+    found = sorted(map(str, side.truth), key=lambda label: places.get(label, len(places)))
+    return printable(", ".join(found)) or NO_LABEL
+
+
+def _further(
+    texts: tuple[Pieces, ...], sides: tuple[Reading, ...], labels: tuple[str, ...]
+) -> tuple[tuple[str, HeatMap], ...]:
+    """What decided each other predicted label."""
+    by_label = [dict(side.decided_further) for side in sides]
+    maps = {k: _decided(texts, sides, [each[k] for each in by_label]) for k in by_label[0]}
+    return tuple((labels[k], heat) for k, heat in maps.items() if heat is not None)
+
+
+def _decided(
+    texts: tuple[Pieces, ...], sides: tuple[Reading, ...], weights: Sequence[np.ndarray | None]
+) -> HeatMap | None:
+    """The signed map of these weights of the words, or None without them."""
+    given = [np.asarray(each, dtype=float) for each in weights if each is not None]
     if len(given) < len(sides) or not sides[0].labels:
         return None
     expected = [(len(side.offsets),) for side in sides]

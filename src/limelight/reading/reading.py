@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..text.labels import Label
+from .answers import decide, explained_classes, name_answers
 
 FADED = 0.02  # of the strongest word's weight; weaker words are not listed
 _REPR_CHARACTERS = 60  # of the text
@@ -36,7 +37,7 @@ class Reading:
     attention: np.ndarray  # (r, n): A; every row sums to 1
     embedding: np.ndarray  # (r, 2u): M
     labels: tuple[Label, ...]  # the classes, in the order of `probabilities`; none from the bundled reader
-    probabilities: np.ndarray  # (classes,)
+    probabilities: np.ndarray  # (classes,); in regression the number
     max_row: bool = False  # whether the last row of A and M is the max-pooled one
     decided: np.ndarray | None = (
         None  # (n,): how much each word supports the prediction, or below 0 opposes it
@@ -44,7 +45,11 @@ class Reading:
     decided_by: str = ""  # how that was found: a key of captions.METHODS
     row_names: tuple[str, ...] = ()  # what each row reads, "" where nothing in particular; empty if not known
     trust: str = ""  # how far to trust the pictures, in a sentence
-    truth: Label | None = None  # the label in the data, if it is known
+    truth: Any = None  # the label in the data, if it is known; a tuple where there may be several
+    row_weights: np.ndarray | None = None  # (r,): how much each row supports the prediction
+    task: str = "classification"
+    thresholds: np.ndarray | None = None  # (classes,): of several labels, what each probability must reach
+    decided_further: tuple[tuple[int, np.ndarray], ...] = ()  # other predicted labels, and for each `decided`
 
     def __repr__(self) -> str:
         label = f"{_format_label(self)}, " if self.labels else ""
@@ -91,15 +96,26 @@ class Reading:
 
     @property
     def label(self) -> Label:
-        """The most probable class."""
-        self._check_labels()
-        return self.labels[int(np.argmax(self.probabilities))]
+        """The most probable class; of several labels the surest, which `decided` is about."""
+        return self.labels[self.target]
 
     @property
     def confidence(self) -> float:
-        """The probability of the most probable class."""
+        """The probability of `label`."""
+        return float(self.probabilities[self.target])
+
+    @property
+    def target(self) -> int:
+        """The number of the class that `decided` is about."""
         self._check_labels()
-        return float(np.max(self.probabilities))
+        return explained_classes(self.task, self.probabilities, self.thresholds)[0]
+
+    @property
+    def answer(self) -> Any:
+        """What `Model.predict` gives: a label, a tuple of labels where there may be several, or a number."""
+        self._check_labels()
+        found = decide(self.task, self.probabilities[None], self.thresholds)
+        return name_answers(self.task, found, self.labels)[0]
 
     def _check_labels(self) -> None:
         if not self.labels:
@@ -109,7 +125,7 @@ class Reading:
         """Plain lists and numbers, ready for `json.dumps`."""
         return {
             "text": self.text,
-            "label": self.label if self.labels else None,
+            "label": self.answer if self.labels else None,
             "probabilities": dict(zip(map(str, self.labels), map(float, self.probabilities), strict=True)),
             "words": list(self.words),
             "offsets": self.offsets.tolist(),
@@ -117,6 +133,9 @@ class Reading:
             "decided": None if self.decided is None else np.asarray(self.decided, dtype=float).tolist(),
             "decided_by": self.decided_by,
             "row_names": list(self.row_names),
+            "row_weights": (
+                None if self.row_weights is None else np.asarray(self.row_weights, dtype=float).tolist()
+            ),
             "overall": self.overall.tolist(),
             "attention": self.attention.tolist(),
         }
@@ -164,8 +183,18 @@ class PairReading:
 
     @property
     def confidence(self) -> float:
-        """The probability of the most probable class."""
+        """The probability of `label`."""
         return self.first.confidence
+
+    @property
+    def target(self) -> int:
+        """The number of the class that `decided` is about."""
+        return self.first.target
+
+    @property
+    def answer(self) -> Any:
+        """What `Model.predict` gives for the pair."""
+        return self.first.answer
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
@@ -190,4 +219,7 @@ def shorten_text(text: str) -> str:
 
 
 def _format_label(reading: AnyReading) -> str:
+    task = reading.sides[0].task
+    if task in ("multi-label", "regression"):
+        return f"{'labels' if task == 'multi-label' else 'value'}={reading.answer!r}"
     return f"label={reading.label!r} ({reading.confidence:.3f})"

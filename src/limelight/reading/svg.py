@@ -47,13 +47,9 @@ def to_svg(reading: Drawable) -> str:
         sheet.similarity(picture.links)
     else:
         sheet.y += 16
-    sheet.caption(picture.first.name, picture.first)
-    if picture.decided:
-        sheet.y += 14
-        sheet.text(_MARGIN, captions.colours(shorten(picture.label, 20, ems)), "note")
-        sheet.y += 6
-    sheet.map(picture.first, _MARGIN, _BIG, brief=picture.links is not None)
-    sheet.y += 26
+    sheet.decided(picture.first, picture.label if picture.decided else "")
+    for label, heat in picture.further:
+        sheet.decided(heat, label)
     if picture.links:
         sheet.links(picture.links)
     if picture.groups:
@@ -84,19 +80,20 @@ class _Sheet:
     def prediction(self) -> None:
         """The predicted label, and a bar for every class."""
         self.y += 16
-        label = self.picture.labels[self.picture.predicted]
-        percent = f"{100 * self.picture.probabilities[self.picture.predicted]:.1f}%"
+        label, percent = self.picture.answer, self.picture.certainty
         inside = self.width - 2 * _MARGIN
         label = shorten(label, (inside - 100) / (22 * _BOLD), ems)  # leaves room for the percentage
         self.text(_MARGIN, label, "label")
-        self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, percent, "percent")
+        if percent:
+            self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, percent, "percent")
         if self.picture.true_label:
             self.y += 20
             self.text(_MARGIN, shorten(self.picture.true_label, inside / _NOTE, ems), "note")
         self.y += 8
         classes = self.picture.classes
         shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
-        column = min(inside - 280, max(_NOTE * 1.1 * ems(label) for label, _, _ in shown)) + 12
+        widest = max((_NOTE * 1.1 * ems(label) for label, _, _ in shown), default=0)
+        column = min(inside - 280, widest) + 12
         for label, probability, is_predicted in shown:
             self.y += 18
             kind = "note ink" if is_predicted else "note"
@@ -111,6 +108,16 @@ class _Sheet:
             self.y += 18
             self.text(_MARGIN, f"and {len(classes) - len(shown)} more classes", "note")
         self.y += 34
+
+    def decided(self, heat: HeatMap, label: str) -> None:
+        """The map of the whole text; for a label, with what the colours mean."""
+        self.caption(heat.name, heat)
+        if label:
+            self.y += 14
+            self.text(_MARGIN, self.picture.colours(shorten(label, 20, ems)), "note")
+            self.y += 6
+        self.map(heat, _MARGIN, _BIG, brief=self.picture.links is not None)
+        self.y += 26
 
     def similarity(self, links: Links) -> None:
         """How similar the texts are."""
@@ -251,7 +258,8 @@ class _Sheet:
         width, height = self.width, self.y + _MARGIN
         label = "Similarity of two texts" if self.picture.links else "What the model reads"
         if self.picture.labels:
-            label = f"{self.picture.labels[self.picture.predicted]}, {max(self.picture.probabilities):.3f}"
+            one = f", {self.picture.probabilities[self.picture.target]:.3f}" if self.picture.certainty else ""
+            label = f"{self.picture.answer}{one}"
         first, number = self.picture.first, self.picture.number(self.picture.first)
         strongest = [f"{word} {number(weight)}" for word, weight in first.strongest(self.picture.texts)]
         read = f"{first.name}: {', '.join(strongest)}"

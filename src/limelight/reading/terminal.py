@@ -55,7 +55,9 @@ def to_terminal(reading: Drawable, *, colour: bool | None = None, width: int | N
     blocks = [_prediction(picture)] if picture.labels else []
     if links := picture.links:
         blocks.append([f"Similarity {signed(links.similarity)}  ({links.SCALE_NOTE})"])
-    blocks.append(_first(picture, width, paint))
+    label = picture.label if picture.decided else None
+    blocks.append(_decided(picture, picture.first, label, width, paint))
+    blocks += [_decided(picture, heat, label, width, paint) for label, heat in picture.further]
     if links:
         blocks[1] += textwrap.wrap(links.EFFECTS_NOTE if paint else links.EFFECTS_PLAIN, width)
         blocks.append(_pairs(picture, links, width, paint))
@@ -72,8 +74,8 @@ Paint = Callable[[str, int], str]
 def _prediction(picture: Picture) -> list[str]:
     classes = picture.classes
     shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
-    column = max(cells(label) for label, _, _ in shown)
-    lines = [f"{picture.label} {100 * picture.probabilities[picture.predicted]:.1f}%"]
+    column = max((cells(label) for label, _, _ in shown), default=0)
+    lines = [f"{picture.answer} {picture.certainty}".rstrip()]
     lines += [picture.true_label] if picture.true_label else []
     for label, probability, _ in shown:
         bar = "█" * round(_BAR * probability)
@@ -83,14 +85,16 @@ def _prediction(picture: Picture) -> list[str]:
     return lines
 
 
-def _first(picture: Picture, width: int, paint: Paint | None) -> list[str]:
-    """What decided: the whole text, then its strongest words and their weights."""
-    heat, number = picture.first, picture.number(picture.first)
+def _decided(
+    picture: Picture, heat: HeatMap, label: str | None, width: int, paint: Paint | None
+) -> list[str]:
+    """What decided a label: the whole text, then its strongest words and their weights."""
+    number = picture.number(heat)
     strongest = heat.strongest(picture.texts)
     column = max((cells(word) for word, _ in strongest), default=0)
     lines = [heat.name]
-    if picture.decided:
-        lines += textwrap.wrap((captions.signs if paint is None else captions.colours)(picture.label), width)
+    if label is not None:
+        lines += textwrap.wrap(picture.colours(label, signs=paint is None), width)
     lines += _texts(picture, heat, width, paint, brief=picture.links is not None)
     return lines + [f"  {word}{' ' * (column - cells(word))}  {number(weight)}" for word, weight in strongest]
 

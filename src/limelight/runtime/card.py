@@ -20,6 +20,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import __version__
 from ..config.recipe import Recipe
 from ..reading.captions import trust_sentence
@@ -29,10 +31,11 @@ from .markdown import escape, mapping, metadata, number, one_line, quote, table
 from .metrics import forgetting_sentence
 from .reader_card import rows_section
 
+_TASKS = {"multi-label": "Gives {what} any number of labels", "regression": "Predicts a number for {what}"}
 _ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
-_USE = (
-    "Classifying {what} like those it was trained on into the labels above, and seeing which words decided."
-)
+_USES = {"regression": "Predicting this number for {what} like those it was trained on"}
+_USE = "Classifying {what} like those it was trained on into the labels above"
+_MEASURES = {"accuracy": "accuracy", "micro_f1": "f1", "r2": "r_squared"}  # ours, by what the hub calls them
 _LIMITS = (
     "All words outside its vocabulary look the same to the model. {calibrated} Its attention shows where it "
     "looked, which is not always why it decided."
@@ -42,7 +45,13 @@ _CALIBRATED = "Its probabilities are calibrated on texts like the development se
 
 
 def model_card(
-    *, recipe: Recipe, labels: Sequence[Label], pair: bool, vocabulary: int, facts: Mapping[str, Any]
+    *,
+    recipe: Recipe,
+    labels: Sequence[Label],
+    pair: bool,
+    vocabulary: int,
+    facts: Mapping[str, Any],
+    thresholds: Sequence[float] | np.ndarray | None = None,
 ) -> str:
     """The card as Markdown with the metadata block that the hub reads.
 
@@ -56,8 +65,8 @@ def model_card(
         _metadata(name, facts),
         f"# {quote(name)}",
         _summary(recipe, pair, vocabulary),
-        "## Labels\n\n" + "\n".join(f"- {quote(label)}" for label in labels),
-        _usage(pair),
+        _labels(labels, recipe.text.task, thresholds),
+        _usage(pair, recipe.text.task),
         _data(facts.get("data")),
         _results(facts.get("results")),
         _forgotten(facts),
@@ -66,7 +75,7 @@ def model_card(
         _trust(facts),
         rows_section(facts, ", in training texts"),
         _recipe(recipe),
-        f"## Intended use\n\n{escape(facts.get('intended_use') or _USE.format(what=_inputs(pair)))}",
+        f"## Intended use\n\n{escape(facts.get('intended_use') or _use(pair, recipe.text.task))}",
         f"## Limits\n\n{escape(facts.get('limits') or _limits(facts))}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -82,24 +91,31 @@ def _metadata(name: str, facts: Mapping[str, Any]) -> str:
         "library_name": "limelight",
         "pipeline_tag": "text-classification",
         "tags": ["limelight", "text-classification", "sentence-embedding", "self-attention", "onnx"],
-        "metrics": ["accuracy"],
+        "metrics": [_main_result(facts)[0]],
         "model-index": _model_index(name, facts),
     }
     return metadata(fields)
 
 
 def _model_index(name: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    results = mapping(facts.get("results"))
-    accuracy = mapping(results.get("test")).get("accuracy")
-    if not isinstance(accuracy, int | float):
+    kind, value = _main_result(facts)
+    if not isinstance(value, int | float):
         return []
     data = one_line(mapping(facts.get("data")).get("name", "custom data"))
     result = {
         "task": {"type": "text-classification"},
         "dataset": {"name": data, "type": data, "split": "test"},
-        "metrics": [{"type": "accuracy", "value": accuracy}],
+        "metrics": [{"type": kind, "value": value}],
     }
     return [{"name": name, "results": [result]}]
+
+
+def _main_result(facts: Mapping[str, Any]) -> tuple[str, Any]:
+    """What the hub calls the measure that matters most, and its value on test data."""
+    results = mapping(facts.get("results"))
+    found = {**mapping(results.get("dev")), **mapping(results.get("test"))}
+    ours = next((name for name in _MEASURES if name in found), "accuracy")
+    return _MEASURES[ours], mapping(results.get("test")).get(ours)
 
 
 # ---------------------------------------------------------------- for readers
@@ -115,14 +131,31 @@ def _summary(recipe: Recipe, pair: bool, vocabulary: int) -> str:
         how = f"a bidirectional LSTM and structured self-attention with {model.rows} rows"
     else:
         how = f"the baseline '{model.embedding}' in place of self-attention"
+    what = _TASKS.get(recipe.text.task, "Classifies {what}").format(what=_inputs(pair))
     return (
-        f"Classifies {_inputs(pair)} by {how}, trained with Limelight. Its vocabulary is "
+        f"{what} by {how}, trained with Limelight. Its vocabulary is "
         f"{vocabulary:,} words. For every text it also shows which words decided and what each row read. "
         f"Limelight {__version__} wrote this folder."
     )
 
 
-def _usage(pair: bool) -> str:
+def _use(pair: bool, task: str) -> str:
+    return f"{_USES.get(task, _USE).format(what=_inputs(pair))}, and seeing which words decided."
+
+
+def _labels(labels: Sequence[Label], task: str, thresholds: Sequence[float] | np.ndarray | None) -> str:
+    """The labels; with thresholds, from which probability on each is given."""
+    if task == "regression":
+        return ""
+    if thresholds is None:
+        return "## Labels\n\n" + "\n".join(f"- {quote(label)}" for label in labels)
+    rows = [(quote(label), number(float(x))) for label, x in zip(labels, thresholds, strict=True)]
+    how = "A label is predicted if its probability is at least its threshold."
+    return f"## Labels\n\n{how}\n\n" + table(("label", "threshold"), rows)
+
+
+def _usage(pair: bool, task: str) -> str:
+    shown = "reading.answer" if task in _TASKS else "reading.label, reading.confidence"
     call = '"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."'
     return f"""## Use
 
@@ -131,7 +164,7 @@ import limelight
 
 model = limelight.load("path/to/this/folder")
 reading = model.read({call})
-print(reading.label, reading.confidence)
+print({shown})
 ```
 
 PyTorch is not needed. `model.onnx` (with `model.safetensors` beside it) and `model.int8.onnx` run wherever

@@ -28,9 +28,10 @@ def format_config(
     labels: Sequence[Label],
     facts: Mapping[str, Any],
     contents: Mapping[str, bytes],
+    thresholds: Sequence[float] | None = None,
 ) -> bytes:
     """The bytes of config.json for a folder of files with these `contents`."""
-    config = {
+    config: dict[str, Any] = {
         "format": FORMAT,
         "limelight": __version__,
         "kind": kind,
@@ -42,6 +43,8 @@ def format_config(
             for name, content in contents.items()
         },
     }
+    if thresholds is not None:
+        config["thresholds"] = list(thresholds)
     config["sha256"] = _checksum(config)
     content = json.dumps(config, indent=2).encode()
     if len(content) > MAX_CONFIG:

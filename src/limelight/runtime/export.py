@@ -3,7 +3,8 @@
 The whole graph of a text model:    ids, lengths        -> probabilities, M, A
 The whole graph of a pair model:    ids, lengths, pairs -> probabilities, M, A
 where `pairs` (p, 2) holds the indices of the sentences in each pair. A sentence is encoded once, however many
-pairs it is in. All inputs are int32; padding at the end of a row of ids is 0 and changes nothing.
+pairs it is in. All inputs are int32; padding at the end of a row of ids is 0 and changes nothing. In
+regression the first output is `values`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..config.recipe import ModelRecipe
 from .arithmetic import Float32, Int8
 from .layers import classify, encode, pair_features, pool
 from .onnx_file import Graph, Location
+from .outputs import ACTIVATIONS, OUTPUT_NAMES
 
 Weights = Mapping[str, np.ndarray]
 
@@ -26,6 +28,7 @@ def export_onnx(
     classes: int,
     pair: bool,
     *,
+    task: str = "classification",
     int8: bool = False,
     locations: Mapping[str, Location] | None = None,
 ) -> bytes:
@@ -51,9 +54,8 @@ def export_onnx(
         features = pair_features(net, recipe, first, second)
     else:
         features = M
-    g.output(
-        "probabilities", classify(net, recipe, features), "float32", "pairs" if pair else "batch", classes
-    )
+    outputs, rows = classify(net, recipe, features, ACTIVATIONS[task]), "pairs" if pair else "batch"
+    g.output(OUTPUT_NAMES.get(task, "probabilities"), outputs, "float32", rows, classes)
     _embedding_outputs(g, recipe, M, A)
     return g.to_bytes(locations)
 
@@ -100,15 +102,18 @@ def pooling_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
     return g
 
 
-def head_graph(weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, int8: bool) -> Graph:
-    """M (and for pairs M2) -> probabilities."""
+def head_graph(
+    weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, int8: bool, task: str = "classification"
+) -> Graph:
+    """M (and for pairs M2) -> probabilities, or the numbers of regression."""
     g = Graph("head")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     rows, size = rows_and_size(recipe)
     features = g.input("M", "float32", "batch", rows, size)
     if pair:
         features = pair_features(net, recipe, features, g.input("M2", "float32", "batch", rows, size))
-    g.output("probabilities", classify(net, recipe, features), "float32", "batch", classes)
+    outputs = classify(net, recipe, features, ACTIVATIONS[task])
+    g.output("probabilities", outputs, "float32", "batch", classes)
     return g
 
 

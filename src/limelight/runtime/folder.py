@@ -29,6 +29,7 @@ from ..errors import LimelightError
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
 from ..text.labels import MAX_DIGITS, Label, is_too_large
+from ..text.tasks import find_task
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, Tokenizer
 from .card import model_card
 from .config_file import MODEL_KINDS, format_config, open_saved
@@ -53,6 +54,7 @@ class Folder:
     weights: dict[str, np.ndarray]
     sha256: str  # of config.json, which has the checksums of the other files
     version: str  # of Limelight, that wrote it
+    thresholds: np.ndarray | None = None  # (labels,), where a text may have several labels
 
 
 # ---------------------------------------------------------------- writing
@@ -69,6 +71,7 @@ def save_folder(
     facts: Mapping[str, Any] | None = None,
     card: str | None = None,
     overwrite: bool = False,
+    thresholds: np.ndarray | None = None,
 ) -> None:
     """Write a folder, all of it or nothing; `facts` is any JSON about the data and the results.
 
@@ -81,13 +84,14 @@ def save_folder(
     ...     open_folder(path).labels
     (1, 5)
     """
-    labels, facts = plain_labels(labels), to_json_values(facts or {})
+    task = find_task(recipe.text.task).name
+    labels, facts = plain_labels(labels, task), to_json_values(facts or {})
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
     weights = {name: np.asarray(array) for name, array in weights.items()}
     check_weights(weights, expected)
     weights = pack_words(weights)
     tensors = write_weights(weights)
-    options: dict[str, Any] = {"recipe": recipe.model, "classes": len(labels), "pair": pair}
+    options: dict[str, Any] = {"recipe": recipe.model, "classes": len(labels), "pair": pair, "task": task}
     contents = {
         "tokenizer.json": tokenizer.to_json().encode(),
         "model.safetensors": tensors,
@@ -96,17 +100,27 @@ def save_folder(
     }
     if card is None:
         card = model_card(
-            recipe=recipe, labels=labels, pair=pair, vocabulary=len(tokenizer) - len(SPECIAL), facts=facts
+            recipe=recipe,
+            labels=labels,
+            pair=pair,
+            vocabulary=len(tokenizer) - len(SPECIAL),
+            facts=facts,
+            thresholds=thresholds,
         )
-    contents["config.json"] = format_config(MODEL_KINDS[pair], recipe.to_dict(), labels, facts, contents)
+    contents["config.json"] = format_config(
+        MODEL_KINDS[pair], recipe.to_dict(), labels, facts, contents,
+        None if thresholds is None else thresholds.tolist(),
+    )  # fmt: skip
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
     with atomic_folder(path, LAYOUT, overwrite) as folder:
         for name, content in contents.items():
             (folder / name).write_bytes(content)
 
 
-def plain_labels(labels: Sequence[Any]) -> tuple[Label, ...]:
-    """Convert labels to plain Python strings, numbers and booleans; they must be distinct, and two or more.
+def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[Label, ...]:
+    """Convert labels to plain Python strings, numbers and booleans; they must be distinct.
+
+    A classifier into classes needs two of them at least.
 
     >>> plain_labels(np.array([1, 5]))
     (1, 5)
@@ -120,7 +134,7 @@ def plain_labels(labels: Sequence[Any]) -> tuple[Label, ...]:
             raise LimelightError(f"a label must be text, a number or a boolean; got {str(label)[:60]!r}")
         if is_too_large(label):
             raise LimelightError(f"a label is an integer of more than {MAX_DIGITS} digits; write it as text")
-    if len(plain) < 2:
+    if len(plain) < (1 if task in ("multi-label", "regression") else 2):
         raise LimelightError(f"a classifier needs at least two labels; got {plain}")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
         raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}")
@@ -145,7 +159,10 @@ def open_folder(path: str | Path, sha256: str | None = None) -> Folder:
     """Read a folder and check all of it; with `sha256`, its config.json must have that checksum."""
     with open_saved(Path(path), FILES, sha256=sha256) as saved:
         config = saved.config
-        recipe, labels = Recipe.from_dict(config["recipe"]), plain_labels(config["labels"])
+        recipe = Recipe.from_dict(config["recipe"])
+        task = find_task(recipe.text.task).name
+        labels = plain_labels(config["labels"], task)
+        thresholds = _parse_thresholds(config.get("thresholds"), task, len(labels))
         pair = config["kind"] == "pair"
         tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
         expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
@@ -154,7 +171,19 @@ def open_folder(path: str | Path, sha256: str | None = None) -> Folder:
             saved.read(name, size + MAX_GRAPH)
         weights = read_weights(saved.read("model.safetensors", size + MAX_HEADER + 8), expected)
         check_weights(weights, expected)
-        return Folder(recipe, tokenizer, labels, pair, config["facts"], weights, saved.sha256, saved.version)
+        about = config["facts"], weights, saved.sha256, saved.version, thresholds
+        return Folder(recipe, tokenizer, labels, pair, *about)
+
+
+def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:
+    """What config.json has as thresholds: nothing, or one for each label."""
+    if given is None or task != "multi-label":
+        return None
+    if not isinstance(given, list) or not all(type(x) in (int, float) and 0 <= x <= 1 for x in given):
+        raise LimelightError("'thresholds' in config.json must be numbers from 0 to 1")
+    if len(given) != labels:
+        raise LimelightError(f"config.json has {len(given)} thresholds for {labels} labels")
+    return np.array(given, dtype=np.float64)
 
 
 def _parse_tokenizer(content: bytes) -> Tokenizer:

@@ -8,24 +8,25 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..text.columns import Columns
-from ..text.labels import LabelColumn
 from ..text.tables import TableRows, text_columns, without_skipped
+from ..text.tasks import find_task
 from .model import Model
 
 
 def predict_labelled(
     model: Model, table: str | Path, columns: Columns, on_bad: str = "error", progress: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities (rows, classes), and the number of each row's true class (rows,).
+    """Outputs (rows, classes), and the true labels as in text/tasks.py: class numbers (rows,), or others.
 
     Bad rows and labels are reported before the long work.
 
     >>> P, truth = predict_labelled(model, "test.csv", Columns("text", "stars"))  # doctest: +SKIP
     """
-    checked = TableRows(table, columns, on_bad=on_bad)
-    labels = LabelColumn(row.label for row in checked)  # type: ignore[misc]
+    checked = TableRows(table, columns, on_bad=on_bad, labels=model.label_format)
+    labels = find_task(model.task).column(row.label for row in checked)
     truth = labels.index(model.labels, without_skipped(str(table), checked.skipped))
-    first, second = text_columns(TableRows(table, columns, on_bad=on_bad), model.pair)
+    rows = TableRows(table, columns, on_bad=on_bad, labels=model.label_format)
+    first, second = text_columns(rows, model.pair)
     parts = list(model.predict_proba_stream(first, second, progress=progress))
     if sum(map(len, parts)) != len(truth):
         raise LimelightError(f"{table} changed while it was being read; run this again")

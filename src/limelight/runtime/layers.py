@@ -113,14 +113,21 @@ def pair_features(net: Float32, recipe: ModelRecipe, M: str, M2: str) -> str:
     return g.op("Transpose", g.op("Mul", F_p, F_h), perm=[1, 0, 2])
 
 
-def classify(net: Float32, recipe: ModelRecipe, M: str) -> str:
-    """M or F_r (batch, rows, size) -> probabilities (batch, classes)."""
+def classify(net: Float32, recipe: ModelRecipe, M: str, activation: str) -> str:
+    """M or F_r (batch, rows, size) -> (batch, classes): probabilities, or the logits without activation."""
+    logits = _logits(net, recipe, M)
+    if activation == "Softmax":
+        return net.graph.op("Softmax", logits, axis=-1)
+    return net.graph.op(activation, logits) if activation else logits
+
+
+def _logits(net: Float32, recipe: ModelRecipe, M: str) -> str:
     g = net.graph
     if recipe.head == "full":
         hidden = g.op("Relu", net.dense(_flatten(g, M), "head.W_1", "head.b_1"))
-        return g.op("Softmax", net.dense(hidden, "head.W_2", "head.b_2"), axis=-1)
+        return net.dense(hidden, "head.W_2", "head.b_2")
     if recipe.head == "linear":
-        return g.op("Softmax", net.dense(_flatten(g, M), "head.W_o", "head.b_o"), axis=-1)
+        return net.dense(_flatten(g, M), "head.W_o", "head.b_o")
     parts = []
     if recipe.row_units:
         parts.append(_pruned(net, "v", g.op("Transpose", M, perm=[1, 0, 2])))
@@ -129,7 +136,7 @@ def classify(net: Float32, recipe: ModelRecipe, M: str) -> str:
     units = parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=1)
     if recipe.mix_units:
         units = g.op("Relu", net.dense(units, "head.W_m", "head.b_m"))
-    return g.op("Softmax", net.dense(units, "head.W_o", "head.b_o"), axis=-1)
+    return net.dense(units, "head.W_o", "head.b_o")
 
 
 def _pruned(net: Float32, side: str, groups: str) -> str:

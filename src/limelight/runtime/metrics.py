@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+
+from ..reading.answers import decide
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,13 +22,17 @@ class Metrics:
 
     confusion: np.ndarray  # (classes, classes) int: rows are the true classes, columns the predicted ones
     loss: float  # mean cross-entropy
+    task: ClassVar[str] = "classification"
+    main: ClassVar[str] = "accuracy"  # the figure of `to_dict` that matters most
 
     @classmethod
-    def of(cls, probabilities: np.ndarray, truth: np.ndarray) -> Metrics:
+    def of(
+        cls, probabilities: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None
+    ) -> Metrics:
         """Compare probabilities (rows, classes) with the index of each row's true class (rows,)."""
         classes = probabilities.shape[1]
         confusion = np.zeros((classes, classes), dtype=np.int64)
-        np.add.at(confusion, (truth, probabilities.argmax(axis=1)), 1)
+        np.add.at(confusion, (truth, decide(cls.task, probabilities)), 1)
         likelihood = probabilities[np.arange(len(truth)), truth].astype(np.float64)
         return cls(confusion, float(-np.log(np.maximum(likelihood, 1e-12)).mean()) + 0.0)  # not -0.0
 
@@ -41,22 +47,174 @@ class Metrics:
         return float(np.trace(self.confusion) / self.rows)
 
     @property
+    def counts(self) -> np.ndarray:
+        """(3, classes): rows where the class is predicted rightly, is predicted, is the true one."""
+        sums = self.confusion.sum(axis=0), self.confusion.sum(axis=1)
+        return np.stack([np.diag(self.confusion), *sums])
+
+    @property
     def per_class(self) -> np.ndarray:
         """(classes, 3): precision, recall and F1 of each class; 0 where they are undefined."""
-        correct = np.diag(self.confusion).astype(np.float64)
-        predicted, true = self.confusion.sum(axis=0), self.confusion.sum(axis=1)
-        precision, recall = correct / np.maximum(predicted, 1), correct / np.maximum(true, 1)
-        return np.stack([precision, recall, 2 * correct / np.maximum(predicted + true, 1)], axis=1)
+        return per_class(self.counts)
 
     @property
     def macro_f1(self) -> float:
         """The mean F1 over the classes that occur or are predicted, each counting the same."""
-        seen = self.confusion.sum(axis=0) + self.confusion.sum(axis=1) > 0
-        return float(self.per_class[seen, 2].mean())
+        return macro_f1(self.counts)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""
         return {"accuracy": self.accuracy, "macro_f1": self.macro_f1, "loss": self.loss, "rows": self.rows}
+
+
+@dataclass(frozen=True, eq=False)
+class OrdinalMetrics(Metrics):
+    """The same for ordered classes, and how far predictions are off.
+
+    >>> OrdinalMetrics.of(np.array([[0.9, 0.1, 0.0], [0.1, 0.2, 0.7]]), np.array([2, 2])).mae
+    1.0
+    """
+
+    task: ClassVar[str] = "ordinal"
+
+    @property
+    def mae(self) -> float:
+        """The mean absolute error, in classes."""
+        k = np.arange(len(self.confusion))
+        return float((np.abs(k[:, None] - k) * self.confusion).sum() / self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"accuracy": self.accuracy, "mae": self.mae, **super().to_dict()}
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMetrics:
+    """Metrics where a row has any number of labels.
+
+    >>> P, truth = np.array([[0.9, 0.6], [0.2, 0.4]]), np.array([[1, 0], [0, 1]])
+    >>> metrics = LabelMetrics.of(P, truth, np.array([0.5, 0.3]))
+    >>> metrics.counts.tolist(), round(metrics.micro_f1, 3), metrics.subset_accuracy
+    ([[1, 1], [1, 2], [1, 1]], 0.8, 0.5)
+    """
+
+    counts: np.ndarray  # (3, labels): rows where the label is predicted rightly, is predicted, is true
+    subset_accuracy: float  # the share of rows whose labels are all right, and no others
+    loss: float  # mean over the rows of the binary cross-entropy, summed over the labels
+    rows: int
+    main: ClassVar[str] = "micro_f1"
+
+    @classmethod
+    def of(
+        cls, probabilities: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None
+    ) -> LabelMetrics:
+        """Compare probabilities (rows, labels) with ones for each row's labels (rows, labels)."""
+        predicted, true = decide("multi-label", probabilities, thresholds), truth.astype(bool)
+        counts = np.stack([each.sum(axis=0) for each in (predicted & true, predicted, true)])
+        likelihood = np.where(true, probabilities, 1 - probabilities.astype(np.float64))
+        loss = -np.log(np.maximum(likelihood, 1e-12)).sum(axis=1).mean()
+        exact = float((predicted == true).all(axis=1).mean())
+        return cls(counts, exact, float(loss) + 0.0, len(truth))
+
+    @property
+    def micro_f1(self) -> float:
+        """F1 of all decisions together."""
+        right, predicted, true = self.counts.sum(axis=1).tolist()
+        return float(2 * right / max(predicted + true, 1))
+
+    @property
+    def per_class(self) -> np.ndarray:
+        """(labels, 3): precision, recall and F1 of each label; 0 where they are undefined."""
+        return per_class(self.counts)
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean F1 over the labels that occur or are predicted, each counting the same."""
+        return macro_f1(self.counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, ready for `json.dumps`."""
+        return {
+            "micro_f1": self.micro_f1, "macro_f1": self.macro_f1, "subset_accuracy": self.subset_accuracy,
+            "loss": self.loss, "rows": self.rows,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ValueMetrics:
+    """Metrics of predicted numbers.
+
+    >>> metrics = ValueMetrics.of(np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 2.0, 3.0]))
+    >>> round(metrics.mae, 3), metrics.r2, round(metrics.spearman, 3)
+    (0.333, 0.5, 1.0)
+    """
+
+    rows: int
+    mae: float  # mean absolute error
+    loss: float  # mean squared error
+    r2: float  # share of the variance that is explained; 0 where the true numbers do not vary
+    pearson: float  # correlations; 0 where one side does not vary
+    spearman: float
+    main: ClassVar[str] = "r2"
+
+    @classmethod
+    def of(cls, values: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None) -> ValueMetrics:
+        """Compare predicted numbers (rows, 1) with the true ones (rows,)."""
+        x, y = values[:, 0].astype(np.float64), truth.astype(np.float64)
+        error, variance = np.square(x - y).mean(), y.var()
+        r2 = 1 - error / variance if variance else 0.0
+        pearson, spearman = _correlation(x, y), _correlation(_ranks(x), _ranks(y))
+        return cls(len(y), float(np.abs(x - y).mean()), float(error), float(r2), pearson, spearman)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, ready for `json.dumps`."""
+        return {
+            "r2": self.r2, "mae": self.mae, "pearson": self.pearson, "spearman": self.spearman,
+            "loss": self.loss, "rows": self.rows,
+        }  # fmt: skip
+
+
+AnyMetrics = Metrics | LabelMetrics | ValueMetrics
+_METRICS: dict[str, Any] = {
+    "classification": Metrics, "ordinal": OrdinalMetrics, "multi-label": LabelMetrics,
+    "regression": ValueMetrics,
+}  # fmt: skip
+
+
+def measure(
+    task: str, outputs: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None
+) -> AnyMetrics:
+    """The metrics of a task, for a model's outputs and the true labels as in `text/tasks.py`."""
+    found: AnyMetrics = _METRICS[task].of(outputs, truth, thresholds)
+    return found
+
+
+def per_class(counts: np.ndarray) -> np.ndarray:
+    """(classes, 3): precision, recall and F1 from (3, classes): right, predicted, true.
+
+    >>> per_class(np.array([[1], [2], [1]])).round(3).tolist()
+    [[0.5, 1.0, 0.667]]
+    """
+    right, predicted, true = counts.astype(np.float64)
+    precision, recall = right / np.maximum(predicted, 1), right / np.maximum(true, 1)
+    return np.stack([precision, recall, 2 * right / np.maximum(predicted + true, 1)], axis=1)
+
+
+def macro_f1(counts: np.ndarray) -> float:
+    """The mean F1 over the classes that occur or are predicted; 0 where there are none."""
+    seen = counts[1:].any(axis=0)
+    return float(per_class(counts)[seen, 2].mean()) if seen.any() else 0.0
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    x, y = x - x.mean(), y - y.mean()
+    size = float(np.sqrt(np.square(x).sum() * np.square(y).sum()))
+    return float((x * y).sum() / size) if size else 0.0
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Equal values share the mean of their ranks."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
 
 
 def forgetting_sentence(measured: Any) -> str:

@@ -12,13 +12,15 @@ import numpy as np
 from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..reading.answers import decide, explained_classes, name_answers
 from ..reading.captions import trust_sentence
 from ..reading.reading import PairReading, Reading
 from ..reading.row_names import row_names
 from ..text.labels import Label
+from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
-from .confidence import check_threshold, saved_curve, threshold_for
+from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
 from .decided import linear_part, word_weights
 from .embedder import Embedder
 from .export import rows_and_size
@@ -28,6 +30,7 @@ from .runner import BATCH_WORDS, EncodedText, Runner, progress_bar
 from .shapes import check_weights, shapes
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
+_CLASSES = {"multi-label": "labels, any number each", "ordinal": "ordered classes"}
 
 
 class Model(Embedder):
@@ -57,9 +60,12 @@ class Model(Embedder):
         facts: Mapping[str, Any],
         precision: str,
         threads: int | None,
+        thresholds: np.ndarray | None = None,
     ) -> None:
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.labels, self.pair, self.facts = tuple(labels), pair, dict(facts)
+        self.task = find_task(recipe.text.task).name
+        self.thresholds = thresholds  # (labels,): where a text may have several, from when on each is given
         self.row_names = row_names(self.facts.get("rows"), rows_and_size(recipe.model)[0])
         self.trust = trust_sentence(self.facts.get("trust"))
         self.version = __version__  # of Limelight, that wrote the folder
@@ -67,7 +73,15 @@ class Model(Embedder):
 
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
-        return f"Model(classifies {kind} into {len(self.labels)} classes, {len(self.tokenizer):,} words)"
+        what = f"classifies {kind} into {len(self.labels)} {_CLASSES.get(self.task, 'classes')}"
+        if self.task == "regression":
+            what = f"predicts a number for {kind}"
+        return f"Model({what}, {len(self.tokenizer):,} words)"
+
+    @property
+    def label_format(self) -> LabelFormat:
+        """How a table for this model writes its labels."""
+        return LabelFormat(self.task, self.recipe.text.separator)
 
     @classmethod
     def load(
@@ -95,7 +109,7 @@ class Model(Embedder):
             raise LimelightError(f"{folder} is a reader, without labels: open it with limelight.load")
         found = open_folder(folder, sha256)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
-        model = cls(*parts, precision, threads)
+        model = cls(*parts, precision, threads, found.thresholds)
         model.version = found.version
         return model
 
@@ -111,18 +125,19 @@ class Model(Embedder):
         facts: Mapping[str, Any] | None = None,
         precision: str = "float32",
         threads: int | None = None,
+        thresholds: np.ndarray | None = None,
     ) -> Model:
         """Make a model that was never saved, from weights named as in `network.state_dict()`."""
-        labels = plain_labels(labels)
+        labels = plain_labels(labels, recipe.text.task)
         weights = {name: np.asarray(array) for name, array in weights.items()}
         check_weights(weights, shapes(recipe.model, len(tokenizer), len(labels), pair))
-        return cls(weights, recipe, tokenizer, labels, pair, facts or {}, precision, threads)
+        return cls(weights, recipe, tokenizer, labels, pair, facts or {}, precision, threads, thresholds)
 
     def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
         """Write a folder for `load` to read; `card` replaces its README.md."""
         save_folder(
             path, weights=self.weights, recipe=self.recipe, tokenizer=self.tokenizer, labels=self.labels,
-            pair=self.pair, facts=self.facts, card=card, overwrite=overwrite,
+            pair=self.pair, facts=self.facts, card=card, overwrite=overwrite, thresholds=self.thresholds,
         )  # fmt: skip
 
     # ------------------------------------------------------------ labels and probabilities
@@ -135,16 +150,25 @@ class Model(Embedder):
         abstain_below: float | None = None,
         batch_words: int = BATCH_WORDS,
         progress: bool = False,
-    ) -> list[Label | None]:
+    ) -> list[Any]:
         """The most probable label of each text (or pair), in the type the labels were trained with.
 
-        With `abstain_below`, it is None where its probability is lower: the model is unsure.
+        With `abstain_below`, it is None where its probability is lower: the model is unsure. Where a text may
+        have several labels, a tuple of them for each; of a regression model, numbers.
         """
-        least = 0.0 if abstain_below is None else check_threshold(abstain_below)
-        P = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
-        best = P.argmax(axis=1).tolist()
-        sure = (P.max(axis=1, initial=0) >= least).tolist()
-        return [self.labels[k] if answer else None for k, answer in zip(best, sure, strict=True)]
+        outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
+        found = self.decide(outputs)
+        answers = name_answers(self.task, found, self.labels)
+        if abstain_below is None:
+            return answers
+        if self.task in ("multi-label", "regression"):
+            raise LimelightError(f"abstain_below is for one class a text; the task is {self.task!r}")
+        sure = outputs[np.arange(len(found)), found] >= check_threshold(abstain_below)
+        return [answer if is_sure else None for answer, is_sure in zip(answers, sure.tolist(), strict=True)]
+
+    def decide(self, outputs: np.ndarray) -> np.ndarray:
+        """The answers for what `predict_proba` gives, as in `limelight.reading.answers.decide`."""
+        return decide(self.task, outputs, self.thresholds)
 
     def threshold(self, precision: float) -> float:
         """The probability to abstain below, for answers of this precision on the development set.
@@ -155,8 +179,8 @@ class Model(Embedder):
         curve = saved_curve(self.facts.get("confidence"))
         if not curve:
             raise LimelightError(
-                "this model was saved without a development set to choose a threshold on; choose one on a "
-                "labelled table with 'limelight evaluate MODEL TABLE --target-precision'"
+                f"this model was saved without a development set of {FEWEST} rows to choose a threshold on; "
+                "choose one on a labelled table with 'limelight evaluate MODEL TABLE --target-precision'"
             )
         return threshold_for(curve, precision).threshold
 
@@ -168,7 +192,11 @@ class Model(Embedder):
         batch_words: int = BATCH_WORDS,
         progress: bool = False,
     ) -> np.ndarray:
-        """Probabilities (texts, classes), the classes in the order of `labels`."""
+        """Probabilities (texts, classes), the classes in the order of `labels`.
+
+        Where a text may have several labels, each has a probability of its own. A regression model gives its
+        numbers (texts, 1).
+        """
         parts = self.predict_proba_stream(texts, texts2, batch_words=batch_words, progress=progress)
         return collect(parts, count_texts(texts), (len(self.labels),))
 
@@ -231,56 +259,99 @@ class Model(Embedder):
 
     # ------------------------------------------------------------ readings
 
-    def read(self, text: str, text2: str | None = None) -> Reading | PairReading:
-        """One text (or pair) with everything the model computed for it."""
-        return self.read_many([text], None if text2 is None else [text2])[0]
+    def read(
+        self, text: str, text2: str | None = None, *, without_rows: Sequence[int] = ()
+    ) -> Reading | PairReading:
+        """One text (or pair) with everything the model computed for it.
+
+        `without_rows` are rows of M, counted from 0, that the classifier gets as zeros.
+        """
+        return self.read_many([text], None if text2 is None else [text2], without_rows=without_rows)[0]
 
     def read_many(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None
+        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *, without_rows: Sequence[int] = ()
     ) -> list[Reading] | list[PairReading]:
         """A Reading of each text, or a PairReading of each pair."""
-        return list(self.read_stream(texts, texts2))  # type: ignore[return-value]
+        return list(self.read_stream(texts, texts2, without_rows=without_rows))  # type: ignore[return-value]
 
     def read_stream(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *, progress: bool = False
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        progress: bool = False,
+        without_rows: Sequence[int] = (),
     ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
         self._check_kind(texts2)
+        off, rows = list(without_rows), self.embedding_shape[0]
+        if any(not 0 <= row < rows for row in off):
+            raise LimelightError(f"without_rows is {off[:20]}; the rows are 0 to {rows - 1}")
         pairs = ((text,) for text in check_texts(texts))
         if texts2 is not None:
             pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
-        return self._read_all(pairs, count_texts(texts) if progress else 0)
+        return self._read_all(pairs, count_texts(texts) if progress else 0, off)
 
-    def _read_all(self, texts: Iterable[tuple[str, ...]], bar_size: int | None) -> Iterator[Any]:
+    def _read_all(
+        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int]
+    ) -> Iterator[Any]:
         with nullcontext() if bar_size == 0 else progress_bar(bar_size) as bar:
             for some in chunks(texts, READ_AT_ONCE):
-                for found in self._read(some):
+                for found in self._read(some, off):
                     yield PairReading(*found) if self.pair else found[0]
                 if bar is not None:
                     bar.update(len(some))
 
-    def _read(self, texts: list[tuple[str, ...]]) -> Iterator[tuple[Reading, ...]]:
-        """The readings of some texts or pairs, one for each side."""
+    def _read(self, texts: list[tuple[str, ...]], off: list[int]) -> Iterator[tuple[Reading, ...]]:
+        """The readings of some texts or pairs, one for each side, without the rows in `off`."""
         columns = list(zip(*texts, strict=True))
         encoded = self._runner.encode_texts([text for column in columns for text in column])
         sides = [encoded[k : k + len(texts)] for k in range(0, len(encoded), len(texts))]
         M = [np.stack([text.M for text in side]) for side in sides]
+        for m in M:
+            m[:, off] = 0
         P = self._runner.classify(*M)
-        W = linear_part(
-            self.weights, self.recipe.model, np.eye(P.shape[1], dtype=np.float32)[P.argmax(axis=1)], *M
-        )
-        for k, row in enumerate(P):
-            yield tuple(self._reading(side[k], row, w[k]) for side, w in zip(sides, W, strict=True))
+        shown = [explained_classes(self.task, row, self.thresholds) for row in P]
+        places = np.repeat(np.arange(len(P)), [len(classes) for classes in shown])
+        directions = np.eye(P.shape[1], dtype=np.float32)[np.concatenate(shown)]
+        at = M if len(places) == len(P) else [side[places] for side in M]
+        W = linear_part(self.weights, self.recipe.model, directions, *at)  # of each side (shown, r, 2u)
+        for w in W:
+            w[:, off] = 0  # what is not there decides nothing
+        for k, classes in enumerate(shown):
+            own = places == k
+            yield tuple(
+                self._reading(side[k], m[k], P[k], classes, w[own])
+                for side, m, w in zip(sides, M, W, strict=True)
+            )
 
-    def _reading(self, text: EncodedText, P: np.ndarray, W: np.ndarray) -> Reading:
+    def _reading(
+        self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int], W: np.ndarray
+    ) -> Reading:
+        """The reading with what decided each of the classes, from W (classes, r, 2u)."""
         recipe = self.recipe.model
         max_rows = recipe.matrix_rows - recipe.attention_rows
+        first, *further = (word_weights(text.A, text.H, each, max_rows) for each in W)
         return Reading(
-            text.text, text.offsets, text.ids != UNKNOWN, text.A, text.M, self.labels, P, recipe.has_max_row,
-            decided=word_weights(text.A, text.H, W, max_rows),
-            decided_by="sum" if recipe.head == "linear" else "linear part",
-            row_names=self.row_names, trust=self.trust,
+            text.text, text.offsets, text.ids != UNKNOWN, text.A, M, self.labels, P, recipe.has_max_row,
+            decided=first, decided_by="sum" if recipe.head == "linear" else "linear part",
+            row_names=self.row_names, trust=self.trust, row_weights=(W[0] * M).sum(axis=1),
+            task=self.task, thresholds=self.thresholds,
+            decided_further=tuple(zip(classes[1:], further, strict=True)),
         )  # fmt: skip
+
+    # ------------------------------------------------------------ the explorer
+
+    def explore(self, *, words: int | None = None, height: int = 900) -> Any:
+        """The model in a page, for a notebook: type a text, change its words, and see what decides.
+
+        The page has the most frequent `words` of the model, by default as many as fit into 5 MB.
+
+        >>> model.explore()  # doctest: +SKIP
+        """
+        from ..serve.one_file import show_page
+
+        return show_page(self, words=words, height=height)
 
     def _check_kind(self, texts2: Any) -> None:
         if self.pair and texts2 is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LimelightError
+from ..reading.answers import name_answers
 from ..reading.reading import AnyReading
 from ..text.cells import find_type
 from ..text.columns import choose_columns
@@ -18,6 +19,8 @@ from ..text.tables import Row, text_columns
 from .batches import chunks
 from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
+
+SEPARATOR = "|"  # between labels in csv and tsv, where the training data had lists
 
 
 def predict_table(
@@ -39,8 +42,10 @@ def predict_table(
 
     The columns `label` and `confidence` come first, then with `probabilities` that of every class, with
     `top=3` the second and third label, with `words` the words that decided; then all columns of the table, in
-    order. With `abstain_below`, the label is empty where its confidence is lower. Some rows are in memory at
-    a time, and `out` appears when all of it is written.
+    order. With `abstain_below`, the label is empty where its confidence is lower. Where a text may have
+    several labels, one column `labels` has them, as a list or, in csv and tsv, joined by the separator of the
+    training data; regression has one column `value`. Some rows are in memory at a time, and `out` appears
+    when all of it is written.
 
     >>> model = Model.load("model")  # doctest: +SKIP
     >>> predict_table(model, "new.csv", "answers.parquet", top=3, words=True)  # doctest: +SKIP
@@ -72,28 +77,44 @@ class Predictions:
     ) -> None:
         if top < 1:
             raise LimelightError(f"top is {top}; it must be at least 1")
+        if model.task == "multi-label" and top > 1:
+            raise LimelightError(f"top is {top}, but a text may have several labels; ask for probabilities")
+        if model.task == "regression" and (top > 1 or probabilities):
+            raise LimelightError("this model predicts numbers: it has no probabilities, and no next labels")
         self.model, self.words, self.probabilities = model, words, probabilities
         self.top = min(top, len(model.labels))
+        if model.task in ("multi-label", "regression") and abstain_below is not None:
+            raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
         self.least = 0.0 if abstain_below is None else check_threshold(abstain_below)
         self.unsure = 0  # rows without an answer so far
-        self.nested = form == "jsonl"
+        self.nested, self.joined = form == "jsonl", form in ("csv", "tsv")
         self.columns = self._columns(kept.names)
 
     def _columns(self, kept: Sequence[str]) -> list[NewColumn]:
-        kind = find_type(self.model.labels)
-        found = [NewColumn("label", "label", kind), NewColumn("confidence", "probability")]
-        for k in range(2, self.top + 1):
-            found += [NewColumn(f"label_{k}", "label", kind), NewColumn(f"confidence_{k}", "probability")]
+        answer, further = self._answer_columns(find_type(self.model.labels))
         if self.words:
-            found += [NewColumn(name, "words") for name in ("words", "words2")[: 1 + self.model.pair]]
+            further += [NewColumn(name, "words") for name in ("words", "words2")[: 1 + self.model.pair]]
         if not self.probabilities:
-            return found
+            return [*answer, *further]
         if self.nested:
-            return [*found[:2], NewColumn("probabilities", "probabilities"), *found[2:]]
+            return [*answer, NewColumn("probabilities", "probabilities"), *further]
         names = [str(label) for label in self.model.labels]
-        if {*kept, *(column.name for column in found)} & {*names}:  # no two columns of one name
+        if {*kept, *(column.name for column in (*answer, *further))} & {*names}:  # no two of one name
             names = [f"probability of {name}" for name in names]
-        return [*found[:2], *(NewColumn(name, "probability") for name in names), *found[2:]]
+        return [*answer, *(NewColumn(name, "probability") for name in names), *further]
+
+    def _answer_columns(self, kind: str) -> tuple[list[NewColumn], list[NewColumn]]:
+        """The columns of the prediction, and those of the next labels, which hold labels of a kind."""
+        if self.model.task == "regression":
+            return [NewColumn("value", "number")], []
+        if self.model.task == "multi-label":
+            return [NewColumn("labels", *(("label", "text") if self.joined else ("labels", kind)))], []
+        both = [
+            NewColumn(f"{name}{suffix}", form, kind if form == "label" else "")
+            for suffix in ("", *(f"_{k}" for k in range(2, self.top + 1)))
+            for name, form in (("label", "label"), ("confidence", "probability"))
+        ]
+        return both[:2], both[2:]
 
     def write(self, rows: Iterable[Row], writer: TableWriter, progress: bool = False) -> int:
         """Predict for every row, write them and return their number."""
@@ -118,20 +139,33 @@ class Predictions:
 
     def _values(self, P: np.ndarray, readings: Sequence[AnyReading] = ()) -> list[Values]:
         """Of each new column, for the probabilities P (rows, classes)."""
-        labels = self.model.labels
-        best = np.argsort(-P, axis=1, kind="stable")[:, : self.top]  # (rows, top)
+        answer, further = self._answers(P)
+        if self.words:
+            further += zip(*([side.top_words() for side in each.sides] for each in readings), strict=True)
+        if self.probabilities and self.nested:
+            names = [str(label) for label in self.model.labels]
+            answer.append([dict(zip(names, row, strict=True)) for row in P])
+        elif self.probabilities:
+            answer += list(P.T)
+        return [*answer, *further]
+
+    def _answers(self, P: np.ndarray) -> tuple[list[Values], list[Values]]:
+        """The values of `_answer_columns`."""
+        labels, task = self.model.labels, self.model.task
+        if task in ("multi-label", "regression"):
+            found = name_answers(task, self.model.decide(P), labels)
+            if task == "multi-label":
+                mark = self.model.recipe.text.separator or SEPARATOR
+                found = [mark.join(map(str, each)) if self.joined else list(each) for each in found]
+            return [found], []
+        first, order = self.model.decide(P)[:, None], np.argsort(-P, axis=1, kind="stable")
+        others = order[order != first].reshape(len(P), -1)  # the answer may be the median
+        best = np.hstack([first, others])[:, : self.top]  # (rows, top)
         shares = np.take_along_axis(P, best, axis=1)
-        found: list[Values] = []
+        both: list[Values] = []
         for k in range(self.top):
-            found += [[labels[i] for i in best[:, k].tolist()], shares[:, k].tolist()]
+            both += [[labels[i] for i in best[:, k].tolist()], shares[:, k].tolist()]
         unsure = shares[:, 0] < self.least
         self.unsure += int(unsure.sum())
-        found[0] = [None if out else label for label, out in zip(found[0], unsure.tolist(), strict=True)]
-        if self.words:
-            found += zip(*([side.top_words() for side in each.sides] for each in readings), strict=True)
-        if self.probabilities and self.nested:
-            names = [str(label) for label in labels]
-            found.insert(2, [dict(zip(names, row, strict=True)) for row in P])
-        elif self.probabilities:
-            found[2:2] = list(P.T)
-        return found
+        both[0] = [None if out else label for label, out in zip(both[0], unsure.tolist(), strict=True)]
+        return both[:2], both[2:]

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..text.tasks import find_task
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, chunks
 from .directions import Directions
@@ -94,7 +95,8 @@ class Runner:
     @started_once
     def classifier(self) -> Session:
         """M (and M2) -> probabilities."""
-        graph = head_graph(self.weights, self.recipe.model, self.classes, self.pair, self.int8)
+        task = find_task(self.recipe.text.task).name
+        graph = head_graph(self.weights, self.recipe.model, self.classes, self.pair, self.int8, task)
         return Session(graph, self.threads)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..text.labels import Label
+from ..text.tasks import find_task
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
 from .int4 import round_to_4_bits
 
@@ -59,8 +60,17 @@ class Start:
         joined = [*self.words, *words] if self.labels else [*words, *self.words[:extra]]
         return list(dict.fromkeys(joined))
 
-    def check_kind(self, pair: bool, name: str) -> None:
-        """Raise if this is a trained model of pairs and the data has single texts, or the other way round."""
+    def check_kind(self, pair: bool, name: str, task: str = "classification") -> None:
+        """Raise if this is a trained model of pairs and the data has single texts, or the other way round.
+
+        A trained model's task must be that of the data too.
+        """
+        own_task = find_task(self.recipe.text.task).name
+        if self.labels and own_task != task:
+            raise LimelightError(
+                f"start: the task of {name or 'the model'} is {own_task!r}, that of the data {task!r}; give "
+                "--task, or start from a reader"
+            )
         if self.labels and self.pair != pair:
             own, data = ("pairs", "single texts") if self.pair else ("single texts", "pairs")
             raise LimelightError(

@@ -19,11 +19,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ..runtime.model import Model
 from .batching import BATCH_WORDS
+from .explored import ExploredData
+from .explorer import Explorer
 from .limits import Limits, RequestError
 from .log import log
 from .metrics import Metrics
 from .models import ServedModels, Source
+from .neighbours import Neighbours
 from .openapi import document
 from .plain_page import POLICY, page
 from .routes import Routes
@@ -52,11 +56,15 @@ def create_app(
     precision: str = "float32",
     threads: int | None = None,
     metrics_folder: str | Path | None = None,
+    data: ExploredData | None = None,
+    near: Neighbours | None = None,
+    log_requests: bool = True,
 ) -> Starlette:
     """An ASGI application that serves models by name, each a folder, "reader", or a model that is loaded.
 
     With `token`, requests must send `Authorization: Bearer TOKEN`. `routes` come before ours, so that one
-    for "/" takes the place of the page. `app.state.models` has what is served.
+    for "/" takes the place of the explorer, which shows `data` and what is `near`. `app.state.models` has
+    what is served.
 
     >>> create_app({"reader": "reader"}).state.models.names
     ['reader']
@@ -73,16 +81,19 @@ def create_app(
 
     ours = Routes(served, limits, metrics, batch_words, precision).all()
     ours += [Route("/docs", show_page), Route("/openapi.json", show_document)]
-    ours += [Route("/", show_page)] if with_page else []
+    if with_page and any(isinstance(served.find(name)[1].model, Model) for name in served.names):
+        ours += Explorer(served, limits, data, near).routes()
+    elif with_page:  # a reader has no answers to explore
+        ours += [Route("/", show_page)]
     known = {route.path for route in (*routes, *ours) if isinstance(route, Route)}
     app = Starlette(
         routes=[*routes, *ours],
-        middleware=[Middleware(Guard, metrics=metrics, paths=known, token=token)],
+        middleware=[Middleware(Guard, metrics=metrics, paths=known, token=token, log_requests=log_requests)],
         exception_handlers={RequestError: _refuse, HTTPException: _refuse_path},
         lifespan=_lifespan,
     )
     app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
-    app.state.models, app.state.metrics = served, metrics
+    app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
     return app
 
 
@@ -95,7 +106,8 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
             await asyncio.sleep(1)
 
     tasks = [asyncio.create_task(each) for each in (app.state.models.watch(), save_metrics())]
-    log(f"ready: {', '.join(app.state.models.names)}")
+    if app.state.log_requests:
+        log(f"ready: {', '.join(app.state.models.names)}")
     yield
     for task in tasks:
         task.cancel()
@@ -106,8 +118,10 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
 class Guard:
     """Around every request: the token, security headers, errors without a trace, the log, the metrics."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, paths: set[str], token: str | None) -> None:
-        self.app, self.metrics, self.paths = app, metrics, paths
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, paths: set[str], token: str | None, log_requests: bool
+    ) -> None:
+        self.app, self.metrics, self.paths, self.log_requests = app, metrics, paths, log_requests
         self.token = None if token is None else f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -145,7 +159,8 @@ class Guard:
         path = scope["path"] if scope["path"] in self.paths else "other"  # a path may hold a text, too
         texts, client = scope.get("state", {}).get("texts", 0), (scope.get("client") or ("-",))[0]
         self.metrics.count_request(path, status, seconds)
-        log(f"{client} {_method(scope)} {path} {status} texts={texts} {seconds * 1000:.1f} ms")
+        if self.log_requests:
+            log(f"{client} {_method(scope)} {path} {status} texts={texts} {seconds * 1000:.1f} ms")
 
 
 def error_answer(scope: Scope, status: int, message: str, kind: str) -> Response:

@@ -47,6 +47,18 @@ def flag(body: Body, name: str, default: bool = False) -> bool:
     return default if value is None else value
 
 
+def numbers(body: Body, name: str) -> list[int]:
+    """A list of integers; null and none at all are empty.
+
+    >>> numbers({"without_rows": [0, 3]}, "without_rows")
+    [0, 3]
+    """
+    value = body.get(name)
+    if value is not None and not (isinstance(value, list) and all(type(each) is int for each in value)):
+        raise RequestError(422, f"{name} must be a list of integers")
+    return value or []
+
+
 def texts_of(value: Any, limits: Limits, name: str = "inputs") -> tuple[list[Item], bool]:
     """One text or a list of them, and whether it was one.
 

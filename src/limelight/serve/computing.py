@@ -36,11 +36,11 @@ def matrices(model: AnyModel, items: list[Item]) -> np.ndarray:
     return model.embed(*_columns(items), batch_words=_batch_words(items))
 
 
-def readings(model: AnyModel, items: list[Item]) -> Sequence[AnyReading]:
-    """A Reading of each text, or a PairReading."""
+def readings(model: AnyModel, items: list[Item], without_rows: Sequence[int] = ()) -> Sequence[AnyReading]:
+    """A Reading of each text, or a PairReading; `without_rows` is for classifiers."""
     if isinstance(model, Reader):
         return [model.read(text) for (text,) in items]
-    return model.read_many(*_columns(items))
+    return model.read_many(*_columns(items), without_rows=without_rows)
 
 
 def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:

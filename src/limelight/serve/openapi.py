@@ -21,8 +21,10 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
         "The matrix M of each text, a list per row.", {"inputs": [TEXT]}, [[[0.1, 0.2], [0.3, 0.4]]]
     ),
     "/explain": (
-        "The words with their offsets, how much each supports the prediction, and what each row attends to.",
-        {"inputs": TEXT}, {"label": "bad", "words": ["The", "soup"], "decided": [0.1, 0.4]},
+        "The words with their offsets, how much each supports the prediction, and what each row attends to; "
+        "without_rows leaves out rows of M, counted from 0.",
+        {"inputs": TEXT, "without_rows": []},
+        {"label": "bad", "words": ["The", "soup"], "decided": [0.1, 0.4]},
     ),
     "/similarity": (
         "The cosine of a text and each of some others; with the parameter words, which words make it.",

@@ -42,6 +42,11 @@ def pack_model(
     """
     if model.recipe.model.embedding == "cnn":
         raise LimelightError("a page cannot run a model with embedding 'cnn'; take one with an LSTM")
+    if model.task != "classification":
+        raise LimelightError(
+            f"a page runs classifiers into one class; the task of this model is {model.task!r}: draw single "
+            "texts with limelight explain"
+        )
     if precision not in PRECISIONS:
         raise LimelightError(f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}")
     known = len(model.tokenizer) - len(SPECIAL)
@@ -78,7 +83,7 @@ def _pack(model: Model, words: int, precision: str) -> bytes:
     weights = pack_words({**model.weights, WORDS: np.ascontiguousarray(model.weights[WORDS][:size])})
     arrays = {name: _typed(name, array, precision) for name, array in weights.items()}
     header = {
-        "about": _about(model, words),
+        "about": about_packed(model, words),
         "recipe": _recipe(model),
         "tokenizer": {
             "pattern": javascript_rules(),
@@ -86,13 +91,16 @@ def _pack(model: Model, words: int, precision: str) -> bytes:
             "lowercase": model.tokenizer.lowercase,
             "words": model.tokenizer.vocabulary[len(SPECIAL) : size],
         },
-        "arrays": [
-            {"name": name, "type": str(array.dtype), "shape": array.shape} for name, array in arrays.items()
-        ],
     }
-    content = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    parts = [len(content).to_bytes(4, "little"), content, *map(_bytes, arrays.values())]
-    return gzip.compress(b"".join(parts), mtime=0)
+    return gzip.compress(join_arrays(header, arrays), mtime=0)
+
+
+def join_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The length of a JSON header in four bytes, the header, the arrays it names."""
+    named = [{"name": name, "type": str(array.dtype), "shape": array.shape} for name, array in arrays.items()]
+    text = json.dumps({**header, "arrays": named}, ensure_ascii=False, separators=(",", ":"))
+    content = text.encode(errors="replace")  # half a character is not text
+    return b"".join([len(content).to_bytes(4, "little"), content, *map(_bytes, arrays.values())])
 
 
 def _typed(name: str, array: np.ndarray, precision: str) -> np.ndarray:
@@ -121,20 +129,35 @@ def name_of(model: Model) -> str:
     return str(model.facts.get("name") or kind)
 
 
-def _about(model: Model, words: int) -> Mapping[str, Any]:
+def about_model(model: Model) -> dict[str, Any]:
+    """What a page says of a model, wherever that runs."""
     return {
         "name": name_of(model),
         "labels": list(map(str, model.labels)),
         "pair": model.pair,
-        "words": words,
-        "ofWords": len(model.tokenizer) - len(SPECIAL),
         "rows": model.embedding_shape[0],
         "rowNames": list(model.row_names),
         "rowsLine": captions.rows_line(model.embedding_shape[0]),
         "examples": PAIRS if model.pair else TEXTS,
-        "trust": model.trust or captions.NOT_MEASURED,
-        "method": captions.METHODS["sum" if model.recipe.model.head == "linear" else "linear part"],
+        "vocabulary": "the model's vocabulary",
+        "notes": [
+            captions.METHODS["sum" if model.recipe.model.head == "linear" else "linear part"],
+            model.trust or captions.NOT_MEASURED,
+        ],
     }
+
+
+def about_packed(model: Model, words: int) -> dict[str, Any]:
+    """The same for a model in the page, with so many of its words."""
+    about, known = about_model(model), len(model.tokenizer) - len(SPECIAL)
+    kept = (
+        f"The page has {words:,} of the model's {known:,} words, the most frequent ones; all others are read "
+        "as one unknown word."
+        if words < known
+        else f"The page has all of the model's {known:,} words."
+    )
+    here = "The model runs in this page. It needs no network, and nothing that is typed leaves it."
+    return {**about, "vocabulary": "this page's vocabulary", "notes": [*about["notes"], kept, here]}
 
 
 def _recipe(model: Model) -> Mapping[str, Any]:

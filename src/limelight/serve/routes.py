@@ -7,6 +7,7 @@ import base64
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from .batching import Batcher, Compute, Item
-from .bodies import Body, check_words, count_words, flag, items_of, parse_body, texts_of
+from .bodies import Body, check_words, count_words, flag, items_of, numbers, parse_body, texts_of
 from .computing import comparisons, matrices, predictions, readings, vectors
 from .limits import Limits, RequestError, read_body
 from .metrics import Metrics
@@ -97,7 +98,9 @@ class Routes:
         _, batcher = self.models.find(body.get("model"))
         pair = isinstance(batcher.model, Model) and batcher.model.pair
         items, one = items_of(body.get("inputs"), self._limits(readings, batcher), pair)
-        answers = [reading.to_dict() for reading in await self._run(request, batcher, readings, items, body)]
+        off = numbers(body, "without_rows")
+        compute = partial(readings, without_rows=off) if off else readings
+        answers = [reading.to_dict() for reading in await self._run(request, batcher, compute, items, body)]
         return answers[0] if one else answers
 
     async def similarity(self, request: Request, body: Body) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,12 +18,15 @@ from starlette.applications import Starlette
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from ..errors import LimelightError
+from ..runtime.model import Model
 from ..runtime.reader import load
 from ..runtime.runner import count_cores
 from .app import create_app
 from .batching import BATCH_WORDS
+from .explored import ExploredData
 from .limits import Limits
 from .log import log
+from .neighbours import Neighbours
 from .protocol import PatientProtocol
 
 STOP_SECONDS = 30  # for requests in progress when the server is stopped
@@ -57,6 +61,27 @@ def serve(settings: Settings) -> None:
         _run(replace(settings, threads=threads, metrics_folder=folder), listen(settings))
 
 
+def explore(
+    models: Mapping[str, Model],
+    show: Callable[[str], object],
+    *,
+    data: ExploredData | None = None,
+    near: Neighbours | None = None,
+    port: int = 0,
+) -> None:
+    """Serve the explorer to this machine until Ctrl-C; `show` gets its address, with a random token in it.
+
+    The token stands after #: a browser sends that to nobody.
+
+    >>> explore({"model": model}, webbrowser.open)  # doctest: +SKIP
+    """
+    token = secrets.token_urlsafe(24)
+    app = create_app(models, token=token, data=data, near=near, log_requests=False)
+    with listen(Settings({}, port=port)) as listening:
+        show(f"http://127.0.0.1:{listening.getsockname()[1]}/#token={token}")
+        _run_one(configure(app), listening)
+
+
 def build_app(settings: Settings) -> Starlette:
     """The application of one worker."""
     return create_app(
@@ -85,7 +110,12 @@ def _run(settings: Settings, listening: socket.socket) -> None:
         log(f"serving http://{host}:{listening.getsockname()[1]} with {processes}; Ctrl-C stops")
         if several:
             Multiprocess(config, [listening]).run()
-            return
+        else:
+            _run_one(config, listening)
+
+
+def _run_one(config: uvicorn.Config, listening: socket.socket) -> None:
+    with ExitStack() as stack:
         for each in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises them again when it has stopped
             stack.callback(signal.signal, each, signal.signal(each, lambda *_: None))
         uvicorn.Server(config).run([listening])

@@ -16,13 +16,13 @@ from .formats import shorten
 
 # The arrays of a split and the types they may have on disk.
 DTYPES = {
-    "ids": ("uint16", "int32"), "lengths": ("int32",), "labels": ("int32",), "weights": ("float32",),
-    "ids2": ("uint16", "int32"), "lengths2": ("int32",),
+    "ids": ("uint16", "int32"), "lengths": ("int32",), "labels": ("int32", "uint8", "float32"),
+    "weights": ("float32",), "ids2": ("uint16", "int32"), "lengths2": ("int32",),
 }  # fmt: skip
 
 
-def open_array(path: Path, dtypes: tuple[str, ...], size: int) -> np.ndarray:
-    """Memory-map a one-dimensional array, which must have one of `dtypes` and this size."""
+def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int = 1) -> np.ndarray:
+    """Memory-map an array of this many rows and at most so many dimensions; it has one of `dtypes`."""
     with tidy_os_errors(f"cannot read {path}"):
         open_regular(path).close()
         try:
@@ -32,7 +32,7 @@ def open_array(path: Path, dtypes: tuple[str, ...], size: int) -> np.ndarray:
         except Exception as error:  # numpy parses the header as Python, and much can be wrong with it
             reason = shorten(" ".join(str(error).split()))
             raise LimelightError(f"{path} is damaged ({reason}); encode the data again") from None
-    if values.shape != (size,) or values.dtype.name not in dtypes:
+    if values.shape[:1] != (size,) or values.ndim > dimensions or values.dtype.name not in dtypes:
         raise LimelightError(
             f"{path} holds {values.dtype.name} of shape {values.shape} instead of "
             f"{' or '.join(dtypes)} of shape ({size},); encode the data again"
@@ -58,7 +58,8 @@ def min_max(values: np.ndarray, step: int = 1 << 20) -> tuple[int, int]:
 def open_arrays(folder: Path, split: str, sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
     """Memory-map the arrays of one split; `sizes` says how many values each must hold."""
     return {
-        array: open_array(array_path(folder, split, array), DTYPES[array], n) for array, n in sizes.items()
+        array: open_array(array_path(folder, split, array), DTYPES[array], n, 2 if array == "labels" else 1)
+        for array, n in sizes.items()
     }
 
 
@@ -71,12 +72,16 @@ def array_path(folder: Path, split: str, array: str) -> Path:
     return folder / f"{split}.{array}.npy"
 
 
-def array_dtype(array: str, words: int) -> str:
+def array_dtype(array: str, words: int, kind: str = "i") -> str:
     """The smallest type for an array on disk that holds every id of a vocabulary of `words` words.
 
-    >>> array_dtype("ids", 30_000), array_dtype("ids", 100_000), array_dtype("labels", 30_000)
-    ('uint16', 'int32', 'int32')
+    Labels may be integers, zeros and ones, or numbers, by the `kind` of their dtype.
+
+    >>> array_dtype("ids", 30_000), array_dtype("ids", 100_000), array_dtype("labels", 30_000, "u")
+    ('uint16', 'int32', 'uint8')
     """
+    if array == "labels":
+        return {"i": "int32", "u": "uint8", "f": "float32"}[kind]
     return DTYPES[array][-1 if words > 1 << 16 else 0]
 
 
@@ -94,7 +99,7 @@ class ArraysOnDisk:
             if (split, array) not in self._writers:
                 file = open(array_path(self._folder, split, array), "wb")  # noqa: SIM115
                 self._files[split, array] = file
-                self._writers[split, array] = NpyWriter(file, array_dtype(array, words))
+                self._writers[split, array] = NpyWriter(file, array_dtype(array, words, values.dtype.kind))
             self._writers[split, array].append(values)
 
     def finish(self) -> dict[str, dict[str, np.ndarray]]:

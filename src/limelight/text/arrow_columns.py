@@ -25,7 +25,9 @@ def new_field(column: NewColumn, values: Any) -> Any:
     match column.kind:
         case "label":
             return pa.field(column.name, _TYPES[column.type])
-        case "probability":
+        case "labels":
+            return pa.field(column.name, pa.list_(_TYPES[column.type]))
+        case "probability" | "number":
             return pa.field(column.name, pa.float32())
         case "words":
             return pa.field(column.name, _WORDS)

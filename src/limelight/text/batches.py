@@ -17,7 +17,7 @@ class Batch(NamedTuple):
 
     ids: np.ndarray  # (batch, n) int64
     lengths: np.ndarray  # (batch,) int64
-    labels: np.ndarray | None  # (batch,) int64
+    labels: np.ndarray | None  # (batch,) int64, or float32 as `as_targets` gives them
     weights: np.ndarray | None  # (batch,) float32
     ids2: np.ndarray | None = None
     lengths2: np.ndarray | None = None
@@ -66,11 +66,16 @@ def reading_plan(lengths: np.ndarray, words: int) -> list[np.ndarray]:
 def gather(split: Split, rows: np.ndarray, width: int | None = None) -> Batch:
     """The rows' ids, padded with 0 to the longest (or to `width`), with lengths and labels."""
     ids, lengths = _pad(split.ids, split.starts, split.lengths, rows, width)
-    labels = None if split.labels is None else split.labels[rows].astype(np.int64)
+    labels = None if split.labels is None else as_targets(split.labels[rows])
     weights = None if split.weights is None else np.asarray(split.weights[rows], dtype=np.float32)
     if split.ids2 is None or split.lengths2 is None or split.starts2 is None:
         return Batch(ids, lengths, labels, weights)
     return Batch(ids, lengths, labels, weights, *_pad(split.ids2, split.starts2, split.lengths2, rows, width))
+
+
+def as_targets(labels: np.ndarray) -> np.ndarray:
+    """Labels as a loss takes them: classes as int64; numbers, and zeros and ones, as float32."""
+    return labels.astype(np.int64 if labels.dtype.kind == "i" else np.float32)
 
 
 def _pad(

@@ -18,6 +18,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from ..config.recipe import TASKS
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder
@@ -27,6 +28,7 @@ from ..storage.open_files import open_regular, read_regular
 from .arrays import DTYPES, ArraysOnDisk, array_path, min_max, open_arrays
 from .formats import shorten
 from .labels import Label
+from .tasks import find_task
 from .tokenizer import Tokenizer
 
 FORMAT, VERSION = "limelight-dataset", 1
@@ -49,7 +51,7 @@ class Split:
 
     ids: np.ndarray  # (words,) of all sentences, back to back; may be a memory map
     lengths: np.ndarray  # (rows,): words of each sentence, at least 1
-    labels: np.ndarray | None = None  # (rows,): index into Dataset.labels
+    labels: np.ndarray | None = None  # (rows,): index into Dataset.labels; of other tasks as in tasks.py
     weights: np.ndarray | None = None  # (rows,): how much each row counts
     ids2: np.ndarray | None = None  # (words2,): the second sentences of pairs
     lengths2: np.ndarray | None = None  # (rows,)
@@ -99,6 +101,7 @@ class Dataset:
     splits: Mapping[str, Split]
     vectors: np.ndarray | None  # (vocabulary, d) float32: pretrained word vectors
     facts: dict[str, Any]  # sources, counts, what was skipped and held out
+    task: str = "classification"
 
     @property
     def pair(self) -> bool:
@@ -133,9 +136,9 @@ class Dataset:
         if len({(split.pair, split.labels is None) for split in splits.values()}) > 1:
             raise LimelightError(f"{folder}: its splits do not fit together; encode the data again")
         for name, split in splits.items():
-            _check_split(split, f"{folder}: {name}", len(tokenizer), len(labels))
+            _check_split(split, f"{folder}: {name}", len(tokenizer), len(labels), description["task"])
         vectors = _read_vectors(folder, len(tokenizer)) if description["vectors"] else None
-        return cls(tokenizer, labels, splits, vectors, description["facts"])
+        return cls(tokenizer, labels, splits, vectors, description["facts"], description["task"])
 
 
 def write_description(dataset: Dataset, folder: Path) -> None:
@@ -148,6 +151,7 @@ def write_description(dataset: Dataset, folder: Path) -> None:
         "format": FORMAT,
         "version": VERSION,
         "tokenizer": dataset.tokenizer.hash,
+        "task": dataset.task,
         "labels": list(dataset.labels),
         "splits": {
             name: {array: len(values) for array, values in split.arrays().items()}
@@ -181,7 +185,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
             "update Limelight or encode the data again"
         )
     _check_description(description, path)
-    return description
+    return {"task": "classification", **description}  # older versions know no other
 
 
 def _check_description(description: dict[str, Any], path: Path) -> None:
@@ -197,6 +201,8 @@ def _check_description(description: dict[str, Any], path: Path) -> None:
     if "facts" not in wrong:
         facts = description["facts"]
         wrong += [f"facts.{name}" for name, fits in _FACTS.items() if name in facts and not fits(facts[name])]
+    if description.get("task", TASKS[0]) not in TASKS:
+        wrong.append("task")
     if wrong:
         raise LimelightError(f"{path} is damaged ({', '.join(sorted(wrong))}); encode the data again")
 
@@ -222,7 +228,7 @@ def _is_split(name: str, sizes: Any) -> bool:
     )
 
 
-def _check_split(split: Split, where: str, words: int, classes: int) -> None:
+def _check_split(split: Split, where: str, words: int, classes: int, task: str) -> None:
     """Check that sizes fit together and that ids and labels exist: nothing later has to check again."""
     for ids, lengths in ((split.ids, split.lengths), (split.ids2, split.lengths2)):
         if (ids is None) != (lengths is None) or (lengths is not None and len(lengths) != len(split)):
@@ -237,7 +243,7 @@ def _check_split(split: Split, where: str, words: int, classes: int) -> None:
     for values in (split.labels, split.weights):
         if values is not None and len(values) != len(split):
             raise LimelightError(f"{where}: its arrays do not fit together; encode the data again")
-    if split.labels is not None and not 0 <= split.labels.min() <= split.labels.max() < classes:
+    if split.labels is not None and not find_task(task).fits(split.labels, classes):
         raise LimelightError(f"{where}: some labels are not in dataset.json; encode the data again")
 
 

@@ -1,15 +1,15 @@
 """From raw text to an encoded data set: tables of any size into a folder, or sequences in memory.
 
 The tables are read three times: to check every row and collect the labels, to count the words of the
-training split, and to write the ids. Memory holds one chunk of rows, the vocabulary and four bytes per
-label, however large the tables are.
+training split, and to write the ids. Memory holds one chunk of rows, the vocabulary and four bytes per row
+for its label (of several labels, a byte for each there is), however large the tables are.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,11 +21,19 @@ from ..storage.files import atomic_folder, check_replaceable
 from .arrays import ArraysInMemory, ArraysOnDisk
 from .columns import Columns, choose_columns
 from .dataset import LAYOUT, SPLITS, Dataset, Split, write_description
-from .encode_steps import encode_chunks, read_labels, train_tokenizer, warn_about_labels
+from .encode_steps import (
+    check_numbers,
+    encode_chunks,
+    read_labels,
+    set_label_format,
+    train_tokenizer,
+    warn_about_labels,
+)
 from .formats import join_names
 from .holdout import choose_held_out, describe_held_out, split_held_out
 from .labels import Label
 from .sources import MemorySource, TableSource, Texts, TextSource, table_paths
+from .tasks import count_labels, find_task
 from .tokenizer import SPECIAL, Tokenizer
 from .vectors import Vectors, check_vectors, first_words, read_vectors, split_paths
 
@@ -48,7 +56,7 @@ class PretrainedWords(Protocol):
     def join_words(self, words: Sequence[str], extra: int) -> list[str]:
         """The vocabulary for texts with these words."""
 
-    def check_kind(self, pair: bool, name: str) -> None:
+    def check_kind(self, pair: bool, name: str, task: str) -> None:
         """Raise if it cannot go on with pairs, or with single texts."""
 
     def vectors(self, vocabulary: Sequence[str]) -> Vectors:
@@ -112,7 +120,7 @@ def encode_tables(
 
 def encode_texts(
     texts: Sequence[str],
-    labels: Sequence[Label] | None = None,
+    labels: Sequence[Any] | None = None,
     texts2: Sequence[str] | None = None,
     weights: Sequence[float] | None = None,
     *,
@@ -128,7 +136,7 @@ def encode_texts(
     """Encode sequences in memory: texts, their labels, for pairs the second texts, and sample weights.
 
     `dev` and `test` are `Texts` (or tuples in its order). Without `dev`, rows are held out as by
-    `encode_tables`. Where the labels are numbers that stand for the user's own, `names` has those, of all
+    `encode_tables`. Where the labels are the places of the user's own in a list, `names` is that list, of all
     classes, with rows or without.
 
     >>> texts, labels = ["Good soup!", "Bad soup."] * 2, [1, 0] * 2
@@ -161,17 +169,21 @@ def _encode(
         raise LimelightError(f"start is {recipe.start!r}; encode with the weights that it names")
     vector_files = split_paths(recipe.vectors, vectors_folder) if recipe.vectors and not start else []
     check_vectors(vector_files)  # before the long work, not after it
+    task = set_label_format(sources, recipe)
     known: Sequence[Label] = start.labels if start else ()
     if start:
-        start.check_kind(sources["train"].pair, recipe.start)
-    classes, labels = read_labels(sources, progress, known if names is None else range(len(names)))
-    warn_about_labels(labels["train"], classes, names or classes)
+        start.check_kind(sources["train"].pair, recipe.start, task)
+    classes, labels = read_labels(sources, task, progress, known if names is None else range(len(names)))
+    check_numbers(classes, recipe.task, sources["train"].where)
+    if classes:
+        warn_about_labels(count_labels(task, labels["train"], classes), names or classes, known)
+    strata = find_task(task).strata(labels["train"])
     if holdout is None:
         holdout = 0 if start and len(labels["train"]) < FEW_ROWS else HOLDOUT
     holdout = holdout(len(labels["train"])) if callable(holdout) else holdout
     held = np.zeros(len(labels["train"]), dtype=bool)
     if "dev" not in sources:
-        held = choose_held_out(labels["train"], holdout, seed)
+        held = choose_held_out(strata, holdout, seed)
         if holdout and classes and not held.any():
             warn("no class has a second row to hold out: without a development set, the last epoch is kept")
     tokenizer = train_tokenizer(sources["train"], held, recipe, progress)
@@ -187,8 +199,9 @@ def _encode(
             arrays.append(split, chunk, len(tokenizer))
     finished = arrays.finish()
     splits = {name: Split(**finished[name]) for name in SPLITS if name in finished}
-    facts = _facts(sources, splits, classes, recipe, seed)
-    facts["held_out"] = describe_held_out(held, labels["train"], holdout, sources["train"].where)
+    facts = _facts(sources, splits, classes, replace(recipe, task=task), seed)
+    where = sources["train"].where
+    facts["held_out"] = describe_held_out(held, strata, holdout, where, find_task(task).group)
     vectors = None
     if start and known:
         facts["goes_on"] = _describe_classes(recipe.start, names or classes, known, labels["train"])
@@ -200,7 +213,7 @@ def _encode(
             corpus=splits["train"], progress=progress,
         )  # fmt: skip
         vectors = _check_coverage(found, recipe.vectors, splits["train"], facts)
-    return Dataset(tokenizer, classes, splits, vectors, facts)
+    return Dataset(tokenizer, classes, splits, vectors, facts, task)
 
 
 def _with_words(tokenizer: Tokenizer, words: Sequence[str]) -> Tokenizer:
@@ -248,10 +261,9 @@ def _facts(
     }
     if classes:
         facts["classes"] = {
-            name: dict(zip(map(str, classes), counts.tolist(), strict=True))
+            name: count_labels(recipe.task, split.labels, classes)
             for name, split in splits.items()
             if split.labels is not None
-            for counts in [np.bincount(split.labels, minlength=len(classes))]
         }
     return facts
 

@@ -12,9 +12,10 @@ from ..errors import LimelightError, warn
 from .batches import truncate
 from .formats import join_names
 from .holdout import Chunk
-from .labels import Label, LabelColumn, join_classes
+from .labels import Label, are_many_numbers, join_classes
 from .sources import TextSource
 from .tables import Row, chunks, without_skipped
+from .tasks import LabelFormat, find_task
 from .tokenizer import Tokenizer
 
 NO_VALUE = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write it
@@ -23,47 +24,83 @@ NO_VALUE = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  #
 LONGEST_TEXT = 50_000
 
 
+def set_label_format(sources: Mapping[str, TextSource], recipe: TextRecipe) -> str:
+    """Tell the sources how labels are written, and return the task; 'auto' is settled by the first label."""
+    task, train = recipe.task, sources["train"]
+    if task == "auto":
+        train.labels = LabelFormat(task, recipe.separator)
+        first = next(train.rows(), None) if train.labelled else None
+        task = "multi-label" if first is not None and isinstance(first.label, tuple) else "classification"
+    for source in sources.values():
+        source.labels = LabelFormat(task, recipe.separator)
+    return task
+
+
 def read_labels(
-    sources: Mapping[str, TextSource], progress: bool, known: Sequence[Label] = ()
+    sources: Mapping[str, TextSource], task: str, progress: bool, known: Sequence[Label] = ()
 ) -> tuple[tuple[Label, ...], dict[str, np.ndarray]]:
-    """The classes, and the number of each row's class by split; checks every row on the way.
+    """The classes, and the labels by split as in tasks.py; checks every row on the way.
 
     `known` are classes that stay, with rows or without, unless the training rows have none of them.
     """
+    kind, labelled = find_task(task).column, sources["train"].labelled
     columns = {}
     for name, source in sources.items():
         rows = tqdm(source.rows(), f"checking {name}", unit=" rows", disable=_disable(progress))
-        columns[name] = LabelColumn(0 if row.label is None else row.label for row in rows)
-    if not sources["train"].labelled:
+        columns[name] = kind(row.label if labelled else 0 for row in rows)
+    if not labelled:
         return (), {name: column.numbers for name, column in columns.items()}
     classes = join_classes(columns["train"].classes(), known)
-    if len(classes) == 1:
-        raise LimelightError(
-            f"{sources['train'].where}: every label is {classes[0]!r}; at least two classes are needed"
-        )
     where = {name: without_skipped(source.where, source.skipped) for name, source in sources.items()}
-    return classes, {name: column.index(classes, where[name]) for name, column in columns.items()}
+    labels = {name: column.index(classes, where[name]) for name, column in columns.items()}
+    check_different(labels["train"], classes, sources["train"].where)
+    return classes, labels
 
 
-def warn_about_labels(labels: np.ndarray, classes: Sequence[Label], names: Sequence[Label]) -> None:
-    """Warn about classes that can hardly be learnt, by the `names` that the user knows."""
-    if classes:
-        _warn_about_single_rows(labels, names)
-        _warn_about_missing(labels, classes)
+def check_different(labels: np.ndarray, classes: Sequence[Label], where: str) -> None:
+    """Raise if there is nothing to learn, because all rows have the same label, or none has any."""
+    if not classes:
+        raise LimelightError(f"{where}: no text has a label; at least one must")
+    if len(classes) > 1 if labels.dtype.kind == "i" else (labels != labels[0]).any():
+        return  # classes may be of a model that training goes on with
+    if labels.dtype.kind == "u":
+        raise LimelightError(f"{where}: every text has the same labels; at least two must differ")
+    same = float(labels[0]) if labels.dtype.kind == "f" else classes[0]
+    what = "numbers" if labels.dtype.kind == "f" else "classes"
+    raise LimelightError(f"{where}: every label is {same!r}; at least two {what} are needed")
 
 
-def _warn_about_single_rows(labels: np.ndarray, names: Sequence[Label]) -> None:
-    single = [str(names[i]) for i in np.flatnonzero(np.bincount(labels) == 1).tolist()]
+def check_numbers(classes: Sequence[Label], task: str, where: str) -> None:
+    """Raise if the classes of a `task` 'auto' look like numbers to predict."""
+    if task == "auto" and are_many_numbers(classes):
+        raise LimelightError(
+            f"{where}: the labels are {len(classes):,} different numbers, such as {classes[0]}; is each a "
+            "class, or are numbers to be predicted? Say --task classification or --task regression"
+        )
+
+
+def warn_about_labels(counts: Mapping[str, int], names: Sequence[Label], known: Sequence[Label] = ()) -> None:
+    """Warn about classes that can hardly be learnt, by the `names` that the user knows.
+
+    `counts` has the rows of each class; those `known` have been learnt already.
+    """
+    once = [name for name, n in zip(names, counts.values(), strict=True) if n == 1]
+    _warn_about_single_rows([name for name in once if name not in known])
+    _warn_about_missing(counts)
+
+
+def _warn_about_single_rows(names: Sequence[Label]) -> None:
+    single = [str(name) for name in names]
     if single:
         what = "1 label occurs" if len(single) == 1 else f"{len(single)} labels occur"
         warn(f"{what} only once in the training data: {join_names(single)}")
 
 
-def _warn_about_missing(labels: np.ndarray, classes: Sequence[Label]) -> None:
+def _warn_about_missing(counts: Mapping[str, int]) -> None:
     """A missing value that a program wrote out cannot be told from a class of that name."""
-    for number, label in enumerate(classes):
+    for label, rows in counts.items():
         if label in NO_VALUE:
-            what = f"the label {label!r} (rows: {np.count_nonzero(labels == number):,}) is learnt as a class"
+            what = f"the label {label!r} (rows: {rows:,}) is learnt as a class"
             todo = "if it means no label, empty those cells and skip such rows with --skip-bad"
             warn(f"{what}; {todo} (in Python: on_bad='skip')")
 

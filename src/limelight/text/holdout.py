@@ -58,18 +58,21 @@ def split_held_out(chunks: Iterable[Chunk], held: np.ndarray) -> Iterator[tuple[
         done += rows
 
 
-def describe_held_out(held: np.ndarray, labels: np.ndarray, share: float, where: str) -> str | None:
-    """How many rows were held out, and the share that really is."""
+def describe_held_out(
+    held: np.ndarray, labels: np.ndarray, share: float, where: str, group: str = "class"
+) -> str | None:
+    """How many rows were held out, and the share that really is; `group` is what `labels` number."""
     if not held.any():
         return None
     wanted, true = f"{100 * share:.3g}%", f"{100 * held.mean():.3g}%"
     classes, giving = len(np.unique(labels)), len(np.unique(labels[held]))
     if giving < classes:
-        how = f"{true}; none from small classes: {classes - giving:,} of {classes:,}"
+        small = "classes" if group == "class" else "groups"
+        how = f"{true}; none from small {small}: {classes - giving:,} of {classes:,}"
     elif true == wanted:
-        how = f"{wanted} of each class"
+        how = f"{wanted} of each {group}"
     else:
-        how = f"{true}: {wanted} of each class, rounded, and at least one row"
+        how = f"{true}: {wanted} of each {group}, rounded, and at least one row"
     return f"held out {held.sum():,} of the {len(held):,} rows of {where} as the development set ({how})"
 
 

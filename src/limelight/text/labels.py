@@ -22,6 +22,8 @@ from .formats import join_names
 Label = str | int | bool | float
 
 MAX_DIGITS = 300  # of a label that is an integer: a float can hold as much
+VALUE = "value"  # what a model of numbers calls its one output
+MANY_NUMBERS = 20  # different ones, not all whole: hardly classes
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 
 
@@ -76,12 +78,96 @@ class LabelColumn:
         ]
         if -1 in numbers:
             unknown = numbers.index(-1)
-            row = self._numbers.index(unknown) + 1
+            row = self._row(self._numbers.index(unknown)) + 1
             raise LimelightError(
                 f"{where}, row {row}: the label {self.distinct[unknown]!r} does not occur in the training "
                 f"data, which has: {join_names([str(label) for label in classes])}"
             )
         return np.take(np.array(numbers, dtype=np.int32), self.numbers)
+
+    def _row(self, place: int) -> int:
+        """The row of the label at this place."""
+        return place
+
+
+class LabelSets(LabelColumn):
+    """The labels of rows that have any number of them.
+
+    >>> sets = LabelSets([("soup", "cold"), (), ("soup",)])
+    >>> sets.classes(), sets.index(sets.classes(), "a.csv").tolist()
+    (('cold', 'soup'), [[1, 1], [0, 0], [0, 1]])
+    """
+
+    def __init__(self, labels: Iterable[Any] = ()) -> None:
+        self._counts = array("i")
+        super().__init__(labels)
+
+    def append(self, label: Any) -> None:
+        distinct = dict.fromkeys((type(each), each) for each in label)
+        self._counts.append(len(distinct))
+        for _, each in distinct:
+            super().append(each)
+
+    def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
+        """(rows, classes) uint8: 1 for the labels of each row."""
+        found = np.zeros((len(self._counts), len(classes)), dtype=np.uint8)
+        found[np.repeat(np.arange(len(found)), self._counts), super().index(classes, where)] = 1
+        return found
+
+    def _row(self, place: int) -> int:
+        return int(np.searchsorted(np.cumsum(self._counts), place, side="right"))
+
+
+class OrderedLabels(LabelColumn):
+    """Labels that are numbers, and so have an order."""
+
+    def classes(self) -> tuple[Label, ...]:
+        """The classes in their order.
+
+        >>> OrderedLabels(["0.5", "10", "2"]).classes()
+        (0.5, 2.0, 10.0)
+        """
+        found = super().classes()
+        if type(found[0]) is str and all(_NUMBER.fullmatch(str(label)) for label in found):
+            return tuple(sorted(map(float, found)))
+        if type(found[0]) in (int, float):
+            return found
+        raise LimelightError(
+            f"task is 'ordinal', but {str(found[0])!r} is not a number; number the labels in their order, "
+            "such as 1 to 5"
+        )
+
+
+class NumberColumn(LabelColumn):
+    """Numbers to predict.
+
+    >>> NumberColumn([0.5, 2.0]).index(("value",), "a.csv").tolist()
+    [0.5, 2.0]
+    """
+
+    def __init__(self, labels: Iterable[float] = ()) -> None:
+        self._values = array("f", labels)
+
+    def append(self, label: Any) -> None:
+        self._values.append(label)
+
+    def classes(self) -> tuple[Label, ...]:
+        """One, to which all numbers belong."""
+        return (VALUE,)
+
+    def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
+        """(rows,) float32: the numbers themselves."""
+        return np.array(self._values, dtype=np.float32)
+
+
+def are_many_numbers(classes: Sequence[Label]) -> bool:
+    """Whether classes look like numbers to predict: many, and not all of them whole.
+
+    >>> are_many_numbers([k / 8 for k in range(30)]), are_many_numbers(range(30))
+    (True, False)
+    """
+    numbers = [label for label in map(str, classes) if _NUMBER.fullmatch(label)]
+    return len(numbers) == len(classes) > MANY_NUMBERS and any("." in number for number in numbers)
 
 
 def join_classes(new: Sequence[Label], known: Sequence[Label]) -> tuple[Label, ...]:

@@ -30,7 +30,9 @@ def noisy_copies(split: Split, count: int, vectors: np.ndarray | None, seed: int
     ids2, lengths2 = None, None
     if split.ids2 is not None and split.starts2 is not None:
         ids2, lengths2 = _add_noise_repeatedly(split.ids2, split.starts2, count, similar, random)
-    labels, weights = (None if x is None else np.tile(x, count) for x in (split.labels, split.weights))
+    labels, weights = (
+        None if x is None else np.concatenate([x] * count) for x in (split.labels, split.weights)
+    )
     return Split(ids, lengths, labels, weights, ids2, lengths2)
 
 

@@ -14,15 +14,15 @@ from ..errors import LimelightError
 from .columns import Columns, choose_columns
 from .formats import BadRowError
 from .inputs import as_list, as_weights
-from .labels import Label
-from .tables import Row, TableRows, check_label, check_text
+from .tables import ANY_LABELS, Row, TableRows, check_text
+from .tasks import LabelFormat
 
 
 class Texts(NamedTuple):
     """Labelled texts in memory: the development or test split for `encode_texts`."""
 
     texts: Sequence[str]
-    labels: Sequence[Label] | None = None
+    labels: Sequence[Any] | None = None  # a collection each where a text may have several
     texts2: Sequence[str] | None = None
     weights: Sequence[float] | None = None
 
@@ -36,6 +36,7 @@ class TableSource:
     on_bad: str
     folder: Path = Path()  # that relative paths start from; they are named as given
     skipped: int = 0  # of the last time the rows were read
+    labels: LabelFormat = ANY_LABELS
     weights: ClassVar[None] = None
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
@@ -64,7 +65,7 @@ class TableSource:
         """Every row of every file; a file that has changed since it was first read is an error."""
         self.skipped = 0
         for path in self._files():
-            rows = TableRows(path, self.columns, on_bad=self.on_bad)
+            rows = TableRows(path, self.columns, on_bad=self.on_bad, labels=self.labels)
             self._check_unchanged(path)
             yield from rows
             self._check_unchanged(path)
@@ -73,7 +74,7 @@ class TableSource:
     def name_row(self, index: int) -> str:
         """The file and number of the row at an index among those that `rows` yields."""
         for path in self._files():
-            rows = TableRows(path, self.columns, on_bad=self.on_bad)
+            rows = TableRows(path, self.columns, on_bad=self.on_bad, labels=self.labels)
             for _ in rows:
                 if index == 0:
                     return f"{path}, row {rows.number}"
@@ -95,7 +96,7 @@ class MemorySource:
     skipped = 0
 
     def __init__(self, given: Texts, where: str) -> None:
-        self.where = where
+        self.where, self.labels = where, ANY_LABELS
         self._texts = self._as_list(given.texts, "texts")
         self._labels = None if given.labels is None else self._as_list(given.labels, "labels")
         self._texts2 = None if given.texts2 is None else self._as_list(given.texts2, "second texts")
@@ -112,7 +113,7 @@ class MemorySource:
                 if self.pair:
                     check_text(text2, f"second texts[{number}]")
                 if self.labelled:
-                    check_label(label, f"labels[{number}]")
+                    label = self.labels.parse(label, f"labels[{number}]")
             except BadRowError as error:
                 raise LimelightError(f"{self.where}: {error}; correct it or leave it out") from None
             yield Row(text, label, text2)

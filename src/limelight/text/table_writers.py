@@ -24,7 +24,7 @@ Values = Sequence[Any] | np.ndarray  # of a new column, for some rows
 
 
 class NewColumn(NamedTuple):
-    """A column that is added: "label", "probability", "probabilities", "words" or "vector" by kind."""
+    """A column that is added, by kind "label", "labels", "number", "probability", "words", "vector", ..."""
 
     name: str
     kind: str
@@ -234,12 +234,15 @@ def _words_for_people(words: Sequence[tuple[str, float]]) -> str:
 
 _FOR_CSV: dict[str, Callable[[Any], Any]] = {
     "label": lambda label: label,
+    "number": lambda x: f"{x:.6g}",
     "probability": lambda p: f"{p:.6f}",
     "words": _words_for_people,
     "vector": lambda vector: json.dumps(_numbers(vector)),
 }
 _FOR_JSON: dict[str, Callable[[Any], Any]] = {
     "label": lambda label: label,
+    "labels": list,
+    "number": lambda x: float(f"{x:.6g}"),
     "probability": _round,
     "probabilities": lambda found: {name: _round(p) for name, p in found.items()},
     "words": lambda words: [[word, _round(weight)] for word, weight in words],

@@ -6,7 +6,6 @@ Rows are numbered from 1, without the header. An error about a row is one line w
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,14 +15,16 @@ from typing import Any, NamedTuple
 from ..errors import LimelightError
 from .columns import Columns, check_column
 from .formats import BadRowError, column_names, read_values, shorten
-from .labels import MAX_DIGITS, Label, is_too_large
+from .tasks import LabelFormat, is_missing
+
+ANY_LABELS = LabelFormat()
 
 
 class Row(NamedTuple):
     """One row of a table: a text, its label, for a pair the second text; all its cells if they are kept."""
 
     text: str
-    label: Label | None = None
+    label: Any = None  # a tuple where a text may have several, a float in regression
     text2: str | None = None
     cells: Any = None  # for cells.list_cells
 
@@ -33,7 +34,7 @@ class TableRows(Iterator[Row]):
 
     A text must be a string with more than spaces in it. A label from csv or tsv is a string without the
     spaces around it; jsonl and parquet keep its type. An empty label, null or NaN counts as missing. With
-    `keep`, rows come with all their cells.
+    `keep`, rows come with all their cells. `labels` says how labels are written.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
@@ -44,13 +45,19 @@ class TableRows(Iterator[Row]):
     """
 
     def __init__(
-        self, path: str | Path, columns: Columns, *, on_bad: str = "error", keep: bool = False
+        self,
+        path: str | Path,
+        columns: Columns,
+        *,
+        on_bad: str = "error",
+        keep: bool = False,
+        labels: LabelFormat = ANY_LABELS,
     ) -> None:
         if on_bad not in ("error", "skip"):
             raise LimelightError(f"on_bad is {on_bad!r}; it must be 'error' or 'skip'")
         self.number = self.skipped = 0
         self._path, self._columns, self._skip = Path(path), columns, on_bad == "skip"
-        self._keep = keep
+        self._keep, self._labels = keep, labels
         self._wanted = (columns.text, columns.label, columns.text2)
         names = column_names(self._path)
         for name in self._wanted:
@@ -65,7 +72,7 @@ class TableRows(Iterator[Row]):
         for values in read_values(self._path, self._wanted, self._keep):
             self.number += 1
             try:
-                row = _check_row(values, self._columns)
+                row = _check_row(values, self._columns, self._labels)
             except BadRowError as error:
                 self._reject(error)
             else:
@@ -147,28 +154,14 @@ def check_text(text: Any, where: str) -> None:
         if "\0" in text:  # of binary data, or of a file in another encoding
             raise BadRowError(f"a NUL character in {where}")
         return
-    if _is_missing(text):
+    if is_missing(text):
         raise BadRowError(f"no text in {where}")
     if isinstance(text, str):
         raise BadRowError(f"only spaces in {where}")
     raise BadRowError(f"{shorten(repr(text))} in {where} is not text")
 
 
-def check_label(label: Any, where: str) -> None:
-    """Raise unless a label is a string, a number or a boolean."""
-    if _is_missing(label):
-        raise BadRowError(f"no label in {where}")
-    if is_too_large(label):
-        raise BadRowError(f"an integer of more than {MAX_DIGITS} digits in {where}: write it as text")
-    if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf):
-        raise BadRowError(f"{shorten(repr(label))} in {where} is not a label")
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-
-
-def _check_row(values: Sequence[Any] | BadRowError, columns: Columns) -> Row:
+def _check_row(values: Sequence[Any] | BadRowError, columns: Columns, labels: LabelFormat) -> Row:
     if isinstance(values, BadRowError):
         raise values
     text, label, text2, *cells = values
@@ -177,5 +170,5 @@ def _check_row(values: Sequence[Any] | BadRowError, columns: Columns) -> Row:
         check_text(text2, f"column {columns.text2!r}")
     if columns.label is not None:
         label = label.strip() if isinstance(label, str) else label
-        check_label(label, f"column {columns.label!r}")
+        label = labels.parse(label, f"column {columns.label!r}")
     return Row(text, label, text2, *cells)

@@ -40,7 +40,7 @@ class State:
     number: int = 0  # steps since the start
     waited: int = 0  # evaluations since the best one
     best_epoch: int = -1
-    best_accuracy: float = -1.0  # of the development rows, weighted where they are
+    best_accuracy: float = -1.0  # or other score of the development rows, weighted where they are
     best_loss: float = float("inf")
     finished: bool = False
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -236,7 +236,7 @@ class Checkpoints:
 
 def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Raise if a file was made with other options or data than this run's."""
-    found = upgrade(found)  # it may be from an older version
+    found = {"task": "classification", **upgrade(found)}  # it may be from an older version
     defaults = {name: field.default for name, field in options().items()}
     for key, mine in wanted.items():
         was = found.get(key, defaults.get(key))  # or older than an option

@@ -59,6 +59,8 @@ def compare(
     """
     from .train import fit
 
+    if dataset.task != "classification":
+        raise LimelightError(f"compare trains classifiers; the task of this data is {dataset.task!r}")
     if not {"dev", "test"} & set(dataset.splits):
         raise LimelightError(
             "there is no data to measure the models on: give test data, or hold out some rows"
@@ -83,8 +85,10 @@ def compare(
             one.seeds.append(seed)
             one.seconds.append(time.monotonic() - started)
             for split, into in (("dev", one.dev), ("test", one.test)):
-                into += [results[split].accuracy] if split in results else []
-            figures = ", ".join(f"{split} {found.accuracy:.2%}" for split, found in results.items())
+                into += [results[split].to_dict()["accuracy"]] if split in results else []
+            figures = ", ".join(
+                f"{split} {found.to_dict()['accuracy']:.2%}" for split, found in results.items()
+            )
             tell(f"{one.name}, seed {seed}: {figures}, {one.seconds[-1]:.0f} s")
             keep(one.embedding, fitted)
     return contestants

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from ..config.recipe import TrainingRecipe
 from ..model.network import Network
-from ..text.batches import gather, reading_plan, row_lengths
+from ..text.batches import as_targets, gather, reading_plan, row_lengths
 from ..text.dataset import Split
 from .checkpoint import State
 from .distributed import Processes
+from .objectives import CLASSIFICATION, Objective
 
 WORDS = {"cpu": 8_192, "cuda": 32_768}  # in a batch, with padding: more saves no time and takes gigabytes
 ALONE = Processes()
@@ -23,10 +24,10 @@ ALONE = Processes()
 class Scores(NamedTuple):
     """How well a network does on a split."""
 
-    accuracy: float
-    loss: float  # cross-entropy
+    score: float  # accuracy, or the measure of another objective
+    loss: float
     rows: int
-    weighted: tuple[float, float] | None = None  # accuracy and loss, if rows have weights
+    weighted: tuple[float, float] | None = None  # score and loss, if rows have weights
 
 
 def logits(network: Network, split: Split) -> np.ndarray:
@@ -66,29 +67,33 @@ def predict_batches(
 
 
 def evaluate(
-    network: Network, split: Split, weights: np.ndarray | None = None, processes: Processes = ALONE
+    network: Network,
+    split: Split,
+    weights: np.ndarray | None = None,
+    processes: Processes = ALONE,
+    objective: Objective = CLASSIFICATION,
 ) -> Scores:
-    """Accuracy and mean cross-entropy over all rows; with weights, also those of the weighted rows.
+    """The mean score and loss over all rows; with weights, also those of the weighted rows.
 
     Each process reads its share of the batches. Every row's figures are exchanged before they are averaged,
     so any number of processes gives the same bits.
     """
-    by_row = torch.zeros(2, len(split), dtype=torch.float64)  # cross-entropy, and 1 where the answer is right
+    by_row = torch.zeros(2, len(split), dtype=torch.float64)  # loss and score
     mine = plan_batches(network, split)[processes.rank :: processes.size]
     if mine:
         rows = np.concatenate(mine)
         values = torch.from_numpy(_logits(network, split, mine)).double()
-        labels = torch.from_numpy(np.asarray(split.labels, dtype=np.int64)[rows])
-        by_row[0, rows] = torch.nn.functional.cross_entropy(values, labels, reduction="none")
-        by_row[1, rows] = (values.argmax(dim=1) == labels).double()
+        labels = torch.from_numpy(as_targets(np.asarray(split.labels)[rows]))
+        by_row[0, rows] = objective.losses(values, labels)
+        by_row[1, rows] = objective.scores(values, labels).double()
     if processes.size > 1:
         by_row = by_row.to(_device(network))
         processes.sum(by_row)
-    entropies, right = by_row.cpu().numpy()
+    losses, scores = by_row.cpu().numpy()
     weighted = None
     if weights is not None:
-        weighted = float(np.average(right, weights=weights)), float(np.average(entropies, weights=weights))
-    return Scores(int(right.sum()) / len(right), float(entropies.mean()), len(right), weighted)
+        weighted = float(np.average(scores, weights=weights)), float(np.average(losses, weights=weights))
+    return Scores(float(scores.sum()) / len(scores), float(losses.mean()), len(scores), weighted)
 
 
 def _device(network: Network) -> torch.device:
@@ -99,17 +104,17 @@ def _device(network: Network) -> torch.device:
 
 
 def update_best(state: State, scores: Scores | None, recipe: TrainingRecipe) -> bool:
-    """Whether this epoch is the best so far, by accuracy and then by loss; noted in `state`.
+    """Whether this epoch is the best so far, by its score and then by loss; noted in `state`.
 
     Without a development split, and in the steps before its scores count, the newest epoch is the best.
     """
     if scores is not None:
-        accuracy, loss = scores.weighted or scores[:2]
-        no_better = (accuracy, -loss) <= (state.best_accuracy, -state.best_loss)
+        score, loss = scores.weighted or scores[:2]
+        no_better = (score, -loss) <= (state.best_accuracy, -state.best_loss)
         if no_better and _best_counts(state, scores, recipe):
             state.waited += 1
             return False
-        state.best_accuracy, state.best_loss = accuracy, loss
+        state.best_accuracy, state.best_loss = score, loss
     state.waited, state.best_epoch = 0, state.epoch
     return True
 
@@ -119,7 +124,7 @@ def _best_counts(state: State, scores: Scores, recipe: TrainingRecipe) -> bool:
     if state.best_epoch < 0:
         return False
     record = state.history[state.best_epoch]
-    same_measure = scores.weighted is None or "dev_weighted_accuracy" in record
+    same_measure = scores.weighted is None or "dev_weighted_loss" in record
     return bool(same_measure and record["steps"] > recipe.min_steps)
 
 

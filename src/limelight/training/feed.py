@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..text.batches import gather
+from ..text.batches import as_targets, gather
 from ..text.dataset import Split
 from .loss import Tensors
 
@@ -49,7 +49,8 @@ class DeviceFeed:
             ]
             if ids is not None
         ]
-        self.labels = resident(split.labels, torch.int64)
+        labels = None if split.labels is None else as_targets(np.asarray(split.labels))
+        self.labels = None if labels is None else torch.from_numpy(labels).to(device)
         self.weights = resident(weights, torch.float32)
         self.targets = resident(targets, torch.float32 if targets is None else _dtype(targets))
 

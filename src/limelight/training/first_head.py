@@ -1,5 +1,7 @@
 """The classifier that training from a reader starts with: logistic regression on the reader's vectors.
 
+For several labels a text it is one for each label, and for numbers ridge regression.
+
 A random classifier would pull the reader towards itself before it has learnt anything. This one is convex: it
 has one solution, and with few rows it already is most of what can be learnt. How strongly it is regularised
 is chosen by cross-validation.
@@ -15,8 +17,10 @@ from torch import Tensor
 
 from ..model.heads import VectorHead
 from ..model.network import Network
-from ..text.batches import gather, reading_plan
+from ..text.batches import as_targets, gather, reading_plan
 from ..text.dataset import Split
+from ..text.tasks import find_task
+from .objectives import Objective, RowFigures, cross_entropy, objective_of
 
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # inverse regularisation, scikit-learn's C, for vectors of length 1
 USUAL = 10.0  # where there are too few rows to choose
@@ -28,14 +32,16 @@ WORDS = 8192  # in a batch, with padding
 
 
 class FirstHead(NamedTuple):
-    """What was fitted; `accuracy` is that of cross-validation."""
+    """What was fitted; `score` is the accuracy of cross-validation, or another objective's measure."""
 
     strength: float
-    accuracy: float | None
+    score: float | None
 
 
 @torch.no_grad()
-def fit_first_head(network: Network, split: Split, weights: np.ndarray | None, seed: int) -> FirstHead:
+def fit_first_head(
+    network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = "classification"
+) -> FirstHead:
     """Fit the network's `VectorHead` to a split; the reader itself stays as it is."""
     head = network.head
     assert isinstance(head, VectorHead)
@@ -46,14 +52,16 @@ def fit_first_head(network: Network, split: Split, weights: np.ndarray | None, s
     v = _vectors(network, split, rows)
     scale = v.norm(dim=1).mean()
     v = v / scale
-    y = torch.from_numpy(np.asarray(split.labels, dtype=np.int64)[rows]).to(device)
+    labels, objective = np.asarray(split.labels)[rows], objective_of(task)
+    y = torch.from_numpy(as_targets(labels)).to(device)
     w = torch.ones(len(rows), dtype=v.dtype, device=device)
     if weights is not None:
         w = torch.from_numpy(weights[rows]).to(w)
     found = FirstHead(USUAL, None)
     if 2 * len(head.b_o) <= len(rows) <= FEW:
-        found = _cross_validate(v, y, w, len(head.b_o), seed)
-    W, b = fit_logistic(v, y, w, len(head.b_o), found.strength)
+        fold = torch.from_numpy(_folds(find_task(task).strata(labels), seed)).to(device)
+        found = _cross_validate(v, y, w, len(head.b_o), fold, objective)
+    W, b = fit_linear(v, y, w, len(head.b_o), found.strength, objective.losses)
     head.scale.div_(scale)
     head.W_o.copy_(W)
     head.b_o.copy_(b)
@@ -76,22 +84,21 @@ def _vectors(network: Network, split: Split, rows: np.ndarray) -> Tensor:
     return found
 
 
-def _cross_validate(v: Tensor, y: Tensor, w: Tensor, classes: int, seed: int) -> FirstHead:
+def _cross_validate(
+    v: Tensor, y: Tensor, w: Tensor, classes: int, fold: Tensor, objective: Objective
+) -> FirstHead:
     """The strength with the least loss on rows left out."""
-    fold = torch.from_numpy(_folds(y.cpu().numpy(), seed)).to(y.device)
-    losses, right = [0.0] * len(STRENGTHS), [0.0] * len(STRENGTHS)
+    losses, scores = [0.0] * len(STRENGTHS), [0.0] * len(STRENGTHS)
     for k in range(FOLDS):
         rest, out = fold != k, fold == k
         start = None
         for i, strength in enumerate(STRENGTHS):
-            start = fit_logistic(v[rest], y[rest], w[rest], classes, strength, start)
+            start = fit_linear(v[rest], y[rest], w[rest], classes, strength, objective.losses, start)
             logits = v[out] @ start[0].T + start[1]
-            losses[i] += float(
-                (torch.nn.functional.cross_entropy(logits, y[out], reduction="none") * w[out]).sum()
-            )
-            right[i] += float((logits.argmax(dim=1) == y[out]).sum())
+            losses[i] += float((objective.losses(logits, y[out]) * w[out]).sum())
+            scores[i] += float(objective.scores(logits, y[out]).sum())
     best = int(np.argmin(losses))
-    return FirstHead(STRENGTHS[best], right[best] / len(y))
+    return FirstHead(STRENGTHS[best], scores[best] / len(y))
 
 
 def _folds(labels: np.ndarray, seed: int) -> np.ndarray:
@@ -102,13 +109,21 @@ def _folds(labels: np.ndarray, seed: int) -> np.ndarray:
     return fold
 
 
-def fit_logistic(
-    v: Tensor, y: Tensor, w: Tensor, classes: int, strength: float, start: tuple[Tensor, Tensor] | None = None
+def fit_linear(
+    v: Tensor,
+    y: Tensor,
+    w: Tensor,
+    classes: int,
+    strength: float,
+    losses: RowFigures = cross_entropy,
+    start: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Multinomial logistic regression with an L2 penalty, as scikit-learn defines it: W (classes, v), b.
+    """A linear model with an L2 penalty, as scikit-learn defines it: W (classes, v), b.
+
+    The losses make it logistic regression (C is the strength) or ridge regression (alpha is 1 / (2 C)).
 
     >>> v, y = torch.tensor([[1.0], [-1.0]]).double(), torch.tensor([0, 1])
-    >>> W, b = fit_logistic(v, y, torch.ones(2).double(), classes=2, strength=1.0)
+    >>> W, b = fit_linear(v, y, torch.ones(2).double(), classes=2, strength=1.0)
     >>> W.shape, bool(W[0] > W[1])
     (torch.Size([2, 1]), True)
     """
@@ -122,8 +137,7 @@ def fit_logistic(
     @torch.enable_grad()
     def loss() -> Tensor:
         optimiser.zero_grad()
-        entropy = torch.nn.functional.cross_entropy(v @ W.T + b, y, reduction="none")
-        total = strength * (entropy * w).sum() + W.square().sum() / 2
+        total = strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2
         total.backward()
         return total
 

@@ -20,6 +20,8 @@ def check_old_dev(job: Job, start: Start | None) -> None:
     """Raise if there is an old development set, but no model that it belongs to."""
     if "old_dev" in job.tables and (start is None or not start.labels):
         raise LimelightError("--old-dev needs --start MODEL, the trained model that it was held out from")
+    if "old_dev" in job.tables and start and start.recipe.text.task not in ("auto", "classification"):
+        raise LimelightError(f"--old-dev measures accuracy, but the task is {start.recipe.text.task!r}")
 
 
 def accuracy_before(job: Job, start: Start | None, dataset: Dataset) -> float | None:

@@ -1,4 +1,4 @@
-"""What is minimised: cross-entropy plus the penalty on the attention."""
+"""What is minimised: the loss of the labels plus the penalty on the attention."""
 
 from __future__ import annotations
 
@@ -10,26 +10,34 @@ from torch import Tensor
 from ..config.recipe import TrainingRecipe
 from ..model.attention import aspect_penalty, penalty
 from ..model.network import Output
+from .objectives import CLASSIFICATION, Objective, RowFigures
 
 
 class Loss(NamedTuple):
     """The parts of the loss, each averaged over the batch."""
 
     total: Tensor  # what is minimised
-    cross_entropy: Tensor  # of the labels, also where targets are learnt: comparable between recipes
+    labels: Tensor  # their part, also where targets are learnt: comparable between recipes
     penalty: Tensor
 
 
-def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int, vocabulary: int = 0) -> Loss:
-    """Cross-entropy (each row by its weight) + coefficient * P; for a pair, P of both sentences is added.
+def loss(
+    output: Output,
+    batch: Tensors,
+    recipe: TrainingRecipe,
+    rows: int,
+    vocabulary: int = 0,
+    objective: Objective = CLASSIFICATION,
+) -> Loss:
+    """The rows' losses, each by its weight, + coefficient * P; for a pair, P of both sentences is added.
 
     The aspect penalty, if there is one, is added too. Both apply to the first `rows` rows of A, those of the
     attention; a baseline has none. With `targets` in the batch, `total` has the cross-entropy with those
     probabilities in place of the labels.
     """
-    plain = goal = _cross_entropy(output.logits, batch.labels, batch.weights)
+    plain = goal = _mean_loss(objective.losses, output.logits, batch.labels, batch.weights)
     if batch.targets is not None:
-        goal = _cross_entropy(output.logits, batch.targets, batch.weights)
+        goal = _mean_loss(objective.losses, output.logits, batch.targets, batch.weights)
     if rows and recipe.aspect_penalty:
         sides = [(output.A[:, :rows], batch.ids)]
         if output.A2 is not None and batch.ids2 is not None:
@@ -43,12 +51,10 @@ def loss(output: Output, batch: Tensors, recipe: TrainingRecipe, rows: int, voca
     return Loss(goal + recipe.penalty * P, plain.detach(), P.detach())
 
 
-def _cross_entropy(logits: Tensor, wanted: Tensor, weights: Tensor | None) -> Tensor:
-    """The mean over the batch, in float32 or better; `wanted` are labels, or a probability for each class."""
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    wanted = wanted.to(logits.dtype) if wanted.is_floating_point() else wanted
-    entropy = torch.nn.functional.cross_entropy(logits, wanted, reduction="none")
-    return (entropy if weights is None else entropy * weights).mean()
+def _mean_loss(losses: RowFigures, logits: Tensor, wanted: Tensor, weights: Tensor | None) -> Tensor:
+    """The mean over the batch, in float32 or better."""
+    found = losses(logits.to(torch.promote_types(logits.dtype, torch.float32)), wanted)
+    return (found if weights is None else found * weights).mean()
 
 
 class Tensors(NamedTuple):
@@ -56,7 +62,7 @@ class Tensors(NamedTuple):
 
     ids: Tensor  # (batch, n)
     lengths: Tensor  # (batch,)
-    labels: Tensor  # (batch,)
+    labels: Tensor  # (batch,), or (batch, labels)
     weights: Tensor | None = None  # (batch,)
     ids2: Tensor | None = None
     lengths2: Tensor | None = None

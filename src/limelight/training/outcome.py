@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import warn
 from ..runtime.confidence import FEWEST, confidence_facts, fit_temperature
-from ..runtime.metrics import Metrics
+from ..runtime.metrics import AnyMetrics, LabelMetrics, Metrics, measure
+from ..runtime.outputs import activate
 from ..text.dataset import Dataset
 from ..text.labels import Label
 
@@ -20,22 +21,24 @@ if TYPE_CHECKING:
 MOST_CONFUSED = 50  # classes; a larger table is unreadable on a card
 
 
-def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, Metrics]:
+def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, AnyMetrics]:
     """Evaluate the network on those of the splits that exist."""
     from .evaluate import logits
 
     results = {}
     for name in splits:
         if name in dataset.splits:
-            P = _softmax(logits(fitted.network, dataset.splits[name]).astype(np.float64))
-            results[name] = Metrics.of(P, np.asarray(dataset.splits[name].labels))
+            outputs = activate(dataset.task, logits(fitted.network, dataset.splits[name]).astype(np.float64))
+            truth = np.asarray(dataset.splits[name].labels)
+            results[name] = measure(dataset.task, outputs, truth, fitted.thresholds)
     return results
 
 
 def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
     """Put the temperature of the development set into the network; `confidence`, for the saved folder.
 
-    Without a development set, or with too small a one, the probabilities stay as they are.
+    Without a development set, or with too small a one, the probabilities stay as they are; and so they do
+    where the answer is not the most probable class, which no temperature changes.
     """
     import torch
 
@@ -43,7 +46,7 @@ def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
     from .evaluate import logits
 
     split = dataset.splits.get("dev")
-    if split is None or len(split) < FEWEST:
+    if split is None or len(split) < FEWEST or dataset.task != "classification":
         return {}
     Z, truth = logits(fitted.network, split).astype(np.float64), np.asarray(split.labels)
     temperature = fit_temperature(Z, truth)
@@ -51,28 +54,26 @@ def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
         for name, weight in fitted.network.named_parameters():
             if name in LAST_LAYER:
                 weight.div_(temperature)
-    return {"confidence": {"temperature": temperature, **confidence_facts(_softmax(Z / temperature), truth)}}
+    P = activate(dataset.task, Z / temperature)
+    return {"confidence": {"temperature": temperature, **confidence_facts(P, truth)}}
 
 
-def _softmax(Z: np.ndarray) -> np.ndarray:
-    exponentials = np.exp(Z - Z.max(axis=1, keepdims=True))
-    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
-
-
-def warn_if_constant(results: Mapping[str, Metrics], labels: Sequence[Label]) -> None:
-    """Warn if the model predicts the same class for every development row."""
-    if "dev" not in results:
+def warn_if_constant(results: Mapping[str, AnyMetrics], labels: Sequence[Label]) -> None:
+    """Warn if the model predicts the same class, or no label, for every development row."""
+    dev = results.get("dev")
+    if not isinstance(dev, Metrics | LabelMetrics) or dev.rows < 5:  # with fewer it may be chance
         return
-    confusion = results["dev"].confusion
-    predicted, actual = np.flatnonzero(confusion.sum(axis=0)), np.flatnonzero(confusion.sum(axis=1))
-    if len(predicted) == 1 and len(actual) > 1 and results["dev"].rows >= 5:  # with fewer it may be chance
+    _, predicted, actual = map(np.flatnonzero, dev.counts)
+    several = isinstance(dev, LabelMetrics)
+    if len(actual) > 1 - several and len(predicted) == 1 - several:
+        what = "no label" if several else repr(str(labels[predicted[0]]))
         warn(
-            f"the model predicts {str(labels[predicted[0]])!r} for all {results['dev'].rows:,} dev rows: "
+            f"the model predicts {what} for all {dev.rows:,} dev rows: "
             "it has learnt nothing yet; try more rows, more epochs or another learning rate"
         )
 
 
-def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Metrics]) -> dict[str, Any]:
+def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]) -> dict[str, Any]:
     """What the saved folder records about its data, training, results and pictures."""
     from .picture_facts import picture_facts
 
@@ -82,13 +83,14 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, Metrics]) -
         "results": {split: found.to_dict() for split, found in results.items()},
         "encoding": dataset.facts,
         "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
-        **picture_facts(fitted.network, dataset, fitted.recipe.model, weights_of(fitted)),
+        **picture_facts(fitted.network, dataset, fitted.recipe.model, weights_of(fitted), fitted.thresholds),
     }
     if dataset.facts.get("held_out"):
         facts["data"]["development set"] = dataset.facts["held_out"]
     for split in ("test", "dev"):
-        if split in results and len(dataset.labels) <= MOST_CONFUSED:
-            facts |= {"confusion": results[split].confusion.tolist(), "confusion_split": split}
+        found = results.get(split)
+        if isinstance(found, Metrics) and len(dataset.labels) <= MOST_CONFUSED:
+            facts |= {"confusion": found.confusion.tolist(), "confusion_split": split}
             break
     return facts
 
@@ -105,4 +107,5 @@ def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], ove
     save_folder(
         out, weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
         labels=dataset.labels, pair=dataset.pair, facts=facts, overwrite=overwrite,
+        thresholds=fitted.thresholds,
     )  # fmt: skip

@@ -10,8 +10,10 @@ import torch
 
 from ..config.recipe import ModelRecipe
 from ..model.network import Network
+from ..reading.answers import explained_classes
 from ..reading.row_words import row_words
 from ..runtime.decided import linear_part, most_weighted, word_weights
+from ..runtime.outputs import activate
 from ..text.batches import gather
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL, UNKNOWN
@@ -33,12 +35,18 @@ class States(NamedTuple):
 
 
 def picture_facts(
-    network: Network, dataset: Dataset, recipe: ModelRecipe, weights: Weights
+    network: Network,
+    dataset: Dataset,
+    recipe: ModelRecipe,
+    weights: Weights,
+    thresholds: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    """`rows`, from training texts; and `trust`, if there are development texts."""
+    """`rows`, from training texts; and `trust`, if there are development texts and probabilities."""
     facts: dict[str, Any] = {"rows": describe_rows(network, dataset)}
-    if "dev" in dataset.splits:
-        facts["trust"] = measure_trust(network, dataset.splits["dev"], recipe, weights)
+    if "dev" in dataset.splits and dataset.task != "regression":
+        facts["trust"] = measure_trust(
+            network, dataset.splits["dev"], recipe, weights, dataset.task, thresholds
+        )
     return facts
 
 
@@ -55,21 +63,28 @@ def describe_rows(network: Network, dataset: Dataset) -> list[list[str]]:
     return [[words[k] for k, _ in row.words if k >= len(SPECIAL)] if row.clear else [] for row in found]
 
 
-def measure_trust(network: Network, split: Split, recipe: ModelRecipe, weights: Weights) -> dict[str, Any]:
+def measure_trust(
+    network: Network,
+    split: Split,
+    recipe: ModelRecipe,
+    weights: Weights,
+    task: str = "classification",
+    thresholds: np.ndarray | None = None,
+) -> dict[str, Any]:
     """How far the predicted class's probability falls without the words that decided, or random ones.
 
     Comprehensiveness, as in explain/faithfulness.py, with one random draw per text.
     """
     rng, variants, predicted = np.random.default_rng(0), [], []
     for sides, scores in _read(network, _sample(split, TRUST_TEXTS, TRUST_WORDS)):
-        predicted.append(int(scores.argmax()))
-        decided = _decided(sides, scores, recipe, weights)
+        P = activate(task, scores[None].astype(float))
+        predicted.append(explained_classes(task, P[0], thresholds)[0])
+        decided = _decided(sides, np.eye(P.shape[1], dtype=np.float32)[predicted[-1:]], recipe, weights)
         left_out = np.concatenate([most_weighted(each) for each in (decided, rng.random(len(decided)))])
         kept = np.concatenate([np.ones((1, len(decided)), bool), ~left_out])
         variants += [_keep([side.ids for side in sides], mask) for mask in kept]
     Z = logits(network, _join(variants)).astype(float)
-    P = np.exp(Z - Z.max(axis=1, keepdims=True))
-    P = (P / P.sum(axis=1, keepdims=True)).reshape(len(predicted), -1, Z.shape[1])
+    P = activate(task, Z).reshape(len(predicted), -1, Z.shape[1])
     p = P[np.arange(len(predicted)), :, predicted]  # (texts, variants)
     without, random = (p[:, :1] - p[:, 1:]).reshape(len(p), 2, -1).mean(axis=(0, 2)).tolist()
     return {
@@ -81,10 +96,9 @@ def measure_trust(network: Network, split: Split, recipe: ModelRecipe, weights: 
 
 
 def _decided(
-    sides: Sequence[States], scores: np.ndarray, recipe: ModelRecipe, weights: Weights
+    sides: Sequence[States], direction: np.ndarray, recipe: ModelRecipe, weights: Weights
 ) -> np.ndarray:
-    """(n + m,): what each word adds to the predicted class's logit."""
-    direction = np.eye(len(scores), dtype=np.float32)[[scores.argmax()]]
+    """(n + m,): what each word adds to the logit of the class that `direction` (1, classes) is 1 for."""
     W = linear_part(weights, recipe, direction, *(side.M[None] for side in sides))
     max_rows = recipe.matrix_rows - recipe.attention_rows
     return np.concatenate(

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 LOGGER = logging.getLogger("limelight")
 LOGGER.addHandler(logging.NullHandler())  # a program decides itself whether and where to log
+MEASURES = {"accuracy": ".2%", "f1": ".4f", "r2": ".4f", "cosine": ".4f"}  # in a record, one of them
 
 
 class Progress:
@@ -88,13 +89,13 @@ class Progress:
         if self.bar is not None:
             self.bar.close()
             self.bar = None
-        measure, form = ("accuracy", ".2%") if "accuracy" in record else ("cosine", ".4f")
+        measure, form = next((name, form) for name, form in MEASURES.items() if name in record)
         development = f"  dev {record[f'dev_{measure}']:{form}}" if f"dev_{measure}" in record else ""
-        if "dev_weighted_accuracy" in record:
-            development += f" (weighted {record['dev_weighted_accuracy']:.2%})"
+        if f"dev_weighted_{measure}" in record:
+            development += f" (weighted {record[f'dev_weighted_{measure}']:{form}})"
         self.development = development and f",{development[1:]}"
         losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
-        chosen = better and "dev_accuracy" in record
+        chosen = better and "dev_loss" in record
         accuracies = f"train {record[measure]:{form}}{development}{' *' if chosen else '  '}"
         speed = f"  {self._speed():,.0f} rows/s" if self.done > self.first else ""  # no rows were left
         line = f"{self.title}epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}"
@@ -112,6 +113,15 @@ class Progress:
     def _time_left(self) -> str:
         rows = self.rows * (self.epochs - self.epoch) - self.done
         return f"{self.at_most}{_format_time(rows / max(self._speed(), 1e-9))}"
+
+
+def format_measure(name: str, value: float) -> str:
+    """A score with its name.
+
+    >>> format_measure("accuracy", 0.5), format_measure("f1", 0.5)
+    ('50.0% right', 'f1 0.500')
+    """
+    return f"{value:.1%} right" if name == "accuracy" else f"{name} {value:.3f}"
 
 
 def _format_figures(figures: dict[str, float]) -> str:

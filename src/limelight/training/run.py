@@ -30,7 +30,7 @@ from .distributed import Processes
 from .evaluate import Scores, evaluate, is_finished, update_best
 from .first_head import FOLDS, fit_first_head
 from .new_classes import fit_new_classes
-from .progress import Progress, memory_line
+from .progress import Progress, format_measure, memory_line
 from .setup import build_network, row_weights, run_identity
 from .step import Stepper
 
@@ -43,6 +43,7 @@ class Fitted:
     recipe: Recipe  # as trained, with the size of the word vectors; a teacher has its own
     state: State
     interrupted: bool
+    thresholds: np.ndarray | None = None  # (labels,), chosen on the development split
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -122,7 +123,7 @@ class TrainingRun:
                 self.checkpoints.prepare(self.state.history)
 
     def _prepare_start(self) -> None:
-        """From a reader, start with logistic regression on its vectors; from a model, for its new classes."""
+        """From a reader, start with a linear model of its vectors; from a model, for its new classes."""
         weights, seed = row_weights(self.dataset, self.recipe), self.recipe.training.seed
         if new := self._new_classes():
             fit_new_classes(self.network, self.train_split, new, weights, seed)
@@ -130,15 +131,22 @@ class TrainingRun:
             self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
         if not isinstance(getattr(self.network, "head", None), VectorHead):
             return
-        found = fit_first_head(self.network, self.train_split, weights, seed)
+        found = fit_first_head(self.network, self.train_split, weights, seed, self.dataset.task)
         self.processes.broadcast(self.network.head.parameters())
         self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
-        if found.accuracy is not None:
-            how = f"of the frozen reader, {FOLDS}-fold cross-validation"
-            self.progress.note(f"{self.progress.title}{found.accuracy:.1%} right: logistic regression {how}")
+        if found.score is not None:
+            objective = self.stepper.objective
+            shown = format_measure(objective.measure, found.score)
+            how = f"{objective.first_fit} of the frozen reader, {FOLDS}-fold cross-validation"
+            self.progress.note(f"{self.progress.title}{shown}: {how}")
 
     def _new_classes(self) -> list[int]:
-        """The classes that the model to start from does not have, if it has others of these."""
+        """The classes that the model to start from does not have, if it has others of these.
+
+        Where a text may have several labels, each is a classifier of its own: new ones start at random.
+        """
+        if self.dataset.task == "multi-label":
+            return []
         labels, known = self.dataset.labels, set(self.context.start.labels if self.context.start else ())
         new = [k for k, label in enumerate(labels) if label not in known]
         return new if len(new) < len(labels) else []
@@ -195,7 +203,7 @@ class TrainingRun:
             if not math.isfinite(record["loss"]) or (scores and not math.isfinite(scores.loss)):
                 self._stop_diverged()
                 return
-            record |= _dev_figures(scores) if scores else {}
+            record |= _dev_figures(scores, self.stepper.objective.measure) if scores else {}
             for each in self.callbacks:
                 each.on_epoch_end(self, record)
             record = {name: to_builtin(value) for name, value in record.items()}
@@ -239,7 +247,9 @@ class TrainingRun:
     def _evaluate(self) -> Scores | None:
         if self.dev_split is None:
             return None
-        return evaluate(self.network, self.dev_split, self.dev_weights, self.processes)
+        return evaluate(
+            self.network, self.dev_split, self.dev_weights, self.processes, self.stepper.objective
+        )
 
     def _stop_diverged(self) -> None:
         """The weights are beyond repair: keep the best from before, and write nothing of this epoch."""
@@ -323,9 +333,9 @@ class TrainingRun:
         return self.network
 
 
-def _dev_figures(scores: Scores) -> dict[str, float]:
-    figures = {"dev_accuracy": scores.accuracy, "dev_loss": scores.loss}
+def _dev_figures(scores: Scores, measure: str) -> dict[str, float]:
+    figures = {f"dev_{measure}": scores.score, "dev_loss": scores.loss}
     if scores.weighted:
-        accuracy, loss = scores.weighted
-        figures |= {"dev_weighted_accuracy": accuracy, "dev_weighted_loss": loss}
+        score, loss = scores.weighted
+        figures |= {f"dev_weighted_{measure}": score, "dev_weighted_loss": loss}
     return figures

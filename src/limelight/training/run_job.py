@@ -14,7 +14,7 @@ from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..runtime.metrics import Metrics
+from ..runtime.metrics import AnyMetrics
 from ..runtime.start import start_of
 from ..text.dataset import Dataset
 from ..text.sources import table_paths
@@ -40,7 +40,7 @@ class Outcome:
     interrupted: bool
     best_epoch: int
     history: list[dict[str, Any]]
-    results: dict[str, Metrics]
+    results: dict[str, AnyMetrics]
     facts: dict[str, Any]
 
 

@@ -55,8 +55,10 @@ def check_fits(recipe: Recipe, vocabulary: int = 2, classes: int = 2, pair: bool
 @torch.no_grad()
 def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Recipe) -> None:
     """Give the network the pretrained weights; of a classifier's, those of the classes that both have."""
-    start.check_kind(dataset.pair, recipe.text.start)
+    start.check_kind(dataset.pair, recipe.text.start, dataset.task)
     both = [(k, start.labels.index(c)) for k, c in enumerate(dataset.labels) if c in start.labels]
+    if dataset.task == "regression":  # a trained model's outputs have another scale than training
+        both = []
     given = {name: torch.from_numpy(np.array(w)) for name, w in start.weights.items()}
     for name, weight in network.state_dict().items():
         found = given.get(name)
@@ -95,6 +97,11 @@ def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.nda
     weights = None if split.weights is None else np.array(split.weights, dtype=np.float64)
     if recipe.training.class_weight == "balanced":
         labels = np.asarray(split.labels)
+        if labels.dtype.kind != "i":
+            raise LimelightError(
+                f"class_weight is 'balanced', but the task is {dataset.task!r}; weights are for rows of one "
+                "class each: leave it out"
+            )
         weights = np.ones(len(split)) if weights is None else weights
         totals = np.bincount(labels, weights, minlength=len(dataset.labels))
         weights = weights / np.where(totals > 0, totals, 1)[labels]
@@ -119,6 +126,7 @@ def choose_device(name: str) -> torch.device:
 def run_identity(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> dict[str, Any]:
     """What a checkpoint and the run that resumes from it must have in common."""
     options = {k: v for section in recipe.to_dict().values() for k, v in section.items()}
+    options["task"] = dataset.task
     for name in ("epochs", "patience"):  # a run may be resumed to train longer
         del options[name]
     data = {f"{name} rows": _fingerprint(dataset.splits.get(name)) for name in ("train", "dev")}
@@ -134,5 +142,6 @@ def _fingerprint(split: Split | None) -> str:
     check = 0
     for array in (split.lengths, split.labels, split.lengths2):
         if array is not None:
-            check = zlib.crc32(np.ascontiguousarray(array, dtype=np.int32).data, check)
+            plain = array if array.dtype.kind == "f" else np.asarray(array, dtype=np.int32)
+            check = zlib.crc32(np.ascontiguousarray(plain).data, check)
     return f"{len(split)} of {split.words} words ({check:08x})"

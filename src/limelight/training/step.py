@@ -24,6 +24,7 @@ from .checkpoint import select_prefix
 from .distributed import Processes
 from .feed import DeviceFeed, HostFeed, bucket
 from .loss import Tensors, loss
+from .objectives import objective_of
 from .optimiser import WORDS, Optimiser, moves_all
 from .seen_words import SeenWords
 
@@ -33,7 +34,7 @@ WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
 class Stepper:
     """Holds the weights and their optimiser, and takes steps on rows of the training split."""
 
-    figures: tuple[str, ...] = ("loss", "penalty", "accuracy")  # whose sums are counted, before the rows
+    figures: tuple[str, ...] = ()  # whose sums are counted, before the rows
 
     def __init__(
         self,
@@ -45,6 +46,8 @@ class Stepper:
         targets: np.ndarray | None = None,
     ) -> None:
         self.network, self.recipe, self.processes = network, recipe, processes
+        self.objective = objective_of(recipe.text.task)
+        self.figures = self.figures or ("loss", "penalty", self.objective.measure)
         self.device = next(network.parameters()).device
         self.lengths = row_lengths(split)
         self.static = self.device.type == "cuda" and processes.size == 1 and _fits(split, targets)
@@ -118,10 +121,10 @@ class Stepper:
             return
         with self.seen_words.in_place() if self.seen_words else nullcontext():
             output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-        parts = loss(output, batch, self.recipe.training, self.penalised, self.vocabulary)
+        parts = loss(output, batch, self.recipe.training, self.penalised, self.vocabulary, self.objective)
         (parts.total * share if share != 1.0 else parts.total).backward()
-        rows, right = len(batch.labels), (output.logits.argmax(dim=1) == batch.labels).sum()
-        self._count(rows, parts.cross_entropy * rows, parts.penalty * rows, right)
+        rows, scores = len(batch.labels), self.objective.scores(output.logits.detach(), batch.labels)
+        self._count(rows, parts.labels * rows, parts.penalty * rows, scores.sum())
 
     @torch.no_grad()
     def _count(self, rows: int, *sums: Tensor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import threading
 from collections.abc import Iterable, Iterator
@@ -9,10 +10,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..runtime.outputs import activate, choose_thresholds
 from ..runtime.start import Start, start_of
 from ..storage.locks import locked
 from ..text.dataset import Dataset
@@ -20,8 +23,10 @@ from . import run_folder
 from .callbacks import Callback, check_callbacks
 from .checkpoint import Checkpoints
 from .distributed import Processes, join_processes
+from .evaluate import logits
 from .progress import Progress
 from .run import Fitted, RunContext, TrainingRun
+from .scaling import Scale, standardise, unscale
 from .setup import choose_device
 from .teachers import better_of, has_extra_data, train_teachers
 
@@ -56,22 +61,41 @@ def fit(
         raise LimelightError("the data set has no labels to learn from; encode it with a column of labels")
     if dataset.vectors is not None:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
+    recipe = recipe.override(task=dataset.task)
+    if dataset.task != "classification" and recipe.training.teachers:
+        raise LimelightError(
+            f"teachers is {recipe.training.teachers}, but the task is {dataset.task!r}; teachers predict "
+            "classes: set it to 0"
+        )
     if start is None:
         recipe, start = start_of(recipe)
     if dataset.pair and recipe.model.head == "linear":
         recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
     folder = Path(folder) if folder else None
+    dataset, scale = standardise(dataset)
     with run_context(where, folder, show, checkpoint_every, start) as context:
         _check_folder(folder, recipe, resume)
         context.processes.barrier()  # no process writes files there before all have looked
         if not has_extra_data(recipe):
-            return TrainingRun(dataset, recipe, folder, context, callbacks=hooks).fit(resume)
+            fitted = TrainingRun(dataset, recipe, folder, context, callbacks=hooks).fit(resume)
+            return _complete(fitted, dataset, scale)
         data, teacher = train_teachers(dataset, recipe, folder, context, resume)
         if data is None:
             assert teacher is not None
             return teacher
         fitted = TrainingRun(data.dataset, recipe, folder, context, data.targets, hooks).fit(resume)
-        return better_of(fitted, teacher) if fitted.interrupted else fitted
+        return _complete(better_of(fitted, teacher) if fitted.interrupted else fitted, dataset, scale)
+
+
+def _complete(fitted: Fitted, dataset: Dataset, scale: Scale | None) -> Fitted:
+    """Make outputs numbers in the user's unit; choose the thresholds of several labels a text."""
+    if scale is not None:
+        unscale(fitted.network, scale)
+    if dataset.task != "multi-label" or "dev" not in dataset.splits:
+        return fitted
+    dev = dataset.splits["dev"]
+    P = activate(dataset.task, logits(fitted.network, dev).astype(np.float64))
+    return dataclasses.replace(fitted, thresholds=choose_thresholds(P, np.asarray(dev.labels)))
 
 
 @contextmanager

@@ -1,14 +1,16 @@
 // The view in the page's address, so that a link shows the same.
 
-/** state: {texts, edits: one Map for each text, off: Set of rows} */
+const OFF = ["off", "off2"] // of the first model, and of the one beside it
+
+/** state: {texts, edits: one Map for each text, off: a Set of rows for each model} */
 export function toAddress({ texts, edits, off }) {
   const parts = new URLSearchParams(texts.map(text => ["text", text]))
   edits.forEach((changes, side) => changes.forEach((word, k) => parts.append("edit", `${side}.${k}.${word}`)))
-  if (off.size) parts.set("off", [...off].join("."))
+  off.forEach((rows, model) => rows.size && parts.set(OFF[model], [...rows].join(".")))
   return `#${parts}`
 }
 
-/** The state of an address, or undefined if it has no text. */
+/** The state of an address, or undefined if it has no text; `rows`: how many each model has. */
 export function fromAddress(address, sides, rows) {
   const parts = new URLSearchParams(address.replace(/^#/, ""))
   const texts = parts.getAll("text").slice(0, sides)
@@ -19,6 +21,7 @@ export function fromAddress(address, sides, rows) {
     const [, side, k, word] = edit.match(/^([01])\.(\d{1,6})\.(.*)$/s) ?? []
     if (side !== undefined) edits[side]?.set(Number(k), word)
   }
-  const off = (parts.get("off") ?? "").split(".").filter(part => /^\d+$/.test(part)).map(Number)
-  return { texts, edits, off: new Set(off.filter(row => row < rows)) }
+  const off = rows.map((count, model) => new Set((parts.get(OFF[model]) ?? "").split(".")
+    .filter(part => /^\d+$/.test(part)).map(Number).filter(row => row < count)))
+  return { texts, edits, off }
 }

@@ -4,7 +4,8 @@ import { element, percent } from "./dom.js"
 
 const SHOWN = 8
 
-export function drawAnswer(labels, now, before) {
+/** `before` is the reading before the changes, `truth` the true class, if there are any. */
+export function drawAnswer(labels, now, before, truth) {
   const order = [...labels.keys()]
   const sorted = labels.length > SHOWN ? order.sort((a, b) => now.probabilities[b] - now.probabilities[a]) : order
   const bars = sorted.slice(0, SHOWN).map(k => bar(labels[k], k, now, before))
@@ -12,6 +13,7 @@ export function drawAnswer(labels, now, before) {
   return [
     element("p", { class: "label" }, element("strong", {}, element("bdi", {}, labels[now.predicted])), " ",
       percent(now.probabilities[now.predicted])),
+    truth !== undefined && element("p", { class: "truth" }, labels[now.predicted] === truth ? "✓ right" : ["✗ wrong: the data says ", element("bdi", {}, truth)]),
     changed(labels, now, before),
     element("ul", { class: "bars" }, bars),
     more > 0 && element("p", { class: "small" }, `and ${more} less probable classes`),

@@ -30,3 +30,16 @@ export function withSign(value) {
 export function largestOf(values) {
   return values.reduce((top, value) => Math.max(top, Math.abs(value)), 0)
 }
+
+/** The elements with `data-part`, by name. */
+export function partsOf(root) {
+  return Object.fromEntries([...root.querySelectorAll("[data-part]")].map(part => [part.dataset.part, part]))
+}
+
+/** A <select> of [value, text]; `choose` gets the value. */
+export function choice(label, options, value, choose) {
+  const select = element("select", { "aria-label": label, onchange: event => choose(event.target.value) },
+    options.map(([each, text]) => element("option", { value: each }, text)))
+  select.value = value
+  return element("label", {}, element("span", {}, label), select)
+}

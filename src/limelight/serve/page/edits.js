@@ -24,3 +24,12 @@ export function weightsAt(places, words, weights) {
     return sum
   })
 }
+
+/** From a place in characters, as Python counts, to one in UTF-16 units. */
+export function places(text) {
+  const characters = [...text]
+  if (characters.length === text.length) return place => place
+  const found = [0]
+  for (const each of characters) found.push(found.at(-1) + each.length)
+  return place => found[place]
+}

@@ -1,28 +1,38 @@
-// A model as bytes: what serve/one_file.py writes. Four bytes for the length of a JSON header, the header, arrays.
+// Models and data as bytes, as serve/packed_model.py writes them: the length of a JSON header, the header, arrays.
 
-/** Base64 of gzip -> the header, and in it `tensors`: name -> {shape, values}, and `vector`: word id -> vector. */
-export async function openModel(base64) {
-  const packed = Uint8Array.from(atob(base64), letter => letter.charCodeAt(0))
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))
-  return parseModel(new Uint8Array(await new Response(stream).arrayBuffer()))
+export function fromBase64(text) {
+  return Uint8Array.from(atob(text), letter => letter.charCodeAt(0))
 }
 
-export function parseModel(bytes) {
+export async function unzipped(packed) {
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))
+  return new Uint8Array(await new Response(stream).arrayBuffer())
+}
+
+/** The header, and in it `arrays`: name -> {shape, values}. */
+export function parseArrays(bytes) {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true)
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)))
   let at = 4 + length
   const arrays = {}
   for (const { name, type, shape } of header.arrays) {
-    const count = shape.reduce((a, b) => a * b, 1), size = count * { float32: 4, float16: 2, uint8: 1 }[type]
+    const count = shape.reduce((a, b) => a * b, 1), size = count * { float32: 4, int32: 4, float16: 2, uint8: 1 }[type]
     arrays[name] = { shape, values: numbers(bytes.subarray(at, at + size), type) }
     at += size
   }
+  return { ...header, arrays }
+}
+
+/** The header of a model, and in it `tensors`: name -> {shape, values}, and `vector`: word id -> vector. */
+export function parseModel(bytes) {
+  const { arrays, ...header } = parseArrays(bytes)
   const { "words.weight": words, "words.weight.scale": scale, ...tensors } = arrays
   return { ...header, tensors, vector: scale ? ofFourBits(words, scale) : ofNumbers(words) }
 }
 
 function numbers(bytes, type) {
   if (type === "uint8") return bytes
+  if (type === "int32") return new Int32Array(bytes.slice().buffer)
   return type === "float32" ? new Float32Array(bytes.slice().buffer) : fromHalves(bytes)
 }
 

@@ -1,12 +1,15 @@
-// The start of a page with the model inside.
+// The start of a page with the model inside, and rows of data if it has any.
 
+import { Table } from "./data_table.js"
 import { Explorer } from "./explorer.js"
 import { LocalModel } from "./local_model.js"
-import { openModel } from "./model_file.js"
+import { fromBase64, parseArrays, parseModel, unzipped } from "./model_file.js"
 
+const block = async id => unzipped(fromBase64(document.getElementById(id).textContent))
 try {
-  const file = await openModel(document.getElementById("model").textContent)
-  globalThis.limelight = new Explorer(new LocalModel(file), document.querySelector("main"))
+  const model = new LocalModel(parseModel(await block("model")))
+  const data = document.getElementById("data") ? parseArrays(await block("data")) : undefined
+  globalThis.limelight = new Explorer([model], document.querySelector("main"), { table: data && Table.inPage(data) })
 } catch (error) {
-  document.querySelector("[data-part=answer]").textContent = `This browser cannot run the page (${error.message}); it needs Chrome 103, Firefox 115, Safari 16.4 or newer.`
+  document.querySelector("[data-part=panes]").textContent = `This browser cannot run the page (${error.message}); it needs Chrome 103, Firefox 115, Safari 16.4 or newer.`
 }

@@ -16,8 +16,9 @@ export async function savePicture(kind, explorer) {
 /** What is shown, with its style, as a page of its own. */
 async function asPage(explorer) {
   const shown = explorer.root.cloneNode(true)
-  shown.querySelectorAll(".input, .lead, .controls, .menu, [hidden]").forEach(part => part.remove())
-  shown.querySelector("[data-part=table]").replaceChildren(...drawTable(explorer.model.about, explorer.now))
+  shown.classList.remove("with-data")
+  shown.querySelectorAll(".input, .lead, .controls, .menu, .data, [hidden]").forEach(part => part.remove())
+  shown.querySelectorAll("[data-part=table]").forEach((table, k) => table.replaceChildren(...drawTable(explorer.panes[k].model.about, explorer.panes[k].now)))
   shown.querySelectorAll("input").forEach(input => input.setAttribute("disabled", ""))
   shown.querySelectorAll("button").forEach(button => button.replaceWith(element("span", { class: `button ${button.className}`, title: button.title }, ...button.childNodes)))
   shown.querySelectorAll("details").forEach(details => details.setAttribute("open", ""))
@@ -27,19 +28,32 @@ async function asPage(explorer) {
   return `<!doctype html>\n${element("html", { lang: "en" }, head, element("body", {}, shown)).outerHTML}`
 }
 
-/** The answer and what decided. */
-export function asSvg({ texts, model, now }) {
-  const draw = document.createElement("canvas").getContext("2d"), font = size => `${size}px system-ui, sans-serif`
-  const colours = getComputedStyle(document.body), items = []
-  let y = MARGIN + 24
-  const say = (text, size, colour, weight = 400) => items.push(tag("text", { x: MARGIN, y, "font-size": size, fill: colour, "font-weight": weight }, text))
-  say(`${model.about.labels[now.predicted]} ${(100 * now.probabilities[now.predicted]).toFixed(1)}%`, 22, ink(), 600)
-  y += 28
-  say(`Orange words support “${model.about.labels[now.predicted]}”, blue words speak against it.`, 13, muted())
-  draw.font = font(17)
-  for (const holder of texts) {
-    y += LINE + 6
+/** The answer and what decided, of each model. */
+export function asSvg({ panes }) {
+  const draw = document.createElement("canvas").getContext("2d")
+  const colours = getComputedStyle(document.body), colour = name => colours.getPropertyValue(`--${name}`).trim()
+  const items = []
+  let y = MARGIN
+  const say = (text, size, fill, weight = 400) => items.push(tag("text", { x: MARGIN, y, "font-size": size, fill, "font-weight": weight }, text))
+  for (const { model, now, holders, root } of panes) {
+    if (panes.length > 1) {
+      y += 18
+      say(root.querySelector(".model-name").textContent, 14, colour("muted"), 600)
+    }
+    y += 24
+    say(`${model.about.labels[now.predicted]} ${(100 * now.probabilities[now.predicted]).toFixed(1)}%`, 22, colour("ink"), 600)
+    y += 28
+    say(`Orange words support “${model.about.labels[now.predicted]}”, blue words speak against it.`, 13, colour("muted"))
+    draw.font = "17px system-ui, sans-serif"
+    for (const holder of holders) drawWords(holder)
+    y += MARGIN
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" font-family="system-ui, sans-serif">`
+    + `${tag("rect", { width: WIDTH, height: y, fill: colour("paper") })}${items.join("")}</svg>`
+
+  function drawWords(holder) {
     let x = MARGIN
+    y += LINE + 6
     for (const node of holder.childNodes) {
       for (const piece of node.textContent.match(/\s+|\S+/g) ?? []) {
         const width = draw.measureText(piece.replace(/\s/g, " ")).width
@@ -47,17 +61,11 @@ export function asSvg({ texts, model, now }) {
         if (!piece.trim()) { x += x > MARGIN ? width : 0; continue }
         const style = node.nodeType === 1 && getComputedStyle(node)
         if (style && /^[hc]\d|[ ][hc]\d/.test(node.className)) items.push(tag("rect", { x: x - 1, y: y - 18, width: width + 2, height: 24, rx: 3, fill: style.backgroundColor }))
-        items.push(tag("text", { x, y, "font-size": 17, fill: ink(), "text-decoration": node.className?.includes("gone") ? "line-through" : undefined }, piece))
+        items.push(tag("text", { x, y, "font-size": 17, fill: colour("ink"), "text-decoration": node.className?.includes("gone") ? "line-through" : undefined }, piece))
         x += width
       }
     }
   }
-  const height = y + MARGIN
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif">`
-    + `${tag("rect", { width: WIDTH, height, fill: colours.getPropertyValue("--paper").trim() })}${items.join("")}</svg>`
-
-  function ink() { return colours.getPropertyValue("--ink").trim() }
-  function muted() { return colours.getPropertyValue("--muted").trim() }
 }
 
 function tag(name, attributes, text) {

@@ -6,7 +6,7 @@ import { colour, element, withSign } from "./dom.js"
  * `weights`: one for each word; `top`: the weight of the strongest colour. `on` has point(k), leave() and choose(k, button).
  * A word left out is struck through, a replaced one has its replacement beside it.
  */
-export function drawText({ text, words, known, weights, top, edits, says }, on) {
+export function drawText({ text, words, known, vocabulary, weights, top, edits, says }, on) {
   const parts = []
   let from = 0
   words.forEach(({ start, end }, k) => {
@@ -25,7 +25,7 @@ export function drawText({ text, words, known, weights, top, edits, says }, on) 
     const shown = gone ? "left out" : says(weights[k])
     const kind = [gone ? "gone" : colour(weights[k], top), edit && "replaced", !known[k] && "unknown"].filter(Boolean).join(" ")
     return element("button", {
-      type: "button", class: kind, tabindex: "-1", "data-word": k, title: known[k] || gone ? shown : `${shown}; not in this page's vocabulary`,
+      type: "button", class: kind, tabindex: "-1", "data-word": k, title: known[k] || gone ? shown : `${shown}; not in ${vocabulary}`,
       "aria-label": `${edit || word}, ${shown}`, onmouseenter: () => on.point(k), onmouseleave: on.leave,
       onfocus: () => on.point(k), onblur: on.leave, onclick: event => on.choose(k, event.currentTarget),
     }, edit ? [element("del", {}, word), ` ${edit}`] : gone ? element("del", {}, word) : word)

@@ -1,0 +1,96 @@
+"""The explorer's page as one HTML text: its modules and style as they are, and blocks of data.
+
+Its Content-Security-Policy lets nothing run but that one script.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from ..reading.html import templates
+
+
+def render_page(start: str, title: str, blocks: Mapping[str, bytes], in_file: bool) -> str:
+    """The page that starts with a module; `blocks` are for its script to read, by id.
+
+    >>> '<title>&lt;b&gt;</title>' in render_page("live", "<b>", {}, in_file=False)
+    True
+    """
+    return (
+        templates(__package__)
+        .get_template("explorer.html.jinja")
+        .render(
+            title=title,
+            script=bundle(start),
+            style=page_text("page.css"),
+            policy=policy(start) if in_file else "",  # a server sends it as a header
+            body=page_text("explorer.html"),
+            blocks={name: b64encode(content).decode() for name, content in blocks.items()},
+        )
+    )
+
+
+@cache
+def policy(start: str, served: bool = False) -> str:
+    """What the page may do: run its script, use its style, save pictures; ask its server, if `served`.
+
+    >>> policy("live").startswith("default-src 'none'; script-src 'sha256-")
+    True
+    """
+    script, style = (_hash(each) for each in (bundle(start), page_text("page.css")))
+    runs, asks = ("", "connect-src 'self'; ") if served else (" 'wasm-unsafe-eval'", "")
+    return (
+        f"default-src 'none'; script-src 'sha256-{script}'{runs}; style-src 'sha256-{style}'; "
+        f"img-src blob:; {asks}base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(content: str) -> str:
+    return b64encode(sha256(content.encode()).digest()).decode()
+
+
+# ---------------------------------------------------------------- modules
+
+
+@cache
+def page_text(name: str) -> str:
+    """A file of the page."""
+    return (files(__package__) / "page" / name).read_text("utf-8")
+
+
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js"$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", re.MULTILINE)
+
+
+@cache
+def bundle(start: str) -> str:
+    """A module and all that it imports as one script, each of the others a function that returns its exports.
+
+    >>> bundle("edits").startswith("// Words left out"), "const $dom = (() => {" in bundle("answer")
+    (True, True)
+    """
+    order: list[str] = []
+    _visit(start, order)
+    return "\n".join([*map(_as_function, order[:-1]), _with_constants(start)])
+
+
+def _visit(name: str, order: list[str]) -> None:
+    """Add a module to `order` after those that it imports."""
+    for _, needed in _IMPORT.findall(page_text(f"{name}.js")):
+        _visit(needed, order)
+    if name not in order:
+        order.append(name)
+
+
+def _as_function(name: str) -> str:
+    exports = ", ".join(_EXPORT.findall(page_text(f"{name}.js")))
+    return f"const ${name} = (() => {{\n{_with_constants(name)}\nreturn {{ {exports} }}\n}})()"
+
+
+def _with_constants(name: str) -> str:
+    return _EXPORT.sub("", _IMPORT.sub(r"const \1 = $\2", page_text(f"{name}.js")))

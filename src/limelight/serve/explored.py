@@ -1,0 +1,163 @@
+"""Rows of data as models read them: what the explorer lists, sorts, counts and draws as a map."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..runtime.model import Model
+from ..runtime.runner import progress_bar
+from .packed_model import join_arrays
+
+Item = tuple[str, ...]  # a text, or a pair of texts
+SAMPLE = 1000  # texts that directions are found with
+DIRECTIONS = 64  # kept to find the nearest texts with
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """The directions in which embeddings differ most, by principal components."""
+
+    mean: np.ndarray  # (size,)
+    basis: np.ndarray  # (size, directions)
+
+    @classmethod
+    def fit(cls, X: np.ndarray) -> Plane:
+        """The directions of X (texts, size), those that matter most first; fewer texts have fewer.
+
+        >>> X = np.array([[0.0, 1.0], [0.0, -1.0], [0.1, 0.0]])
+        >>> Plane.fit(X).basis[:, 0].round(2).tolist()
+        [0.0, 1.0]
+        """
+        mean = X.mean(axis=0)
+        centred = (X - mean).astype(np.float64)
+        # texts are fewer than numbers: the vectors of X X^T are small to find, and give those of X^T X
+        values, vectors = np.linalg.eigh(centred @ centred.T)
+        order = np.argsort(-values)[:DIRECTIONS]
+        order = order[values[order] > 1e-9 * max(values.max(), 1e-30)]
+        basis = centred.T @ vectors[:, order] / np.sqrt(values[order])
+        basis *= np.where(basis.sum(axis=0) < 0, -1, 1)  # the sign is free: the same map every time
+        return cls(mean, basis.astype(np.float32))
+
+    def project(self, X: np.ndarray) -> np.ndarray:
+        """(texts, directions)."""
+        return np.asarray((X - self.mean) @ self.basis)
+
+
+@dataclass(frozen=True, eq=False)
+class ExploredData:
+    """Texts or pairs, and what one or two models predict for them."""
+
+    name: str
+    items: list[Item]
+    labels: list[str]  # of all models
+    truth: np.ndarray | None  # (rows,) int32: the index of the true class in `labels`
+    predicted: np.ndarray  # (models, rows) int32
+    confidence: np.ndarray  # (models, rows)
+    places: np.ndarray  # (rows, 2): on the map, as the first model reads them
+    plane: Plane
+    vectors: np.ndarray  # (rows, directions): in the plane
+    of_rows: int  # that the data has; some may have been left out
+
+    def pack(self, with_texts: bool = False) -> bytes:
+        """For the page: a header and typed arrays, as gzip."""
+        header = {
+            "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
+            "models": len(self.predicted), "texts": self.items if with_texts else None,
+        }  # fmt: skip
+        arrays = {"places": self.places.astype(np.float32)}
+        for k, (predicted, confidence) in enumerate(zip(self.predicted, self.confidence, strict=True)):
+            arrays |= {f"predicted{k}": predicted, f"confidence{k}": confidence.astype(np.float32)}
+        if self.truth is not None:
+            arrays["truth"] = self.truth
+        return gzip.compress(join_arrays(header, arrays), compresslevel=4, mtime=0)
+
+    def find(self, words: str) -> np.ndarray:
+        """(found,) int32: the rows that have this in them, in upper or lower case."""
+        words = words.lower()
+        found = [k for k, item in enumerate(self.items) if any(words in text.lower() for text in item)]
+        return np.array(found, dtype=np.int32)
+
+
+def explore_data(
+    models: Sequence[Model],
+    items: Sequence[Item],
+    truth: np.ndarray | None = None,
+    *,
+    name: str = "data",
+    of_rows: int | None = None,
+    progress: bool = False,
+) -> ExploredData:
+    """Read every text once with each model; `truth` has the true classes' indices in the first one's labels.
+
+    >>> explore_data([model], [("Good soup",)])  # doctest: +SKIP
+    """
+    if not items:
+        raise LimelightError(f"{name} has no rows to explore; give at least one")
+    first, *others = models
+    if any(other.pair != first.pair for other in others):
+        raise LimelightError("one model reads pairs of texts and the other single texts; give two of a kind")
+    plane, flat = _fit(first, _spread(items))
+    parts = [(P, flat.project(X), plane.project(X)) for P, X in _read(first, items, progress)]
+    P = [np.concatenate([part[0] for part in parts])]
+    P += [other.predict_proba(*_columns(items), progress=progress) for other in others]
+    labels = list(dict.fromkeys(str(label) for model in models for label in model.labels))
+    numbers = [np.array([labels.index(str(label)) for label in model.labels], np.int32) for model in models]
+    return ExploredData(
+        name=name,
+        items=list(items),
+        labels=labels,
+        truth=None if truth is None else numbers[0][truth],
+        predicted=np.stack([n[p.argmax(axis=1)] for n, p in zip(numbers, P, strict=True)]),
+        confidence=np.stack([p.max(axis=1) for p in P]),
+        places=np.concatenate([part[1] for part in parts]),
+        plane=plane,
+        vectors=np.concatenate([part[2] for part in parts]),
+        of_rows=len(items) if of_rows is None else of_rows,
+    )
+
+
+def _fit(model: Model, items: Sequence[Item]) -> tuple[Plane, Plane]:
+    """The directions in which texts differ most, and the two of the map, in which the predicted classes do.
+
+    Plain principal components are about topics, and mix the classes (docs/log/2026-11-16-explorer.md).
+    """
+    parts = list(_read(model, items, progress=False))
+    predicted, X = np.concatenate([P for P, _ in parts]).argmax(axis=1), np.concatenate([X for _, X in parts])
+    plane = Plane.fit(X)
+    means = np.stack([X[predicted == k].mean(axis=0) for k in np.unique(predicted)])
+    both = np.concatenate([Plane.fit(means).basis, plane.basis], axis=1)[:, :2]  # two classes differ in one
+    basis, signs = np.linalg.qr(both)
+    flat = np.zeros((X.shape[1], 2), np.float32)
+    flat[:, : both.shape[1]] = basis * np.sign(np.diag(signs))
+    return plane, Plane(plane.mean, flat)
+
+
+def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:
+    """(items, size): M of a text, flat, and for a pair by how much its texts differ."""
+    return np.concatenate([X for _, X in _read(model, items, progress=False)])
+
+
+def _spread(items: Sequence[Item]) -> list[Item]:
+    """At most `SAMPLE` of the items, from beginning to end."""
+    places = np.linspace(0, len(items) - 1, min(SAMPLE, len(items))).round().astype(int)
+    return [items[k] for k in places]
+
+
+def _read(model: Model, items: Sequence[Item], progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Probabilities (some, classes) and embeddings (some, size) of some items at a time."""
+    with progress_bar(len(items)) if progress else nullcontext() as bar:
+        for M in zip(*map(model.embed_stream, _columns(items)), strict=True):
+            X = np.abs(M[0] - M[1]) if model.pair else M[0]
+            yield model.classify(*M), X.reshape(len(X), -1)
+            if bar is not None:
+                bar.update(len(X))
+
+
+def _columns(items: Sequence[Item]) -> list[list[str]]:
+    return [list(column) for column in zip(*items, strict=True)]

@@ -1,0 +1,156 @@
+"""The explorer behind HTTP: its page, and what the page asks for beside `/explain`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from ..errors import LimelightError
+from ..runtime.model import Model
+from ..runtime.weights import WORDS
+from ..text.tokenizer import SPECIAL, UNKNOWN
+from .bodies import Body, check_words, items_of, parse_body
+from .bundle import policy, render_page
+from .explored import ExploredData
+from .limits import Limits, RequestError, read_body
+from .models import ServedModels
+from .neighbours import Neighbours
+from .packed_model import about_model
+
+START = "live"
+NEAREST = 6  # words to choose from
+MOST_ROWS = 500  # of data in an answer
+HERE = "The model runs on the machine that serves this page; what is typed goes there and nowhere else."
+
+
+class Explorer:
+    """The page of the models that are served, of data and of what is near, if they are given."""
+
+    def __init__(
+        self,
+        models: ServedModels,
+        limits: Limits,
+        data: ExploredData | None = None,
+        near: Neighbours | None = None,
+    ) -> None:
+        self.models, self.limits, self.data, self.near = models, limits, data, near
+        self._packed = None if data is None else data.pack()
+
+    def routes(self) -> list[Route]:
+        """The page, and what it asks for."""
+        posts: dict[str, Callable[[Body], Any]] = {"words": self.words}
+        if self.data is not None:
+            posts |= {"texts": self.texts, "find": self.find}
+        if self.near is not None:
+            posts["near"] = self.nearest
+        return [
+            Route("/", self.page),
+            Route("/explorer/about", self.about),
+            *([Route("/explorer/data", self.rows)] if self.data is not None else []),
+            *(Route(f"/explorer/{name}", self._post(each), methods=["POST"]) for name, each in posts.items()),
+        ]
+
+    def _post(self, answer: Callable[[Body], Any]) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            body = parse_body(await read_body(request, self.limits))
+            try:
+                found = await asyncio.to_thread(answer, body)
+            except LimelightError as error:
+                raise RequestError(424, str(error), "backend") from None
+            return Response(json.dumps(found), media_type="application/json")
+
+        return endpoint
+
+    # ------------------------------------------------------------ GET
+
+    async def page(self, request: Request) -> Response:
+        """The page itself, which has nothing of the models or the data in it."""
+        allowed = policy(START, served=True)
+        return HTMLResponse(
+            _page(), headers={"content-security-policy": f"{allowed}; frame-ancestors 'none'"}
+        )
+
+    async def about(self, request: Request) -> Response:
+        """The classifiers, and what else there is."""
+        found = [(name, self.models.find(name)[1].model) for name in self.models.names]
+        models = [{**about_model(model), "id": name} for name, model in found if _is_shown(model)]
+        for model in models:
+            model["notes"] = [*model["notes"], HERE]
+        content = {
+            "models": models,
+            "data": self.data is not None,
+            "near": None if self.near is None else self.near.where,
+        }
+        return Response(json.dumps(content), media_type="application/json")
+
+    async def rows(self, request: Request) -> Response:
+        """All rows of the data, without their texts."""
+        return Response(self._packed, media_type="application/octet-stream")
+
+    # ------------------------------------------------------------ POST
+
+    def words(self, body: Body) -> list[str]:
+        """Words similar to a word."""
+        _, batcher = self.models.find(body.get("model"))
+        return nearest_words(batcher.model, _text(body))
+
+    def texts(self, body: Body) -> list[Any]:
+        """The texts of some rows."""
+        assert self.data is not None
+        rows, items = body.get("rows"), self.data.items
+        if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < len(items) for row in rows):
+            raise RequestError(422, f"rows must be a list of integers from 0 to {len(items) - 1}")
+        if len(rows) > MOST_ROWS:
+            raise RequestError(413, f"{len(rows):,} rows; at most {MOST_ROWS} are allowed")
+        return [items[row] for row in rows]
+
+    def find(self, body: Body) -> list[int]:
+        """The rows that have a text in them."""
+        assert self.data is not None
+        found: list[int] = self.data.find(_text(body)).tolist()
+        return found
+
+    def nearest(self, body: Body) -> list[dict[str, Any]]:
+        """The nearest texts."""
+        assert self.near is not None
+        _, batcher = self.models.find(None)
+        items, _ = items_of(body.get("inputs"), self.limits, batcher.model.pair)
+        items = check_words(items[:1], batcher.model.tokenizer, self.limits.for_large_answers, truncate=True)
+        return self.near.find(items[0])
+
+
+def nearest_words(model: Any, word: str) -> list[str]:
+    """The words whose vectors point most nearly the same way, the nearest first; none for an unknown word."""
+    ids, _ = model.tokenizer.locate(word)
+    if ids[0] == UNKNOWN:
+        return []
+    table = model.weights[WORDS]
+    scores = (table @ table[ids[0]]) / np.maximum(np.linalg.norm(table, axis=1), 1e-9)
+    order = np.argsort(-scores, kind="stable")[: NEAREST + len(SPECIAL) + 1]
+    words = [model.tokenizer.vocabulary[k] for k in order if k >= len(SPECIAL) and k != ids[0]]
+    return words[:NEAREST]
+
+
+@cache
+def _page() -> str:
+    return render_page(START, "Limelight", {}, in_file=False)
+
+
+def _text(body: Body) -> str:
+    text = body.get("text")
+    if not isinstance(text, str):
+        raise RequestError(422, "text must be a text")
+    return text
+
+
+def _is_shown(model: object) -> bool:
+    """The page shows classifiers into one class; other models are served without it."""
+    return isinstance(model, Model) and model.task == "classification"

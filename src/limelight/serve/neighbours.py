@@ -1,0 +1,129 @@
+"""The texts nearest to a text, and which words bind them: among the explorer's data, or in an index."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..reading.comparison import Comparison
+from ..runtime.model import Model
+from ..runtime.reader import Reader
+from ..runtime.word_parts import unit
+from ..similar.index import Index
+from .batching import Item
+from .explored import ExploredData, embed_items
+
+COUNT = 8
+LOOKED_AT = 24  # by a few directions; the best of them are compared in full
+MOST_WORDS = 300  # of a text whose words are compared: the work grows with words times numbers
+
+
+class Neighbours(Protocol):
+    """Where to look."""
+
+    @property
+    def where(self) -> str:
+        """What the page calls it."""
+        ...
+
+    def find(self, item: Item) -> list[dict[str, Any]]:
+        """The nearest first: texts, row, similarity, and the words that bind them."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ReaderNeighbours:
+    """Among the rows of the data, by meaning: as a reader reads them; of a pair, its first text."""
+
+    reader: Reader
+    data: ExploredData
+    vectors: np.ndarray  # (rows, 384), of length 1
+    where: str = "the data, as the bundled reader reads them"
+
+    @classmethod
+    def read(cls, reader: Reader, data: ExploredData, progress: bool = False) -> ReaderNeighbours:
+        """Read all rows once."""
+        return cls(reader, data, reader.encode([item[0] for item in data.items], show_progress_bar=progress))
+
+    def find(self, item: Item) -> list[dict[str, Any]]:
+        """Those whose vectors point the same way."""
+        scores = self.vectors @ self.reader.encode(item[0])
+        return _best(self.reader, self.data, item, scores, _nearest(self.data, item, scores, COUNT))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelNeighbours:
+    """Among the rows of the data, as the model itself reads them."""
+
+    model: Model
+    data: ExploredData
+    where: str = "the data, as the model reads them"
+
+    @cached_property
+    def _directions(self) -> np.ndarray:
+        """(rows, directions): of length 1."""
+        return unit(self.data.vectors)
+
+    def find(self, item: Item) -> list[dict[str, Any]]:
+        """Those whose embeddings point the same way."""
+        scores = self._directions @ unit(self.data.plane.project(embed_items(self.model, [item]))[0])
+        rows = _nearest(self.data, item, scores, LOOKED_AT)
+        if not self.model.pair:  # by all of M rather than by a few directions
+            M = unit(self.model.embed([item[0], *(self.data.items[k][0] for k in rows)], flat=True))
+            rows = [rows[k] for k in np.argsort(-(M[1:] @ M[0]), kind="stable")]
+        return _best(None if self.model.pair else self.model, self.data, item, scores, rows[:COUNT])
+
+
+def _nearest(data: ExploredData, item: Item, scores: np.ndarray, count: int) -> list[int]:
+    """The rows with the largest scores, but not the text itself."""
+    order = np.argsort(-scores, kind="stable")[: count + LOOKED_AT]
+    return [int(k) for k in order if data.items[k] != item][:count]
+
+
+def _best(
+    embedder: Model | Reader | None, data: ExploredData, item: Item, scores: np.ndarray, rows: list[int]
+) -> list[dict[str, Any]]:
+    """The rows, with the words that bind them, unless there are too many words or no one to compare them."""
+    texts = [data.items[k][0] for k in rows]
+    if embedder is None or any(
+        len(embedder.tokenizer.split(text)) > MOST_WORDS for text in (item[0], *texts)
+    ):
+        return [_neighbour(data.items[k], k, float(scores[k])) for k in rows]
+    found = embedder.compare_many([item[0]] * len(rows), texts, by_rows=False)
+    return [_neighbour(data.items[k], k, each.similarity, each) for k, each in zip(rows, found, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class IndexNeighbours:
+    """In an index, as its own model reads them; of a pair, the first text."""
+
+    index: Index
+
+    @property
+    def where(self) -> str:
+        """The folder's name."""
+        return f"{self.index.folder.name}, as its model reads them"
+
+    def find(self, item: Item) -> list[dict[str, Any]]:
+        """The hits of a search."""
+        if not self.index.model.tokenizer.split(item[0]):
+            return []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about unknown words, which it quotes: a text is never logged
+            hits = self.index.search(item[0], COUNT)
+        return [_neighbour((hit.text,), None, hit.score, hit.comparison) for hit in hits]
+
+
+def _neighbour(
+    item: Item, row: int | None, score: float, comparison: Comparison | None = None
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"texts": list(item), "row": row, "similarity": score}
+    if comparison is not None:
+        other = comparison.second
+        found["offsets"], found["effects"] = other.offsets.tolist(), other.effects.tolist()
+        found["pairs"] = [pair for pair in comparison.top_pairs(3) if pair[2] > 0]
+    return found

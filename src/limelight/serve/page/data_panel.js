@@ -1,0 +1,219 @@
+// The data: ways in (confusion, classes, calibration, map), filters, and the list of texts.
+
+import { drawCalibration } from "./calibration_view.js"
+import { drawClasses } from "./classes_view.js"
+import { drawConfusion } from "./confusion_view.js"
+import { ALL } from "./data_table.js"
+import { choice, element, percent } from "./dom.js"
+import { filterFromAddress, filterToAddress } from "./filter_address.js"
+import { MapView } from "./map_view.js"
+import { VirtualList } from "./virtual_list.js"
+
+const PAUSE = 150 // ms without a key
+const FIGURES = { confusion: "Confusion", classes: "Classes", calibration: "Calibration", map: "Map" }
+
+export class DataPanel {
+  constructor(table, root, explorer) {
+    Object.assign(this, { table, root, explorer, filter: { ...ALL }, row: -1 })
+    this.map = new MapView(table, { brush: box => this.change({ box }), open: row => this.open(row) })
+    this.figures = table.truth ? Object.keys(FIGURES) : ["classes", "calibration", "map"]
+    this.figure = this.figures[0]
+    this.list = new VirtualList("Texts; arrow keys move, Enter goes to the words", {
+      draw: row => this.drawItem(row), prepare: rows => this.prepare(rows), choose: row => this.openSoon(row), enter: () => this.enter(),
+    })
+    this.build()
+  }
+
+  build() {
+    const { table, root } = this
+    const shown = table.rows < table.ofRows ? `${table.rows.toLocaleString("en")} of ${table.ofRows.toLocaleString("en")} texts` : `${table.rows.toLocaleString("en")} texts`
+    this.tabs = element("div", { class: "tabs", role: "group", "aria-label": "Ways into the data" }, this.figures.map(name => element("button",
+      { type: "button", "data-figure": name, onclick: () => this.choose(name) }, FIGURES[name])))
+    this.holder = element("div", { class: "figure" })
+    this.count = element("p", { class: "small count", "aria-live": "polite" })
+    this.search = element("input", { type: "search", placeholder: "words in the text", "aria-label": "Words in the text", maxlength: "200" })
+    let waiting
+    this.search.addEventListener("input", () => {
+      clearTimeout(waiting)
+      waiting = setTimeout(() => this.change({ find: this.search.value }), PAUSE)
+    })
+    this.choices = element("div", { class: "choices" })
+    const filters = element("div", { class: "filters", role: "group", "aria-label": "Filters" }, element("label", { class: "wide" }, element("span", {}, "Find"), this.search), this.choices)
+    root.replaceChildren(element("div", { class: "card" }, element("h2", {}, table.name, " ", element("span", { class: "small" }, `${shown}${this.accuracy()}`)),
+      this.tabs, this.holder, filters, this.count, this.list.root))
+    root.hidden = false
+    const { toData } = this.explorer.parts
+    toData.hidden = false
+    toData.addEventListener("click", () => {
+      root.scrollIntoView()
+      this.list.root.focus({ preventScroll: true })
+    })
+    this.explorer.root.classList.add("with-data")
+  }
+
+  accuracy() {
+    const { table } = this
+    if (!table.truth) return ""
+    const shares = table.predicted.map((_, of) => {
+      let right = 0
+      for (let k = 0; k < table.rows; k++) right += table.isRight(k, of)
+      return `${percent(right / table.rows)} right`
+    })
+    return shares.length > 1 ? ` · ${shares.map((share, of) => `${this.nameOf(of)}: ${share}`).join(", ")}` : ` · ${shares[0]}`
+  }
+
+  nameOf(of) {
+    const { about } = this.explorer.models[of]
+    return about.title ?? about.name
+  }
+
+  // ------------------------------------------------------------ state
+
+  /** The filters, the figure and the row of an address. */
+  show(address) {
+    const parts = new URLSearchParams(address.replace(/^#/, "")), figure = parts.get("figure"), row = Number(parts.get("row") ?? -1)
+    this.row = Number.isInteger(row) && row < this.table.rows ? row : -1
+    if (this.figures.includes(figure)) this.figure = figure
+    return this.change(filterFromAddress(address, this.table), true)
+  }
+
+  address() {
+    const parts = filterToAddress(this.filter, this.table.labels)
+    if (this.figure !== this.figures[0]) parts.set("figure", this.figure)
+    if (this.row >= 0) parts.set("row", this.row)
+    return parts.size ? `&${parts}` : ""
+  }
+
+  async change(changes, reveal = false) {
+    const filter = this.filter = { ...this.filter, ...changes }
+    if (filter.find !== this.looked) {
+      const found = filter.find && await this.table.find(filter.find)
+      if (filter !== this.filter) return
+      this.looked = filter.find
+      this.found = found ? maskOf(found, this.table.rows) : undefined
+    }
+    this.rows = this.table.select(filter, this.found)
+    if (this.search.value !== filter.find) this.search.value = filter.find
+    this.list.show(this.rows, this.row, reveal)
+    this.drawFigure()
+    this.drawFilters()
+    this.explorer.writeAddress()
+  }
+
+  choose(figure) {
+    this.figure = figure
+    this.drawFigure()
+    this.explorer.writeAddress()
+  }
+
+  // ------------------------------------------------------------ texts
+
+  /** Whether texts had to be fetched. */
+  async prepare(rows) {
+    if (rows.every(row => this.table.known.has(row))) return false
+    await this.table.texts(rows).catch(error => this.explorer.complain(error.message))
+    return true
+  }
+
+  openSoon(row) {
+    clearTimeout(this.opening)
+    this.opening = setTimeout(() => this.open(row), 60)
+  }
+
+  async open(row) {
+    const [texts] = await this.table.texts([row])
+    this.row = row
+    this.list.active = this.rows.indexOf(row)
+    if (this.list.active >= 0) this.list.reveal()
+    this.list.paint()
+    await this.explorer.show(this.explorer.fresh(texts))
+    const { top, bottom } = this.explorer.parts.panes.getBoundingClientRect()
+    if (bottom < 80 || top > innerHeight - 80) this.explorer.root.scrollIntoView()
+  }
+
+  async openFirst() {
+    await this.open(this.rows.length ? this.rows[0] : 0)
+  }
+
+  enter() {
+    this.explorer.panes[0].focusWord(0, 0)
+  }
+
+  /** The true class of the row that is open, while its texts are as they are in the data. */
+  truthOf(texts) {
+    const { table, row } = this, own = table.known.get(row)
+    if (!table.truth || !own || own.some((text, k) => text !== texts[k])) return undefined
+    return table.labels[table.truth[row]]
+  }
+
+  // ------------------------------------------------------------ drawing
+
+  drawItem(row) {
+    const { table } = this, texts = table.known.get(row)
+    const answers = table.predicted.map((predicted, of) => {
+      const isRight = table.truth && table.isRight(row, of)
+      return element("span", { class: table.truth ? (isRight ? "is-right" : "is-wrong") : "" }, table.truth && (isRight ? "✓ " : "✗ "),
+        element("bdi", {}, table.labels[predicted[row]]), ` ${Math.round(100 * table.confidence[of][row])}%`)
+    })
+    const anyWrong = table.truth && table.predicted.some((_, of) => !table.isRight(row, of))
+    return [element("span", { class: "text", dir: "auto" }, texts ? texts.join(" — ").slice(0, 300) : "…"),
+      element("span", { class: "answers" }, answers.flatMap((answer, k) => (k ? [" · ", answer] : [answer])),
+        anyWrong && [" · true: ", element("bdi", {}, table.labels[table.truth[row]])])]
+  }
+
+  drawFigure() {
+    const { table, filter, found } = this, { of } = filter
+    for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.dataset.figure === this.figure))
+    const draw = {
+      confusion: () => drawConfusion(table, table.confusion(table.mask(filter, found, ["truth", "predicted", "right"]), of), filter,
+        (truth, predicted) => this.change({ truth, predicted, right: "" })),
+      classes: () => drawClasses(table, table.confusion(table.mask(filter, found, ["truth", "predicted"]), of), table.truth ? filter.truth : filter.predicted,
+        k => this.change(table.truth ? { truth: k } : { predicted: k })),
+      calibration: () => drawCalibration(table, table.calibration(table.mask(filter, found, ["from", "to"]), of), filter,
+        (from, to) => this.change({ from, to })),
+      map: () => this.map.root,
+    }[this.figure]
+    const focused = this.holder.contains(document.activeElement) && this.figure !== "map" ? placeOf(this.holder) : -1
+    const made = draw()
+    if (this.holder.firstChild !== made) this.holder.replaceChildren(made)
+    if (this.figure === "map") this.map.show(table.mask(filter, found, ["box"]), filter)
+    if (focused >= 0) this.holder.querySelectorAll("button")[focused]?.focus()
+  }
+
+  drawFilters() {
+    const { table, filter } = this, classes = [["-1", "any"], ...table.labels.map((label, k) => [k, label])]
+    const active = this.choices.contains(document.activeElement) && document.activeElement.closest("label")?.firstElementChild.textContent
+    const select = (label, name, options, number) => choice(label, options, filter[name], value => this.change({ [name]: number ? Number(value) : value }))
+    this.choices.replaceChildren(...[
+      table.truth && select("Result", "right", [["", "right or wrong"], ["right", "right"], ["wrong", "wrong"]]),
+      table.truth && select("True", "truth", classes, true),
+      select("Predicted", "predicted", classes, true),
+      table.models > 1 && select("Models", "differ", [["", "all texts"], ["differ", "they differ"], ["agree", "they agree"],
+        ...(table.truth ? [["first", `only ${this.nameOf(0)} is right`], ["second", `only ${this.nameOf(1)} is right`]] : [])]),
+      table.models > 1 && select("Predictions of", "of", [0, 1].map(of => [of, this.nameOf(of)]), true),
+      select("Order", "sort", [["", "as in the data"], ["least", "least certain first"], ["most", "most certain first"]]),
+    ].filter(Boolean))
+    if (active) [...this.choices.children].find(label => label.firstElementChild.textContent === active)?.querySelector("select").focus()
+    const chip = (text, changes) => element("button", { type: "button", onclick: () => this.change(changes) }, `${text} ×`)
+    const isFiltered = Object.keys(ALL).some(name => !["sort", "of"].includes(name) && filter[name] !== ALL[name])
+    this.count.replaceChildren(...[`${this.rows.length.toLocaleString("en")} of ${table.rows.toLocaleString("en")} texts`,
+      (filter.from > 0 || filter.to < 1) && chip(`confidence ${percentOf(filter.from)} to ${percentOf(filter.to)}`, { from: 0, to: 1 }),
+      filter.box && chip("in the rectangle of the map", { box: null }),
+      isFiltered && element("button", { type: "button", "data-part": "clear", onclick: () => this.change({ ...ALL, sort: filter.sort, of: filter.of }) }, "Clear filters")].filter(Boolean))
+  }
+}
+
+function percentOf(share) {
+  return `${Math.round(100 * share)}%`
+}
+
+function maskOf(rows, count) {
+  const mask = new Uint8Array(count)
+  for (const row of rows) mask[row] = 1
+  return mask
+}
+
+/** Which of its buttons has the focus. */
+function placeOf(holder) {
+  return [...holder.querySelectorAll("button")].indexOf(document.activeElement)
+}

@@ -1,0 +1,40 @@
+// The start of the page of a server.
+
+import { Table } from "./data_table.js"
+import { element } from "./dom.js"
+import { Explorer } from "./explorer.js"
+import { parseArrays, unzipped } from "./model_file.js"
+import { ask, keepToken } from "./server.js"
+import { ServedModel } from "./served_model.js"
+
+keepToken()
+await begin()
+
+async function begin() {
+  const holder = document.querySelector("[data-part=panes]")
+  try {
+    const about = await ask("/explorer/about")
+    const models = about.models.map(each => new ServedModel(each))
+    const table = about.data ? Table.onServer(parseArrays(await unzipped(await ask("/explorer/data", undefined, true))), ask) : undefined
+    const near = about.near === null ? undefined : { where: about.near, find: texts => ask("/explorer/near", { inputs: models[0].about.pair ? texts : texts[0] }) }
+    globalThis.limelight = new Explorer(models, document.querySelector("main"), { shown: shownAtFirst(models), table, near })
+  } catch (error) {
+    holder.replaceChildren(error.status === 401 ? tokenForm() : element("p", { role: "alert" }, error.message))
+  }
+}
+
+/** Two of a kind stand side by side. */
+function shownAtFirst(models) {
+  return models.length === 2 && models[0].about.pair === models[1].about.pair ? 2 : 1
+}
+
+function tokenForm() {
+  const input = element("input", { type: "password", autocomplete: "off", "aria-label": "Token" })
+  const enter = event => {
+    event.preventDefault()
+    keepToken(input.value)
+    begin()
+  }
+  return element("form", { class: "token", onsubmit: enter }, element("p", {}, "This server asks for its token. It is in the address that was printed when it started."),
+    input, element("button", { type: "submit" }, "Open"))
+}

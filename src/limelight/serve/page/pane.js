@@ -1,0 +1,142 @@
+// What one model makes of a text or a pair: the answer, what decided, what each row read.
+
+import { drawAnswer } from "./answer.js"
+import { largestOf, partsOf, percent } from "./dom.js"
+import { edited, weightsAt } from "./edits.js"
+import { drawRows, rowTotals } from "./rows_view.js"
+import { drawTable } from "./table_view.js"
+import { drawText, repaint, saysDecided } from "./text_view.js"
+import { openMenu } from "./word_menu.js"
+
+const FIRST_ROWS = 10, FIRST_BESIDE = 5 // shown until one asks for all
+// a row reads a word if it gives it so many times an even share, or so much
+const TIMES = 2, SHARE = 0.15
+
+export class Pane {
+  /** `on` has change(side, k, word) and toggle(row). */
+  constructor(model, on) {
+    this.model = model
+    this.on = on
+    this.root = document.getElementById("pane").content.firstElementChild.cloneNode(true)
+    this.parts = partsOf(this.root)
+    const { about } = model, { parts } = this
+    parts.name.textContent = about.name
+    parts.vocabulary.textContent = about.vocabulary
+    parts.rowsLine.textContent = `${about.rowsLine} The bar says how much a row adds to the answer. Point at a row to see its words; switch it off to see the answer without it.`
+    parts.table.closest("details").addEventListener("toggle", () => this.drawTable())
+    parts.rest.addEventListener("click", () => {
+      this.allRows = true
+      this.drawRows()
+    })
+  }
+
+  /** What the model makes of the texts with their edits, without the rows in `off`; nothing is drawn yet. */
+  async read({ texts, edits }, off) {
+    const before = await this.model.read(texts)
+    const own = edits.map((changes, k) => new Map([...changes].filter(([word]) => word < before.sides[k].words.length)))
+    const plans = texts.map((text, k) => edited(text, before.sides[k].words, own[k]))
+    const isChanged = off.size > 0 || own.some(changes => changes.size > 0)
+    const now = isChanged ? await this.model.read(plans.map(plan => plan.text), [...off]) : before
+    return { texts, edits: own, off, before, now, plans, isChanged }
+  }
+
+  /** Draw a reading; `truth` is the true class, if it is known. */
+  draw(reading, truth) {
+    const moved = !this.texts || reading.texts.some((text, k) => text !== this.texts[k])
+    Object.assign(this, reading)
+    const totals = rowTotals(this.now)
+    if (moved) this.order = [...totals.keys()].sort((a, b) => Math.abs(totals[b]) - Math.abs(totals[a]))
+    const { parts, now, before, isChanged } = this
+    parts.answer.replaceChildren(...drawAnswer(this.model.about.labels, now, isChanged && before, truth).filter(Boolean))
+    this.sayColours()
+    this.drawWords()
+    this.drawRows()
+    this.drawTable()
+    parts.unknown.hidden = !now.sides.some(side => side.words.some(word => !word.known && word.end > word.start))
+  }
+
+  sayColours() {
+    this.parts.colours.textContent = `Orange words support “${this.model.about.labels[this.now.predicted]}”, blue words speak against it.`
+  }
+
+  drawRows() {
+    const { parts, now, off } = this
+    const focused = parts.rows.contains(document.activeElement) && document.activeElement.closest("[data-row]")?.dataset.row
+    const order = this.allRows ? this.order : this.order.slice(0, parts.name.hidden ? FIRST_ROWS : FIRST_BESIDE)
+    parts.rows.replaceChildren(drawRows(this.model.about, now, off, order, {
+      point: row => this.pointAtRow(row), leave: () => this.unpoint(), toggle: row => this.on.toggle(row),
+    }))
+    if (focused) parts.rows.querySelector(`[data-row="${focused}"] input`)?.focus()
+    parts.rest.hidden = order.length === this.order.length
+    parts.rest.textContent = `Show all ${this.order.length} rows`
+  }
+
+  /** Thousands of cells: only for those who look at them. */
+  drawTable() {
+    const { table } = this.parts
+    table.replaceChildren(...(table.closest("details").open && this.now ? drawTable(this.model.about, this.now) : []))
+  }
+
+  drawWords() {
+    const { parts, before, now, plans } = this
+    const weights = this.weights(side => side.decided), top = largestOf(weights.flat())
+    this.holders = this.texts.map((text, k) => {
+      const isUnknown = weightsAt(plans[k].places, now.sides[k].words, now.sides[k].words.map(word => (word.known ? 0 : 1)))
+      return drawText({ text, words: before.sides[k].words, weights: weights[k], top, edits: this.edits[k], says: saysDecided,
+        known: isUnknown.map(unknown => !unknown), vocabulary: this.model.about.vocabulary }, this.wordActions(k))
+    })
+    parts.words.replaceChildren(...this.holders)
+  }
+
+  wordActions(side) {
+    return {
+      point: k => this.pointAtWord(side, k),
+      leave: () => this.unpoint(),
+      leaveOut: k => this.on.change(side, k, this.edits[side].get(k) === "" ? undefined : ""),
+      choose: (k, button) => {
+        const { start, end } = this.before.sides[side].words[k]
+        openMenu(this.parts.words, button, this.texts[side].slice(start, end), this.edits[side].get(k),
+          word => this.model.nearest(word), change => this.on.change(side, k, change))
+      },
+    }
+  }
+
+  focusWord(side, k) {
+    this.holders[side].querySelector(`[data-word="${k}"]`)?.focus()
+  }
+
+  /** For each text, a weight for each of its words, from what the model read. */
+  weights(of) {
+    return this.now.sides.map((side, k) => weightsAt(this.plans[k].places, side.words, of(side)))
+  }
+
+  // ------------------------------------------------------------ pointing
+
+  /** Light up the words of a row. */
+  pointAtRow(row) {
+    const weights = this.weights(side => side.attention[row]), top = largestOf(weights.flat())
+    this.holders.forEach((holder, k) => repaint(holder, weights[k], top))
+    this.parts.colours.textContent = `What row ${row + 1} read: the stronger the colour, the more.`
+  }
+
+  /** Light up the rows that read a word. */
+  pointAtWord(side, k) {
+    const even = 1 / this.now.sides[side].words.length, readers = []
+    for (const item of this.parts.rows.querySelectorAll("[data-row]")) {
+      const row = Number(item.dataset.row)
+      const share = this.weights(each => each.attention[row])[side][k]
+      const reads = share >= Math.min(SHARE, TIMES * even)
+      item.classList.toggle("lit", reads)
+      if (reads) readers.push(`row ${row + 1} (${percent(share)})`)
+    }
+    this.parts.readers.textContent = readers.length ? `Read by ${readers.slice(0, 4).join(", ")}${readers.length > 4 ? " …" : ""}` : "No row reads this word in particular."
+  }
+
+  unpoint() {
+    const weights = this.weights(side => side.decided), top = largestOf(weights.flat())
+    this.holders.forEach((holder, k) => repaint(holder, weights[k], top))
+    this.sayColours()
+    this.parts.readers.textContent = ""
+    for (const item of this.parts.rows.querySelectorAll(".lit")) item.classList.remove("lit")
+  }
+}

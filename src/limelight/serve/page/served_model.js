@@ -1,0 +1,27 @@
+// A model behind HTTP, in the place of one that runs in the page (local_model.js).
+
+import { places } from "./edits.js"
+import { ask } from "./server.js"
+
+export class ServedModel {
+  constructor(about) {
+    this.about = { ...about, title: about.id }
+  }
+
+  async read(texts, off = []) {
+    const { id, pair, labels } = this.about
+    const found = await ask("/explain", { model: id, inputs: pair ? texts : texts[0], without_rows: off, truncate: true })
+    const sides = pair ? [found.first, found.second] : [found]
+    const probabilities = labels.map(label => sides[0].probabilities[label])
+    return { probabilities, predicted: probabilities.indexOf(Math.max(...probabilities)), sides: sides.map((side, k) => sideOf(side, texts[k])) }
+  }
+
+  nearest(word) {
+    return ask("/explorer/words", { model: this.about.id, text: word })
+  }
+}
+
+function sideOf({ offsets, known, decided, attention, row_weights: rows }, text) {
+  const place = places(text)
+  return { text, words: offsets.map(([start, end], k) => ({ start: place(start), end: place(end), known: known[k] })), decided, attention, rows }
+}

@@ -1,0 +1,178 @@
+"""What a label is, by task: how one is read, and which arrays many of them make.
+
+| task | a label | `Split.labels` |
+|---|---|---|
+| classification | text, a number or a boolean | (rows,) int32: the number of the class |
+| multi-label | any number of those | (rows, labels) uint8: 1 for each label of the row |
+| ordinal | a number, one of a few | (rows,) int32: the number of the class, in their order |
+| regression | a number | (rows,) float32 |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..config.recipe import TASKS
+from .formats import BadRowError, shorten
+from .labels import MAX_DIGITS, Label, LabelColumn, LabelSets, NumberColumn, OrderedLabels, is_too_large
+
+LARGEST = float(np.finfo(np.float32).max)
+BINS = 10  # of numbers, each of which gives its share of held-out rows
+
+
+@dataclass(frozen=True)
+class LabelFormat:
+    """How the labels of a table are written.
+
+    >>> LabelFormat("multi-label", "|").parse("cold | soup", "column 'labels'")
+    ('cold', 'soup')
+    >>> LabelFormat("regression").parse("3.5", "column 'score'")
+    3.5
+    """
+
+    task: str = "auto"
+    separator: str = ""
+
+    def parse(self, value: Any, where: str) -> Any:
+        """A label, several as a tuple, or a number; what is none is a BadRowError about `where`."""
+        several = self.separator or isinstance(value, list | tuple | set | frozenset)
+        if self.task == "multi-label" or (self.task == "auto" and several):
+            return _parse_labels(value, where, self.separator)
+        if self.task == "regression":
+            return _parse_number(value, where)
+        check_label(value, where)
+        return value
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is particular about the labels of a task."""
+
+    name: str
+    column: type[LabelColumn]
+    strata: Callable[[np.ndarray], np.ndarray]  # labels -> (rows,): the groups to hold out a share of
+    counts: Callable[[np.ndarray, int], np.ndarray]  # labels, classes -> (classes,): rows with each class
+    fits: Callable[[np.ndarray, int], bool]  # labels, classes: whether an array is as the table above says
+    group: str = "class"  # what a stratum is called
+
+
+def check_label(label: Any, where: str) -> None:
+    """Raise unless a label is a string, a number or a boolean."""
+    if is_missing(label):
+        raise BadRowError(f"no label in {where}")
+    if is_too_large(label):
+        raise BadRowError(f"an integer of more than {MAX_DIGITS} digits in {where}: write it as text")
+    if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf):
+        raise BadRowError(f"{shorten(repr(label))} in {where} is not a label")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing."""
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+def _parse_labels(value: Any, where: str, separator: str) -> tuple[Label, ...]:
+    """Any number of labels; an empty list, or an empty cell with a separator, is a text without any."""
+    if isinstance(value, str) and separator:
+        return tuple(part for each in value.split(separator) if (part := each.strip()))
+    if isinstance(value, str) and value:
+        raise BadRowError(
+            f"{shorten(repr(value))} in {where} is not a list of labels; if a mark separates them, name it "
+            "with --separator"
+        )
+    if not isinstance(value, list | tuple | set | frozenset):
+        check_label(value, where)
+        value = [value]
+    found = [each.strip() if isinstance(each, str) else each for each in value]
+    for each in found:
+        check_label(each, where)
+    return tuple(found)
+
+
+def _parse_number(value: Any, where: str) -> float:
+    if is_missing(value):
+        raise BadRowError(f"no number in {where}")
+    number = math.nan
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            number = float(value)
+    if not abs(number) <= LARGEST:  # nan neither
+        raise BadRowError(f"{shorten(repr(value))} in {where} is not a number")
+    return number
+
+
+def _rarest(labels: np.ndarray) -> np.ndarray:
+    """(rows,): each row's rarest label, or one more for rows without any."""
+    order = np.argsort(labels.sum(axis=0, dtype=np.int64), kind="stable")
+    first = order[labels[:, order].argmax(axis=1)] if labels.size else np.zeros(len(labels), int)
+    return np.unique(np.where(labels.any(axis=1), first, labels.shape[1]), return_inverse=True)[1]
+
+
+def _bins(values: np.ndarray) -> np.ndarray:
+    """(rows,): the tenth that a value is in."""
+    edges = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1])
+    return np.unique(np.searchsorted(edges, values, side="right"), return_inverse=True)[1]
+
+
+def _are_classes(labels: np.ndarray, classes: int) -> bool:
+    return labels.ndim == 1 and labels.dtype.kind == "i" and 0 <= labels.min() <= labels.max() < classes
+
+
+def _are_sets(labels: np.ndarray, classes: int) -> bool:
+    return labels.shape[1:] == (classes,) and labels.dtype.kind == "u" and int(labels.max(initial=0)) <= 1
+
+
+def _are_numbers(labels: np.ndarray, classes: int) -> bool:
+    return labels.ndim == classes == 1 and labels.dtype.kind == "f" and bool(np.isfinite(labels).all())
+
+
+def _identity(labels: np.ndarray) -> np.ndarray:
+    return labels
+
+
+def _count_classes(labels: np.ndarray, classes: int) -> np.ndarray:
+    return np.bincount(labels, minlength=classes)
+
+
+def _count_labels(labels: np.ndarray, classes: int) -> np.ndarray:
+    return np.asarray(labels.sum(axis=0, dtype=np.int64))
+
+
+def _count_rows(labels: np.ndarray, classes: int) -> np.ndarray:
+    return np.array([len(labels)])
+
+
+_TASKS = {
+    each.name: each
+    for each in (
+        Task("classification", LabelColumn, _identity, _count_classes, _are_classes),
+        Task("multi-label", LabelSets, _rarest, _count_labels, _are_sets, "label"),
+        Task("ordinal", OrderedLabels, _identity, _count_classes, _are_classes),
+        Task("regression", NumberColumn, _bins, _count_rows, _are_numbers, "tenth of the numbers"),
+    )
+}
+assert tuple(_TASKS) == TASKS
+
+
+def find_task(name: str) -> Task:
+    """A task by its name; 'auto', in what older versions wrote, is classification.
+
+    >>> find_task("auto").name
+    'classification'
+    """
+    return _TASKS["classification" if name == "auto" else name]
+
+
+def count_labels(task: str, labels: np.ndarray, classes: Sequence[Label]) -> dict[str, int]:
+    """How many rows have each class.
+
+    >>> count_labels("multi-label", np.array([[1, 1], [0, 1]], np.uint8), ["cold", "soup"])
+    {'cold': 1, 'soup': 2}
+    """
+    return dict(zip(map(str, classes), find_task(task).counts(labels, len(classes)).tolist(), strict=True))

@@ -1,0 +1,99 @@
+"""`limelight explore` as a command: what it refuses, what it saves, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import trained
+from limelight.cli import main
+from reviews import write_csv
+from serve.live import PATIENCE, ROOT
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model `model`, one of pairs, and tables with and without labels that fit."""
+    folder = tmp_path_factory.mktemp("explore")
+    trained.save(folder / "model")
+    trained.save(folder / "pairs", "gated")
+    texts = [text or "w1" for text in trained.texts_of(30)]
+    write_csv(folder / "test.csv", text=texts, label=[trained.LABELS[k % 3] for k in range(30)])
+    write_csv(folder / "other.csv", text=texts, label=["unknown"] * 30)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("argv", "phrase"),
+    [
+        (["--words", "7"], "--save"),
+        (["--overwrite"], "--save"),
+        (["--with", "{}/pairs"], "pairs"),
+        (["--with", "{}/model", "--save", "page.html"], "--with"),
+        (["{}/other.csv", "--label", "label"], "unknown"),
+        (["{}/other.csv", "--label", "no"], "'no'"),
+        (["{}/none.csv"], "none.csv"),
+        (["--index", "{}/model"], "model"),
+    ],
+)
+def test_what_cannot_be_explored_is_one_line(refused, folder, argv, phrase):
+    assert phrase in refused("explore", str(folder / "model"), *(each.format(folder) for each in argv))
+
+
+def test_a_saved_page_has_a_sample_of_the_rows(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("limelight.cli.explore.MOST_SAVED", 20)
+    page = tmp_path / "page.html"
+    assert main(["explore", str(folder / "model"), str(folder / "test.csv"), "--save", str(page)]) == 0
+    said = capsys.readouterr()
+    assert "20 of 30 rows" in said.out
+    assert "20 of its 30 rows" in said.err
+    assert 'id="data"' in page.read_text("utf-8")
+
+
+def test_labels_that_were_guessed_and_do_not_fit_are_left_out(folder, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["explore", str(folder / "model"), str(folder / "other.csv"), "--save", str(page)]) == 0
+    assert "without labels" in capsys.readouterr().err
+
+
+def test_the_live_page_prints_its_address_and_ends_with_ctrl_c(folder):
+    argv = ["explore", folder / "model", folder / "test.csv", "--no-browser"]
+    command = [sys.executable, "-m", "limelight", *map(str, argv)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
+    )
+    try:
+        root, token = re.search(r"(http://127\.0\.0\.1:\d+/)#token=(\S+)", process.stdout.readline()).groups()
+        request = urllib.request.Request(
+            f"{root}explorer/about", headers={"authorization": f"Bearer {token}"}
+        )
+        about = json.load(urllib.request.urlopen(request, timeout=PATIENCE))
+        assert [each["id"] for each in about["models"]] == ["model"]
+        assert about["near"].startswith("the data")
+        with pytest.raises(OSError, match="401"):
+            urllib.request.urlopen(f"{root}explorer/about", timeout=PATIENCE)
+    finally:
+        process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) in (0, 1)
+    assert "Traceback" not in process.stderr.read()
+
+
+def test_without_the_extra_it_says_what_to_install(refused, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "limelight.serve.server", raising=False)
+    assert "pip install '.[serve]'" in refused("explore", str(folder / "model"))
+
+
+def test_a_notebook_shows_a_model():
+    from serve.test_page_model import model_of
+
+    assert model_of({}).explore(words=5)._repr_html_().startswith("<iframe sandbox=")

@@ -1,0 +1,72 @@
+"""Pictures of several labels and of numbers, drawn from readings made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from limelight.reading import to_html, to_svg, to_terminal
+from limelight.reading.picture import make_picture
+from reading.readings import make_reading
+
+TEXT = "cold soup rude waiter"
+WEIGHTS = np.array([0.9, 0.4, -0.1, 0.0])
+SEVERAL = {
+    "labels": ("food", "service", "price"), "probabilities": (0.9, 0.7, 0.2), "task": "multi-label",
+    "decided": WEIGHTS, "decided_by": "sum", "decided_further": ((1, WEIGHTS[::-1]),),
+}  # fmt: skip
+
+
+def test_each_predicted_label_is_drawn():
+    reading = make_reading(TEXT, **SEVERAL)
+    assert reading.answer == ("food", "service")
+    assert reading.label == "food"
+    picture = make_picture(reading)
+    assert picture.answer == "food, service"
+    assert [label for label, _ in picture.further] == ["service"]
+    assert [predicted for *_, predicted in picture.classes] == [True, True, False]
+    for draw in (to_html, to_svg, lambda each: to_terminal(each, colour=False, width=80)):
+        drawn = draw(reading)
+        assert drawn.count("What decided") >= 2
+        assert "support “food”" in drawn
+        assert "support “service”" in drawn
+        assert "support “price”" not in drawn
+        assert " 90.0%" not in drawn
+
+
+def test_no_label_is_an_answer_too():
+    reading = make_reading(TEXT, **{**SEVERAL, "decided_further": ()}, thresholds=np.array([0.95] * 3))
+    assert reading.answer == ()
+    shown = to_terminal(reading, colour=False, width=80)
+    assert shown.startswith("no label\n")
+    assert "support “food”" in shown  # the nearest to its threshold
+
+
+@pytest.mark.parametrize(
+    ("truth", "said"),
+    [(("service", "food"), "food, service (right)"), (("price",), "price (wrong)"), ((), "no label (wrong)")],
+)
+def test_true_labels(truth, said):
+    assert make_picture(make_reading(TEXT, **SEVERAL, truth=truth)).true_label == f"True label: {said}"
+
+
+def test_a_number_is_drawn_without_classes():
+    reading = make_reading(
+        TEXT, labels=("value",), probabilities=(3.71828,), task="regression", decided=WEIGHTS,
+        decided_by="linear part", truth=4.0,
+    )  # fmt: skip
+    assert reading.answer == 3.71828
+    picture = make_picture(reading)
+    assert (picture.answer, picture.certainty, picture.classes) == ("3.718", "", [])
+    assert picture.true_label == "True value: 4.0"
+    assert picture.method == "Each weight is about what the word adds to the value."
+    for draw in (to_html, to_svg, lambda each: to_terminal(each, colour=False, width=80)):
+        assert "raise the value" in draw(reading)
+
+
+def test_the_median_is_the_answer_of_ordered_classes():
+    reading = make_reading(
+        TEXT, labels=(1, 2, 3), probabilities=(0.4, 0.3, 0.3), task="ordinal", decided=WEIGHTS
+    )
+    assert (reading.label, reading.confidence) == (2, 0.3)
+    assert make_picture(reading).certainty == "30.0%"
