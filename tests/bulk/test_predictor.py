@@ -80,6 +80,22 @@ def test_words_and_abstaining(folder, model):
     assert [each["word"] for each in frame["words"][1]] == ["w4"]
 
 
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "numpy"])
+@pytest.mark.parametrize(("task", "column"), [("multi-label", "labels"), ("regression", "value")])
+def test_other_tasks(tmp_path, kind, task, column):
+    recipe = trained.recipe_of({"task": task})
+    labels = ("value",) if task == "regression" else trained.LABELS
+    weights = trained.weights_of(trained.network_of(recipe, classes=len(labels)))
+    folder = trained.save(tmp_path / "model", recipe=recipe, weights=weights, labels=labels)
+    found = values(Predictor(folder)(batches(text=TEXTS)[kind]), column)
+    expected = Model.load(folder).predict(TEXTS)
+    assert (
+        [list(each) for each in found] == [list(each) for each in expected]
+        if task == "multi-label"
+        else (found == pytest.approx(expected, rel=1e-6))
+    )
+
+
 def test_pairs(tmp_path):
     folder = trained.save(tmp_path / "pairs", pair="gated")
     found = Predictor(folder)(pa.table({"premise": TEXTS, "hypothesis": TEXTS[::-1]}))

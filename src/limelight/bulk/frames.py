@@ -56,15 +56,13 @@ def _as_array(column: NewColumn, values: Values) -> np.ndarray:
     """(rows, ...) numbers, or (rows,) Python values."""
     if column.kind == "vector":
         return np.asarray(values)
-    if column.kind == "probability":
+    if column.kind in ("probability", "number"):
         return np.asarray(values, np.float32)
     if column.kind == "words":
         values = [[{"word": word, "weight": weight} for word, weight in each] for each in values]
-    elif column.type != "text" and len(values) and None not in values:
+    elif column.kind == "label" and column.type != "text" and None not in values:
         return np.asarray(values)
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+    return np.fromiter(values, object, len(values))
 
 
 def _add_to_arrow(table: Any, kept: Sequence[str], added: Added) -> Any:
