@@ -216,6 +216,12 @@ def test_an_fsspec_address(model, tmp_path):
         run(Predictor(model), data, "s3://bucket/out")
 
 
+def test_without_pyarrow(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(job, "find_spec", lambda name: None)
+    with pytest.raises(LimelightError, match="pyarrow: pip install"):
+        run(Predictor(model), tmp_path, tmp_path / "out")
+
+
 def test_a_damaged_output_file_is_said(model, tmp_path):
     data, out = write_tables(tmp_path / "data"), tmp_path / "out"
     run(Predictor(model), data, out)

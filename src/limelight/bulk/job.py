@@ -14,6 +14,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -193,12 +194,13 @@ def _results(
 def _bar(pieces: Sequence[Piece], done: Any, progress: bool) -> Any:
     """Rows per second and the time left; without a total where the rows of some piece are not known yet."""
     rows = [piece.rows for piece in pieces]
-    bar = progress_bar(None if None in rows else sum(rows), disable=not progress)  # type: ignore[arg-type]
-    bar.update(sum(each.rows_in for each in done))
-    return bar
+    total = None if None in rows else sum(rows)  # type: ignore[arg-type]
+    return progress_bar(total, initial=sum(each.rows_in for each in done), disable=not progress)
 
 
 def _check_options(out: str | Path, engine: str, on_bad: str, workers: int | None) -> None:
+    if find_spec("pyarrow") is None:
+        raise LimelightError("bulk jobs need pyarrow: pip install '.[ray]'")
     if is_remote(str(out)):
         raise LimelightError(f"{out} is not a folder; write to a file system that all workers share")
     if engine not in ENGINES:
