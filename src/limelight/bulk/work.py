@@ -71,9 +71,9 @@ class Worker:
 def read_done(path: Path) -> Done:
     """What an output file says of itself.
 
-    >>> read_done(Path("no such file"))
+    >>> read_done(Path("no such file"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    limelight.errors.LimelightError: cannot read no such file: No such file or directory
+    limelight.errors.LimelightError: cannot read no such file: ...
     """
     import pyarrow as pa
     from pyarrow.parquet import read_metadata
