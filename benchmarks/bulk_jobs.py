@@ -1,6 +1,6 @@
 """Parquet to Parquet: bare `limelight embed` of one file beside --engine local and --engine ray of eight.
 
-    python benchmarks/bulk.py reviews.parquet [--sentences 32768] [--rounds 2] [--precision int8]
+    python benchmarks/bulk_jobs.py reviews.parquet [--sentences 32768] [--rounds 2] [--precision int8]
 
 The reviews are split into sentences. All three write one vector of the bundled reader per sentence, in turns.
 Processor time is that of the command and every process it starts; "work" leaves out what a run of 64
