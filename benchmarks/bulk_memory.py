@@ -1,6 +1,6 @@
 """Peak memory of a bulk job as its input grows: a tiny model, so that millions of sentences take minutes.
 
-    python benchmarks/bulk_memory.py reviews.parquet [--sentences 500000 5000000]
+    python benchmarks/bulk_memory.py reviews.parquet [--sentences 500000 5000000] [--model reader]
 
 The reviews are split into sentences and repeated as often as needed, in one file. Each job runs in a process
 of its own.
@@ -36,13 +36,14 @@ def main() -> None:
     parser.add_argument("reviews")
     parser.add_argument("--text", default="text")
     parser.add_argument("--sentences", type=int, nargs="+", default=[500_000, 5_000_000])
+    parser.add_argument("--model", help="instead of the tiny one")
     args = parser.parse_args()
     print("| sentences | peak memory, MB | seconds |\n|---|---|---|")
     for count in args.sentences:
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder), args.reviews, args.text, count)
             with multiprocessing.get_context("spawn").Pool(1) as pool:
-                rows, peak, seconds = pool.apply(work, (folder,))
+                rows, peak, seconds = pool.apply(work, (folder, args.model))
             print(f"| {rows:,} | {peak:,.0f} | {seconds:,.0f} |", flush=True)
 
 
@@ -69,9 +70,9 @@ def repeat_sentences(path: str, column: str) -> Iterator[list[str]]:
                 yield [text[start:end] for start, end in sentence_spans(text)]
 
 
-def work(folder: str) -> tuple[int, float, float]:
+def work(folder: str, model: str | None) -> tuple[int, float, float]:
     start = time.perf_counter()
-    predictor = Predictor(Path(folder, "model"), embed="vector")
+    predictor = Predictor(model or Path(folder, "model"), embed="vector")
     rows = run(predictor, Path(folder, "data.parquet"), Path(folder, "out")).rows_out
     return rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, time.perf_counter() - start
 
