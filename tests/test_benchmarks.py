@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -202,3 +203,24 @@ def test_going_on_prints_a_row_for_each_model(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sys, "argv", ["going_on.py", str(tmp_path), "--preset", "tiny"])
     going_on.main()
     assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+def test_bulk_measures_each_command(monkeypatch, capsys, tmp_path):
+    bulk = import_module("bulk_jobs")
+    table = tmp_path / "reviews.parquet"
+    pyarrow.parquet.write_table(
+        pyarrow.table({"text": ["Good soup. Cold tea.", "A late train."] * 40}), table
+    )
+    monkeypatch.setattr(bulk, "COMMANDS", {"local": bulk.COMMANDS["local"]})
+    monkeypatch.setattr(sys, "argv", ["bulk_jobs.py", str(table), "--sentences", "80", "--rounds", "1"])
+    bulk.main()
+    found = json.loads(capsys.readouterr().out)
+    assert found["all"]["processor"] > 0
+
+
+def test_bulk_memory_counts_all_sentences(monkeypatch, capsys, tmp_path):
+    table = tmp_path / "reviews.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["Good soup. Cold tea.", "A late train."]}), table)
+    monkeypatch.setattr(sys, "argv", ["bulk_memory.py", str(table), "--sentences", "100"])
+    import_module("bulk_memory").main()
+    assert capsys.readouterr().out.splitlines()[-1].startswith("| 100 |")

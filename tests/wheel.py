@@ -30,7 +30,7 @@ NEEDED = (
     "reading/templates/page.html.jinja",
     "similar/templates/results.html.jinja",
 )
-ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py", "faiss")
+ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py", "faiss", "ray")
 PROGRAM = f"""
 import importlib.util, json, sys
 assert [name for name in {ABSENT} if importlib.util.find_spec(name)] == []
@@ -44,6 +44,8 @@ assert limelight.load("reader").encode("The soup was cold.").shape == (384,)
 index = limelight.Index.create(sys.argv[1] + ".index", ["Cold soup.", "A late train."])
 assert index.search("chilly broth", k=1)[0].text == "Cold soup."
 model = limelight.load(sys.argv[1])
+from limelight.bulk import Predictor, run
+assert Predictor("reader")({{"text": ["The soup was cold."]}})["embedding"].shape == (1, 384)
 texts = json.loads(sys.stdin.read())
 reading = model.read(texts[0])
 assert to_svg(reading).startswith("<svg") and "</html>" in to_page([reading])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ._bulk import add_engine, check_no_engine, describe, run_bulk
 from ._shared import (
     add_columns,
     add_json,
@@ -22,8 +23,11 @@ Write the embedding M of every text, in the order of the texts: as one array (te
 .csv, .tsv or .jsonl. Parquet holds M flat. A pair model embeds one column of texts at a time.
 The model "reader" is bundled and needs no training; with --vector it writes one vector of length 1 per text.
 
+With --engine, any number of tables become a folder of Parquet files, with one vector per text.
+
   limelight embed model new.csv --text text --out embeddings.npy
-  limelight embed reader new.csv --text text --out vectors.parquet --vector"""
+  limelight embed reader new.csv --text text --out vectors.parquet --vector
+  limelight embed reader reviews/ --out vectors/ --engine ray --dtype float16"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,14 +44,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     shape.add_argument(
         "--vector", action="store_true", help="one short vector per text, for similarity: reader only"
     )
+    shape.add_argument(
+        "--matrix", action="store_true", help="M as rows (with --engine; otherwise the default)"
+    )
     parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
     add_overwrite(parser)
     add_json(parser)
     add_columns(parser, label=False, pair=False)
+    add_engine(parser, dtype=True)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, embed and write some texts at a time."""
+    """Read, embed and write some texts at a time; with --engine, on many cores or machines."""
+    if args.engine:
+        return _run_bulk(args)
+    check_no_engine(args)
     from ..runtime.embedded_table import embed_by, write_embedded
     from ..runtime.embedding_file import check_format, write_embeddings
     from ..runtime.reader import load
@@ -66,4 +77,16 @@ def run(args: argparse.Namespace) -> int:
     print_result(
         args, {"out": args.out, "shape": list(shape)}, f"saved {args.out}: {' x '.join(map(str, shape))}"
     )
+    return 0
+
+
+def _run_bulk(args: argparse.Namespace) -> int:
+    from ..bulk import Predictor
+
+    predictor = Predictor(
+        args.model, embed="matrix" if args.matrix else "vector", dtype=args.dtype or "float32",
+        text=args.text, precision=args.precision,
+    )  # fmt: skip
+    result = run_bulk(args, predictor, {"--flat": args.flat})
+    print_result(args, result, describe(result))
     return 0

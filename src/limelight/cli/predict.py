@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
+from ._bulk import add_engine, check_no_engine, describe, run_bulk
 from ._shared import (
     add_abstain,
     add_columns,
@@ -34,6 +35,7 @@ every line has its answer. --skip-bad skips both.
   limelight predict model new.csv --text text --out answers.csv
   limelight predict model new.parquet --top 3 --words --out answers.parquet
   limelight predict model new.csv --target-precision 0.95 --out answers.csv      no label where it is unsure
+  limelight predict model reviews/ --out answers/ --engine ray                   many tables, on all cores
   echo "The soup was cold." | limelight predict model --format jsonl"""
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
@@ -72,13 +74,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
     add_overwrite(parser)
     add_columns(parser, label=False)
+    add_engine(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, predict and write some rows at a time."""
+    """Read, predict and write some rows at a time; with --engine, on many cores or machines."""
     from ..runtime.model import Model
     from ..runtime.predictions import Predictions
 
+    if args.engine:
+        return _run_bulk(args)
+    check_no_engine(args)
     form = _format(args)
     if args.out:
         check_output_file(args.out, args.overwrite)
@@ -93,6 +99,22 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         unsure = f", {found.unsure:,} of them unsure" if found.least else ""
         print(f"saved {args.out}: {count:,} rows{unsure}")
+    return 0
+
+
+def _run_bulk(args: argparse.Namespace) -> int:
+    from ..bulk import Predictor
+    from ..runtime.model import Model
+
+    if not args.out:
+        raise LimelightError("--engine needs --out, a folder")
+    model = Model.load(args.model)  # a reader, which has no labels, is an error at once
+    predictor = Predictor(
+        args.model, text=args.text, text2=args.text2, probabilities=args.probabilities, top=args.top,
+        words=args.words, abstain_below=threshold_from(args, model), precision=args.precision,
+    )  # fmt: skip
+    refused = {"--format": args.format, "--json": args.json, "--escape-formulas": args.escape_formulas}
+    print(describe(run_bulk(args, predictor, refused)))
     return 0
 
 

@@ -119,12 +119,13 @@ class Predictions:
     def write(self, rows: Iterable[Row], writer: TableWriter, progress: bool = False) -> int:
         """Predict for every row, write them and return their number."""
         count = 0
-        for some, values in self._stream(rows, progress):
+        for some, values in self.stream(rows, progress):
             writer.append(some, values)
             count += len(some)
         return count
 
-    def _stream(self, rows: Iterable[Row], progress: bool) -> Iterator[tuple[list[Row], list[Values]]]:
+    def stream(self, rows: Iterable[Row], progress: bool = False) -> Iterator[tuple[list[Row], list[Values]]]:
+        """Some rows at a time, and for each new column their values."""
         pending = deque[Row]()  # rows waiting for their prediction
         first, second = text_columns(rows, self.model.pair, pending.append)
         if not self.words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, tidy_os_errors
 from ..reading.reading import Reading
 from ..reading.row_names import row_names
 from ..text.tokenizer import UNKNOWN, Tokenizer, has_joined_characters
@@ -213,6 +214,19 @@ def load(
     if is_reader_folder(folder):
         return Reader.load(folder, precision=precision, threads=threads, sha256=sha256)
     return Model.load(folder, precision=precision, threads=threads, sha256=sha256)
+
+
+def model_sha256(model: str | Path) -> str:
+    """What tells models apart: the SHA-256 of config.json, which has the checksums of the other files.
+
+    >>> len(model_sha256("reader"))
+    64
+    """
+    folder = BUNDLED if is_reader(model) else Path(model)
+    with tidy_os_errors(f"cannot read {folder}"):
+        if not (folder / "config.json").is_file():
+            raise LimelightError(f'{model} is not a model; give a folder saved by Limelight, or "reader"')
+        return hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()
 
 
 def _without_special(table: np.ndarray) -> np.ndarray:

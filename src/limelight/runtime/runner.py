@@ -265,11 +265,11 @@ def check_finite(outputs: list[np.ndarray]) -> list[np.ndarray]:
     return outputs
 
 
-def progress_bar(total: int | None) -> Any:
+def progress_bar(total: int | None, initial: int = 0, disable: bool = False) -> Any:
     """A bar of texts; without a total, a count."""
     from tqdm.auto import tqdm
 
-    return tqdm(total=total, unit=" texts")
+    return tqdm(total=total, initial=initial, unit=" texts", disable=disable)
 
 
 def _is_shutting_down() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError, tidy_os_errors, warn
+from ..errors import LimelightError, warn
 from ..runtime.folder import is_reader
 from ..runtime.model import Model
-from ..runtime.reader import Reader, load
-from ..runtime.reader_folder import BUNDLED
+from ..runtime.reader import Reader, load, model_sha256
 from ..runtime.word_parts import unit
 from ..storage.files import atomic_folder, check_replaceable, remove_leftovers
 from ..storage.locks import locked
@@ -35,19 +33,6 @@ from .index_folder import (
     write_shard,
 )
 from .shards import pack_shard, quantise
-
-
-def model_sha256(model: str | Path) -> str:
-    """What tells models apart: the SHA-256 of config.json, which has the checksums of the other files.
-
-    >>> len(model_sha256("reader"))
-    64
-    """
-    folder = BUNDLED if is_reader(model) else Path(model)
-    with tidy_os_errors(f"cannot read {folder}"):
-        if not (folder / "config.json").is_file():
-            raise LimelightError(f'{model} is not a model; give a folder saved by Limelight, or "reader"')
-        return hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()
 
 
 def new_config(model: str | Path, sentences: bool, precision: str) -> tuple[IndexConfig, Model | Reader]:

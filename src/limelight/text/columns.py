@@ -62,7 +62,23 @@ def choose_columns(
     >>> choose_columns(path)
     Columns(text='text', label='stars', text2=None)
     """
-    names = column_names(Path(path))
+    return choose_among(column_names(Path(path)), path, text, label, text2, need_label, pair)
+
+
+def choose_among(
+    names: list[str],
+    path: str | Path,
+    text: str | None = None,
+    label: str | None = None,
+    text2: str | None = None,
+    need_label: bool = True,
+    pair: bool | None = False,
+) -> Columns:
+    """The same for the columns of any table; `path` names it in errors.
+
+    >>> choose_among(["id", "review"], "batch", need_label=False)
+    Columns(text='review', label=None, text2=None)
+    """
     given = [name for name in (text, label, text2) if name is not None]
     for name in given:
         check_column(path, name, names)

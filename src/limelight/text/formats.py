@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, AnyStr, Generic
+from typing import IO, Any, AnyStr, BinaryIO, Generic
 
 from ..errors import LimelightError
 from ..storage.compression import COMPRESSIONS, check_file, open_bytes, tidy_reading
@@ -58,7 +58,7 @@ def column_names(path: Path) -> list[str]:
     check_file(path)
     match table_format(path):
         case "parquet":
-            with _parquet(path) as file:
+            with open_parquet(path) as file:
                 return list(file.schema_arrow.names)
         case "lines":
             return [LINE]
@@ -89,8 +89,29 @@ def read_json_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def parquet_schema(path: Path) -> Any:
     """The Arrow schema of a parquet table."""
-    with _parquet(path) as file:
+    with open_parquet(path) as file:
         return file.schema_arrow
+
+
+@contextlib.contextmanager
+def open_parquet(path: Path, file: BinaryIO | None = None) -> Iterator[Any]:
+    """A parquet table as pyarrow opens it; `file` may be it already open, and `path` is its name."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise LimelightError(f"{path} needs pyarrow: pip install '.[tables]'") from None
+    try:
+        # Buffered: otherwise a whole column of a row group would be in memory at once.
+        with tidy_reading(path), pq.ParquetFile(file or path, buffer_size=1 << 20) as table:
+            yield table
+    except UnicodeDecodeError as error:
+        raise LimelightError(
+            f"{path} holds text that is not UTF-8 ({error.reason}); write the file again"
+        ) from None
+    except (pa.ArrowException, pa.ArrowInvalid) as error:
+        reason = " ".join(str(error).split())
+        raise LimelightError(f"{path} is not a readable parquet file ({reason})") from None
 
 
 def max_row() -> int:
@@ -271,7 +292,7 @@ def _parquet_values(
     path: Path, wanted: Sequence[str | None], keep: bool
 ) -> Iterator[Sequence[Any] | BadRowError]:
     columns, limit = list(dict.fromkeys(name for name in wanted if name is not None)), max_row()
-    with _parquet(path) as file:
+    with open_parquet(path) as file:
         for batch in file.iter_batches(batch_size=1024, columns=None if keep else columns):
             values = {name: batch.column(name).to_pylist() for name in columns}
             nothing, block = [None] * batch.num_rows, ArrowBlock(batch)
@@ -281,26 +302,6 @@ def _parquet_values(
                     yield BadRowError(f"more than {limit:,} characters (LIMELIGHT_MAX_ROW)")
                 else:
                     yield (*row, ArrowRow(block, index)) if keep else row
-
-
-@contextlib.contextmanager
-def _parquet(path: Path) -> Iterator[Any]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise LimelightError(f"{path} needs pyarrow: pip install '.[tables]'") from None
-    try:
-        # Buffered: otherwise a whole column of a row group would be in memory at once.
-        with tidy_reading(path), pq.ParquetFile(path, buffer_size=1 << 20) as file:
-            yield file
-    except UnicodeDecodeError as error:
-        raise LimelightError(
-            f"{path} holds text that is not UTF-8 ({error.reason}); write the file again"
-        ) from None
-    except (pa.ArrowException, pa.ArrowInvalid) as error:
-        reason = " ".join(str(error).split())
-        raise LimelightError(f"{path} is not a readable parquet file ({reason})") from None
 
 
 @contextlib.contextmanager

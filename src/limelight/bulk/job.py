@@ -1,0 +1,211 @@
+"""A bulk job: tables in, a folder of Parquet out, every row exactly once however often it is interrupted.
+
+    _manifest.json                        the model and the options; what is done
+    reviews-000065536-3f2a….parquet       one for each piece of the input, whole or not there
+    _skipped.jsonl                        with on_bad="skip", the rows that could not be used
+
+The output files are the truth: a piece is done when its file is there, and the file says what it was made of.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import LimelightError, tidy_os_errors
+from ..runtime.runner import progress_bar
+from ..storage.files import atomic_file, check_writable, remove_leftovers
+from ..storage.json_file import parse_object
+from ..storage.locks import locked
+from .pieces import Piece, cut, is_remote, list_files, names_of
+from .predictor import Predictor
+from .work import Done, Worker, read_done
+
+ENGINES = ("local", "ray")
+MANIFEST, SKIPPED = "_manifest.json", "_skipped.jsonl"
+_EVERY = 60  # seconds between two manifests
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A finished job, counted from its output files."""
+
+    pieces: int
+    pieces_before: int  # that an earlier run had done
+    rows_in: int
+    rows_out: int
+    skipped: int
+
+
+def run(
+    predictor: Predictor,
+    data: str | Path,
+    out: str | Path,
+    *,
+    engine: str = "local",
+    address: str | None = None,
+    workers: int | None = None,
+    on_bad: str = "error",
+    progress: bool = False,
+) -> Summary:
+    """Add a predictor's columns to all tables of a folder, a pattern or an fsspec address, as Parquet files.
+
+    Run it again after any interruption: only what is missing is done. The engine "local" is this process;
+    "ray" a Ray cluster, the one at `address` or, without it, one of this machine's cores for as long as the
+    job takes. `workers` is how many pieces are done at a time.
+
+    >>> run(Predictor("reader"), "reviews", "vectors", engine="ray")  # doctest: +SKIP
+    Summary(pieces=12, pieces_before=0, rows_in=720000, rows_out=720000, skipped=0)
+    """
+    _check_options(out, engine, on_bad, workers)
+    folder, files = Path(out), list_files(data)
+    columns = predictor.columns_of(names_of(files[0]), files[0].name)
+    predictor = copy.copy(predictor)
+    predictor.text, predictor.text2 = columns.text, columns.text2
+    settings = {**predictor.settings, "text": columns.text, "text2": columns.text2}
+    check_writable(folder)
+    busy = f"{folder} is being written by another process"
+    with tidy_os_errors(f"cannot write {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder.resolve().with_name(f".{folder.resolve().name}.lock"), busy):
+        check_settings(folder, settings)
+        pieces = cut(files, settings)
+        check_strays(folder, pieces)
+        remove_leftovers(folder)
+        worker = Worker(predictor, folder.resolve(), columns, on_bad == "skip")
+        return _Job(folder, settings, pieces).finish(worker, engine, address, workers, progress)
+
+
+class _Job:
+    """The pieces of a job, and which of them are done."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any], pieces: Sequence[Piece]) -> None:
+        self.folder, self.settings, self.pieces = folder, settings, pieces
+        there = {path.name for path in folder.iterdir()}
+        self.done = {p.out: read_done(folder / p.out) for p in pieces if p.out in there}
+        self._written = 0.0
+
+    def finish(
+        self, worker: Worker, engine: str, address: str | None, workers: int | None, progress: bool
+    ) -> Summary:
+        """Do what is missing, count all rows and write the manifest."""
+        before = len(self.done)
+        missing = [piece for piece in self.pieces if piece.out not in self.done]
+        self._write_manifest()
+        try:
+            with _bar(self.pieces, self.done.values(), progress) as bar:
+                for done in _results(worker, missing, engine, address, workers):
+                    self.done[done.out] = done
+                    bar.update(done.rows_in)
+                    if time.monotonic() - self._written > _EVERY:
+                        self._write_manifest()
+        finally:
+            self._write_manifest()
+        return self._count(before)
+
+    def _count(self, before: int) -> Summary:
+        """The rows of the files as they are now, which must be those of the input."""
+        found = [read_done(self.folder / piece.out) for piece in self.pieces]
+        for piece, done in zip(self.pieces, found, strict=True):
+            lost = done.rows_in - done.rows_out - len(done.skipped)
+            if lost or done.rows_in != (done.rows_in if piece.rows is None else piece.rows):
+                raise LimelightError(f"{done.out} has {done.rows_out:,} rows, not those of {done.file}")
+        self._write_skipped(found)
+        return Summary(
+            len(found), before, sum(each.rows_in for each in found), sum(each.rows_out for each in found),
+            sum(len(each.skipped) for each in found),
+        )  # fmt: skip
+
+    def _write_skipped(self, found: Sequence[Done]) -> None:
+        lines = [
+            json.dumps({"file": each.file, "row": number, "fault": fault}) + "\n"
+            for each in found
+            for number, fault in each.skipped
+        ]
+        if lines:
+            with atomic_file(self.folder / SKIPPED) as file:
+                file.writelines(line.encode() for line in lines)
+
+    def _write_manifest(self) -> None:
+        done = [self.done[piece.out] for piece in self.pieces if piece.out in self.done]
+        data = {
+            "limelight": __version__,
+            "settings": self.settings,
+            "finished": len(done) == len(self.pieces),
+            "pieces": len(self.pieces),
+            "rows_in": sum(each.rows_in for each in done),
+            "rows_out": sum(each.rows_out for each in done),
+            "done": [
+                {"out": d.out, "file": d.file, "rows_in": d.rows_in, "rows_out": d.rows_out} for d in done
+            ],
+        }
+        with atomic_file(self.folder / MANIFEST) as file:
+            file.write(json.dumps(data, indent=1).encode())
+        self._written = time.monotonic()
+
+
+def check_settings(folder: Path, settings: dict[str, Any]) -> None:
+    """Raise if the folder holds what another model or other options made, or something else altogether."""
+    path = folder / MANIFEST
+    if not path.exists():
+        if others := sorted(each.name for each in folder.iterdir() if not each.name.startswith(".")):
+            raise LimelightError(f"{folder} exists and holds {others[0]}; choose another --out")
+        return
+    with tidy_os_errors(f"cannot read {path}"):
+        found = parse_object(path.read_bytes(), str(path)).get("settings")
+    if not isinstance(found, dict):
+        raise LimelightError(f"{path} was not written by Limelight; choose another --out")
+    for name in {**settings, **found}:
+        if found.get(name) != settings.get(name):
+            what = "another model" if name == "model_sha256" else f"{name} {found.get(name)!r}"
+            now = "" if name == "model_sha256" else f", not {settings.get(name)!r}"
+            raise LimelightError(f"{folder} was made with {what}{now}; choose another --out")
+
+
+def check_strays(folder: Path, pieces: Sequence[Piece]) -> None:
+    """Raise if the folder holds tables that do not follow from the input: their rows would be extra."""
+    known = {piece.out for piece in pieces}
+    strays = sorted(path.name for path in folder.glob("*.parquet") if path.name not in known)
+    if strays:
+        more = f" and {len(strays) - 1:,} more" if strays[1:] else ""
+        raise LimelightError(
+            f"{folder} holds {strays[0]}{more}, made of input "
+            "that has changed or is gone; delete it, or choose another --out"
+        )
+
+
+def _results(
+    worker: Worker, pieces: Sequence[Piece], engine: str, address: str | None, workers: int | None
+) -> Iterator[Done]:
+    if engine == "local" or not pieces:
+        return map(worker, pieces)
+    from .ray_engine import run_on_ray
+
+    return run_on_ray(worker, pieces, address, workers)
+
+
+def _bar(pieces: Sequence[Piece], done: Any, progress: bool) -> Any:
+    """Rows per second and the time left; without a total where the rows of some piece are not known yet."""
+    rows = [piece.rows for piece in pieces]
+    total = None if None in rows else sum(rows)  # type: ignore[arg-type]
+    return progress_bar(total, initial=sum(each.rows_in for each in done), disable=not progress)
+
+
+def _check_options(out: str | Path, engine: str, on_bad: str, workers: int | None) -> None:
+    if find_spec("pyarrow") is None:
+        raise LimelightError("bulk jobs need pyarrow: pip install '.[ray]'")
+    if is_remote(str(out)):
+        raise LimelightError(f"{out} is not a folder; write to a file system that all workers share")
+    if engine not in ENGINES:
+        raise LimelightError(f"engine is {engine!r}; it must be one of: {', '.join(ENGINES)}")
+    if on_bad not in ("error", "skip"):
+        raise LimelightError(f"on_bad is {on_bad!r}; it must be 'error' or 'skip'")
+    if workers is not None and workers < 1:
+        raise LimelightError(f"workers is {workers}; it must be at least 1")

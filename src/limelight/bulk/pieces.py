@@ -1,0 +1,228 @@
+"""The input of a bulk job: the tables that an address names, cut into pieces of one output file each."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from ..errors import LimelightError, tidy_os_errors
+from ..storage.compression import check_file
+from ..text.formats import column_names, open_parquet, table_format
+
+PIECE_ROWS = 2**16  # of parquet; other formats cannot be read from the middle, so each file is one piece
+_IN_FOLDERS = ("csv", "tsv", "jsonl", "parquet")  # not .txt: a folder of tables may hold a README.txt
+
+
+class InputFile(NamedTuple):
+    """A table: where it is, its name below the given address, and what changes when it changes."""
+
+    address: str  # an absolute path, or scheme://...
+    name: str
+    version: str
+
+    @property
+    def format(self) -> str:
+        """csv, tsv, jsonl, lines or parquet."""
+        return table_format(Path(self.name))
+
+
+class Piece(NamedTuple):
+    """The rows `start` to `stop` of a table, from 0; without `stop`, all of it."""
+
+    file: InputFile
+    start: int
+    stop: int | None
+    out: str  # the name of its output file
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows it must have, if that is known before it is read."""
+        return None if self.stop is None else self.stop - self.start
+
+
+def list_files(data: str | Path) -> list[InputFile]:
+    """The tables of a folder and all folders in it, of a pattern such as `day-*/part-?.csv`, or one table.
+
+    An address such as `s3://bucket/reviews` is read with fsspec. In folders, names that begin with `_` or `.`
+    are left out.
+
+    >>> list_files("no such folder")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: no such file or folder: no such folder
+    """
+    data = os.fspath(data)
+    found = _remote_files(data) if is_remote(data) else _local_files(data.removeprefix("file://"))
+    if not found:
+        raise LimelightError(f"{data} has no tables; give a folder, a pattern or a file of {_known()}")
+    for each in found:
+        _ = each.format  # raises unless it can be read
+    return sorted(found)
+
+
+def cut(files: Sequence[InputFile], settings: Mapping[str, Any]) -> list[Piece]:
+    """All pieces; their names follow from the input and from what is made of it."""
+    with ThreadPoolExecutor(16) as pool:  # of a remote store, each footer takes a while
+        spans = pool.map(_spans, files)
+        return [
+            Piece(file, start, stop, output_name(file, start, stop, settings))
+            for file, each in zip(files, spans, strict=True)
+            for start, stop in each
+        ]
+
+
+def output_name(file: InputFile, start: int, stop: int | None, settings: Mapping[str, Any]) -> str:
+    """The output file of a piece: readable, and another one for any other input, model or option.
+
+    >>> output_name(InputFile("/data/may.csv", "may.csv", "1"), 0, None, {"model_sha256": "3f"})
+    'may-000000000-6968808a6119f2e7.parquet'
+    """
+    identity = json.dumps([file.name, file.version, start, stop, settings], sort_keys=True)
+    digest = hashlib.sha256(identity.encode(errors="surrogatepass")).hexdigest()[:16]
+    return f"{PurePosixPath(file.name).name.split('.')[0][:100]}-{start:09d}-{digest}.parquet"
+
+
+def version_of(address: str) -> str:
+    """What changes when a file changes: its size and time, or the store's own checksum."""
+    if is_remote(address):
+        fs, path = _filesystem(address)
+        fs.invalidate_cache()
+        return f"{fs.checksum(path)}"
+    with tidy_os_errors(f"cannot read {address}"):
+        found = os.stat(address)
+    return f"{found.st_size} {found.st_mtime_ns}"
+
+
+@contextmanager
+def local_copy(file: InputFile) -> Iterator[Path]:
+    """The file itself, or a copy of a remote one for as long as it is read."""
+    if not is_remote(file.address):
+        check_file(Path(file.address))
+        yield Path(file.address)
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder, PurePosixPath(file.name).name)
+        fs, remote = _filesystem(file.address)
+        fs.get_file(remote, str(path))
+        yield path
+
+
+@contextmanager
+def parquet_file(file: InputFile) -> Iterator[Any]:
+    """A parquet table, open; of a remote one only the parts are fetched that are read."""
+    if not is_remote(file.address):
+        with open_parquet(Path(file.address)) as found:
+            yield found
+        return
+    fs, path = _filesystem(file.address)
+    with fs.open(path, "rb") as raw, open_parquet(Path(file.name), raw) as found:
+        yield found
+
+
+def names_of(file: InputFile) -> list[str]:
+    """The names of a table's columns."""
+    if file.format == "parquet":
+        with parquet_file(file) as found:
+            return list(found.schema_arrow.names)
+    with local_copy(file) as path:
+        return column_names(path)
+
+
+def is_remote(address: str) -> bool:
+    """Whether it is for fsspec.
+
+    >>> is_remote("s3://bucket/reviews"), is_remote("reviews"), is_remote("file:///reviews")
+    (True, False, False)
+    """
+    return "://" in address and not address.startswith("file://")
+
+
+def _spans(file: InputFile) -> list[tuple[int, int | None]]:
+    if file.format != "parquet":
+        return [(0, None)]
+    with parquet_file(file) as found:
+        rows = found.metadata.num_rows
+    return [(k, min(k + PIECE_ROWS, rows)) for k in range(0, rows, PIECE_ROWS)]
+
+
+def _local_files(data: str) -> list[InputFile]:
+    root = os.path.abspath(data)
+    if os.path.isdir(root):
+        found = [os.path.join(*each) for each in _walk(root)]
+    elif glob.has_magic(data) and not os.path.exists(root):
+        found = [path for path in glob.glob(root, recursive=True) if os.path.isfile(path)]
+        root = _fixed_part(root)
+    elif os.path.exists(root):
+        found, root = [root], os.path.dirname(root)
+    else:
+        raise LimelightError(f"no such file or folder: {data}")
+    return [InputFile(each, Path(each).relative_to(root).as_posix(), version_of(each)) for each in found]
+
+
+def _walk(root: str) -> Iterator[tuple[str, str]]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if _is_visible(name)]
+        yield from ((folder, name) for name in names if _is_visible(name) and _is_table(name))
+
+
+def _remote_files(data: str) -> list[InputFile]:
+    fs, path = _filesystem(data)
+    root = path.rstrip("/")
+    if glob.has_magic(path):
+        found = [each for each in fs.glob(path) if fs.isfile(each)]
+        root = _fixed_part(root)
+    elif fs.isdir(path):
+        inner = {each: each[len(root) :].split("/") for each in fs.find(path)}
+        found = [each for each, parts in inner.items() if all(map(_is_visible, parts)) and _is_table(each)]
+    elif fs.exists(path):
+        found, root = [path], root.rpartition("/")[0]
+    else:
+        raise LimelightError(f"no such file or folder: {data}")
+    addresses = [fs.unstrip_protocol(each) for each in found]
+    return [
+        InputFile(address, each[len(root) :].lstrip("/"), version_of(address))
+        for address, each in zip(addresses, found, strict=True)
+    ]
+
+
+def _fixed_part(pattern: str) -> str:
+    """The folder that all files of a pattern are in.
+
+    >>> _fixed_part("/data/day-*/part-?.csv")
+    '/data'
+    """
+    return pattern[: min(pattern.find(mark) for mark in "*?[" if mark in pattern)].rpartition("/")[0]
+
+
+def _filesystem(address: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise LimelightError(f"{address} needs fsspec: pip install '.[ray]'") from None
+    try:
+        fs, path = url_to_fs(address)
+    except (ImportError, ValueError) as error:  # such as s3fs, which is not installed
+        raise LimelightError(f"{address} cannot be opened: {error}") from None
+    return fs, path
+
+
+def _is_visible(name: str) -> bool:
+    return not name.startswith(("_", "."))
+
+
+def _is_table(name: str) -> bool:
+    try:
+        return table_format(Path(name)) in _IN_FOLDERS
+    except LimelightError:
+        return False
+
+
+def _known() -> str:
+    return ", ".join(f".{each}" for each in _IN_FOLDERS)

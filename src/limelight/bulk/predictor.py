@@ -1,0 +1,165 @@
+"""`Predictor`: a model that travels to the workers of any engine and adds columns to their batches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..runtime.confidence import check_threshold
+from ..runtime.folder import is_reader
+from ..runtime.model import Model
+from ..runtime.predictions import Predictions
+from ..runtime.reader import Reader, load, model_sha256
+from ..runtime.reader_folder import is_reader_folder
+from ..text.columns import Columns, choose_among
+from ..text.inputs import as_texts
+from ..text.kept_columns import KeptColumns
+from ..text.table_writers import NewColumn
+from ..text.tables import Row
+from .frames import Added, add_columns, column_names
+
+EMBED = ("vector", "matrix")
+DTYPES = ("float32", "float16", "int8")
+_BATCH_ROWS, _BATCH_BYTES = 8192, 2**26  # of a batch, at most
+
+_loaded: dict[tuple[Any, ...], Model | Reader] = {}  # in this process
+_loading = threading.Lock()
+
+
+class Predictor:
+    """A callable that adds a model's columns to a batch: for Ray Data, Spark, Dask, datasets or any loop.
+
+    A batch is an Arrow table, a pandas frame or a dict of columns, and so is the result, with the new columns
+    first. A model adds `label` and `confidence`, and what `probabilities`, `top`, `words` and `abstain_below`
+    ask for, as in `limelight.predict_table`. With `embed`, and for a reader always, it adds `embedding`:
+    "vector" is one vector per text (the reader's, of length 1; a model's M, flat), "matrix" the rows of M. As
+    int8 it comes with a column `embedding_scale`, by which to multiply it.
+
+    It holds the path of the model and its checksum, not the weights, so it pickles to a few hundred bytes;
+    each process loads the model once, when the first batch comes. An engine that runs one worker per core
+    needs `threads=1`.
+
+    >>> predict = Predictor("reader", dtype="float16")
+    >>> predict({"text": ["Good soup."]})["embedding"].shape
+    (1, 384)
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        embed: str | None = None,
+        dtype: str = "float32",
+        text: str | None = None,
+        text2: str | None = None,
+        probabilities: bool = False,
+        top: int = 1,
+        words: bool = False,
+        abstain_below: float | None = None,
+        precision: str = "float32",
+        threads: int | None = None,
+    ) -> None:
+        bundled = is_reader(model)
+        if embed is None and (bundled or is_reader_folder(model)):
+            embed = "vector"
+        if embed not in (None, *EMBED):
+            raise LimelightError(f"embed is {embed!r}; it must be None or one of: {', '.join(EMBED)}")
+        if dtype not in DTYPES:
+            raise LimelightError(f"dtype is {dtype!r}; it must be one of: {', '.join(DTYPES)}")
+        if embed and (probabilities or words or top != 1 or abstain_below is not None):
+            raise LimelightError("probabilities, top, words and abstain_below are of labels, not embeddings")
+        if abstain_below is not None:
+            check_threshold(abstain_below)
+        self.model = str(model) if bundled else str(Path(model).absolute())
+        self.sha256 = model_sha256(model)
+        self.embed, self.dtype, self.text, self.text2 = embed, dtype, text, text2
+        self.answers: dict[str, Any] = {
+            "probabilities": probabilities, "top": top, "words": words, "abstain_below": abstain_below,
+        }  # fmt: skip
+        self.precision, self.threads = precision, threads
+
+    def __repr__(self) -> str:
+        return f"Predictor({self.model!r}, embed={self.embed!r})"
+
+    def __call__(self, batch: Any) -> Any:
+        """The batch with the new columns."""
+        names = column_names(batch)
+        columns = self.columns_of(names, "the batch")
+        texts = as_texts(batch[columns.text], f"column {columns.text!r}")
+        texts2 = None
+        if columns.text2 is not None:
+            texts2 = as_texts(batch[columns.text2], f"column {columns.text2!r}")
+        return add_columns(batch, self._added(texts, texts2, names))
+
+    def columns_of(self, names: list[str], where: str) -> Columns:
+        """The columns to read among these, guessed where they were not given; `where` is for errors."""
+        pair = self.embed is None and self.loaded.pair
+        return choose_among(names, where, self.text, None, self.text2, need_label=False, pair=pair)
+
+    @property
+    def loaded(self) -> Any:
+        """The model, loaded once in each process; another one at its path is an error."""
+        key = self.model, self.sha256, self.precision, self.threads
+        with _loading:
+            if key not in _loaded:
+                if model_sha256(self.model) != self.sha256:
+                    raise LimelightError(f"{self.model} is not the model it was when the work was planned")
+                _loaded[key] = load(self.model, precision=self.precision, threads=self.threads)
+            return _loaded[key]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the new columns depend on, but for the text: as JSON."""
+        kind = {"embed": self.embed, "dtype": self.dtype} if self.embed else self.answers
+        return {"model_sha256": self.sha256, "precision": self.precision, **kind}
+
+    @property
+    def batch_rows(self) -> int:
+        """How many texts to pass at a time, so that memory stays bounded."""
+        if self.embed is None:
+            return _BATCH_ROWS
+        return max(64, min(_BATCH_ROWS, _BATCH_BYTES // (4 * self._embed([""]).size)))
+
+    def _added(self, texts: list[str], texts2: list[str] | None, names: list[str]) -> Added:
+        if self.embed:
+            return _vector_columns(self._embed(texts), self.dtype)
+        kept = KeptColumns(names, ["text"] * len(names))
+        found = Predictions(self.loaded, "parquet", kept, **self.answers)
+        seconds: Sequence[str | None] = texts2 or [None] * len(texts)
+        rows = [Row(text, None, text2) for text, text2 in zip(texts, seconds, strict=True)]
+        parts = [values for _, values in found.stream(rows)]
+        return [(column, [v for part in parts for v in part[k]]) for k, column in enumerate(found.columns)]
+
+    def _embed(self, texts: list[str]) -> np.ndarray:
+        """(texts, size), or (texts, r, 2u)."""
+        model = self.loaded
+        if self.embed == "vector" and isinstance(model, Reader):
+            return model.encode(texts)
+        return np.asarray(model.embed(texts, flat=self.embed == "vector"))
+
+
+def _vector_columns(values: np.ndarray, dtype: str) -> Added:
+    column = NewColumn("embedding", "vector")
+    if dtype != "int8":
+        return [(column, values.astype(dtype))]
+    rounded, scales = quantise(values)
+    return [(column, rounded), (NewColumn("embedding_scale", "probability"), scales)]
+
+
+def quantise(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(texts, ...) as int8, and for each text the scale to multiply by.
+
+    >>> rounded, scales = quantise(np.array([[0.5, -1.0]], np.float32))
+    >>> rounded.tolist(), (scales * 127).tolist()
+    ([[64, -127]], [1.0])
+    """
+    others = tuple(range(1, values.ndim))
+    largest = np.abs(values).max(axis=others, initial=np.finfo(np.float32).tiny)
+    scales = (largest / 127).astype(np.float32)
+    spread = scales.reshape(-1, *[1] * (values.ndim - 1))
+    return np.rint(values / spread).clip(-127, 127).astype(np.int8), scales

@@ -1,0 +1,254 @@
+"""Folders of tables to folders of Parquet: each piece once, whole or not there, and every row counted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import warnings
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trained
+from limelight.bulk import Predictor, job, pieces, run, work
+from limelight.errors import LimelightError
+from limelight.runtime.model import Model
+from training.killing import dies_while_writing, ended, forked
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    return trained.save(tmp_path_factory.mktemp("model") / "model")
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch):
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 10)
+
+
+def texts(count: int, seed: int = 0) -> list[str]:
+    return [text or "w1" for text in trained.texts_of(count, longest=8, seed=seed)]
+
+
+def write_tables(folder: Path) -> Path:
+    """35 rows of parquet in row groups of 7, 5 of csv, 4 of jsonl, and files that are not tables."""
+    (folder / "day").mkdir(parents=True)
+    rows = {"id": list(range(35)), "text": texts(35), "tags": [["a", "b"][: k % 3] for k in range(35)]}
+    pq.write_table(pa.table(rows), folder / "a.parquet", row_group_size=7)
+    lines = [f"{100 + k},{text}" for k, text in enumerate(texts(5, seed=1))]
+    (folder / "day" / "b.csv").write_text("\n".join(["id,text", *lines]))
+    (folder / "day" / "c.jsonl").write_text(
+        "\n".join(json.dumps({"id": 200 + k, "text": text}) for k, text in enumerate(texts(4, seed=2)))
+    )
+    (folder / "_SUCCESS").touch()
+    (folder / "README.txt").write_text("about these tables")
+    (folder / ".hidden.csv").write_text("text\nnot this one\n")
+    return folder
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+
+
+def rows_of(folder: Path) -> list[dict]:
+    return [row for path in sorted(folder.glob("*.parquet")) for row in pq.read_table(path).to_pylist()]
+
+
+def test_all_tables_with_all_columns(model, tmp_path):
+    data, out = write_tables(tmp_path / "data"), tmp_path / "out"
+    assert run(Predictor(model, embed="vector"), data, out) == job.Summary(6, 0, 44, 44, 0)
+    found = {int(row["id"]): row for row in rows_of(out)}
+    assert sorted(found) == [*range(35), *range(100, 105), *range(200, 204)]
+    expected = [*texts(35), *texts(5, seed=1), *texts(4, seed=2)]
+    M = Model.load(model).embed(expected, flat=True)
+    np.testing.assert_allclose([row["embedding"] for row in found.values()], M, atol=1e-5)
+    assert [row["text"] for row in found.values()] == expected
+    assert found[5]["tags"] == ["a", "b"]
+    manifest = json.loads((out / "_manifest.json").read_text())
+    assert manifest["finished"]
+    assert (manifest["rows_in"], manifest["rows_out"], len(manifest["done"])) == (44, 44, 6)
+    assert pq.read_schema(next(out.glob("a-*"))).field("embedding").type == pa.list_(pa.float32(), 24)
+
+
+def test_the_same_again_does_only_what_is_missing(model, tmp_path, monkeypatch):
+    data, out = write_tables(tmp_path / "data"), tmp_path / "out"
+    run(Predictor(model), data, out)
+    before = outputs(out)
+    lost = sorted(before)[2]
+    (out / lost).unlink()
+    done: list[str] = []
+    call = work.Worker.__call__
+    monkeypatch.setattr(work.Worker, "__call__", lambda self, p: done.append(p.out) or call(self, p))
+    assert run(Predictor(model), data, out).pieces_before == 5
+    assert done == [lost]
+    assert outputs(out) == before
+    pq.write_table(pa.table({"id": [7], "text": ["w1 w2"]}), data / "later.parquet")
+    assert run(Predictor(model), data, out).rows_out == 45
+    assert len(done) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"precision": "int8"}, "precision 'float32', not 'int8'"),
+        ({"embed": "vector", "dtype": "int8"}, "dtype 'float32', not 'int8'"),
+        ({"embed": "matrix"}, "embed 'vector', not 'matrix'"),
+        ({"text": "id"}, "text 'text', not 'id'"),
+    ],
+)
+def test_other_options_are_refused(model, tmp_path, options, reason):
+    data, out = write_tables(tmp_path / "data"), tmp_path / "out"
+    run(Predictor(model, embed="vector"), data, out)
+    with pytest.raises(LimelightError, match=reason):
+        run(Predictor(model, **{"embed": "vector", **options}), data, out)
+
+
+def test_another_model_is_refused(model, tmp_path):
+    data, out = write_tables(tmp_path / "data"), tmp_path / "out"
+    run(Predictor(model), data, out)
+    other = trained.save(tmp_path / "other", facts={"data": {"train": 1}})
+    with pytest.raises(LimelightError, match="another model"):
+        run(Predictor(other), data, out)
+
+
+def test_changed_input_and_foreign_folders_are_refused(model, tmp_path):
+    data, out = write_tables(tmp_path / "data"), tmp_path / "out"
+    run(Predictor(model), data, out)
+    (data / "day" / "b.csv").write_text("id,text\n1,w1\n")
+    with pytest.raises(LimelightError, match=r"holds b-000000000-.*changed or is gone"):
+        run(Predictor(model), data, out)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    with pytest.raises(LimelightError, match=r"holds thesis\.txt"):
+        run(Predictor(model), data, tmp_path / "mine")
+
+
+def test_a_file_that_changes_while_the_job_runs(model, tmp_path, monkeypatch):
+    data, out = write_tables(tmp_path / "data"), tmp_path / "out"
+    cut = job.cut
+
+    def cut_and_change(*given):
+        found = cut(*given)
+        os.utime(data / "a.parquet", (1, 1))
+        return found
+
+    monkeypatch.setattr(job, "cut", cut_and_change)
+    with pytest.raises(LimelightError, match=r"a\.parquet changed"):
+        run(Predictor(model), data, out)
+    assert not outputs(out)
+
+
+def with_bad_rows(folder: Path) -> Path:
+    folder.mkdir()
+    given = texts(25)
+    given[12], given[24] = None, "  "
+    pq.write_table(pa.table({"text": given, "id": list(range(25))}), folder / "a.parquet")
+    (folder / "b.csv").write_text("text,id\nw1,1\nw2,2,3\n,4\n")
+    (folder / "c.jsonl").write_text('{"text": 5}\nnot json\n{"text": "w1"}\n')
+    return folder
+
+
+def test_a_bad_row_is_an_error_that_names_it_and_keeps_what_is_done(model, tmp_path):
+    data, out = with_bad_rows(tmp_path / "data"), tmp_path / "out"
+    with pytest.raises(LimelightError, match=r"a\.parquet, row 13: no text.*--skip-bad"):
+        run(Predictor(model), data, out)
+    assert [path.split("-")[1] for path in outputs(out)] == ["000000000"]
+    assert not json.loads((out / "_manifest.json").read_text())["finished"]
+    assert [p.name for p in out.iterdir() if p.name.endswith(".part")] == []
+
+
+def test_bad_rows_are_skipped_and_listed(model, tmp_path):
+    data, out = with_bad_rows(tmp_path / "data"), tmp_path / "out"
+    with pytest.raises(LimelightError):
+        run(Predictor(model), data, out)
+    assert run(Predictor(model), data, out, on_bad="skip") == job.Summary(5, 1, 31, 25, 6)
+    listed = [json.loads(line) for line in (out / "_skipped.jsonl").read_text().splitlines()]
+    assert [(each["file"], each["row"]) for each in listed] == [
+        ("a.parquet", 13), ("a.parquet", 25), ("b.csv", 2), ("b.csv", 3), ("c.jsonl", 1), ("c.jsonl", 2),
+    ]  # fmt: skip
+    assert "3 fields" in listed[2]["fault"]
+    assert len(rows_of(out)) == 25
+
+
+def test_a_piece_without_a_usable_row_is_an_empty_file(model, tmp_path):
+    pq.write_table(pa.table({"text": pa.array([None] * 3, pa.string())}), tmp_path / "a.parquet")
+    assert run(Predictor(model), tmp_path / "a.parquet", tmp_path / "out", on_bad="skip").skipped == 3
+    (path,) = (tmp_path / "out").glob("*.parquet")
+    assert pq.read_table(path).column_names == ["label", "confidence", "text"]
+
+
+@pytest.mark.parametrize("rows", [1, 9, 10, 11, 35])
+@pytest.mark.parametrize("group", [1, 3, 10, 100])
+def test_pieces_cut_across_row_groups_hold_every_row_once(model, tmp_path, rows, group):
+    pq.write_table(
+        pa.table({"text": texts(rows), "id": list(range(rows))}), tmp_path / "a.parquet", row_group_size=group
+    )
+    assert run(Predictor(model), tmp_path / "*.parquet", tmp_path / "out").pieces == -(-rows // 10)
+    assert [row["id"] for row in rows_of(tmp_path / "out")] == list(range(rows))
+
+
+def test_patterns_and_single_files(tmp_path):
+    data = write_tables(tmp_path / "data")
+    assert [each.name for each in pieces.list_files(data)] == ["a.parquet", "day/b.csv", "day/c.jsonl"]
+    assert [each.name for each in pieces.list_files(data / "*" / "?.csv")] == ["day/b.csv"]
+    assert [each.name for each in pieces.list_files(f"file://{data}/a.parquet")] == ["a.parquet"]
+    with pytest.raises(LimelightError, match="has no tables"):
+        pieces.list_files(data / "*.tsv")
+
+
+def test_an_fsspec_address(model, tmp_path):
+    data, store = write_tables(tmp_path / "data"), fsspec.filesystem("memory")
+    store.put(str(data), "/bulk-test", recursive=True)
+    try:
+        assert run(Predictor(model), "memory://bulk-test", tmp_path / "out").rows_out == 44
+        assert run(Predictor(model), "memory://bulk-test", tmp_path / "out").pieces_before == 6
+        assert run(Predictor(model), "memory://bulk-test/*.parquet", tmp_path / "one").rows_out == 35
+    finally:
+        store.rm("/bulk-test", recursive=True)
+    with pytest.raises(LimelightError, match="no such file or folder"):
+        pieces.list_files("memory://gone")
+    with pytest.raises(LimelightError, match="file system that all workers share"):
+        run(Predictor(model), data, "s3://bucket/out")
+
+
+def test_without_pyarrow(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(job, "find_spec", lambda name: None)
+    with pytest.raises(LimelightError, match="pyarrow: pip install"):
+        run(Predictor(model), tmp_path, tmp_path / "out")
+
+
+def test_a_damaged_output_file_is_said(model, tmp_path):
+    data, out = write_tables(tmp_path / "data"), tmp_path / "out"
+    run(Predictor(model), data, out)
+    path = sorted(out.glob("*.parquet"))[1]
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(LimelightError, match=rf"{path.name} is damaged; delete it"):
+        run(Predictor(model), data, out)
+
+
+def test_killed_at_every_point_of_its_writing(model, tmp_path):
+    """A process that dies at its n-th step with files, then one left alone: the same bytes as undisturbed."""
+    data, alone = write_tables(tmp_path / "data"), tmp_path / "alone"
+    warnings.simplefilter("ignore")  # forks of a process with threads
+    run(Predictor(model, threads=1), data, alone)
+    out, killed = tmp_path / "out", 0
+    for point in range(1, 200, 3):
+
+        def work(point: int = point) -> None:
+            dies_while_writing(point)
+            run(Predictor(model, threads=1), data, out)
+
+        status = ended(forked(work))
+        assert status in (0, -signal.SIGKILL)
+        killed += status != 0
+        if status == 0:
+            break
+    assert killed >= 5
+    assert run(Predictor(model, threads=1), data, out).rows_out == 44
+    assert outputs(out) == outputs(alone)
+    assert sorted(path.name for path in out.iterdir()) == sorted([*outputs(alone), "_manifest.json"])
