@@ -28,7 +28,7 @@ def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agre
     ...     attention=np.array([[0.9, 0.1]]), embedding=np.zeros((1, 4)),
     ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
     >>> agreement([reading], [reading])
-    Agreement(spearman=1.0, divergence=0.0)
+    Agreement(spearman=1.0, divergence=0.0, decided=None)
     """
     if len(first) != len(second):
         raise LimelightError(f"got {len(first)} and {len(second)} readings; both must be of the same texts")

@@ -55,7 +55,7 @@ class Start:
         """The vocabulary for texts with these words: a model keeps all of its own, a reader adds `extra`.
 
         >>> load_start("reader").join_words(["soooup", "the"], 2)
-        ['soooup', 'the', '.', ',']
+        ['soooup', 'the', '.']
         """
         joined = [*self.words, *words] if self.labels else [*words, *self.words[:extra]]
         return list(dict.fromkeys(joined))
