@@ -2,17 +2,19 @@
 
     limelight encode train.parquet --dev dev.parquet --test test.parquet --out sst5
     python benchmarks/faithful.py sst5 --texts 300 --out faithful.jsonl
-    python benchmarks/faithful.py hotels --rows 10000 --texts 100 --out faithful.jsonl
+    python benchmarks/faithful.py hotels --rows 10000 --texts 100 --aspect-penalty 0.03 --out faithful.jsonl
 
 One line of JSON for each seed and split: accuracy, the mean overlap of two rows, comprehensiveness of what
 decided, leave one out, attention and random weights, and the median share of words to remove until the answer
-changes. At the end, the rank correlation of two seeds' pictures, drawn for the true class.
+changes; for a folder named hotels, also how well rows keep to aspects. At the end, the rank correlation of
+two seeds' pictures, drawn for the true class.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -32,6 +34,13 @@ from limelight.training.picture_facts import States, _join, _keep, _read, _sampl
 from limelight.training.run import Fitted
 
 AT_ONCE = 40_000  # variants of texts
+ASPECTS = {  # some words of each, for hotel reviews
+    "rooms": "room rooms bed beds bathroom shower suite pillows mattress",
+    "staff": "staff reception receptionist concierge manager service desk helpful friendly",
+    "food": "breakfast food restaurant dinner coffee buffet bar meal",
+    "price": "price prices cheap expensive value rate money cost",
+    "location": "location located walk walking distance station metro downtown",
+}
 Pictures = dict[str, list[np.ndarray]]
 
 
@@ -117,6 +126,25 @@ class Measure:
         }
 
 
+def aspects(fitted: Fitted, split: Split, vocabulary: Sequence[str], texts: int = 500) -> dict[str, float]:
+    """For each aspect the best row, none twice: its attention on the aspect's words beside chance, and the
+    part of its attention on any aspect that belongs to this one, all weighted by how rare they are."""
+    numbers = {word: k for k, word in enumerate(vocabulary)}
+    ids = [[numbers[word] for word in words.split() if word in numbers] for words in ASPECTS.values()]
+    mass, share = np.zeros(()), np.zeros(())  # (rows, aspects), (aspects,), summed over texts
+    for sides, _ in _read(fitted.network.eval(), _sample(split, texts, 10**9)):
+        hits = np.stack([np.isin(sides[0].ids, each) for each in ids])
+        mass, share = mass + sides[0].A @ hits.T, share + hits.mean(axis=1)
+    times_chance = mass / share
+    own = times_chance / times_chance.sum(axis=1, keepdims=True)
+    left, best = own.copy(), []
+    for _ in ids:
+        row, k = np.unravel_index(left.argmax(), left.shape)
+        best.append((times_chance[row, k], own[row, k]))
+        left[row], left[:, k] = -1, -1
+    return dict(zip(("times chance", "own"), np.mean(best, axis=0).tolist(), strict=True))
+
+
 def softmax(Z: np.ndarray) -> np.ndarray:
     P = np.exp(Z.astype(float) - Z.max(axis=-1, keepdims=True))
     return np.asarray(P / P.sum(axis=-1, keepdims=True))
@@ -138,6 +166,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--learning-rate", type=float, default=5e-4)
+    parser.add_argument("--aspect-penalty", type=float, default=0.0)
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     dataset = Dataset.open(args.data)
@@ -147,15 +176,19 @@ def main() -> None:
         lengths = all_rows.lengths[: args.rows]
         first = Split(all_rows.ids[: int(lengths.sum())], lengths, all_rows.labels[: args.rows])
         dataset = replace(dataset, splits={**dataset.splits, "train": first})
-    options = {"batch_size": args.batch_size, "learning_rate": args.learning_rate}
+    options: dict[str, Any] = {
+        name: getattr(args, name) for name in ("batch_size", "learning_rate", "aspect_penalty")
+    }
     options["precision"] = "bf16" if torch.cuda.is_available() else "float32"
     pictures: dict[tuple[str, str], list[list[np.ndarray]]] = {}
     for seed in range(args.seeds):
         fitted = train(dataset, seed, options)
         for name in ("dev", "test"):
             found = Measure(fitted, dataset.splits[name], args.texts)
-            accuracy = evaluate(fitted.network, dataset.splits[name]).accuracy
+            accuracy = evaluate(fitted.network, dataset.splits[name]).score
             line = {"data": args.data.name, "seed": seed, "split": name, "accuracy": float(accuracy)}
+            if args.data.name == "hotels":
+                line |= aspects(fitted, dataset.splits[name], dataset.tokenizer.vocabulary)
             with args.out.open("a") as file:
                 file.write(json.dumps(line | found.to_dict()) + "\n")
             pictures.setdefault((name, "what decided"), []).append(found.decided(found.truth))

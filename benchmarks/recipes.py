@@ -123,7 +123,7 @@ def train(
         "recipe": recipe.to_dict(),
     }
     if options.test:
-        found["test"] = evaluate(fitted.network, dataset.splits["test"]).accuracy
+        found["test"] = evaluate(fitted.network, dataset.splits["test"]).score
     if keep:
         keep_weights(fitted.network, keep)
     return found

@@ -51,9 +51,7 @@ def main() -> None:
         recipe, start = start_of(recipe, loaded=start)
         vectors = start.vectors(dataset.tokenizer.vocabulary).matrix
         network = fit(replace(dataset, vectors=vectors), recipe, start=start, show=False).network
-        scores = {
-            split: float(evaluate(network, dataset.splits[split]).accuracy) for split in ("dev", "test")
-        }
+        scores = {split: float(evaluate(network, dataset.splits[split]).score) for split in ("dev", "test")}
         line = {"data": args.data.name, "reader": reader.name, "head": args.head, "seed": seeds[kind]}
         with args.out.open("a") as file:
             file.write(json.dumps(line | scores) + "\n")
