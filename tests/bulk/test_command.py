@@ -42,6 +42,13 @@ def test_embed(place, capsys):
     assert "1 done before" in capsys.readouterr().out
 
 
+def test_a_classifier_has_no_vector(place, capsys):
+    command = ("embed", place / "model", place / "data", "--out", place / "none", "--engine", "local")
+    assert call(*command, "--vector") == 2
+    assert "readers only" in capsys.readouterr().err
+    assert not (place / "none").exists()
+
+
 def test_embed_matrix(place):
     command = ("embed", place / "model", place / "data", "--out", place / "rows", "--engine", "local")
     assert call(*command, "--matrix") == 0
