@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["--words", "7"], "--save"),
         (["--overwrite"], "--save"),
         (["--with", "{}/pairs"], "pairs"),
+        (["--with", "{}/model"], "same folder"),
         (["--with", "{}/model", "--save", "page.html"], "--with"),
         (["{}/other.csv", "--label", "label"], "unknown"),
         (["{}/other.csv", "--label", "no"], "'no'"),
@@ -85,6 +87,34 @@ def test_the_live_page_prints_its_address_and_ends_with_ctrl_c(folder):
         process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) in (0, 1)
     assert "Traceback" not in process.stderr.read()
+
+
+def test_the_token_is_not_on_the_command_line_of_the_browser(folder, monkeypatch):
+    opened = []
+
+    def look(url):
+        file = Path(urllib.parse.urlsplit(url).path)
+        opened.append((url, file, file.read_text(), file.stat().st_mode & 0o777))
+
+    monkeypatch.setattr("webbrowser.open", look)
+    address = "http://127.0.0.1:1/#token=secret"
+    monkeypatch.setattr("limelight.serve.server.explore", lambda models, show, **_: show(address))
+    assert main(["explore", str(folder / "model")]) == 0
+    [(url, file, content, mode)] = opened
+    assert url.startswith("file:")
+    assert "secret" not in url
+    assert f'content="0; url={address}"' in content
+    assert mode == 0o600
+    assert not file.exists()
+
+
+def test_two_models_of_one_name_are_both_there(folder, tmp_path, monkeypatch):
+    trained.save(tmp_path / "model")
+    seen = []
+    monkeypatch.setattr("limelight.serve.server.explore", lambda models, *_, **__: seen.extend(models))
+    monkeypatch.chdir(tmp_path)
+    assert main(["explore", str(folder / "model"), "--with", "model"]) == 0
+    assert seen == [f"{folder.name}/model", f"{tmp_path.name}/model"]
 
 
 def test_without_the_extra_it_says_what_to_install(refused, folder, monkeypatch):

@@ -71,6 +71,36 @@ def test_predict_reads_pairs(client, folders):
     assert probabilities(one, model.labels) == pytest.approx(expected[0], abs=1e-6)
 
 
+def test_predict_abstains_as_the_command_does(client, stars):
+    P = stars.predict_proba(TEXTS)
+    least = float(np.median(P.max(axis=1)))
+    found = client.post("/predict", json={"inputs": TEXTS, "abstain_below": least}).json()
+    assert [each[0]["label"] for each in found] == stars.predict(TEXTS, abstain_below=least)
+    assert [each[0]["score"] for each in found] == pytest.approx(P.max(axis=1), abs=1e-6)
+    assert {len(each) for each in found if each[0]["label"] is None} == {1}
+    assert {len(each) for each in found if each[0]["label"] is not None} == {3}
+
+
+def test_predict_chooses_where_to_abstain_for_a_precision(tmp_path):
+    facts = {"confidence": {"rows": 100, "curve": [[0.1, 1.0, 0.6], [0.9999, 0.2, 0.95]]}}
+    model = trained.save(tmp_path / "model", facts={**trained.FACTS, **facts})
+    client = TestClient(create_app({"model": model}))
+    for precision, label in ((0.6, str), (0.9, type(None))):
+        [answer, *_] = client.post("/predict", json={"inputs": "w1", "target_precision": precision}).json()
+        assert isinstance(answer["label"], label)
+    body = {"inputs": "w1", "target_precision": 0.99}
+    assert "95.0%" in client.post("/predict", json=body).json()["error"]
+
+
+def test_ordered_classes_have_the_answer_first(tmp_path):
+    recipe = trained.recipe_of({"rows": 2, "task": "ordinal"})
+    model = limelight.Model.load(trained.save(tmp_path / "model", recipe=recipe))
+    texts = trained.texts_of(60)
+    assert any(model.predict_proba(texts).argmax(axis=1) != model.decide(model.predict_proba(texts)))
+    found = TestClient(create_app({"m": model})).post("/predict", json={"inputs": texts}).json()
+    assert [each[0]["label"] for each in found] == model.predict(texts)
+
+
 def test_embed_gives_vectors_of_length_1_unless_told(client, stars, reader):
     for name, vectors in (
         ("reader", reader.encode(TEXTS, normalize_embeddings=False)),
@@ -166,6 +196,11 @@ def test_info_names_the_model_and_the_limits(client, folders):
         ("/predict", {"inputs": "a", "model": "reader"}, 424, "without labels"),
         ("/predict", {"inputs": "a", "raw_scores": True}, 422, "raw_scores"),
         ("/predict", {"inputs": "a", "truncate": "yes"}, 422, "truncate"),
+        ("/predict", {"inputs": "a", "abstain_below": 80}, 422, "abstain_below"),
+        ("/predict", {"inputs": "a", "abstain_below": True}, 422, "abstain_below"),
+        ("/predict", {"inputs": "a", "abstain_below": 0.8, "target_precision": 0.9}, 422, "only one"),
+        ("/predict", {"inputs": "a", "target_precision": 0.9}, 424, "development set"),
+        ("/explain", {"inputs": "a", "model": "reader", "without_rows": [0]}, 424, "reader"),
         ("/embed", {"inputs": {"a": 1}}, 422, "inputs"),
         ("/similarity", {"inputs": "a"}, 422, "source_sentence"),
         ("/similarity", {"inputs": {"source_sentence": "a", "sentences": "b"}}, 422, "sentences"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,11 +123,13 @@ def _open(args: argparse.Namespace, model: Model) -> int:
             raise LimelightError(
                 f"{args.model} and {args.other}: one reads pairs of texts, the other single texts"
             )
-        models[_name(args.other) if _name(args.other) not in models else args.other] = other
+        models = dict(zip(_two_names(args.model, args.other), (model, other), strict=True))
     index = Index.open(args.index) if args.index else None
     data = _read_data(args, list(models.values()), MOST)
     near = _neighbours(model, data, index)
-    explore(models, lambda url: _show(url, args.no_browser), data=data, near=near, port=args.port)
+    with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
+        page = None if args.no_browser else Path(folder, "open.html")
+        explore(models, lambda url: _show(url, page), data=data, near=near, port=args.port)
     return 0
 
 
@@ -144,16 +147,40 @@ def _neighbours(model: Model, data: ExploredData | None, index: Index | None) ->
     return ModelNeighbours(model, data)
 
 
-def _show(url: str, quiet: bool) -> None:
+def _show(url: str, page: Path | None) -> None:
+    """Print the address, and open it by way of a page that only this user can read.
+
+    The command line of a browser is there for all users of the machine to see; the address has the token.
+    """
     import webbrowser
 
     print(f"exploring at {url}\nCtrl-C ends", flush=True)
-    if not quiet:
-        webbrowser.open(url)
+    if page is not None:
+        page.touch(mode=0o600)
+        page.write_text(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={url}"><a href="{url}">Open</a>'
+        )
+        webbrowser.open(page.as_uri())
 
 
 def _name(folder: str) -> str:
     return Path(folder).resolve().name
+
+
+def _two_names(first: str, second: str) -> tuple[str, str]:
+    """The names of two folders; if they are the same, with as much of the paths as tells them apart.
+
+    >>> _two_names("a/model", "b/model")
+    ('a/model', 'b/model')
+    """
+    one, two = Path(first).resolve().parts, Path(second).resolve().parts
+    if one == two:
+        raise LimelightError(f"{first} and {second} are the same folder; give another one to compare with")
+    for length in range(1, max(len(one), len(two)) + 1):
+        names = "/".join(one[-length:]), "/".join(two[-length:])
+        if names[0] != names[1]:
+            break
+    return names
 
 
 # ---------------------------------------------------------------- data

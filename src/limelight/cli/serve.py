@@ -81,13 +81,14 @@ def run(args: argparse.Namespace) -> int:
 def names_of(models: list[str]) -> dict[str, str]:
     """The folder of each name; without NAME=, a folder's own name.
 
-    >>> names_of(["reader", "stars=models/v2"])
-    {'reader': 'reader', 'stars': 'models/v2'}
+    >>> names_of(["reader", "stars=models/size=2"])
+    {'reader': 'reader', 'stars': 'models/size=2'}
     """
     found: dict[str, str] = {}
     for given in models:
-        name, _, folder = given.rpartition("=") if not Path(given).exists() else ("", "", given)
-        name = name or Path(folder).resolve().name
+        name, _, folder = given.partition("=")
+        if not folder or Path(given).exists():
+            name, folder = Path(given).resolve().name, given
         if name in found:
             raise LimelightError(f"two models are named {name!r}; give one another name: NAME={folder}")
         found[name] = folder

@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
-import time
-from collections.abc import AsyncIterator, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..runtime.model import Model
 from .batching import BATCH_WORDS
 from .explored import ExploredData
 from .explorer import Explorer
+from .guard import Guard, refuse, refuse_path
 from .limits import Limits, RequestError
 from .log import log
 from .metrics import Metrics
 from .models import ServedModels, Source
 from .neighbours import Neighbours
 from .openapi import document
-from .plain_page import POLICY, page
+from .plain_page import page
 from .routes import Routes
-
-OPEN = frozenset(
-    {"/", "/docs", "/openapi.json", "/health"}
-)  # without the token: they tell no more than names
-HEADERS = {
-    b"content-security-policy": POLICY.encode(),
-    b"x-content-type-options": b"nosniff",
-    b"x-frame-options": b"DENY",
-    b"referrer-policy": b"no-referrer",
-    b"cross-origin-resource-policy": b"same-origin",
-    b"cache-control": b"no-store",
-}
 
 
 def create_app(
@@ -70,8 +54,23 @@ def create_app(
     ['reader']
     """
     limits, metrics = limits or Limits(), Metrics(metrics_folder)
-    loading = {"precision": precision, "threads": threads}
-    served = ServedModels(models, metrics, limits, batch_words, **loading)
+    served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
+    every = [*routes, *Routes(served, limits, metrics, batch_words, precision).all()]
+    every += _pages(served, Explorer(served, limits, data, near) if with_page else None)
+    known = {route.path for route in every if isinstance(route, Route)}
+    app = Starlette(
+        routes=every,
+        middleware=[Middleware(Guard, metrics=metrics, paths=known, token=token, log_requests=log_requests)],
+        exception_handlers={RequestError: refuse, HTTPException: refuse_path},
+        lifespan=_lifespan,
+    )
+    app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
+    app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
+    return app
+
+
+def _pages(served: ServedModels, explorer: Explorer | None) -> list[Route]:
+    """The list of routes, and at / the explorer; without a model that it can show, the list there, too."""
 
     async def show_page(request: Request) -> Response:
         return page(served.names)
@@ -79,22 +78,10 @@ def create_app(
     async def show_document(request: Request) -> Response:
         return Response(json.dumps(document()), media_type="application/json")
 
-    ours = Routes(served, limits, metrics, batch_words, precision).all()
-    ours += [Route("/docs", show_page), Route("/openapi.json", show_document)]
-    if with_page and any(isinstance(served.find(name)[1].model, Model) for name in served.names):
-        ours += Explorer(served, limits, data, near).routes()
-    elif with_page:  # a reader has no answers to explore
-        ours += [Route("/", show_page)]
-    known = {route.path for route in (*routes, *ours) if isinstance(route, Route)}
-    app = Starlette(
-        routes=[*routes, *ours],
-        middleware=[Middleware(Guard, metrics=metrics, paths=known, token=token, log_requests=log_requests)],
-        exception_handlers={RequestError: _refuse, HTTPException: _refuse_path},
-        lifespan=_lifespan,
-    )
-    app.router.redirect_slashes = False  # a redirect would repeat a Host that anyone can send
-    app.state.models, app.state.metrics, app.state.log_requests = served, metrics, log_requests
-    return app
+    found = [Route("/docs", show_page), Route("/openapi.json", show_document)]
+    if explorer is not None:
+        found += explorer.routes() if explorer.shown() else [Route("/", show_page)]
+    return found
 
 
 @asynccontextmanager
@@ -113,92 +100,3 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-
-
-class Guard:
-    """Around every request: the token, security headers, errors without a trace, the log, the metrics."""
-
-    def __init__(
-        self, app: ASGIApp, metrics: Metrics, paths: set[str], token: str | None, log_requests: bool
-    ) -> None:
-        self.app, self.metrics, self.paths, self.log_requests = app, metrics, paths, log_requests
-        self.token = None if token is None else f"Bearer {token}".encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, whatever happens."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        begin, status = time.perf_counter(), 0
-
-        async def send_guarded(message: MutableMapping[str, Any]) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status, given = message["status"], {name.lower() for name, _ in message["headers"]}
-                message["headers"] += [pair for pair in HEADERS.items() if pair[0] not in given]
-            await send(message)
-
-        try:
-            answer = self.app if self._is_allowed(scope) else _unauthorized(scope)
-            await answer(scope, receive, send_guarded)
-        except ClientDisconnect:
-            status = 499
-        except Exception as error:
-            log(f"error: {_describe(error)}")
-            if not status:
-                await error_answer(scope, 500, "internal error", "backend")(scope, receive, send_guarded)
-        self._record(scope, status, time.perf_counter() - begin)
-
-    def _is_allowed(self, scope: Scope) -> bool:
-        if self.token is None or scope["path"] in OPEN:
-            return True
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        return hmac.compare_digest(given, self.token)
-
-    def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        path = scope["path"] if scope["path"] in self.paths else "other"  # a path may hold a text, too
-        texts, client = scope.get("state", {}).get("texts", 0), (scope.get("client") or ("-",))[0]
-        self.metrics.count_request(path, status, seconds)
-        if self.log_requests:
-            log(f"{client} {_method(scope)} {path} {status} texts={texts} {seconds * 1000:.1f} ms")
-
-
-def error_answer(scope: Scope, status: int, message: str, kind: str) -> Response:
-    """An error as the clients of a route know it."""
-    content: dict[str, Any] = {"error": message, "error_type": kind}
-    if scope["path"].startswith("/v1/"):
-        content = {"error": {"message": message, "type": kind, "param": None, "code": status}}
-    headers = {429: {"retry-after": "1"}, 401: {"www-authenticate": "Bearer"}}.get(status)
-    return Response(json.dumps(content), status, headers, "application/json")
-
-
-async def _refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestError)
-    return error_answer(request.scope, error.status, error.message, error.kind)
-
-
-async def _refuse_path(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    messages = {404: "no such route; GET /docs lists them", 405: "this route takes another method; see /docs"}
-    message = messages.get(error.status_code, "the request was refused")
-    answer = error_answer(request.scope, error.status_code, message, "validation")
-    answer.headers.update(error.headers or {})
-    return answer
-
-
-def _unauthorized(scope: Scope) -> Response:
-    return error_answer(scope, 401, "send the header Authorization: Bearer TOKEN", "unauthorized")
-
-
-def _method(scope: Scope) -> str:
-    known = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-    return scope["method"] if scope["method"] in known else "other"
-
-
-def _describe(error: BaseException) -> str:
-    """The type of an error and where it was raised; its message may hold a text."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
-    return f"{type(error).__name__} at {where}"

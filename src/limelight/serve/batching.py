@@ -14,13 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from .items import Item, estimate_words
 from .limits import RequestError
 from .metrics import Metrics
 
-Item = tuple[str, ...]  # a text, or a pair of texts
 Compute = Callable[[Any, list[Item]], Any]  # (model, items) -> a sequence with a result for each
 BATCH_WORDS = 4096  # four batches of the runner: with fewer, some of its threads have nothing to do
-CHARACTERS = 5  # of a word: to count them exactly would cost more than it gains
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +52,8 @@ class Batcher:
 
     async def run(self, compute: Compute, items: list[Item]) -> Sequence[Any]:
         """The results of the items, computed together with those of other requests."""
-        words = sum(len(text) for item in items for text in item) // CHARACTERS + len(items)
-        job = Job(compute, items, words, asyncio.get_running_loop().create_future())
+        future = asyncio.get_running_loop().create_future()
+        job = Job(compute, items, estimate_words(items) + len(items), future)
         with self._lock:
             if len(self._waiting) >= self._most:
                 raise RequestError(429, "too many requests are waiting; try again later", "overloaded")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..text.tokenizer import Tokenizer
-from .batching import Item
+from .items import Item
 from .limits import Limits, RequestError, check_count
 
 Body = Mapping[str, Any]
@@ -45,6 +45,18 @@ def flag(body: Body, name: str, default: bool = False) -> bool:
     if value is not None and not isinstance(value, bool):
         raise RequestError(422, f"{name} is {_name(value)}; it must be true or false")
     return default if value is None else value
+
+
+def share(body: Body, name: str) -> float | None:
+    """A number from 0 to 1, if it is given.
+
+    >>> share({"abstain_below": 0.8}, "abstain_below")
+    0.8
+    """
+    value = body.get(name)
+    if value is not None and (type(value) not in (int, float) or not 0 <= value <= 1):
+        raise RequestError(422, f"{name} must be a number from 0 to 1, such as 0.8")
+    return value
 
 
 def numbers(body: Body, name: str) -> list[int]:

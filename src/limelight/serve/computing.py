@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from ..errors import LimelightError
 from ..reading.comparison import Comparison
 from ..reading.reading import AnyReading
 from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.runner import BATCH_WORDS
-from .batching import CHARACTERS, Item
+from .items import Item, columns, estimate_words
 
 AnyModel = Model | Reader
 PARTS = 4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
@@ -20,12 +20,12 @@ PARTS = 4  # of a joined batch, by length: less is padding, and every thread has
 
 def predictions(model: Model, items: list[Item]) -> np.ndarray:
     """(items, classes)."""
-    return model.predict_proba(*_columns(items), batch_words=_batch_words(items))
+    return model.predict_proba(*columns(items), batch_words=_batch_words(items))
 
 
 def vectors(model: AnyModel, items: list[Item]) -> np.ndarray:
     """(items, size): a reader's vector, before it is scaled to length 1, or a classifier's M, flat."""
-    (texts,) = _columns(items)
+    (texts,) = columns(items)
     if isinstance(model, Reader):
         return model.encode(texts, max(4, len(texts) // PARTS), normalize_embeddings=False)
     return model.embed(texts, flat=True, batch_words=_batch_words(items))
@@ -33,25 +33,22 @@ def vectors(model: AnyModel, items: list[Item]) -> np.ndarray:
 
 def matrices(model: AnyModel, items: list[Item]) -> np.ndarray:
     """(items, r, 2u): M."""
-    return model.embed(*_columns(items), batch_words=_batch_words(items))
+    return model.embed(*columns(items), batch_words=_batch_words(items))
 
 
 def readings(model: AnyModel, items: list[Item], without_rows: Sequence[int] = ()) -> Sequence[AnyReading]:
-    """A Reading of each text, or a PairReading; `without_rows` is for classifiers."""
+    """A Reading of each text, or a PairReading."""
     if isinstance(model, Reader):
+        if without_rows:
+            raise LimelightError("without_rows is for classifiers; this model is a reader")
         return [model.read(text) for (text,) in items]
-    return model.read_many(*_columns(items), without_rows=without_rows)
+    return model.read_many(*columns(items), without_rows=without_rows)
 
 
 def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:
     """A Comparison of each pair of texts."""
-    return model.compare_many(*_columns(items), by_rows=False)
+    return model.compare_many(*columns(items), by_rows=False)
 
 
 def _batch_words(items: list[Item]) -> int:
-    words = sum(len(text) for item in items for text in item) // CHARACTERS
-    return min(BATCH_WORDS, max(64, words // PARTS))
-
-
-def _columns(items: list[Item]) -> list[Any]:
-    return [list(column) for column in zip(*items, strict=True)]
+    return min(BATCH_WORDS, max(64, estimate_words(items) // PARTS))

@@ -12,9 +12,9 @@ import numpy as np
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..runtime.runner import progress_bar
+from .items import Item, columns
 from .packed_model import join_arrays
 
-Item = tuple[str, ...]  # a text, or a pair of texts
 SAMPLE = 1000  # texts that directions are found with
 DIRECTIONS = 64  # kept to find the nearest texts with
 
@@ -105,7 +105,7 @@ def explore_data(
     plane, flat = _fit(first, _spread(items))
     parts = [(P, flat.project(X), plane.project(X)) for P, X in _read(first, items, progress)]
     P = [np.concatenate([part[0] for part in parts])]
-    P += [other.predict_proba(*_columns(items), progress=progress) for other in others]
+    P += [other.predict_proba(*columns(items), progress=progress) for other in others]
     labels = list(dict.fromkeys(str(label) for model in models for label in model.labels))
     numbers = [np.array([labels.index(str(label)) for label in model.labels], np.int32) for model in models]
     return ExploredData(
@@ -152,12 +152,8 @@ def _spread(items: Sequence[Item]) -> list[Item]:
 def _read(model: Model, items: Sequence[Item], progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Probabilities (some, classes) and embeddings (some, size) of some items at a time."""
     with progress_bar(len(items)) if progress else nullcontext() as bar:
-        for M in zip(*map(model.embed_stream, _columns(items)), strict=True):
+        for M in zip(*map(model.embed_stream, columns(items)), strict=True):
             X = np.abs(M[0] - M[1]) if model.pair else M[0]
             yield model.classify(*M), X.reshape(len(X), -1)
             if bar is not None:
                 bar.update(len(X))
-
-
-def _columns(items: Sequence[Item]) -> list[list[str]]:
-    return [list(column) for column in zip(*items, strict=True)]

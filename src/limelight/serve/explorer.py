@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -13,17 +13,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from ..errors import LimelightError
 from ..runtime.model import Model
 from ..runtime.weights import WORDS
 from ..text.tokenizer import SPECIAL, UNKNOWN
-from .bodies import Body, check_words, items_of, parse_body
+from .bodies import Body, check_words, items_of
 from .bundle import policy, render_page
 from .explored import ExploredData
-from .limits import Limits, RequestError, read_body
+from .limits import Limits, RequestError
 from .models import ServedModels
 from .neighbours import Neighbours
 from .packed_model import about_model
+from .routes import post_route
 
 START = "live"
 NEAREST = 6  # words to choose from
@@ -55,19 +55,20 @@ class Explorer:
             Route("/", self.page),
             Route("/explorer/about", self.about),
             *([Route("/explorer/data", self.rows)] if self.data is not None else []),
-            *(Route(f"/explorer/{name}", self._post(each), methods=["POST"]) for name, each in posts.items()),
+            *(self._post(f"/explorer/{name}", answer) for name, answer in posts.items()),
         ]
 
-    def _post(self, answer: Callable[[Body], Any]) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            body = parse_body(await read_body(request, self.limits))
-            try:
-                found = await asyncio.to_thread(answer, body)
-            except LimelightError as error:
-                raise RequestError(424, str(error), "backend") from None
-            return Response(json.dumps(found), media_type="application/json")
+    def _post(self, path: str, answer: Callable[[Body], Any]) -> Route:
+        return post_route(path, lambda _, body: asyncio.to_thread(answer, body), self.limits)
 
-        return endpoint
+    def shown(self) -> dict[str, Model]:
+        """The models that the page shows: classifiers into one class. Others are served without it."""
+        found = {name: self.models.find(name)[1].model for name in self.models.names}
+        return {
+            name: each
+            for name, each in found.items()
+            if isinstance(each, Model) and each.task == "classification"
+        }
 
     # ------------------------------------------------------------ GET
 
@@ -80,10 +81,9 @@ class Explorer:
 
     async def about(self, request: Request) -> Response:
         """The classifiers, and what else there is."""
-        found = [(name, self.models.find(name)[1].model) for name in self.models.names]
-        models = [{**about_model(model), "id": name} for name, model in found if _is_shown(model)]
-        for model in models:
-            model["notes"] = [*model["notes"], HERE]
+        models = [{**about_model(model), "id": name} for name, model in self.shown().items()]
+        for about in models:
+            about["notes"].append(HERE)
         content = {
             "models": models,
             "data": self.data is not None,
@@ -149,8 +149,3 @@ def _text(body: Body) -> str:
     if not isinstance(text, str):
         raise RequestError(422, "text must be a text")
     return text
-
-
-def _is_shown(model: object) -> bool:
-    """The page shows classifiers into one class; other models are served without it."""
-    return isinstance(model, Model) and model.task == "classification"

@@ -14,8 +14,8 @@ from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from ..similar.index import Index
-from .batching import Item
 from .explored import ExploredData, embed_items
+from .items import Item
 
 COUNT = 8
 LOOKED_AT = 24  # by a few directions; the best of them are compared in full

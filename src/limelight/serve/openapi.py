@@ -10,8 +10,12 @@ TEXT = "The soup was cold."
 # path -> what it does, an example body (None: a GET), an example answer
 ROUTES: dict[str, tuple[str, Any, Any]] = {
     "/predict": (
-        "The classes of each text, the most probable first. A model of pairs takes [text, text2].",
-        {"inputs": TEXT}, [{"score": 0.97, "label": "bad"}, {"score": 0.03, "label": "good"}],
+        "The classes of each text, the most probable first; of ordered classes, the answer first. A model of "
+        "pairs takes [text, text2]. With abstain_below, a text whose answer is less probable than that gets "
+        "[{score, label: null}]; target_precision chooses the probability, for answers of which this share "
+        "was right on the development set.",
+        {"inputs": TEXT, "abstain_below": 0.5},
+        [{"score": 0.97, "label": "bad"}, {"score": 0.03, "label": "good"}],
     ),
     "/embed": (
         "A vector per text, of length 1 unless normalize is false: a reader's, or a classifier's M, flat.",

@@ -21,9 +21,10 @@ from ..runtime.export import rows_and_size
 from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
-from .batching import Batcher, Compute, Item
-from .bodies import Body, check_words, count_words, flag, items_of, numbers, parse_body, texts_of
+from .batching import Batcher, Compute
+from .bodies import Body, check_words, count_words, flag, items_of, numbers, parse_body, share, texts_of
 from .computing import comparisons, matrices, predictions, readings, vectors
+from .items import Item
 from .limits import Limits, RequestError, read_body
 from .metrics import Metrics
 from .models import ServedModels
@@ -50,33 +51,22 @@ class Routes:
         }  # fmt: skip
         gets = {"/info": self.info, "/health": self.health, "/metrics": self.show_metrics}
         return [
-            *(Route(path, self._post(answer), methods=["POST"]) for path, answer in posts.items()),
+            *(post_route(path, answer, self.limits) for path, answer in posts.items()),
             *(Route(path, answer) for path, answer in gets.items()),
         ]
-
-    def _post(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            body = parse_body(await read_body(request, self.limits))
-            try:
-                content = await to_json(await answer(request, body))
-            except LimelightError as error:  # such as numbers that are not finite
-                raise RequestError(424, str(error), "backend") from None
-            return Response(content, media_type="application/json")
-
-        return endpoint
 
     # ------------------------------------------------------------ POST
 
     async def predict(self, request: Request, body: Body) -> Any:
-        """The classes of each text, the most probable first."""
+        """The classes of each text, the answer first; where the model is unsure, no label."""
         _, batcher = self._classifier(body)
+        model: Model = batcher.model
         if flag(body, "raw_scores"):
             raise RequestError(422, "raw_scores is not supported; leave it out to get probabilities")
-        items, one = items_of(body.get("inputs"), self.limits, batcher.model.pair)
-        found = await self._run(request, batcher, predictions, items, body)
-        labels = [str(label) for label in batcher.model.labels]
+        items, one = items_of(body.get("inputs"), self.limits, model.pair)
+        least = _threshold(model, body)
         answers = [
-            [{"score": float(P[k]), "label": labels[k]} for k in np.argsort(-P, kind="stable")] for P in found
+            _ranked(model, P, least) for P in await self._run(request, batcher, predictions, items, body)
         ]
         return answers[0] if one else answers
 
@@ -188,6 +178,20 @@ class Routes:
         return await batcher.run(compute, items)
 
 
+def post_route(path: str, answer: Answer, limits: Limits) -> Route:
+    """A route that takes a JSON object and answers with JSON."""
+
+    async def endpoint(request: Request) -> Response:
+        body = parse_body(await read_body(request, limits))
+        try:
+            content = await to_json(await answer(request, body))
+        except LimelightError as error:  # such as numbers that are not finite
+            raise RequestError(424, str(error), "backend") from None
+        return Response(content, media_type="application/json")
+
+    return Route(path, endpoint, methods=["POST"])
+
+
 async def to_json(answer: Any) -> bytes:
     """JSON in ASCII, which holds any text, even one that is not Unicode.
 
@@ -213,6 +217,29 @@ async def _call(function: Callable[..., Any], items: list[Item], *rest: Any) -> 
     if sum(len(text) for item in items for text in item) <= LARGE:
         return function(items, *rest)
     return await asyncio.to_thread(function, items, *rest)
+
+
+def _threshold(model: Model, body: Body) -> float:
+    """The probability below which a prediction has no label, as `predict --abstain-below` has it."""
+    least, precision = share(body, "abstain_below"), share(body, "target_precision")
+    if least is None and precision is None:
+        return 0.0
+    if least is not None and precision is not None:
+        raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
+    if model.task in ("multi-label", "regression"):
+        raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
+    return model.threshold(precision) if precision is not None else least or 0.0
+
+
+def _ranked(model: Model, P: np.ndarray, least: float) -> list[dict[str, Any]]:
+    """The classes from the most probable on, but first the answer: of ordered classes, that is the median."""
+    order = np.argsort(-P, kind="stable").tolist()
+    if model.task == "ordinal":
+        first = int(model.decide(P[None])[0])
+        order = [first, *(k for k in order if k != first)]
+    if P[order[0]] < least:
+        return [{"score": float(P[order[0]]), "label": None}]
+    return [{"score": float(P[k]), "label": str(model.labels[k])} for k in order]
 
 
 def _describe(model: Model | Reader) -> dict[str, Any]:

@@ -101,8 +101,7 @@ def configure(app: Any, workers: int = 1) -> uvicorn.Config:
 
 
 def _run(settings: Settings, listening: socket.socket) -> None:
-    with ExitStack() as stack:
-        stack.enter_context(listening)
+    with listening:
         several = settings.workers > 1
         config = configure(partial(build_app, settings) if several else build_app(settings), settings.workers)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
