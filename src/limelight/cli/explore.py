@@ -157,9 +157,7 @@ def _show(url: str, page: Path | None) -> None:
     print(f"exploring at {url}\nCtrl-C ends", flush=True)
     if page is not None:
         page.touch(mode=0o600)
-        page.write_text(
-            f'<!doctype html><meta http-equiv="refresh" content="0; url={url}"><a href="{url}">Open</a>'
-        )
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={url}">')
         webbrowser.open(page.as_uri())
 
 
