@@ -10,10 +10,14 @@ export function toAddress({ texts, edits, off }) {
   return `#${parts}`
 }
 
+/** The parts of an address such as #text=soup&off=3. */
+export function parseAddress(address) {
+  return new URLSearchParams(address.replace(/^#/, ""))
+}
+
 /** The state of an address, or undefined if it has no text; `rows`: how many each model has. */
 export function fromAddress(address, sides, rows) {
-  const parts = new URLSearchParams(address.replace(/^#/, ""))
-  const texts = parts.getAll("text").slice(0, sides)
+  const parts = parseAddress(address), texts = parts.getAll("text").slice(0, sides)
   if (!texts.length) return undefined
   while (texts.length < sides) texts.push("")
   const edits = texts.map(() => new Map())

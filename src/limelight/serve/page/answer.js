@@ -29,9 +29,8 @@ function changed(labels, now, before) {
 }
 
 function bar(label, k, now, before) {
-  const filled = element("s"), was = before && element("u", { title: `before: ${percent(before.probabilities[k])}` })
-  filled.style.width = `${100 * now.probabilities[k]}%`
-  if (was) was.style.left = `${100 * before.probabilities[k]}%`
+  const filled = element("s", { style: { width: percent(now.probabilities[k]) } })
+  const was = before && element("u", { title: `before: ${percent(before.probabilities[k])}`, style: { left: percent(before.probabilities[k]) } })
   return element("li", { class: k === now.predicted ? "predicted" : "" }, element("bdi", {}, label),
     element("i", { "aria-hidden": "true" }, filled, was || ""), element("span", {}, percent(now.probabilities[k])))
 }

@@ -1,7 +1,7 @@
 // Texts by the confidence of their prediction: how many are right. A bar filters the list.
 
 import { BINS } from "./data_table.js"
-import { element, percent } from "./dom.js"
+import { element, number, percent } from "./dom.js"
 
 /** `choose(from, to)` gets a bin. */
 export function drawCalibration({ truth }, bins, filter, choose) {
@@ -16,10 +16,9 @@ export function drawCalibration({ truth }, bins, filter, choose) {
 
   function drawBin({ count, right, confidence }, k) {
     const from = k / BINS, to = (k + 1) / BINS, isChosen = filter.from === from && filter.to === to
-    const says = `confidence ${100 * from} to ${100 * to}%: ${count.toLocaleString("en")} texts${truth && count ? `, ${percent(right / count)} right` : ""}`
-    const filled = element("s"), mark = truth && count && element("u")
-    filled.style.height = `${count ? 100 * (truth ? right / count : count / most) : 0}%`
-    if (mark) mark.style.bottom = `${100 * confidence / count}%`
+    const says = `confidence ${100 * from} to ${100 * to}%: ${number(count)} texts${truth && count ? `, ${percent(right / count)} right` : ""}`
+    const filled = element("s", { style: { height: percent(count && (truth ? right / count : count / most)) } })
+    const mark = truth && count && element("u", { style: { bottom: percent(confidence / count) } })
     return element("button", { type: "button", "aria-pressed": String(isChosen), "data-bin": k, title: says, "aria-label": says, disabled: !count,
       onclick: () => (isChosen ? choose(0, 1) : choose(from, to)) }, element("i", {}, filled, mark || ""), element("span", {}, count.toLocaleString("en", { notation: "compact" })))
   }

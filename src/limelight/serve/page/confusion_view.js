@@ -1,6 +1,6 @@
 // The confusion matrix; with many classes, the most frequent confusions. A cell filters the list.
 
-import { colour, element, percent } from "./dom.js"
+import { colour, element, number, percent } from "./dom.js"
 
 const MOST = 14, PAIRS = 25
 
@@ -15,7 +15,7 @@ export function drawConfusion({ labels }, counts, filter, choose) {
   return labels.length > MOST ? mostFrequent() : matrix()
 
   function says(truth, predicted) {
-    return `${labels[truth]} predicted ${truth === predicted ? "correctly" : `as ${labels[predicted]}`}: ${counts[truth][predicted].toLocaleString("en")} of ${totals[truth].toLocaleString("en")} (${percent(counts[truth][predicted] / (totals[truth] || 1))})`
+    return `${labels[truth]} predicted ${truth === predicted ? "correctly" : `as ${labels[predicted]}`}: ${number(counts[truth][predicted])} of ${number(totals[truth])} (${percent(counts[truth][predicted] / (totals[truth] || 1))})`
   }
 
   function matrix() {
@@ -24,7 +24,7 @@ export function drawConfusion({ labels }, counts, filter, choose) {
       element("caption", {}, "Rows: true class. Columns: predicted class. Click a cell to see its texts."),
       element("thead", {}, element("tr", {}, element("td"), labels.map(label => element("th", { scope: "col" }, head(label))))),
       element("tbody", {}, labels.map((label, truth) => element("tr", {}, element("th", { scope: "row", title: label }, element("bdi", {}, label)),
-        labels.map((_, predicted) => element("td", {}, cell(truth, predicted, counts[truth][predicted].toLocaleString("en"),
+        labels.map((_, predicted) => element("td", {}, cell(truth, predicted, number(counts[truth][predicted]),
           { class: `${colour(counts[truth][predicted], totals[truth])}${truth === predicted ? " right" : ""}` }))))))))
   }
 
@@ -33,6 +33,6 @@ export function drawConfusion({ labels }, counts, filter, choose) {
       .filter(({ truth, predicted, count }) => truth !== predicted && count).sort((a, b) => b.count - a.count).slice(0, PAIRS)
     return element("div", {}, element("p", { class: "small" }, `The most frequent confusions of ${labels.length} classes. Click one to see its texts.`),
       element("ol", { class: "pairs" }, pairs.map(({ truth, predicted, count }) => element("li", {},
-        cell(truth, predicted, [element("bdi", {}, labels[truth]), " → ", element("bdi", {}, labels[predicted]), ` ${count.toLocaleString("en")}`])))))
+        cell(truth, predicted, [element("bdi", {}, labels[truth]), " → ", element("bdi", {}, labels[predicted]), ` ${number(count)}`])))))
   }
 }

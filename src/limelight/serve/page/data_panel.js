@@ -1,10 +1,11 @@
 // The data: ways in (confusion, classes, calibration, map), filters, and the list of texts.
 
+import { parseAddress } from "./address.js"
 import { drawCalibration } from "./calibration_view.js"
 import { drawClasses } from "./classes_view.js"
 import { drawConfusion } from "./confusion_view.js"
 import { ALL } from "./data_table.js"
-import { choice, element, percent } from "./dom.js"
+import { choice, element, number, percent } from "./dom.js"
 import { filterFromAddress, filterToAddress } from "./filter_address.js"
 import { MapView } from "./map_view.js"
 import { VirtualList } from "./virtual_list.js"
@@ -14,7 +15,7 @@ const FIGURES = { confusion: "Confusion", classes: "Classes", calibration: "Cali
 
 export class DataPanel {
   constructor(table, root, explorer) {
-    Object.assign(this, { table, root, explorer, filter: { ...ALL }, row: -1 })
+    Object.assign(this, { table, root, explorer, filter: { ...ALL }, row: -1, complain: error => explorer.complain(error.message) })
     this.map = new MapView(table, { brush: box => this.change({ box }), open: row => this.open(row) })
     this.figures = table.truth ? Object.keys(FIGURES) : ["classes", "calibration", "map"]
     this.figure = this.figures[0]
@@ -26,7 +27,7 @@ export class DataPanel {
 
   build() {
     const { table, root } = this
-    const shown = table.rows < table.ofRows ? `${table.rows.toLocaleString("en")} of ${table.ofRows.toLocaleString("en")} texts` : `${table.rows.toLocaleString("en")} texts`
+    const shown = `${table.rows < table.ofRows ? `${number(table.rows)} of ` : ""}${number(table.ofRows)} texts`
     this.tabs = element("div", { class: "tabs", role: "group", "aria-label": "Ways into the data" }, this.figures.map(name => element("button",
       { type: "button", "data-figure": name, onclick: () => this.choose(name) }, FIGURES[name])))
     this.holder = element("div", { class: "figure" })
@@ -63,15 +64,14 @@ export class DataPanel {
   }
 
   nameOf(of) {
-    const { about } = this.explorer.models[of]
-    return about.title ?? about.name
+    return this.explorer.models[of].about.title
   }
 
   // ------------------------------------------------------------ state
 
   /** The filters, the figure and the row of an address. */
   show(address) {
-    const parts = new URLSearchParams(address.replace(/^#/, "")), figure = parts.get("figure"), row = Number(parts.get("row") ?? -1)
+    const parts = parseAddress(address), figure = parts.get("figure"), row = Number(parts.get("row") ?? -1)
     this.row = Number.isInteger(row) && row < this.table.rows ? row : -1
     if (this.figures.includes(figure)) this.figure = figure
     return this.change(filterFromAddress(address, this.table), true)
@@ -87,8 +87,8 @@ export class DataPanel {
   async change(changes, reveal = false) {
     const filter = this.filter = { ...this.filter, ...changes }
     if (filter.find !== this.looked) {
-      const found = filter.find && await this.table.find(filter.find)
-      if (filter !== this.filter) return
+      const found = filter.find && await this.table.find(filter.find).catch(this.complain)
+      if (filter !== this.filter || found === undefined) return
       this.looked = filter.find
       this.found = found ? maskOf(found, this.table.rows) : undefined
     }
@@ -111,7 +111,7 @@ export class DataPanel {
   /** Whether texts had to be fetched. */
   async prepare(rows) {
     if (rows.every(row => this.table.known.has(row))) return false
-    await this.table.texts(rows).catch(error => this.explorer.complain(error.message))
+    await this.table.texts(rows).catch(this.complain)
     return true
   }
 
@@ -121,8 +121,9 @@ export class DataPanel {
   }
 
   async open(row) {
-    const [texts] = await this.table.texts([row])
     this.row = row
+    const [texts] = await this.table.texts([row]).catch(this.complain) ?? []
+    if (!texts || row !== this.row) return // another one was opened meanwhile
     this.list.active = this.rows.indexOf(row)
     if (this.list.active >= 0) this.list.reveal()
     this.list.paint()
@@ -153,7 +154,7 @@ export class DataPanel {
     const answers = table.predicted.map((predicted, of) => {
       const isRight = table.truth && table.isRight(row, of)
       return element("span", { class: table.truth ? (isRight ? "is-right" : "is-wrong") : "" }, table.truth && (isRight ? "✓ " : "✗ "),
-        element("bdi", {}, table.labels[predicted[row]]), ` ${Math.round(100 * table.confidence[of][row])}%`)
+        element("bdi", {}, table.labels[predicted[row]]), ` ${percent(table.confidence[of][row], 0)}`)
     })
     const anyWrong = table.truth && table.predicted.some((_, of) => !table.isRight(row, of))
     return [element("span", { class: "text", dir: "auto" }, texts ? texts.join(" — ").slice(0, 300) : "…"),
@@ -196,15 +197,11 @@ export class DataPanel {
     if (active) [...this.choices.children].find(label => label.firstElementChild.textContent === active)?.querySelector("select").focus()
     const chip = (text, changes) => element("button", { type: "button", onclick: () => this.change(changes) }, `${text} ×`)
     const isFiltered = Object.keys(ALL).some(name => !["sort", "of"].includes(name) && filter[name] !== ALL[name])
-    this.count.replaceChildren(...[`${this.rows.length.toLocaleString("en")} of ${table.rows.toLocaleString("en")} texts`,
-      (filter.from > 0 || filter.to < 1) && chip(`confidence ${percentOf(filter.from)} to ${percentOf(filter.to)}`, { from: 0, to: 1 }),
+    this.count.replaceChildren(...[`${number(this.rows.length)} of ${number(table.rows)} texts`,
+      (filter.from > 0 || filter.to < 1) && chip(`confidence ${percent(filter.from, 0)} to ${percent(filter.to, 0)}`, { from: 0, to: 1 }),
       filter.box && chip("in the rectangle of the map", { box: null }),
       isFiltered && element("button", { type: "button", "data-part": "clear", onclick: () => this.change({ ...ALL, sort: filter.sort, of: filter.of }) }, "Clear filters")].filter(Boolean))
   }
-}
-
-function percentOf(share) {
-  return `${Math.round(100 * share)}%`
 }
 
 function maskOf(rows, count) {

@@ -1,11 +1,12 @@
 // Elements from code: text is always text, never markup.
 
-/** element("button", {class: "x", onclick: f, "aria-label": "y"}, "text", otherElement) */
+/** element("button", {class: "x", onclick: f, "aria-label": "y", style: {width: "5%"}}, "text", otherElement) */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag)
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === false) continue
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value)
+    if (name === "style") Object.assign(made.style, value) // as an attribute, the page's policy would refuse it
+    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value)
     else made.setAttribute(name, value === true ? "" : value)
   }
   made.append(...children.flat().filter(child => child !== undefined && child !== false))
@@ -18,8 +19,13 @@ export function colour(weight, top) {
   return level ? `${level > 0 ? "h" : "c"}${Math.abs(level)}` : ""
 }
 
-export function percent(share) {
-  return `${(100 * share).toFixed(1)}%`
+export function percent(share, digits = 1) {
+  return `${(100 * share).toFixed(digits)}%`
+}
+
+/** 12,345 */
+export function number(count) {
+  return count.toLocaleString("en")
 }
 
 /** +0.42 or −0.42 */

@@ -1,6 +1,6 @@
 // The page: a text or a pair, and what one model or two make of it, live at each pause in typing.
 
-import { fromAddress, toAddress } from "./address.js"
+import { fromAddress, parseAddress, toAddress } from "./address.js"
 import { DataPanel } from "./data_panel.js"
 import { choice, element, partsOf } from "./dom.js"
 import { NearView } from "./near_view.js"
@@ -37,7 +37,7 @@ export class Explorer {
 
   /** The models that an address names, if it names any. */
   named(address) {
-    const names = new URLSearchParams(address.replace(/^#/, "")).getAll("model").slice(0, 2)
+    const names = parseAddress(address).getAll("model").slice(0, 2)
     const found = names.map(name => this.models.find(model => model.about.id === name)).filter(Boolean)
     return found.length && found.every(model => model.about.pair === found[0].about.pair) ? found : undefined
   }
@@ -55,7 +55,7 @@ export class Explorer {
   }
 
   fresh(texts) {
-    return { texts: [...texts], edits: texts.map(() => new Map()), off: this.panes.map((_, k) => this.state?.off[k] ?? new Set()) }
+    return { texts: [...texts], edits: texts.map(() => new Map()), off: this.panes.map((_, k) => this.wanted?.off[k] ?? new Set()) }
   }
 
   ofAddress() {
@@ -80,7 +80,7 @@ export class Explorer {
   /** What stays the same while one types. */
   introduce() {
     const { about } = this.model, { parts } = this, two = this.panes.length > 1
-    const names = this.panes.map(pane => pane.model.about.title ?? pane.model.about.name)
+    const names = this.panes.map(pane => pane.model.about.title)
     parts.title.textContent = document.title = names.join(" and ")
     this.panes.forEach((pane, k) => { pane.parts.name.textContent = names[k] })
     parts.what.textContent = about.pair ? "two texts" : "a text"
@@ -120,28 +120,33 @@ export class Explorer {
     addEventListener("hashchange", () => {
       if (!this.state || location.hash === this.address()) return
       const named = this.named(location.hash)
-      if (named && (named.length !== this.panes.length || named.some((model, k) => model !== this.panes[k].model))) this.use(named)
+      const isOther = named && (named.length !== this.panes.length || named.some((model, k) => model !== this.panes[k].model))
+      if (isOther) this.use(named)
       const state = this.ofAddress()
       this.data?.show(location.hash)
-      if (state) this.show(state)
+      if (state || isOther) this.show(state ?? this.fresh(this.inputs.map(input => input.value)))
     })
     const { back, svg, png, html } = this.parts
-    back.addEventListener("click", () => this.show({ ...this.fresh(this.state.texts), off: this.panes.map(() => new Set()) }))
+    back.addEventListener("click", () => this.show({ ...this.fresh(this.wanted.texts), off: this.panes.map(() => new Set()) }))
     for (const [kind, button] of Object.entries({ svg, png, html })) {
-      button.addEventListener("click", () => savePicture(kind, this))
+      button.addEventListener("click", () => savePicture(kind, this).catch(error => this.complain(error.message)))
     }
   }
 
-  /** Read and draw a state. */
-  async show(state) {
+  /** Read and draw a state; then the focus is on the word `focused`, [pane, side, k], if it is given. */
+  async show(state, focused) {
     const turn = ++this.started
+    this.wanted = state // what the next change begins with, even if this one is not drawn yet
     // now rather than with the answer: one may have typed more by then
     this.inputs.forEach((input, k) => { if (input.value !== state.texts[k]) input.value = state.texts[k] })
     let readings
     try {
       readings = await Promise.all(this.panes.map((pane, k) => pane.read(state, state.off[k])))
     } catch (error) {
-      if (turn === this.started) this.complain(error.message)
+      if (turn !== this.started) return
+      this.wanted = this.state ?? state
+      this.panes.forEach(pane => pane.now && pane.drawRows()) // their switches as they were
+      this.complain(error.message)
       return
     }
     if (turn !== this.started) return
@@ -150,11 +155,7 @@ export class Explorer {
     this.parts.back.hidden = !readings.some(reading => reading.isChanged)
     const truth = this.data?.truthOf(state.texts)
     this.panes.forEach((pane, k) => pane.draw(readings[k], truth))
-    if (this.focused) {
-      const [pane, ...word] = this.focused
-      this.panes[pane].focusWord(...word)
-      this.focused = undefined
-    }
+    if (focused) this.panes[focused[0]].focusWord(...focused.slice(1))
     this.near?.show(this.panes[0].plans.map(plan => plan.text))
     this.writeAddress()
   }
@@ -165,17 +166,16 @@ export class Explorer {
   }
 
   change(pane, side, k, word) {
-    const edits = this.state.edits.map(changes => new Map(changes))
+    const edits = this.wanted.edits.map(changes => new Map(changes))
     if (word === undefined) edits[side].delete(k)
     else edits[side].set(k, word)
-    this.focused = [pane, side, k]
-    this.show({ ...this.state, edits })
+    this.show({ ...this.wanted, edits }, [pane, side, k])
   }
 
   toggle(pane, row) {
-    const off = this.state.off.map(rows => new Set(rows))
+    const off = this.wanted.off.map(rows => new Set(rows))
     if (!off[pane].delete(row)) off[pane].add(row)
-    this.show({ ...this.state, off })
+    this.show({ ...this.wanted, off })
   }
 
   address() {

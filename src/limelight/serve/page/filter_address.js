@@ -1,5 +1,6 @@
 // The filters of the data in the page's address; classes by name.
 
+import { parseAddress } from "./address.js"
 import { ALL } from "./data_table.js"
 
 const CHOICES = { right: ["right", "wrong"], differ: ["differ", "agree", "first", "second"], sort: ["least", "most"] }
@@ -16,7 +17,7 @@ export function filterToAddress(filter, labels) {
 
 /** Whatever does not fit the table is left out. */
 export function filterFromAddress(address, { labels, models, truth }) {
-  const parts = new URLSearchParams(address.replace(/^#/, "")), filter = { ...ALL, find: parts.get("find") ?? "" }
+  const parts = parseAddress(address), filter = { ...ALL, find: parts.get("find") ?? "" }
   for (const [name, values] of Object.entries(CHOICES)) if (values.includes(parts.get(name))) filter[name] = parts.get(name)
   filter.truth = labels.indexOf(parts.get("true"))
   filter.predicted = labels.indexOf(parts.get("predicted"))

@@ -1,5 +1,6 @@
 // The start of the page of a server.
 
+import { parseAddress } from "./address.js"
 import { Table } from "./data_table.js"
 import { element } from "./dom.js"
 import { Explorer } from "./explorer.js"
@@ -7,13 +8,15 @@ import { parseArrays, unzipped } from "./model_file.js"
 import { ask, keepToken } from "./server.js"
 import { ServedModel } from "./served_model.js"
 
-keepToken()
+addEventListener("hashchange", () => parseAddress(location.hash).has("token") && location.reload()) // the server was started again
 await begin()
 
 async function begin() {
   const holder = document.querySelector("[data-part=panes]")
   try {
+    keepToken()
     const about = await ask("/explorer/about")
+    if (!about.models.length) throw new Error("No model of this server is a classifier into one class; /docs lists what it can do.")
     const models = about.models.map(each => new ServedModel(each))
     const table = about.data ? Table.onServer(parseArrays(await unzipped(await ask("/explorer/data", undefined, true))), ask) : undefined
     const near = about.near === null ? undefined : { where: about.near, find: texts => ask("/explorer/near", { inputs: models[0].about.pair ? texts : texts[0] }) }
@@ -35,6 +38,6 @@ function tokenForm() {
     keepToken(input.value)
     begin()
   }
-  return element("form", { class: "token", onsubmit: enter }, element("p", {}, "This server asks for its token. It is in the address that was printed when it started."),
+  return element("form", { class: "token", onsubmit: enter }, element("p", {}, "This server asks for its token: the one in the address that limelight explore printed, or the LIMELIGHT_TOKEN of limelight serve."),
     input, element("button", { type: "submit" }, "Open"))
 }

@@ -6,12 +6,11 @@ import { Tokenizer, UNKNOWN } from "./tokenizer.js"
 
 export class LocalModel {
   constructor(file) {
-    this.about = file.about // title, labels, pair, rowNames, captions, ...
+    this.about = { ...file.about, title: file.about.name } // labels, pair, rowNames, captions, ...
     this.recipe = file.recipe
     this.tokenizer = new Tokenizer(file.tokenizer)
     this.network = new Network(file.recipe, file.tensors, file.vector)
     this.vector = file.vector
-    this.directions = []
   }
 
   /**
@@ -53,19 +52,12 @@ export class LocalModel {
   async nearest(word, count = 6) {
     const [{ id }] = this.tokenizer.locate(word)
     if (id === UNKNOWN) return []
-    const { words } = this.tokenizer, own = this.direction(id), scores = new Float32Array(words.length)
-    for (let k = UNKNOWN + 1; k < words.length; k++) scores[k] = k === id ? -1 : dot(own, this.direction(k))
+    const { words } = this.tokenizer, own = this.vector(id), scores = new Float32Array(words.length)
+    for (let k = UNKNOWN + 1; k < words.length; k++) {
+      const vector = this.vector(k)
+      scores[k] = k === id ? -Infinity : dot(own, vector) / (Math.sqrt(dot(vector, vector)) || 1)
+    }
     const order = [...words.keys()].slice(UNKNOWN + 1).sort((a, b) => scores[b] - scores[a])
     return order.slice(0, count).map(k => words[k])
   }
-
-  /** A word's vector with length 1. */
-  direction(id) {
-    return (this.directions[id] ??= unit(this.vector(id)))
-  }
-}
-
-function unit(vector) {
-  const length = Math.sqrt(dot(vector, vector)) || 1
-  return vector.map(x => x / length)
 }

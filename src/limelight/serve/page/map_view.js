@@ -1,6 +1,6 @@
 // A map of the texts: two directions of their embeddings, coloured by class. A rectangle drawn on it filters the list.
 
-import { choice, element } from "./dom.js"
+import { choice, element, percent } from "./dom.js"
 
 const COLOURS = 10, DOT = 3, NEAR = 12 // pixels
 const STEP = 0.04, FIRST = [0.35, 0.35, 0.65, 0.65] // of the map, for keys
@@ -148,8 +148,7 @@ export class MapView {
   drawLegend(paints, rest) {
     const names = this.colourBy === "right" ? ["right", "wrong"] : this.table.labels, shown = names.slice(0, COLOURS)
     const key = (name, paint) => {
-      const square = element("i", { "aria-hidden": "true" })
-      square.style.background = paint
+      const square = element("i", { "aria-hidden": "true", style: { background: paint } })
       return element("span", {}, square, element("bdi", {}, name))
     }
     this.legend.replaceChildren(...shown.map((name, k) => key(name, paints[k])), ...(names.length > COLOURS ? [key("others", rest)] : []))
@@ -159,7 +158,7 @@ export class MapView {
     this.frame.hidden = !box
     if (!box) return
     const [[a, b], [c, d]] = this.corners(box)
-    Object.assign(this.frame.style, { left: `${100 * a}%`, top: `${100 * b}%`, width: `${100 * (c - a)}%`, height: `${100 * (d - b)}%` })
+    Object.assign(this.frame.style, { left: percent(a), top: percent(b), width: percent(c - a), height: percent(d - b) })
   }
 }
 

@@ -1,5 +1,6 @@
 // The nearest texts, and the words that bind them to the text above.
 
+import { parseAddress } from "./address.js"
 import { colour, element, largestOf } from "./dom.js"
 import { places } from "./edits.js"
 
@@ -15,7 +16,7 @@ export class NearView {
   }
 
   fromAddress(address) {
-    this.details.open = new URLSearchParams(address.replace(/^#/, "")).has("near")
+    this.details.open = parseAddress(address).has("near")
   }
 
   address() {
@@ -30,15 +31,9 @@ export class NearView {
   async show(texts) {
     this.texts = texts
     if (!this.details.open) return
-    let hits
-    try {
-      hits = await this.source.find(texts)
-    } catch (error) {
-      this.holder.replaceChildren(element("p", { class: "small" }, error.message))
-      return
-    }
+    const [hits, problem] = await this.source.find(texts).then(found => [found, "There are none."], error => [[], error.message])
     if (this.texts !== texts) return
-    this.holder.replaceChildren(hits.length ? element("ol", { class: "near-list" }, hits.map(hit => this.drawHit(hit))) : element("p", { class: "small" }, "There are none."))
+    this.holder.replaceChildren(hits.length ? element("ol", { class: "near-list" }, hits.map(hit => this.drawHit(hit))) : element("p", { class: "small" }, problem))
   }
 
   drawHit({ texts, row, similarity, offsets, effects, pairs }) {

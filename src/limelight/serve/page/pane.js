@@ -5,7 +5,7 @@ import { largestOf, partsOf, percent } from "./dom.js"
 import { edited, weightsAt } from "./edits.js"
 import { drawRows, rowTotals } from "./rows_view.js"
 import { drawTable } from "./table_view.js"
-import { drawText, repaint, saysDecided } from "./text_view.js"
+import { drawText, repaint } from "./text_view.js"
 import { openMenu } from "./word_menu.js"
 
 const FIRST_ROWS = 10, FIRST_BESIDE = 5 // shown until one asks for all
@@ -20,7 +20,7 @@ export class Pane {
     this.root = document.getElementById("pane").content.firstElementChild.cloneNode(true)
     this.parts = partsOf(this.root)
     const { about } = model, { parts } = this
-    parts.name.textContent = about.name
+    parts.name.textContent = about.title
     parts.vocabulary.textContent = about.vocabulary
     parts.rowsLine.textContent = `${about.rowsLine} The bar says how much a row adds to the answer. Point at a row to see its words; switch it off to see the answer without it.`
     parts.table.closest("details").addEventListener("toggle", () => this.drawTable())
@@ -82,7 +82,7 @@ export class Pane {
     const weights = this.weights(side => side.decided), top = largestOf(weights.flat())
     this.holders = this.texts.map((text, k) => {
       const isUnknown = weightsAt(plans[k].places, now.sides[k].words, now.sides[k].words.map(word => (word.known ? 0 : 1)))
-      return drawText({ text, words: before.sides[k].words, weights: weights[k], top, edits: this.edits[k], says: saysDecided,
+      return drawText({ text, words: before.sides[k].words, weights: weights[k], top, edits: this.edits[k],
         known: isUnknown.map(unknown => !unknown), vocabulary: this.model.about.vocabulary }, this.wordActions(k))
     })
     parts.words.replaceChildren(...this.holders)
@@ -112,10 +112,15 @@ export class Pane {
 
   // ------------------------------------------------------------ pointing
 
+  /** Colour the words by other weights. */
+  paint(of) {
+    const weights = this.weights(of), top = largestOf(weights.flat())
+    this.holders.forEach((holder, k) => repaint(holder, weights[k], top))
+  }
+
   /** Light up the words of a row. */
   pointAtRow(row) {
-    const weights = this.weights(side => side.attention[row]), top = largestOf(weights.flat())
-    this.holders.forEach((holder, k) => repaint(holder, weights[k], top))
+    this.paint(side => side.attention[row])
     this.parts.colours.textContent = `What row ${row + 1} read: the stronger the colour, the more.`
   }
 
@@ -133,8 +138,7 @@ export class Pane {
   }
 
   unpoint() {
-    const weights = this.weights(side => side.decided), top = largestOf(weights.flat())
-    this.holders.forEach((holder, k) => repaint(holder, weights[k], top))
+    this.paint(side => side.decided)
     this.sayColours()
     this.parts.readers.textContent = ""
     for (const item of this.parts.rows.querySelectorAll(".lit")) item.classList.remove("lit")

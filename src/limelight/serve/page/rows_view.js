@@ -1,6 +1,6 @@
 // What each row read: its name, what it adds to the answer, its words, and a switch.
 
-import { element, largestOf, withSign } from "./dom.js"
+import { element, largestOf, percent, withSign } from "./dom.js"
 
 const WORDS = 3, LEAST = 0.05 // of a row's attention
 
@@ -11,8 +11,7 @@ export function drawRows(about, reading, off, order, on) {
 
   function drawRow(r) {
     const isOff = off.has(r), name = about.rowNames[r] || `Row ${r + 1}`
-    const fill = element("s", { class: totals[r] < 0 ? "against" : "for" })
-    fill.style.width = `${top ? 50 * Math.abs(totals[r]) / top : 0}%`
+    const fill = element("s", { class: totals[r] < 0 ? "against" : "for", style: { width: percent(top && Math.abs(totals[r]) / top / 2) } })
     return element("li", {
       class: isOff ? "off" : "", "data-row": r, onmouseenter: () => on.point(r), onmouseleave: on.leave,
       onfocusin: () => on.point(r), onfocusout: on.leave,
@@ -34,6 +33,6 @@ function mostRead(reading, r) {
   return reading.sides.map(side => {
     const row = side.attention[r]
     const order = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, WORDS).filter((t, k) => !k || row[t] >= LEAST)
-    return order.map(t => `${side.text.slice(side.words[t].start, side.words[t].end)} ${Math.round(100 * row[t])}%`).join(" · ")
+    return order.map(t => `${side.text.slice(side.words[t].start, side.words[t].end)} ${percent(row[t], 0)}`).join(" · ")
   }).join(" — ")
 }

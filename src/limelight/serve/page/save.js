@@ -1,6 +1,6 @@
 // A view as a file: a page without a script, SVG or PNG.
 
-import { element } from "./dom.js"
+import { element, percent } from "./dom.js"
 import { drawTable } from "./table_view.js"
 
 const WIDTH = 760, LINE = 30, MARGIN = 24
@@ -41,7 +41,7 @@ export function asSvg({ panes }) {
       say(root.querySelector(".model-name").textContent, 14, colour("muted"), 600)
     }
     y += 24
-    say(`${model.about.labels[now.predicted]} ${(100 * now.probabilities[now.predicted]).toFixed(1)}%`, 22, colour("ink"), 600)
+    say(`${model.about.labels[now.predicted]} ${percent(now.probabilities[now.predicted])}`, 22, colour("ink"), 600)
     y += 28
     say(`Orange words support “${model.about.labels[now.predicted]}”, blue words speak against it.`, 13, colour("muted"))
     draw.font = "17px system-ui, sans-serif"
@@ -74,14 +74,15 @@ function tag(name, attributes, text) {
   return text === undefined ? `${open}/>` : `${open}>${escaped(text)}</${name}>`
 }
 
+/** As XML, which has no control characters. */
 function escaped(text) {
-  return text.replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`)
+  return text.replace(/[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd").replace(/[&<>"]/g, letter => `&#${letter.charCodeAt(0)};`)
 }
 
 async function asPng(svg) {
   const image = new Image()
   image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }))
-  await image.decode()
+  await image.decode().finally(() => URL.revokeObjectURL(image.src))
   const canvas = element("canvas", { width: 2 * image.width, height: 2 * image.height })
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height)
   return new Promise(resolve => canvas.toBlob(resolve, "image/png"))

@@ -13,6 +13,7 @@ export class ServedModel {
     const found = await ask("/explain", { model: id, inputs: pair ? texts : texts[0], without_rows: off, truncate: true })
     const sides = pair ? [found.first, found.second] : [found]
     const probabilities = labels.map(label => sides[0].probabilities[label])
+    if (probabilities.includes(undefined)) throw new Error("The model was replaced by one with other classes; reload the page.")
     return { probabilities, predicted: probabilities.indexOf(Math.max(...probabilities)), sides: sides.map((side, k) => sideOf(side, texts[k])) }
   }
 

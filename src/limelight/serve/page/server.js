@@ -1,10 +1,12 @@
 // What the server answers. The token is kept from the address it was opened with, out of sight and out of links.
 
+import { parseAddress } from "./address.js"
+
 const KEY = "limelight token"
 
 /** Keep a token that was given, or take it out of an address such as #token=abc&text=... */
 export function keepToken(given) {
-  const parts = new URLSearchParams(location.hash.slice(1)), token = given ?? parts.get("token")
+  const parts = parseAddress(location.hash), token = given ?? parts.get("token")
   if (token === null) return
   localStorage.setItem(KEY, token)
   parts.delete("token")

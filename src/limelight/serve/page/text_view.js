@@ -6,7 +6,7 @@ import { colour, element, withSign } from "./dom.js"
  * `weights`: one for each word; `top`: the weight of the strongest colour. `on` has point(k), leave() and choose(k, button).
  * A word left out is struck through, a replaced one has its replacement beside it.
  */
-export function drawText({ text, words, known, vocabulary, weights, top, edits, says }, on) {
+export function drawText({ text, words, known, vocabulary, weights, top, edits }, on) {
   const parts = []
   let from = 0
   words.forEach(({ start, end }, k) => {
@@ -22,7 +22,7 @@ export function drawText({ text, words, known, vocabulary, weights, top, edits, 
 
   function drawWord(word, k) {
     const edit = edits.get(k), gone = edit === ""
-    const shown = gone ? "left out" : says(weights[k])
+    const shown = gone ? "left out" : withSign(weights[k])
     const kind = [gone ? "gone" : colour(weights[k], top), edit && "replaced", !known[k] && "unknown"].filter(Boolean).join(" ")
     return element("button", {
       type: "button", class: kind, tabindex: "-1", "data-word": k, title: known[k] || gone ? shown : `${shown}; not in ${vocabulary}`,
@@ -52,8 +52,4 @@ function move(event, on) {
     event.preventDefault()
   }
   if (event.key === "Delete" || event.key === "Backspace") on.leaveOut(Number(event.target.dataset.word))
-}
-
-export function saysDecided(weight) {
-  return withSign(weight)
 }

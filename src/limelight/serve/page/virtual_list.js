@@ -48,12 +48,11 @@ export class VirtualList {
   }
 
   fill(first, shown) {
+    const { height } = this
     this.space.replaceChildren(...shown.map((row, k) => {
       const place = first + k, isActive = place === this.active
-      const item = element("div", { role: "option", id: `row-${row}`, class: "item", "data-place": place, "data-row-number": row,
-        "aria-selected": String(isActive), "aria-setsize": this.rows.length, "aria-posinset": place + 1 }, this.draw(row))
-      item.style.top = `${place * this.height}px`
-      return item
+      return element("div", { role: "option", id: `row-${row}`, class: "item", "data-place": place, "data-row-number": row,
+        "aria-selected": String(isActive), "aria-setsize": this.rows.length, "aria-posinset": place + 1, style: { top: `${place * height}px` } }, this.draw(row))
     }))
     if (this.active >= 0) this.root.setAttribute("aria-activedescendant", `row-${this.rows[this.active]}`)
     else this.root.removeAttribute("aria-activedescendant")

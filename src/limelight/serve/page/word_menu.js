@@ -24,9 +24,9 @@ export async function openMenu(holder, button, word, edit, nearest, act) {
   menu.style.left = `${Math.max(0, Math.min(button.offsetLeft, room))}px`
   menu.style.top = `${button.offsetTop + button.offsetHeight + 6}px`
   menu.querySelector("button").focus()
-  const found = await nearest(word)
+  const [found, problem] = await nearest(word).then(words => [words, "no similar words are known"], error => [[], error.message])
   chips.replaceChildren(...found.map(other => element("button", { type: "button", onclick: () => done(other) }, other)),
-    ...(found.length ? [] : [element("span", { class: "small" }, "no similar words are known")]))
+    ...(found.length ? [] : [element("span", { class: "small" }, problem)]))
 
   function submit(event) {
     event.preventDefault()
