@@ -42,7 +42,8 @@ TIME = """async ([text, pair]) => {
 READ = """async texts => {
     const found = []
     for (const each of texts) found.push(await limelight.model.read(each))
-    return found.map(each => [each.probabilities, each.sides.map(side => side.words.map(word => word.known))])
+    const isKept = word => word.known && !word.readAs
+    return found.map(each => [each.probabilities, each.sides.map(side => side.words.map(isKept))])
 }"""
 SPLIT = (
     "texts => texts.map(text => limelight.model.tokenizer.locate(text).map(word => [word.start, word.end]))"
@@ -54,7 +55,7 @@ def main() -> None:
     parser.add_argument("model", help="folder of a saved model")
     parser.add_argument("--words", type=int, nargs="*", default=[0], help="0: as many as fit into 5 MB")
     parser.add_argument("--precision", default="float16")
-    parser.add_argument("--texts", type=int, default=1000, help="bundled test sentences to predict")
+    parser.add_argument("--texts", type=int, default=2000, help="bundled test sentences to predict")
     parser.add_argument("--data", nargs="*", default=[], help="tables whose texts are split into words")
     parser.add_argument("--split", type=int, default=10_000, help="texts to split, of all tables together")
     args = parser.parse_args()

@@ -276,7 +276,7 @@ def test_a_hundred_thousand_rows_keep_few_elements_in_the_page():
     data = ExploredData(
         "large", [(f"w{k % 40} number {k}",) for k in range(n)], small.labels,
         rng.integers(0, 3, n).astype(np.int32), rng.integers(0, 3, (1, n)).astype(np.int32),
-        rng.random((1, n)), rng.normal(size=(n, 2)), small.plane, np.zeros((n, 64), np.float32), n,
+        rng.random((1, n)), rng.normal(size=(n, 2)), small.directions, np.zeros((n, 8), np.float32), n,
     )  # fmt: skip
     with browsing(app={"models": {"m": model}, "data": data}) as page:
         assert count(page) == n
@@ -304,6 +304,11 @@ def test_a_saved_page_has_rows_of_data(tmp_path: Path):
             "text => document.querySelector('.words').textContent === text", arg=TEXTS[right[0]]
         )
         wait_for(page, model, TEXTS[right[0]])
+        near = ModelNeighbours(model, data).find((TEXTS[right[0]],))
+        page.get_by_text("Nearest texts").click()
+        page.locator(".near-list li").first.wait_for()
+        assert page.locator(".near-list .hit").first.text_content() == near[0]["texts"][0]
+        assert page.locator(".near-list .number").first.text_content() == f"{near[0]['similarity']:.2f}"
         page.get_by_role("button", name="Map").click()
         assert page.locator(".legend span").count() == 3
 

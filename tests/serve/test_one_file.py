@@ -61,7 +61,7 @@ def test_the_colours_are_those_of_the_pictures() -> None:
 def test_the_command_saves_a_page_and_refuses_what_it_should(tmp_path: Path, capsys) -> None:
     model, page = str(save(tmp_path / "model")), tmp_path / "page.html"
     assert main(["explore", model, "--save", str(page), "--words", "7"]) == 0
-    assert "7 words; the other 33 are read as unknown" in capsys.readouterr().out
+    assert "7 words; the other 33 are read as similar ones" in capsys.readouterr().out
     assert main(["explore", model, "--save", str(page)]) == 2
     assert main(["explore", model, "--save", str(tmp_path / "page.txt")]) == 2
     assert main(["explore", "reader", "--save", str(tmp_path / "reader.html")]) == 2

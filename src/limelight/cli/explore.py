@@ -58,12 +58,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--words", type=int, metavar="N",
-        help="words of the model in the file, the most frequent ones; others are read as unknown "
-        "(default: as many as fit into 5 MB)",
+        help="words of the model in the file, the most frequent ones; others are read as the most similar "
+        "of them (default: as many as fit into 5 MB)",
     )  # fmt: skip
     group.add_argument(
         "--precision", choices=("float16", "float32"), default="float16",
-        help="of the weights in the file (default: float16, half the size)",
+        help="of the weights in the file (default: float16, less than half the size)",
     )  # fmt: skip
     add_overwrite(group)
 
@@ -102,7 +102,7 @@ def _save(args: argparse.Namespace, model: Model) -> int:
         model, args.save, words=args.words, precision=args.precision, data=data, overwrite=args.overwrite
     )
     size, known = os.path.getsize(args.save), len(model.tokenizer) - 2
-    dropped = f"; the other {known - kept:,} are read as unknown" if kept < known else ""
+    dropped = f"; the other {known - kept:,} are read as similar ones" if kept < known else ""
     rows = f", {len(data.items):,} of {data.of_rows:,} rows" if data else ""
     print(f"saved {args.save}: {size / 1e6:.1f} MB, {kept:,} words{dropped}{rows}")
     return 0

@@ -13,6 +13,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 from ..reading.html import templates
+from .packed_arrays import to_text
 
 
 def render_page(start: str, title: str, blocks: Mapping[str, bytes], in_file: bool) -> str:
@@ -30,7 +31,7 @@ def render_page(start: str, title: str, blocks: Mapping[str, bytes], in_file: bo
             style=page_text("page.css"),
             policy=policy(start) if in_file else "",  # a server sends it as a header
             body=page_text("explorer.html"),
-            blocks={name: b64encode(content).decode() for name, content in blocks.items()},
+            blocks={name: to_text(content) for name, content in blocks.items()},
         )
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,11 +11,12 @@ import numpy as np
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..runtime.runner import progress_bar
+from ..runtime.word_parts import unit
 from .items import Item, columns
-from .packed_model import join_arrays
+from .packed_arrays import pack_arrays
 
 SAMPLE = 1000  # texts that directions are found with
-DIRECTIONS = 64  # kept to find the nearest texts with
+DIRECTIONS = 96  # of the short vectors, by which the nearest texts are looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Plane:
         centred = (X - mean).astype(np.float64)
         # texts are fewer than numbers: the vectors of X X^T are small to find, and give those of X^T X
         values, vectors = np.linalg.eigh(centred @ centred.T)
-        order = np.argsort(-values)[:DIRECTIONS]
+        order = np.argsort(-values)
         order = order[values[order] > 1e-9 * max(values.max(), 1e-30)]
         basis = centred.T @ vectors[:, order] / np.sqrt(values[order])
         basis *= np.where(basis.sum(axis=0) < 0, -1, 1)  # the sign is free: the same map every time
@@ -60,22 +60,25 @@ class ExploredData:
     predicted: np.ndarray  # (models, rows) int32
     confidence: np.ndarray  # (models, rows)
     places: np.ndarray  # (rows, 2): on the map, as the first model reads them
-    plane: Plane
-    vectors: np.ndarray  # (rows, directions): in the plane
+    directions: np.ndarray  # (2u, directions): of the short vectors
+    vectors: np.ndarray  # (rows, directions): of length 1
     of_rows: int  # that the data has; some may have been left out
 
-    def pack(self, with_texts: bool = False) -> bytes:
-        """For the page: a header and typed arrays, as gzip."""
+    def pack(self, in_page: bool = False) -> bytes:
+        """For the page: a header and typed arrays; the texts and short vectors, too, if it has no server."""
         header = {
             "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
-            "models": len(self.predicted), "texts": self.items if with_texts else None,
+            "models": len(self.predicted), "texts": self.items if in_page else None,
         }  # fmt: skip
         arrays = {"places": self.places.astype(np.float32)}
         for k, (predicted, confidence) in enumerate(zip(self.predicted, self.confidence, strict=True)):
             arrays |= {f"predicted{k}": predicted, f"confidence{k}": confidence.astype(np.float32)}
         if self.truth is not None:
             arrays["truth"] = self.truth
-        return gzip.compress(join_arrays(header, arrays), compresslevel=4, mtime=0)
+        if in_page:
+            arrays["directions"] = self.directions.T.astype(np.float32)
+            arrays["vectors"] = np.rint(127 * self.vectors).astype(np.int8)
+        return pack_arrays(header, arrays)
 
     def find(self, words: str) -> np.ndarray:
         """(found,) int32: the rows that have this in them, in upper or lower case."""
@@ -102,8 +105,8 @@ def explore_data(
     first, *others = models
     if any(other.pair != first.pair for other in others):
         raise LimelightError("one model reads pairs of texts and the other single texts; give two of a kind")
-    plane, flat = _fit(first, _spread(items))
-    parts = [(P, flat.project(X), plane.project(X)) for P, X in _read(first, items, progress)]
+    flat, directions = _fit(first, _spread(items))
+    parts = [(P, flat.project(X), shorten(X, directions)) for P, X in _read(first, items, progress)]
     P = [np.concatenate([part[0] for part in parts])]
     P += [other.predict_proba(*columns(items), progress=progress) for other in others]
     labels = list(dict.fromkeys(str(label) for model in models for label in model.labels))
@@ -116,14 +119,19 @@ def explore_data(
         predicted=np.stack([n[p.argmax(axis=1)] for n, p in zip(numbers, P, strict=True)]),
         confidence=np.stack([p.max(axis=1) for p in P]),
         places=np.concatenate([part[1] for part in parts]),
-        plane=plane,
+        directions=directions,
         vectors=np.concatenate([part[2] for part in parts]),
         of_rows=len(items) if of_rows is None else of_rows,
     )
 
 
-def _fit(model: Model, items: Sequence[Item]) -> tuple[Plane, Plane]:
-    """The directions in which texts differ most, and the two of the map, in which the predicted classes do.
+def shorten(X: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """(texts, directions), of length 1: the sum of the rows of each M, which X (texts, r * 2u) has flat."""
+    return unit(X.reshape(len(X), -1, len(directions)).sum(axis=1) @ directions)
+
+
+def _fit(model: Model, items: Sequence[Item]) -> tuple[Plane, np.ndarray]:
+    """The two directions of the map, in which the predicted classes differ most, and those of short vectors.
 
     Plain principal components are about topics, and mix the classes (docs/log/2026-11-16-explorer.md).
     """
@@ -135,7 +143,9 @@ def _fit(model: Model, items: Sequence[Item]) -> tuple[Plane, Plane]:
     basis, signs = np.linalg.qr(both)
     flat = np.zeros((X.shape[1], 2), np.float32)
     flat[:, : both.shape[1]] = basis * np.sign(np.diag(signs))
-    return plane, Plane(plane.mean, flat)
+    sums = X.reshape(len(X), *model.embedding_shape).sum(axis=1).astype(np.float64)  # (texts, 2u)
+    directions = np.linalg.eigh(sums.T @ sums)[1][:, : -DIRECTIONS - 1 : -1]
+    return Plane(plane.mean, flat), directions.astype(np.float32)
 
 
 def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:

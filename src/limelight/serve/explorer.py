@@ -16,13 +16,13 @@ from starlette.routing import Route
 from ..runtime.model import Model
 from ..runtime.weights import WORDS
 from ..text.tokenizer import SPECIAL, UNKNOWN
+from .about import about_model
 from .bodies import Body, check_words, items_of
 from .bundle import policy, render_page
 from .explored import ExploredData
 from .limits import Limits, RequestError
 from .models import ServedModels
 from .neighbours import Neighbours
-from .packed_model import about_model
 from .routes import post_route
 
 START = "live"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,11 +13,11 @@ from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from ..similar.index import Index
-from .explored import ExploredData, embed_items
+from .explored import ExploredData, embed_items, shorten
 from .items import Item
 
 COUNT = 8
-LOOKED_AT = 24  # by a few directions; the best of them are compared in full
+LOOKED_AT = 24  # by short vectors; the best of them are compared in full
 MOST_WORDS = 300  # of a text whose words are compared: the work grows with words times numbers
 
 
@@ -63,16 +62,11 @@ class ModelNeighbours:
     data: ExploredData
     where: str = "the data, as the model reads them"
 
-    @cached_property
-    def _directions(self) -> np.ndarray:
-        """(rows, directions): of length 1."""
-        return unit(self.data.vectors)
-
     def find(self, item: Item) -> list[dict[str, Any]]:
         """Those whose embeddings point the same way."""
-        scores = self._directions @ unit(self.data.plane.project(embed_items(self.model, [item]))[0])
+        scores = self.data.vectors @ shorten(embed_items(self.model, [item]), self.data.directions)[0]
         rows = _nearest(self.data, item, scores, LOOKED_AT)
-        if not self.model.pair:  # by all of M rather than by a few directions
+        if not self.model.pair:  # by all of M rather than by its short vector
             M = unit(self.model.embed([item[0], *(self.data.items[k][0] for k in rows)], flat=True))
             rows = [rows[k] for k in np.argsort(-(M[1:] @ M[0]), kind="stable")]
         return _best(None if self.model.pair else self.model, self.data, item, scores, rows[:COUNT])

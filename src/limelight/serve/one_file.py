@@ -1,6 +1,6 @@
 """A page with the model inside: one HTML file that runs it from disk, without a network.
 
-The model, and rows of data if they are given, are blocks of base64 that no browser takes for code.
+The model, and rows of data if they are given, are blocks of text that no browser takes for code.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from pathlib import Path
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..storage.files import atomic_file
+from .about import name_of
 from .bundle import render_page
 from .explored import ExploredData
-from .packed_model import name_of, pack_model
+from .packed_arrays import BITS
+from .packed_model import pack_model
 
 LIMIT = 5_000_000  # bytes of the file, which decide how many words it has, unless the caller does
 START = "one_file"
@@ -32,8 +34,8 @@ def save_page(
     """Write the model as one page, and return how many of its words are in it.
 
     The most frequent words are kept: `words` of them, or as many as fit into 5 MB; the page reads others as
-    unknown. `precision` is that of the weights: "float32" gives the probabilities of Python to 1e-5. The rows
-    of `data` can be browsed in the page.
+    the most similar of these. `precision` is that of the weights: "float32" gives the probabilities of Python
+    to 1e-5. The rows of `data` can be browsed in the page.
 
     >>> save_page(model, "page.html")  # doctest: +SKIP
     """
@@ -44,7 +46,7 @@ def save_page(
         raise LimelightError(f"{path} already exists; choose another name or overwrite it")
     page, kept = build_page(model, words=words, precision=precision, data=data)
     with atomic_file(path) as file:
-        file.write(page.encode())
+        file.write(page.encode(errors="replace"))  # half a character is not text
     return kept
 
 
@@ -74,7 +76,7 @@ def build_page(
     model: Model, *, words: int | None = None, precision: str = "float16", data: ExploredData | None = None
 ) -> tuple[str, int]:
     """The text of the page, and how many words are in it."""
-    blocks = {} if data is None else {"data": data.pack(with_texts=True)}
+    blocks = {} if data is None else {"data": data.pack(in_page=True)}
     room = LIMIT - len(render_page(START, name_of(model), blocks, in_file=True).encode()) - 1_000
-    blocks["model"], kept = pack_model(model, words=words, most=room * 3 // 4, precision=precision)
+    blocks["model"], kept = pack_model(model, words=words, most=room * BITS // 16, precision=precision)
     return render_page(START, name_of(model), blocks, in_file=True), kept

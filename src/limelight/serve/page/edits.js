@@ -13,16 +13,21 @@ export function edited(text, words, edits) {
   return { text: out + text.slice(from), places }
 }
 
-/** For each place, the sum of the weights of the words that begin there; both are in the order of the text. */
-export function weightsAt(places, words, weights) {
+/** For each place, what belongs to the words that begin there, by default themselves; all in the order of the text. */
+export function at(places, words, of = words) {
   let t = 0
   return places.map(place => {
-    if (place === null) return 0
-    let sum = 0
+    const found = []
+    if (place === null) return found
     while (t < words.length && words[t].start < place[0]) t++
-    for (; t < words.length && words[t].start < Math.max(place[1], place[0] + 1); t++) sum += weights[t]
-    return sum
+    while (t < words.length && words[t].start < Math.max(place[1], place[0] + 1)) found.push(of[t++])
+    return found
   })
+}
+
+/** For each place, the sum of the weights of the words that begin there. */
+export function weightsAt(places, words, weights) {
+  return at(places, words, weights).map(found => found.reduce((sum, weight) => sum + weight, 0))
 }
 
 /** From a place in characters, as Python counts, to one in UTF-16 units. */

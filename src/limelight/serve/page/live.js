@@ -19,7 +19,7 @@ async function begin() {
     if (!about.models.length) throw new Error("No model of this server is a classifier into one class; /docs lists what it can do.")
     const models = about.models.map(each => new ServedModel(each))
     const table = about.data ? Table.onServer(parseArrays(await unzipped(await ask("/explorer/data", undefined, true))), ask) : undefined
-    const near = about.near === null ? undefined : { where: about.near, find: texts => ask("/explorer/near", { inputs: models[0].about.pair ? texts : texts[0] }) }
+    const near = about.near === null ? undefined : { where: about.near, hasWords: true, find: texts => ask("/explorer/near", { inputs: models[0].about.pair ? texts : texts[0] }) }
     globalThis.limelight = new Explorer(models, document.querySelector("main"), { shown: shownAtFirst(models), table, near })
   } catch (error) {
     holder.replaceChildren(error.status === 401 ? tokenForm() : element("p", { role: "alert" }, error.message))

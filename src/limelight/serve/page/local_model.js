@@ -11,11 +11,12 @@ export class LocalModel {
     this.tokenizer = new Tokenizer(file.tokenizer)
     this.network = new Network(file.recipe, file.tensors, file.vector)
     this.vector = file.vector
+    this.similarTo = file.similarTo
   }
 
   /**
    * Read a text or a pair, without the rows whose numbers are in `off`: {probabilities, predicted, sides}.
-   * A side is {text, words: [{start, end, known}], decided (n), attention (r of n), rows (r)}.
+   * A side is {text, words: [{start, end, known, readAs}], decided (n), attention (r of n), rows (r)}.
    */
   async read(texts, off = []) {
     const { network } = this
@@ -31,7 +32,7 @@ export class LocalModel {
       predicted,
       sides: sides.map((side, k) => ({
         text: texts[k],
-        words: side.located.map(({ start, end, id }) => ({ start, end, known: id !== UNKNOWN })),
+        words: side.located.map(({ start, end, id }) => ({ start, end, known: id !== UNKNOWN, readAs: this.tokenizer.words[this.similarTo(id)] })),
         decided: [...wordWeights(side, W[k], network.size, this.maxRows)],
         attention: side.A.map(row => [...row]),
         rows: rowWeights(W[k], [M, M2][k]),
@@ -52,12 +53,11 @@ export class LocalModel {
   async nearest(word, count = 6) {
     const [{ id }] = this.tokenizer.locate(word)
     if (id === UNKNOWN) return []
-    const { words } = this.tokenizer, own = this.vector(id), scores = new Float32Array(words.length)
-    for (let k = UNKNOWN + 1; k < words.length; k++) {
+    const { words } = this.tokenizer, own = this.vector(id), found = []
+    for (let k = UNKNOWN + 1; k < words.length && this.similarTo(k) === undefined; k++) { // only those it has in full
       const vector = this.vector(k)
-      scores[k] = k === id ? -Infinity : dot(own, vector) / (Math.sqrt(dot(vector, vector)) || 1)
+      if (k !== id) found.push([dot(own, vector) / (Math.sqrt(dot(vector, vector)) || 1), words[k]])
     }
-    const order = [...words.keys()].slice(UNKNOWN + 1).sort((a, b) => scores[b] - scores[a])
-    return order.slice(0, count).map(k => words[k])
+    return found.sort((a, b) => b[0] - a[0]).slice(0, count).map(([, other]) => other)
   }
 }

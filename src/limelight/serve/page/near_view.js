@@ -5,12 +5,12 @@ import { colour, element, largestOf } from "./dom.js"
 import { places } from "./edits.js"
 
 export class NearView {
-  /** `source` has `where` and find(texts), a promise. */
+  /** `source` has `where`, find(texts), a promise, and `hasWords` if that gives the words that bind texts, too. */
   constructor(source, root, explorer) {
     Object.assign(this, { source, root, explorer })
     this.holder = element("div", { class: "hits" })
     this.details = element("details", { ontoggle: () => this.toggled() }, element("summary", {}, element("h2", {}, "Nearest texts")),
-      element("p", { class: "small" }, `Among the texts of ${source.where}. Orange words make a text similar to the one above, blue words keep them apart; below, the pairs of words that bind them most. 1 is the same, 0 nothing in common.`), this.holder)
+      element("p", { class: "small" }, `Among the texts of ${source.where}. ${source.hasWords ? "Orange words make a text similar to the one above, blue words keep them apart; below, the pairs of words that bind them most. " : ""}1 is the same, 0 nothing in common.`), this.holder)
     root.replaceChildren(this.details)
     root.hidden = false
   }

@@ -3,13 +3,15 @@
 import { Table } from "./data_table.js"
 import { Explorer } from "./explorer.js"
 import { LocalModel } from "./local_model.js"
-import { fromBase64, parseArrays, parseModel, unzipped } from "./model_file.js"
+import { LocalNear } from "./local_near.js"
+import { fromText, parseArrays, parseModel, unzipped } from "./model_file.js"
 
-const block = async id => unzipped(fromBase64(document.getElementById(id).textContent))
+const block = async id => unzipped(fromText(document.getElementById(id).textContent))
 try {
   const model = new LocalModel(parseModel(await block("model")))
   const data = document.getElementById("data") ? parseArrays(await block("data")) : undefined
-  globalThis.limelight = new Explorer([model], document.querySelector("main"), { table: data && Table.inPage(data) })
+  const table = data && Table.inPage(data), near = data && new LocalNear(model, table, data.arrays)
+  globalThis.limelight = new Explorer([model], document.querySelector("main"), { table, near })
 } catch (error) {
   document.querySelector("[data-part=panes]").textContent = `This browser cannot run the page (${error.message}); it needs Chrome 103, Firefox 115, Safari 16.4 or newer.`
 }

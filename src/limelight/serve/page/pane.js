@@ -2,7 +2,7 @@
 
 import { drawAnswer } from "./answer.js"
 import { largestOf, partsOf, percent } from "./dom.js"
-import { edited, weightsAt } from "./edits.js"
+import { at, edited, weightsAt } from "./edits.js"
 import { drawRows, rowTotals } from "./rows_view.js"
 import { drawTable } from "./table_view.js"
 import { drawText, repaint } from "./text_view.js"
@@ -21,7 +21,7 @@ export class Pane {
     this.parts = partsOf(this.root)
     const { about } = model, { parts } = this
     parts.name.textContent = about.title
-    parts.vocabulary.textContent = about.vocabulary
+    parts.dotted.textContent = about.dotted
     parts.rowsLine.textContent = `${about.rowsLine} The bar says how much a row adds to the answer. Point at a row to see its words; switch it off to see the answer without it.`
     parts.table.closest("details").addEventListener("toggle", () => this.drawTable())
     parts.rest.addEventListener("click", () => {
@@ -52,7 +52,7 @@ export class Pane {
     this.drawWords()
     this.drawRows()
     this.drawTable()
-    parts.unknown.hidden = !now.sides.some(side => side.words.some(word => !word.known && word.end > word.start))
+    parts.unknown.hidden = !now.sides.some(side => side.words.some(word => readAs(word) && word.end > word.start))
   }
 
   sayColours() {
@@ -81,9 +81,8 @@ export class Pane {
     const { parts, before, now, plans } = this
     const weights = this.weights(side => side.decided), top = largestOf(weights.flat())
     this.holders = this.texts.map((text, k) => {
-      const isUnknown = weightsAt(plans[k].places, now.sides[k].words, now.sides[k].words.map(word => (word.known ? 0 : 1)))
-      return drawText({ text, words: before.sides[k].words, weights: weights[k], top, edits: this.edits[k],
-        known: isUnknown.map(unknown => !unknown), vocabulary: this.model.about.vocabulary }, this.wordActions(k))
+      const { words } = now.sides[k], notes = at(plans[k].places, words).map(found => found.map(readAs).find(Boolean) ?? "")
+      return drawText({ text, words: before.sides[k].words, weights: weights[k], top, edits: this.edits[k], notes }, this.wordActions(k))
     })
     parts.words.replaceChildren(...this.holders)
   }
@@ -143,4 +142,9 @@ export class Pane {
     this.parts.readers.textContent = ""
     for (const item of this.parts.rows.querySelectorAll(".lit")) item.classList.remove("lit")
   }
+}
+
+/** How a word is read that the model does not have in full. */
+function readAs({ known, readAs: other }) {
+  return other ? `read as “${other}”` : known ? "" : "read as an unknown word"
 }

@@ -3,10 +3,10 @@
 import { colour, element, withSign } from "./dom.js"
 
 /**
- * `weights`: one for each word; `top`: the weight of the strongest colour. `on` has point(k), leave() and choose(k, button).
+ * `weights` and `notes`: one for each word; `top`: the weight of the strongest colour. `on` has point(k), leave() and choose(k, button).
  * A word left out is struck through, a replaced one has its replacement beside it.
  */
-export function drawText({ text, words, known, vocabulary, weights, top, edits }, on) {
+export function drawText({ text, words, notes, weights, top, edits }, on) {
   const parts = []
   let from = 0
   words.forEach(({ start, end }, k) => {
@@ -22,11 +22,10 @@ export function drawText({ text, words, known, vocabulary, weights, top, edits }
 
   function drawWord(word, k) {
     const edit = edits.get(k), gone = edit === ""
-    const shown = gone ? "left out" : withSign(weights[k])
-    const kind = [gone ? "gone" : colour(weights[k], top), edit && "replaced", !known[k] && "unknown"].filter(Boolean).join(" ")
+    const shown = gone ? "left out" : [withSign(weights[k]), notes[k]].filter(Boolean).join("; ")
+    const kind = [gone ? "gone" : colour(weights[k], top), edit && "replaced", notes[k] && "unknown"].filter(Boolean).join(" ")
     return element("button", {
-      type: "button", class: kind, tabindex: "-1", "data-word": k, title: known[k] || gone ? shown : `${shown}; not in ${vocabulary}`,
-      "aria-label": `${edit || word}, ${shown}`, onmouseenter: () => on.point(k), onmouseleave: on.leave,
+      type: "button", class: kind, tabindex: "-1", "data-word": k, title: shown, "aria-label": `${edit || word}, ${shown}`, onmouseenter: () => on.point(k), onmouseleave: on.leave,
       onfocus: () => on.point(k), onblur: on.leave, onclick: event => on.choose(k, event.currentTarget),
     }, edit ? [element("del", {}, word), ` ${edit}`] : gone ? element("del", {}, word) : word)
   }
