@@ -146,6 +146,19 @@ def test_a_person_types_leaves_out_replaces_and_switches_off(tmp_path: Path) -> 
 
 
 @needs_chromium
+def test_words_that_are_not_kept_say_how_they_are_read(tmp_path: Path) -> None:
+    model, file = model_of({}), tmp_path / "page.html"
+    save_page(model, file, words=5)
+    with opened(file, "#text=w1+w30+unheard") as page:
+        marked = page.locator(".words .unknown")
+        assert marked.all_text_contents() == ["w30", "unheard"]
+        kept = model.tokenizer.vocabulary[2:7]
+        assert any(f"read as “{word}”" in marked.first.get_attribute("title") for word in kept)
+        marked.nth(1).hover()
+        assert page.locator("[data-part=readers]").text_content().startswith("Read as an unknown word by ")
+
+
+@needs_chromium
 def test_a_notebook_shows_the_page_in_a_frame(tmp_path: Path) -> None:
     model, file = model_of({}), tmp_path / "notebook.html"
     file.write_text(f"<!doctype html><p>{show_page(model)._repr_html_()}", "utf-8")

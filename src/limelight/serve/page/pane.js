@@ -80,10 +80,9 @@ export class Pane {
   drawWords() {
     const { parts, before, now, plans } = this
     const weights = this.weights(side => side.decided), top = largestOf(weights.flat())
-    this.holders = this.texts.map((text, k) => {
-      const { words } = now.sides[k], notes = at(plans[k].places, words).map(found => found.map(readAs).find(Boolean) ?? "")
-      return drawText({ text, words: before.sides[k].words, weights: weights[k], top, edits: this.edits[k], notes }, this.wordActions(k))
-    })
+    this.notes = now.sides.map(({ words }, k) => at(plans[k].places, words).map(found => found.map(readAs).find(Boolean) ?? ""))
+    this.holders = this.texts.map((text, k) => drawText({ text, words: before.sides[k].words, weights: weights[k], top,
+      edits: this.edits[k], notes: this.notes[k] }, this.wordActions(k)))
     parts.words.replaceChildren(...this.holders)
   }
 
@@ -133,7 +132,8 @@ export class Pane {
       item.classList.toggle("lit", reads)
       if (reads) readers.push(`row ${row + 1} (${percent(share)})`)
     }
-    this.parts.readers.textContent = readers.length ? `Read by ${readers.slice(0, 4).join(", ")}${readers.length > 4 ? " …" : ""}` : "No row reads this word in particular."
+    const by = readers.length ? `by ${readers.slice(0, 4).join(", ")}${readers.length > 4 ? " …" : ""}` : "by no row in particular"
+    this.parts.readers.textContent = `${this.notes[side][k] || "read"} ${by}`.replace("r", "R")
   }
 
   unpoint() {
