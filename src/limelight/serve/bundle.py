@@ -12,7 +12,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from ..reading.html import templates
+from ..reading.html import render_style, templates
 from .packed_arrays import to_text
 
 
@@ -28,7 +28,7 @@ def render_page(start: str, title: str, blocks: Mapping[str, bytes], in_file: bo
         .render(
             title=title,
             script=bundle(start),
-            style=page_text("page.css"),
+            style=style(),
             policy=policy(start) if in_file else "",  # a server sends it as a header
             body=page_text("explorer.html"),
             blocks={name: to_text(content) for name, content in blocks.items()},
@@ -43,12 +43,18 @@ def policy(start: str, served: bool = False) -> str:
     >>> policy("live").startswith("default-src 'none'; script-src 'sha256-")
     True
     """
-    script, style = (_hash(each) for each in (bundle(start), page_text("page.css")))
+    code, sheet = _hash(bundle(start)), _hash(style())
     runs, asks = ("", "connect-src 'self'; ") if served else (" 'wasm-unsafe-eval'", "")
     return (
-        f"default-src 'none'; script-src 'sha256-{script}'{runs}; style-src 'sha256-{style}'; "
+        f"default-src 'none'; script-src 'sha256-{code}'{runs}; style-src 'sha256-{sheet}'; "
         f"img-src blob:; {asks}base-uri 'none'; form-action 'none'"
     )
+
+
+@cache
+def style() -> str:
+    """The page's style sheet, with the colours of the pictures."""
+    return str(render_style(templates(__package__), "page.css.jinja"))
 
 
 def _hash(content: str) -> str:

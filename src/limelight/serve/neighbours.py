@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,19 +19,6 @@ from .items import Item
 COUNT = 8
 LOOKED_AT = 24  # by short vectors; the best of them are compared in full
 MOST_WORDS = 300  # of a text whose words are compared: the work grows with words times numbers
-
-
-class Neighbours(Protocol):
-    """Where to look."""
-
-    @property
-    def where(self) -> str:
-        """What the page calls it."""
-        ...
-
-    def find(self, item: Item) -> list[dict[str, Any]]:
-        """The nearest first: texts, row, similarity, and the words that bind them."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,3 +108,6 @@ def _neighbour(
         found["offsets"], found["effects"] = other.offsets.tolist(), other.effects.tolist()
         found["pairs"] = [pair for pair in comparison.top_pairs(3) if pair[2] > 0]
     return found
+
+
+Neighbours = ReaderNeighbours | ModelNeighbours | IndexNeighbours

@@ -6,7 +6,7 @@ so many times as long: three bytes in place of a vector.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ def _similar(model: Model, kept: int) -> np.ndarray:
 
 def _pack(model: Model, kept: int, precision: str, similar: np.ndarray) -> bytes:
     """`similar` is about the words after those that are kept."""
-    size = kept + len(SPECIAL)
+    size, recipe = kept + len(SPECIAL), model.recipe.model
     weights = pack_words({**model.weights, WORDS: np.ascontiguousarray(model.weights[WORDS][:size])})
     arrays = {name: _typed(name, array, precision) for name, array in weights.items()}
     best, factor = similar
@@ -99,7 +99,12 @@ def _pack(model: Model, kept: int, precision: str, similar: np.ndarray) -> bytes
     arrays["factor"] = np.rint(factor * LENGTH).clip(0, 255).astype(np.uint8)
     header = {
         "about": _about(model, kept),
-        "recipe": _recipe(model),
+        "recipe": {
+            **asdict(recipe),
+            "rows": recipe.attention_rows,
+            "max_row": recipe.has_max_row,
+            "max_length": model.recipe.text.max_length,
+        },
         "tokenizer": {
             "pattern": javascript_rules(),
             "characters": javascript_rules(CHARACTERS) if model.tokenizer.split_characters else None,
@@ -127,22 +132,3 @@ def _about(model: Model, kept: int) -> dict[str, Any]:
     )
     dotted = "are not in this page's vocabulary. Point at one to see how it is read."
     return {**about, "dotted": dotted, "notes": [*about["notes"], note, HERE]}
-
-
-def _recipe(model: Model) -> Mapping[str, Any]:
-    recipe = model.recipe.model
-    return {
-        "embedding": recipe.embedding,
-        "projection": recipe.projection,
-        "hidden": recipe.hidden,
-        "layers": recipe.layers,
-        "rows": recipe.attention_rows,
-        "maxRow": recipe.has_max_row,
-        "attentionBias": recipe.author_code,
-        "pair": recipe.pair,
-        "head": recipe.head,
-        "rowUnits": recipe.row_units,
-        "columnUnits": recipe.column_units,
-        "mixUnits": recipe.mix_units,
-        "maxLength": model.recipe.text.max_length,
-    }

@@ -41,11 +41,11 @@ export class LocalModel {
   }
 
   get maxRows() {
-    return this.recipe.maxRow || this.recipe.embedding === "max" ? 1 : 0
+    return this.recipe.max_row || this.recipe.embedding === "max" ? 1 : 0
   }
 
   encode(text) {
-    const located = this.tokenizer.locate(text).slice(0, this.recipe.maxLength || undefined)
+    const located = this.tokenizer.locate(text).slice(0, this.recipe.max_length || undefined)
     return { located, ...this.network.encode(located.map(word => word.id)) }
   }
 

@@ -33,7 +33,7 @@ export class Network {
       A.push(...this.attention(H, n))
       M.push(...A.map(row => weightedSum(row, H, n, size)))
     }
-    if (recipe.maxRow || recipe.embedding === "max") {
+    if (recipe.max_row || recipe.embedding === "max") {
       const winners = largest(H, n, size), share = new Float32Array(n)
       for (const t of winners) share[t] += 1 / size
       A.push(share)
@@ -103,7 +103,7 @@ export class Network {
     const { products, matrices, recipe } = this
     const d = matrices["pooling.W_s1"].rows, r = recipe.rows
     const hidden = products.multiply(matrices["pooling.W_s1"], H, n)
-    if (recipe.attentionBias) for (let t = 0; t < n; t++) plus(hidden.subarray(t * d, (t + 1) * d), this.vector("pooling.b_s1"))
+    if (recipe.author_code) for (let t = 0; t < n; t++) plus(hidden.subarray(t * d, (t + 1) * d), this.vector("pooling.b_s1"))
     const scores = products.multiply(matrices["pooling.W_s2"], hidden.map(Math.tanh), n) // (n, r)
     // a bias of W_s2 is the same for all words of a row: softmax takes no notice
     return Array.from({ length: r }, (_, k) => softmax(Float32Array.from({ length: n }, (_, t) => scores[t * r + k])))
@@ -123,7 +123,7 @@ export class Network {
 
   /** The units of the head before and after each ReLU, and its logits. */
   head(F) {
-    const { head, rowUnits, columnUnits, mixUnits } = this.recipe
+    const { head, row_units: rowUnits, column_units: columnUnits, mix_units: mixUnits } = this.recipe
     if (head === "linear") return { logits: this.dense(joined(...F), "head.W_o", "head.b_o") }
     if (head === "full") {
       const hidden = this.dense(joined(...F), "head.W_1", "head.b_1")
