@@ -200,8 +200,8 @@ def test_the_nearest_texts_are_those_of_the_server(tmp_path: Path, pair: str | N
 
 
 def test_what_16_bits_cannot_hold_stays_as_it_is() -> None:
-    assert Steps.fit(np.linspace(-1, 1, 100))
-    assert not Steps.fit(np.array([1e-6] * 100_000 + [1.0]))
+    assert Steps(np.linspace(-1, 1, 100)).fits
+    assert not Steps(np.array([1e-6] * 100_000 + [1.0])).fits
     assert Steps(np.zeros(3)).counts.tolist() == [0, 0, 0]
 
 

@@ -28,7 +28,7 @@ def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray | Ste
 
 
 class Steps:
-    """Numbers as multiples of one step, a fraction of their typical size.
+    """Numbers as multiples of one step, the `parts`-th part of their root mean square.
 
     Half the bytes of float32, and fewer after gzip than float16, which spends bits on the smallest numbers.
 
@@ -37,17 +37,11 @@ class Steps:
     [0.5, -0.25, 0.0]
     """
 
-    PARTS = 512  # of the root mean square; an LSTM's probabilities stay the same to 1e-3
-
-    def __init__(self, values: np.ndarray) -> None:
-        self.step = float(np.sqrt(np.mean(np.square(values, dtype=np.float64)))) / self.PARTS or 1.0
-        self.counts = np.rint(values / self.step).astype(np.int16)
-
-    @classmethod
-    def fit(cls, values: np.ndarray) -> bool:
-        """Whether 16 bits hold the largest."""
-        typical = np.sqrt(np.mean(np.square(values, dtype=np.float64)))
-        return bool(np.abs(values).max(initial=0) * cls.PARTS <= 32_000 * typical)
+    def __init__(self, values: np.ndarray, parts: int = 512) -> None:
+        self.step = float(np.sqrt(np.mean(np.square(values, dtype=np.float64)))) / parts or 1.0
+        counts = np.rint(values / self.step)
+        self.fits = bool(np.abs(counts).max(initial=0) < 2**15)  # into 16 bits
+        self.counts = counts.astype(np.int16) if self.fits else counts
 
 
 def to_text(content: bytes) -> str:

@@ -22,6 +22,7 @@ from .packed_arrays import Steps, pack_arrays
 PRECISIONS = ("float16", "float32")
 LEAST_WORDS = 5_000  # kept, however large the rest is
 MOST_WORDS = 2**16  # read as a similar word, with those kept; what is less frequent is unknown
+PARTS = 512, 1024  # of one text and of pairs, whose M are multiplied: probabilities stay the same to 1e-3
 LENGTH = 100  # steps of a factor by which a similar word's vector is longer or shorter
 HERE = "The model runs in this page. It needs no network, and nothing that is typed leaves it."
 
@@ -93,7 +94,8 @@ def _pack(model: Model, kept: int, precision: str, similar: np.ndarray) -> bytes
     """`similar` is about the words after those that are kept."""
     size, recipe = kept + len(SPECIAL), model.recipe.model
     weights = pack_words({**model.weights, WORDS: np.ascontiguousarray(model.weights[WORDS][:size])})
-    arrays = {name: _typed(name, array, precision) for name, array in weights.items()}
+    parts = {"float32": 0, "float16": PARTS[model.pair]}[precision]
+    arrays = {name: _typed(name, array, parts) for name, array in weights.items()}
     best, factor = similar
     arrays["similar"] = best.astype(np.uint16)
     arrays["factor"] = np.rint(factor * LENGTH).clip(0, 255).astype(np.uint8)
@@ -115,11 +117,12 @@ def _pack(model: Model, kept: int, precision: str, similar: np.ndarray) -> bytes
     return pack_arrays(header, arrays)
 
 
-def _typed(name: str, array: np.ndarray, precision: str) -> np.ndarray | Steps:
+def _typed(name: str, array: np.ndarray, parts: int) -> np.ndarray | Steps:
     """Biases are few: they stay float32. So does what 16 bits cannot hold."""
-    if array.dtype != np.float32 or precision == "float32" or ".b" in name or not Steps.fit(array):
+    if array.dtype != np.float32 or not parts or ".b" in name:
         return array
-    return Steps(array)
+    steps = Steps(array, parts)
+    return steps if steps.fits else array
 
 
 def _about(model: Model, kept: int) -> dict[str, Any]:
