@@ -11,6 +11,7 @@ export class Network {
     this.words = words
     this.tensors = tensors
     this.size = 2 * recipe.hidden
+    this.maxRows = recipe.maxRow || recipe.embedding === "max" ? 1 : 0 // the last row of M
     const matrices = Object.entries(tensors).flatMap(matricesOf)
     this.products = new Products(matrices.map(([, rows, columns]) => [rows, columns]))
     this.matrices = {}
@@ -33,7 +34,7 @@ export class Network {
       A.push(...this.attention(H, n))
       M.push(...A.map(row => weightedSum(row, H, n, size)))
     }
-    if (recipe.maxRow || recipe.embedding === "max") {
+    if (this.maxRows) {
       const winners = largest(H, n, size), share = new Float32Array(n)
       for (const t of winners) share[t] += 1 / size
       A.push(share)
@@ -145,22 +146,27 @@ export class Network {
 
   /** Each row of X times the weights of its own group, W (groups, in, out). */
   grouped(X, name, bias) {
-    const { shape: [, from, to], values } = this.tensors[name]
+    const to = this.tensors[name].shape[2]
     return X.map((row, g) => {
-      const out = new Float32Array(to)
-      if (bias) out.set(this.vector(bias).subarray(g * to, (g + 1) * to))
-      for (let k = 0; k < from; k++) addTimes(out, row[k], values, (g * from + k) * to)
-      return out
+      const out = this.products.multiply(this.matrices[`${name}.${g}`], row, 1)
+      return bias ? plus(out, this.vector(bias).subarray(g * to, (g + 1) * to)) : out
     })
   }
 }
 
-/** What the kernel multiplies by: [name, rows, columns, values], for the LSTM one of each direction. */
+/** What the kernel multiplies by: [name, rows, columns, values], for the LSTM one of each direction, else of each group. */
 function matricesOf([name, { shape, values }]) {
   if (shape.length === 2 && !/\.b_/.test(name)) return [[name, ...shape, values]]
-  if (!/^encoder\.W_/.test(name)) return []
-  const [, rows, columns] = shape
-  return [0, 1].map(side => [`${name}.${side}`, rows, columns, values.subarray(side * rows * columns, (side + 1) * rows * columns)])
+  if (shape.length !== 3) return []
+  const [count, rows, columns] = shape
+  const parts = Array.from({ length: count }, (_, k) => values.subarray(k * rows * columns, (k + 1) * rows * columns))
+  if (name.startsWith("encoder.")) return parts.map((part, side) => [`${name}.${side}`, rows, columns, part])
+  return parts.map((part, g) => [`${name}.${g}`, columns, rows, swapped(part, rows, columns)])
+}
+
+/** A matrix (rows, columns) as (columns, rows). */
+function swapped(values, rows, columns) {
+  return Float32Array.from(values, (_, k) => values[(k % rows) * columns + Math.floor(k / rows)])
 }
 
 /** The word with the largest number of each column of H (n, size); the first of equals. */
