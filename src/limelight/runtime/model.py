@@ -314,7 +314,9 @@ class Model(Embedder):
         P = self._runner.classify(*M)
         shown = [explained_classes(self.task, row, self.thresholds) for row in P]
         found = (
-            self._decided_pairs(sides, M, shown, off) if self.pair else self._decided(sides[0], M[0], shown, off)
+            self._decided_pairs(sides, M, shown, off)
+            if self.pair
+            else self._decided(sides[0], M[0], shown, off)
         )
         for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
             yield tuple(

@@ -3,6 +3,7 @@
 import { addTimes, largest, transposed } from "./network.js"
 
 const LITTLE = 1e-3 // attention on all words but one
+const AT_ONCE = 64 // words left out: for each there is an M in memory
 
 /** What decided class `k` in a text: the weights of its words (n) and rows (r), from M without the rows in `off`. */
 export function decideText(network, units, k, side, M, off) {
@@ -12,15 +13,18 @@ export function decideText(network, units, k, side, M, off) {
 
 /** The same for each text of a pair: what the logit loses without a word, or without a row of both, half in each. */
 export function decidePair(network, { logits }, k, sides, M, off) {
-  const loss = both => logits[k] - network.head(network.features(...both)).logits[k]
-  const rows = M[0].map((_, r) => loss(M.map(each => withZeros(each, [r]))) / 2)
+  const losses = (count, changed) => {
+    const found = []
+    while (found.length < count) {
+      const some = Array.from({ length: Math.min(AT_ONCE, count - found.length) }, (_, i) => changed(found.length + i))
+      found.push(...network.classify(some).map(without => logits[k] - without.logits[k]))
+    }
+    return found
+  }
+  const rows = losses(M[0].length, r => M.map(each => withZeros(each, [r]))).map(loss => loss / 2)
   return sides.map((side, s) => {
     const without = leaveOut(side, network.size, network.maxRows)
-    const words = Float32Array.from({ length: side.n }, (_, t) => {
-      const changed = withZeros(without(t), off)
-      return loss(s ? [M[0], changed] : [changed, M[1]])
-    })
-    return { words, rows }
+    return { words: losses(side.n, t => M.map((each, i) => (i === s ? withZeros(without(t), off) : each))), rows }
   })
 }
 

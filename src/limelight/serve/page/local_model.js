@@ -22,7 +22,7 @@ export class LocalModel {
     const { network } = this
     const sides = texts.map(text => this.encode(text))
     const M = sides.map(side => withZeros(side.M, off))
-    const units = network.head(network.features(...M))
+    const [units] = network.classify([M])
     const probabilities = softmax(units.logits)
     const predicted = probabilities.indexOf(Math.max(...probabilities))
     const decided = this.about.pair
