@@ -40,9 +40,8 @@ def test_few_texts_prints_a_row_for_each_setting(monkeypatch, capsys):
 
 def test_pair_pictures_times_every_way(monkeypatch, capsys):
     pair_pictures = import_module("pair_pictures")
-    monkeypatch.setattr(
-        sys, "argv", ["pair_pictures.py", "--presets", "tiny", "--pairs", "1", "--rounds", "1"]
-    )
+    arguments = "pair_pictures.py --presets tiny --pairs 1 --rounds 1"
+    monkeypatch.setattr(sys, "argv", arguments.split())
     pair_pictures.main()
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["predict", "what", "leave"]
 
