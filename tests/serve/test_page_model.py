@@ -11,8 +11,9 @@ import pytest
 
 import trained
 from limelight.errors import LimelightError
+from limelight.reading.captions import METHODS
 from limelight.runtime.model import Model
-from limelight.serve.packed_model import pack_model
+from limelight.serve.packed_model import about_model, pack_model
 from limelight.text.rules import CHARACTERS, javascript_rules
 from limelight.text.tokenizer import Tokenizer
 from serve.in_node import needs_node, run_node
@@ -96,6 +97,13 @@ def test_rows_switched_off_are_zero_in_the_embedding(tmp_path: Path, pair: str |
         each[:, [0, 2]] = 0
     np.testing.assert_allclose(answer["probabilities"], model.classify(*M)[0], atol=1e-5)
     assert [answer["sides"][0]["rows"][r] for r in (0, 2)] == [0, 0]
+
+
+@pytest.mark.parametrize(("pair", "head"), [(None, "linear"), (None, "full"), ("gated", "full")])
+def test_the_page_says_what_the_weights_are_as_other_pictures_do(pair: str | None, head: str) -> None:
+    model = model_of({"head": head}, pair)
+    way = model.read("w1", "w2" if pair else None).sides[0].decided_by
+    assert about_model(model)["notes"][0] == METHODS[way]
 
 
 # ---------------------------------------------------------------- what is packed
