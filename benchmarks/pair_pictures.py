@@ -2,7 +2,7 @@
 
 python benchmarks/pair_pictures.py --presets small light snli
 
-Random weights, the bundled sentences in pairs; processor time of one thread, the best of several rounds.
+Random weights, the bundled sentences in pairs; processor time with one thread, the best of several rounds.
 """
 
 from __future__ import annotations
