@@ -11,7 +11,9 @@ import pytest
 
 import trained
 from limelight.errors import LimelightError
+from limelight.reading.captions import METHODS
 from limelight.runtime.model import Model
+from limelight.serve.about import about_model
 from limelight.serve.explored import explore_data
 from limelight.serve.neighbours import ModelNeighbours
 from limelight.serve.packed_arrays import Steps, pack_arrays, to_text
@@ -41,7 +43,7 @@ WAYS = [
     (options, pair)
     for name, options in {**ARCHITECTURES, **LINEAR}.items()
     for pair in PAIRS
-    if "cnn" not in name and not (pair and options.get("head") == "linear")
+    if "cnn" not in name
 ]
 
 
@@ -71,7 +73,7 @@ def test_every_architecture_reads_as_in_python(
     tmp_path: Path, precision: str, plain: bool, near: float
 ) -> None:
     models = [model_of(*way) for way in WAYS]
-    texts = list(zip(texts_of(8, longest=70), texts_of(8, seed=1), strict=True))
+    texts = [*zip(texts_of(8, longest=70), texts_of(8, seed=1), strict=True), ("w3", "w4"), ("w5 w5", "w9")]
     given = {"files": pack(tmp_path, models, precision), "texts": texts, "off": [], "plain": plain}
     for way, model, found in zip(WAYS, models, run_node(tmp_path, READ, given), strict=True):
         for (first, second), answer in zip(texts, found, strict=True):
@@ -84,7 +86,8 @@ def test_every_architecture_reads_as_in_python(
                 assert [w["known"] for w in theirs["words"]] == side.known.tolist()
                 np.testing.assert_allclose(theirs["attention"], side.attention, atol=near, err_msg=str(way))
                 if precision == "float32" and theirs["text"]:
-                    np.testing.assert_allclose(theirs["decided"], side.decided, atol=1e-4, err_msg=str(way))
+                    for ours, found in ((side.decided, "decided"), (side.row_weights, "rows")):
+                        np.testing.assert_allclose(theirs[found], ours, atol=1e-4, err_msg=str(way))
 
 
 @needs_node
@@ -123,6 +126,13 @@ def test_other_words_are_read_as_the_most_similar_one(tmp_path: Path) -> None:
         ids, _ = model.tokenizer.locate(text)
         expected = [vocabulary[best[k] + 2] if k >= 2 + kept else None for k in ids]
         assert [word.get("readAs") for word in answer["sides"][0]["words"]] == expected
+
+
+@pytest.mark.parametrize(("pair", "head"), [(None, "linear"), (None, "full"), ("gated", "full")])
+def test_the_page_says_what_the_weights_are_as_other_pictures_do(pair: str | None, head: str) -> None:
+    model = model_of({"head": head}, pair)
+    way = model.read("w1", "w2" if pair else None).sides[0].decided_by
+    assert about_model(model)["notes"][0] == METHODS[way]
 
 
 # ---------------------------------------------------------------- what is packed
