@@ -40,7 +40,7 @@ class SpelledSentences(Sentences):
 
 
 def encode_spelled(
-    tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray, most: int | None = None
+    tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray
 ) -> SpelledSentences:
     """Look up the words of each text; those outside the vocabulary get ids of their own.
 
@@ -60,7 +60,7 @@ def encode_spelled(
             if word:  # a text without words stays one unknown word
                 words[at] = len(table) + numbers.setdefault(word, len(numbers))
     spelled = np.array([spell(word, grams) for word in numbers], np.float32).reshape(-1, grams.shape[1])
-    return SpelledSentences(ids, lengths, table, spelled, most)
+    return SpelledSentences(ids, lengths, table, spelled)
 
 
 def spell(word: str, grams: np.ndarray) -> np.ndarray:
