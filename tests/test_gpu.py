@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,10 @@ import torch
 
 import trained
 from limelight import gpu
+from limelight.bulk import Predictor
+from limelight.bulk import run as run_bulk
+from limelight.bulk.ray_engine import _cores_per_gpu
+from limelight.cli import main
 from limelight.errors import LimelightError
 from limelight.gpu import TorchReaderRunner, TorchRunner
 from limelight.runtime import devices
@@ -233,3 +239,63 @@ limelight.load("reader", device="auto").encode("Soup")
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---------------------------------------------------------------- commands and bulk jobs
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A saved model beside a table; the GPU is PyTorch's CPU."""
+    monkeypatch.setattr(TorchRunner, "device", "cpu")
+    monkeypatch.chdir(tmp_path)
+    rows = [{"text": text or "w3", "label": LABELS[k % 3]} for k, text in enumerate(TEXTS)]
+    Path("table.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return trained.save(tmp_path / "model")
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_commands(folder: Path, capsys: pytest.CaptureFixture[str], precision: str) -> None:
+    def run(*args: str) -> str:
+        assert main(list(args)) == 0
+        return capsys.readouterr().out
+
+    near = 1e-4 if precision == "float32" else 0.1
+    on_gpu = ["--device", "cuda", "--precision", precision]
+    predict = ["predict", "model", "table.jsonl", "--probabilities", "--json"]
+    for line, other in zip(run(*predict).splitlines(), run(*predict, *on_gpu).splitlines(), strict=True):
+        ours, theirs = (json.loads(x)["probabilities"] for x in (line, other))
+        assert ours == pytest.approx(theirs, abs=near)
+    evaluate = ["evaluate", "model", "table.jsonl", "--json"]
+    ours, theirs = (json.loads(run(*evaluate, *how))["loss"] for how in ([], on_gpu))
+    assert ours == pytest.approx(theirs, abs=near)
+    for name, how in (("cpu.npy", []), ("gpu.npy", on_gpu)):
+        run("embed", "model", "table.jsonl", "--out", name, *how)
+    np.testing.assert_allclose(np.load("gpu.npy"), np.load("cpu.npy"), atol=near)
+
+
+def test_bulk_jobs(folder: Path) -> None:
+    from pyarrow.parquet import read_table
+
+    on_gpu = Predictor("model", embed="vector", device="cuda")
+    assert on_gpu.settings["precision"] == "bf16"
+    for out, how in (("cpu", {}), ("gpu", {"device": "cuda", "precision": "float32"})):
+        run_bulk(Predictor("model", embed="vector", **how), "table.jsonl", out)
+    ours, theirs = (np.stack(read_table(out)["embedding"].to_numpy()) for out in ("cpu", "gpu"))
+    np.testing.assert_allclose(ours, theirs, **CLOSE)
+    with pytest.raises(LimelightError, match="precision 'float32', not 'bf16'"):
+        run_bulk(on_gpu, "table.jsonl", "cpu")
+
+
+def test_a_job_is_planned_without_a_gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TorchRunner, "device", "cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    predictor = Predictor("model", device="cuda")
+    assert predictor.columns_of(["text", "label"], "table").text == "text"
+    with pytest.raises(LimelightError, match="no GPU"):
+        predictor({"text": ["w1"]})
+
+
+def test_a_ray_cluster_without_a_gpu() -> None:
+    with pytest.raises(LimelightError, match="no GPU"):
+        _cores_per_gpu({"CPU": 4.0})
