@@ -299,3 +299,20 @@ def test_a_job_is_planned_without_a_gpu(folder: Path, monkeypatch: pytest.Monkey
 def test_a_ray_cluster_without_a_gpu() -> None:
     with pytest.raises(LimelightError, match="no GPU"):
         _cores_per_gpu({"CPU": 4.0})
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_real_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "TEXTS", 16)
+    texts = ["The soup was cold.", "", "Zxqvorp!", "word " * 3000, "é", *texts_of(90)]
+    reader, exact = load("reader"), load("reader", device="cuda", precision="float32", threads=2)
+    np.testing.assert_allclose(exact.embed(texts), reader.embed(texts), **CLOSE)
+    np.testing.assert_allclose(exact.encode(texts), reader.encode(texts), **CLOSE)
+    near = load("reader", device="cuda", threads=2)
+    assert (near.encode(texts) * reader.encode(texts)).sum(axis=1).min() > 0.995
+    model, texts2 = model_of({}, "gated"), texts[::-1]
+    weights = {"weights": model.weights, "recipe": model.recipe, "tokenizer": model.tokenizer}
+    other = Model.from_parts(**weights, labels=LABELS, pair=True, device="cuda", precision="float32")
+    np.testing.assert_allclose(
+        other.predict_proba(texts, texts2), model.predict_proba(texts, texts2), **CLOSE
+    )
