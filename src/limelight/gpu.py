@@ -160,10 +160,10 @@ class TorchRunner(Runner):
             copied = self._copy(found)
         return self._activate(copied())
 
-    def _classify_block(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
+    def _classify_block(self, *M: np.ndarray, output: str = "probabilities") -> np.ndarray:
         with torch.no_grad(), self._turn():
-            copied = self._copy(self._logits(*(self._upload(x) for x in (M, M2) if x is not None)))
-        return self._activate(copied())
+            copied = self._copy(self._logits(*map(self._upload, M)))
+        return copied() if output == "logits" else self._activate(copied())
 
     def _logits(self, *M: Tensor) -> Tensor:
         same = [x.to(self.dtype) for x in M]
