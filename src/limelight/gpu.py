@@ -236,7 +236,9 @@ class TorchRunner(Runner):
     def _upload(self, array: np.ndarray) -> Tensor:
         """From pinned memory: then nobody waits for the kernels before it."""
         given = torch.from_numpy(np.ascontiguousarray(array))
-        return given.pin_memory().to(self.device, non_blocking=True) if self.device == "cuda" else given
+        if self.device == "cuda" and array.size:
+            given = given.pin_memory()
+        return given.to(self.device, non_blocking=True)
 
     def _copy(self, values: Tensor) -> Callable[[], np.ndarray]:
         """Start to copy values to the host; what is returned waits for them."""
@@ -270,7 +272,7 @@ class TorchReaderRunner(TorchRunner, ReaderRunner):
 
     def forward(self, words: Words, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """M, A and H of ids (batch, n); those beyond the network's words are spelled words."""
-        table = torch.cat([self.network.words.weight, words.spelled])  # takes a few microseconds
+        table = torch.cat([self.network.words.weight, words.spelled])  # takes some microseconds
         S = table.index_select(0, ids.flatten()).view(*ids.shape, -1)
         H = self.network.encoder(S, lengths)
         return *self.network.pooling(H, lengths), H
