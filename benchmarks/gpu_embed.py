@@ -128,7 +128,7 @@ def measure_ids(
 ) -> None:
     """From word ids."""
     run = opened(device="cuda", precision=precision)._runner
-    ids = split(run, texts, gpu.SENTENCES)
+    ids = split(run, texts, run.chunk_size(gpu.MEMORY, 1, gpu.SENTENCES))  # as `embed_ids` does
     few = ids[:2]
     count = sum(len(each.lengths) for each in few)
     found["words per text"] = float(np.concatenate([each.lengths for each in ids]).mean())
