@@ -56,8 +56,7 @@ def logits(model: Model, F: np.ndarray) -> np.ndarray:
 def features(model: Model, *M: np.ndarray) -> np.ndarray:
     if len(M) == 1:
         return M[0]
-    gate = reference.part(float64(model), "gate")
-    return reference.gated_encoder(*M, **gate) if gate else reference.concat_features(*M)
+    return reference.relation(float64(model), *M)
 
 
 @pytest.mark.parametrize("options", [*ARCHITECTURES.values(), *HEADS], ids=str)
@@ -74,7 +73,7 @@ def test_a_word_weighs_what_its_part_of_the_matrix_adds_to_the_logit(options: di
         np.testing.assert_allclose(reading.decided, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("pair", [None, "gated", "concat"])
+@pytest.mark.parametrize("pair", [None, "gated", "concat", "vectors"])
 @pytest.mark.parametrize(
     "options", [{}, {"max_row": True}, {"embedding": "max"}, {"embedding": "cnn"}], ids=str
 )

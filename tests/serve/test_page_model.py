@@ -38,7 +38,7 @@ WAYS = [
     (options, pair)
     for name, options in {**ARCHITECTURES, **LINEAR}.items()
     for pair in PAIRS
-    if "cnn" not in name and not (pair and options.get("head") == "linear")
+    if "cnn" not in name and not (pair in ("gated", "concat") and options.get("head") == "linear")
 ]
 
 

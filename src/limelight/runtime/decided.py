@@ -6,12 +6,12 @@ M is a sum over words, M_r = sum_t A_rt h_t, and a linear head sums over M, so t
 
 and the inner sum is the word's weight. A hidden layer of ReLUs is linear too once it is known which of its
 units are on for this text; what their biases add belongs to no word. A product of both texts of a pair is
-shared equally between them.
+shared equally between them, and a vector is linear in M once its length is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -63,15 +63,39 @@ def linear_part(
         return [_head(weights, recipe, direction, M[0])]
     first, second = M
     if recipe.pair == "concat":
-        difference = first - second
-        features = np.concatenate([first, second, np.abs(difference), first * second], axis=2)
-        W = np.split(_head(weights, recipe, direction, features), 4, axis=2)
-        change = np.sign(difference) * W[2]
-        return [W[0] + change + second * W[3] / 2, W[1] - change + first * W[3] / 2]
+        return _concat(weights, recipe, direction, first, second)
+    if recipe.pair == "vectors":
+        (u, back), (v, back2) = (_vector(weights, X) for X in M)
+        W_u, W_v = _concat(weights, recipe, direction, u, v)
+        return [back(W_u), back2(W_v)]
     F_p, F_h = (_grouped(X, weights[f"gate.W_f{side}"]) for X, side in ((first, "p"), (second, "h")))
     W_r = _head(weights, recipe, direction, F_p * F_h)
     both = ((F_h * W_r, "gate.W_fp"), (F_p * W_r, "gate.W_fh"))
     return [_grouped(X, weights[name].transpose(0, 2, 1)) / 2 for X, name in both]
+
+
+def _concat(
+    weights: Weights, recipe: ModelRecipe, direction: np.ndarray, u: np.ndarray, v: np.ndarray
+) -> list[np.ndarray]:
+    """For u and v, each in its shape: of the features [u; v; |u-v|; u*v]."""
+    difference = u - v
+    features = np.concatenate([u, v, np.abs(difference), u * v], axis=2)
+    W = np.split(_head(weights, recipe, direction, features), 4, axis=2)
+    change = np.sign(difference) * W[2]
+    return [W[0] + change + v * W[3] / 2, W[1] - change + u * W[3] / 2]
+
+
+def _vector(weights: Weights, M: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """v (batch, 1, vector) with a mean square of 1, and from weights of v to weights of M (batch, r, 2u)."""
+    W_shared, W_rows = weights["vector.W_shared"], weights["vector.W_rows"]
+    v = (M @ W_shared.T).reshape(len(M), -1) @ W_rows.T
+    scale = len(W_rows) ** 0.5 / np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-12)
+
+    def back(W: np.ndarray) -> np.ndarray:
+        rows = (W[:, 0] * scale @ W_rows).reshape(*M.shape[:2], -1)  # (batch, r, rank)
+        return np.asarray(rows @ W_shared)
+
+    return (v * scale)[:, None], back
 
 
 def _head(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, F: np.ndarray) -> np.ndarray:

@@ -17,9 +17,10 @@ from torch import Tensor
 
 from ..model.heads import VectorHead
 from ..model.network import Network
-from ..text.batches import as_targets, gather, reading_plan
+from ..text.batches import as_targets
 from ..text.dataset import Split
 from ..text.tasks import find_task
+from .last_layer import draw_rows, last_layer, read_features
 from .objectives import Objective, RowFigures, cross_entropy, objective_of
 
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # inverse regularisation, scikit-learn's C, for vectors of length 1
@@ -28,7 +29,6 @@ FOLDS = 5
 FEW = 1000  # rows; with more, training decides
 MOST = 4000  # rows that the classifier is fitted to
 ITERATIONS = 100
-WORDS = 8192  # in a batch, with padding
 
 
 class FirstHead(NamedTuple):
@@ -43,44 +43,27 @@ def fit_first_head(
     network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = "classification"
 ) -> FirstHead:
     """Fit the network's `VectorHead` to a split; the reader itself stays as it is."""
-    head = network.head
-    assert isinstance(head, VectorHead)
-    rows = np.arange(len(split))
-    if len(rows) > MOST:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
-    device = head.W_o.device
-    v = _vectors(network, split, rows)
+    rows = draw_rows(split, MOST, seed)
+    last, bias = last_layer(network)
+    v = read_features(network, split, rows)
     scale = v.norm(dim=1).mean()
     v = v / scale
     labels, objective = np.asarray(split.labels)[rows], objective_of(task)
-    y = torch.from_numpy(as_targets(labels)).to(device)
-    w = torch.ones(len(rows), dtype=v.dtype, device=device)
+    y = torch.from_numpy(as_targets(labels)).to(last.device)
+    w = torch.ones(len(rows), dtype=v.dtype, device=last.device)
     if weights is not None:
         w = torch.from_numpy(weights[rows]).to(w)
     found = FirstHead(USUAL, None)
-    if 2 * len(head.b_o) <= len(rows) <= FEW:
-        fold = torch.from_numpy(_folds(find_task(task).strata(labels), seed)).to(device)
-        found = _cross_validate(v, y, w, len(head.b_o), fold, objective)
-    W, b = fit_linear(v, y, w, len(head.b_o), found.strength, objective.losses)
-    head.scale.div_(scale)
-    head.W_o.copy_(W)
-    head.b_o.copy_(b)
-    return found
-
-
-def _vectors(network: Network, split: Split, rows: np.ndarray) -> Tensor:
-    """(rows, v) in float64."""
-    head, was_training = network.head, network.training
-    assert isinstance(head, VectorHead)
-    device = head.W_o.device
-    found = torch.empty(len(rows), len(head.W_rows), dtype=torch.float64, device=device)
-    network.eval()
-    for batch in reading_plan(split.lengths[rows], WORDS):
-        words = gather(split, rows[batch])
-        ids, lengths = (torch.from_numpy(x).to(device) for x in (words.ids, words.lengths))
-        M, _ = network.embed(ids, lengths)
-        found[torch.from_numpy(batch).to(device)] = head.vector(M).double()
-    network.train(was_training)
+    if 2 * len(bias) <= len(rows) <= FEW:
+        fold = torch.from_numpy(_folds(find_task(task).strata(labels), seed)).to(last.device)
+        found = _cross_validate(v, y, w, len(bias), fold, objective)
+    W, b = fit_linear(v, y, w, len(bias), found.strength, objective.losses)
+    if isinstance(network.head, VectorHead):
+        network.head.scale.div_(scale)
+    else:
+        W /= scale
+    last.copy_(W)
+    bias.copy_(b)
     return found
 
 

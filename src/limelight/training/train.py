@@ -69,7 +69,7 @@ def fit(
         )
     if start is None:
         recipe, start = start_of(recipe)
-    if dataset.pair and recipe.model.head == "linear":
+    if dataset.pair and recipe.model.head == "linear" and recipe.model.pair != "vectors":
         recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
     folder = Path(folder) if folder else None
     dataset, scale = standardise(dataset)

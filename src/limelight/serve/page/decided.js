@@ -5,19 +5,33 @@ import { addTimes, largest, transposed } from "./network.js"
 /** W for each M, (rows of 2u): <W, M>, summed over both texts, is the logit of class `k` without biases. */
 export function linearPart(network, k, M, M2, units) {
   if (!M2) return [ofHead(network, k, M, units)]
-  if (network.recipe.pair === "concat") {
-    const size = network.size, W = ofHead(network, k, network.features(M, M2), units)
-    const part = (row, q) => W[row].subarray(q * size, (q + 1) * size)
-    const change = (r, i) => Math.sign(M[r][i] - M2[r][i]) * part(r, 2)[i]
-    return [
-      M.map((row, r) => row.map((_, i) => part(r, 0)[i] + change(r, i) + M2[r][i] * part(r, 3)[i] / 2)),
-      M.map((row, r) => row.map((x, i) => part(r, 1)[i] - change(r, i) + x * part(r, 3)[i] / 2)),
-    ]
+  if (network.recipe.pair !== "gated") {
+    const W = ofHead(network, k, network.features(M, M2), units)
+    if (network.recipe.pair === "concat") return ofConcat(W, M, M2)
+    const first = network.scaledVector(M), second = network.scaledVector(M2)
+    const [U, V] = ofConcat(W, [first.v], [second.v])
+    return [ofVector(network, U[0], first.scale, M.length), ofVector(network, V[0], second.scale, M.length)]
   }
   const first = network.grouped(M, "gate.W_fp"), second = network.grouped(M2, "gate.W_fh")
   const W = ofHead(network, k, network.features(M, M2), units)
   const half = (name, other) => back(network, W.map((row, r) => row.map((x, i) => x * other[r][i] / 2)), name)
   return [half("gate.W_fp", second), half("gate.W_fh", first)]
+}
+
+/** From weights W of the features [u; v; |u-v|; u*v] to those of u and of v. */
+function ofConcat(W, u, v) {
+  const part = (row, q) => W[row].subarray(q * u[row].length, (q + 1) * u[row].length)
+  const change = (r, i) => Math.sign(u[r][i] - v[r][i]) * part(r, 2)[i]
+  return [
+    u.map((row, r) => row.map((_, i) => part(r, 0)[i] + change(r, i) + v[r][i] * part(r, 3)[i] / 2)),
+    u.map((row, r) => row.map((x, i) => part(r, 1)[i] - change(r, i) + x * part(r, 3)[i] / 2)),
+  ]
+}
+
+/** From weights of a vector to those of the M it is of, row by row. */
+function ofVector(network, weights, scale, rows) {
+  const own = split(lines(network, "vector.W_rows", weights.map(x => x * scale)), rows)
+  return own.map(row => lines(network, "vector.W_shared", row))
 }
 
 /** The weight of each word: the sum over rows of A_rt <W_r, h_t>; of a max-pooled row, the units it won. */
@@ -60,9 +74,14 @@ function line(network, name, k) {
 
 /** The lines of W of the units that are on, weighted and added. */
 function throughUnits(network, weights, before, name) {
-  const { shape: [units, columns], values } = network.tensors[name]
+  return lines(network, name, weights.map((x, j) => (before[j] > 0 ? x : 0)))
+}
+
+/** The lines of a matrix, weighted and added. */
+function lines(network, name, weights) {
+  const { shape: [, columns], values } = network.tensors[name]
   const out = new Float32Array(columns)
-  for (let j = 0; j < units; j++) if (before[j] > 0) addTimes(out, weights[j], values, j * columns)
+  weights.forEach((x, j) => { if (x) addTimes(out, x, values, j * columns) })
   return out
 }
 

@@ -114,11 +114,21 @@ export class Network {
   /** The features of one M (r of 2u) or of a pair of them: (rows of size). */
   features(M, M2) {
     if (!M2) return M
-    if (this.recipe.pair === "concat") {
-      return M.map((row, r) => joined(row, M2[r], row.map((x, k) => Math.abs(x - M2[r][k])), row.map((x, k) => x * M2[r][k])))
+    if (this.recipe.pair === "gated") {
+      const first = this.grouped(M, "gate.W_fp"), second = this.grouped(M2, "gate.W_fh")
+      return first.map((row, r) => row.map((x, k) => x * second[r][k]))
     }
-    const first = this.grouped(M, "gate.W_fp"), second = this.grouped(M2, "gate.W_fh")
-    return first.map((row, r) => row.map((x, k) => x * second[r][k]))
+    if (this.recipe.pair === "vectors") [M, M2] = [[this.scaledVector(M).v], [this.scaledVector(M2).v]]
+    return M.map((row, r) => joined(row, M2[r], row.map((x, k) => Math.abs(x - M2[r][k])), row.map((x, k) => x * M2[r][k])))
+  }
+
+  /** One vector for M, with a mean square of 1, and what it was multiplied by for that. */
+  scaledVector(M) {
+    const { products, matrices } = this
+    const rows = products.multiply(matrices["vector.W_shared"], joined(...M), M.length)
+    const v = products.multiply(matrices["vector.W_rows"], rows, 1)
+    const scale = Math.sqrt(v.length) / Math.max(Math.hypot(...v), 1e-12)
+    return { v: v.map(x => x * scale), scale }
   }
 
   /** The units of the head before and after each ReLU, and its logits. */
