@@ -26,7 +26,7 @@ from .distributed import Processes, join_processes
 from .evaluate import logits
 from .progress import Progress
 from .run import Fitted, RunContext, TrainingRun
-from .scaling import Scale, standardise, unscale
+from .scaling import Scale, scale_start, standardise, unscale
 from .setup import choose_device
 from .teachers import better_of, has_extra_data, train_teachers
 
@@ -73,6 +73,8 @@ def fit(
         recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
     folder = Path(folder) if folder else None
     dataset, scale = standardise(dataset)
+    if start is not None and scale is not None:
+        start = scale_start(start, scale)
     with run_context(where, folder, show, checkpoint_every, start) as context:
         _check_folder(folder, recipe, resume)
         context.processes.barrier()  # no process writes files there before all have looked
