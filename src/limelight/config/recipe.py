@@ -133,8 +133,9 @@ class ModelRecipe:
     pair: str = option(
         "gated",
         "How two sentences are combined: the gated encoder of appendix B, or [u; v; |u-v|; u*v], row by row "
-        "or of one vector each, in which a reader's cosine is a sum.",
-        choices=("gated", "concat", "vectors"),
+        "(concat) or of one vector each (vectors). 'auto': vectors for numbers if training starts from a "
+        "reader, whose cosine they hold; otherwise concat.",
+        choices=("gated", "concat", "vectors", "auto"),
         needs=PAIRS,
     )
     vector_size: int = option(384, "Size of the vectors of a pair.", low=1, needs=(PAIRS, PAIR_VECTORS))
@@ -193,7 +194,7 @@ class ModelRecipe:
         """Rows and size of what the classifier reads: of M or, for pairs, of F_r."""
         if pair and self.pair == "vectors":
             return 1, 4 * self.vector_size
-        return self.matrix_rows, 2 * self.hidden * (4 if pair and self.pair == "concat" else 1)
+        return self.matrix_rows, 2 * self.hidden * (4 if pair and self.pair != "gated" else 1)
 
 
 @dataclass(frozen=True)

@@ -62,16 +62,16 @@ def linear_part(
     if len(M) == 1:
         return [_head(weights, recipe, direction, M[0])]
     first, second = M
-    if recipe.pair == "concat":
-        return _concat(weights, recipe, direction, first, second)
+    if recipe.pair == "gated":
+        F_p, F_h = (_grouped(X, weights[f"gate.W_f{side}"]) for X, side in ((first, "p"), (second, "h")))
+        W_r = _head(weights, recipe, direction, F_p * F_h)
+        both = ((F_h * W_r, "gate.W_fp"), (F_p * W_r, "gate.W_fh"))
+        return [_grouped(X, weights[name].transpose(0, 2, 1)) / 2 for X, name in both]
     if recipe.pair == "vectors":
         (u, back), (v, back2) = (_vector(weights, X) for X in M)
         W_u, W_v = _concat(weights, recipe, direction, u, v)
         return [back(W_u), back2(W_v)]
-    F_p, F_h = (_grouped(X, weights[f"gate.W_f{side}"]) for X, side in ((first, "p"), (second, "h")))
-    W_r = _head(weights, recipe, direction, F_p * F_h)
-    both = ((F_h * W_r, "gate.W_fp"), (F_p * W_r, "gate.W_fh"))
-    return [_grouped(X, weights[name].transpose(0, 2, 1)) / 2 for X, name in both]
+    return _concat(weights, recipe, direction, first, second)
 
 
 def _concat(

@@ -7,7 +7,7 @@ export function linearPart(network, k, M, M2, units) {
   if (!M2) return [ofHead(network, k, M, units)]
   if (network.recipe.pair !== "gated") {
     const W = ofHead(network, k, network.features(M, M2), units)
-    if (network.recipe.pair === "concat") return ofConcat(W, M, M2)
+    if (network.recipe.pair !== "vectors") return ofConcat(W, M, M2)
     const first = network.scaledVector(M), second = network.scaledVector(M2)
     const [U, V] = ofConcat(W, [first.v], [second.v])
     return [ofVector(network, U[0], first.scale, M.length), ofVector(network, V[0], second.scale, M.length)]
