@@ -25,12 +25,12 @@ import torch
 
 from limelight.config.presets import preset
 from limelight.explain.model_agreement import spearman
-from limelight.runtime.decided import linear_part, most_weighted, word_weights
+from limelight.runtime.decided import most_weighted
 from limelight.runtime.start import load_start, start_of
 from limelight.text.dataset import Dataset, Split
 from limelight.training import fit
 from limelight.training.evaluate import evaluate, logits, plan_batches
-from limelight.training.picture_facts import States, _join, _keep, _read, _sample
+from limelight.training.picture_facts import _decided, _join, _keep, _read, _sample
 from limelight.training.run import Fitted
 
 AT_ONCE = 40_000  # variants of texts
@@ -49,6 +49,16 @@ def train(dataset: Dataset, seed: int, options: dict[str, Any]) -> Fitted:
     dataset = replace(dataset, vectors=start.vectors(dataset.tokenizer.vocabulary).matrix)
     recipe, start = start_of(preset("small").override(seed=seed, **options), loaded=start)
     return fit(dataset, recipe, start=start, show=False)
+
+
+def first_rows(split: Split, count: int) -> Split:
+    """The first texts or pairs of a split."""
+    sides: list[Any] = []
+    for ids, lengths in ((split.ids, split.lengths), (split.ids2, split.lengths2)):
+        some = None if lengths is None else lengths[:count]
+        sides.append((None if ids is None or some is None else ids[: int(some.sum())], some))
+    assert split.labels is not None
+    return Split(*sides[0], split.labels[:count], None, *sides[1])
 
 
 class Measure:
@@ -76,16 +86,11 @@ class Measure:
         self.pictures["leave one out"] = self.drops(everything)
 
     def decided(self, classes: Any) -> list[np.ndarray]:
-        """(n + m,) for each text: what each word adds to the logit of its class."""
+        """(n + m,) for each text: how much of the logit of its class rests on each word."""
         return [
-            self._decided(sides, len(scores), k)
+            _decided(self.network, sides, scores, k, self.recipe, self.weights)
             for (sides, scores), k in zip(self.read, classes, strict=True)
         ]
-
-    def _decided(self, sides: list[States], classes: int, k: int) -> np.ndarray:
-        direction = np.eye(classes, dtype=np.float32)[[k]]
-        W = linear_part(self.weights, self.recipe, direction, *(each.M[None] for each in sides))
-        return np.concatenate([word_weights(each.A, each.H, w[0]) for each, w in zip(sides, W, strict=True)])
 
     def probabilities(self, masks: list[np.ndarray]) -> list[np.ndarray]:
         """(variants, classes) for each text, from (variants, n + m) of words to keep."""
@@ -171,11 +176,8 @@ def main() -> None:
     args = parser.parse_args()
     dataset = Dataset.open(args.data)
     if args.rows:
-        all_rows = dataset.splits["train"]
-        assert all_rows.labels is not None
-        lengths = all_rows.lengths[: args.rows]
-        first = Split(all_rows.ids[: int(lengths.sum())], lengths, all_rows.labels[: args.rows])
-        dataset = replace(dataset, splits={**dataset.splits, "train": first})
+        splits = {**dataset.splits, "train": first_rows(dataset.splits["train"], args.rows)}
+        dataset = replace(dataset, splits=splits)
     options: dict[str, Any] = {
         name: getattr(args, name) for name in ("batch_size", "learning_rate", "aspect_penalty")
     }

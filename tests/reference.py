@@ -189,7 +189,8 @@ def concat_features(u: Array, v: Array) -> Array:
 def scaled_vector(M: Array, W_shared: Array, W_rows: Array) -> Array:
     """(1, vector): a vector whose numbers have a mean square of 1."""
     v = W_rows @ np.concatenate([W_shared @ row for row in M])
-    return np.array([v / np.sqrt((v * v).mean())])
+    size = np.sqrt((v * v).mean())
+    return np.array([v / size if size else v])  # all zeros stay zeros
 
 
 def relation(parameters: Parameters, M_p: Array, M_h: Array) -> Array:

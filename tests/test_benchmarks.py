@@ -11,6 +11,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -35,6 +36,24 @@ def test_few_texts_prints_a_row_for_each_setting(monkeypatch, capsys):
     few_texts.main()
     rows = capsys.readouterr().out.splitlines()[2:]
     assert [row.split(" | ")[:2] for row in rows] == [["| 60", "0"], ["| 60", "5"]]
+
+
+def test_pair_pictures_times_every_way(monkeypatch, capsys):
+    pair_pictures = import_module("pair_pictures")
+    arguments = "pair_pictures.py --presets tiny --pairs 1 --rounds 1"
+    monkeypatch.setattr(sys, "argv", arguments.split())
+    pair_pictures.main()
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["predict", "what", "leave"]
+
+
+def test_faithful_takes_the_first_pairs():
+    faithful = import_module("faithful")
+    pairs = faithful.Split(
+        np.arange(6), np.array([1, 2, 3]), np.array([0, 1, 0]), None, np.arange(5), np.array([2, 2, 1])
+    )
+    first = faithful.first_rows(pairs, 2)
+    found = [each.tolist() for each in (first.ids, first.lengths, first.labels, first.ids2, first.lengths2)]
+    assert found == [[0, 1, 2], [1, 2], [0, 1], [0, 1, 2, 3], [2, 2]]
 
 
 def test_inference_reads_the_bundled_sentences_unless_told(monkeypatch, capsys):

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 import reference
 from drawing import examples
 from explain.models import random_model
-from limelight.runtime.decided import SHARES, most_weighted, word_weights
+from limelight.runtime.decided import SHARES, most_weighted, word_losses, word_weights
 from limelight.runtime.model import Model
 from trained import ARCHITECTURES, LABELS, WORDS
 
 TEXTS = ["w1 w2 w3 w9 w2", "w7 unheard", "w5", ""]
 SECOND = ["w3", "w2 w6 w2", "", "w1 w1"]
+PHRASES = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+POOLINGS = ({}, {"max_row": True}, {"embedding": "max"}, {"embedding": "cnn"})
 HEADS = ({"head": "linear"}, {"head": "full"}, {"head": "pruned"}, {"head": "pruned", "mix_units": 6})
 
 
@@ -73,44 +75,120 @@ def test_a_word_weighs_what_its_part_of_the_matrix_adds_to_the_logit(options: di
         np.testing.assert_allclose(reading.decided, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("pair", [None, "gated", "concat", "vectors"])
-@pytest.mark.parametrize(
-    "options", [{}, {"max_row": True}, {"embedding": "max"}, {"embedding": "cnn"}], ids=str
-)
-def test_the_weights_of_a_linear_head_add_up_to_the_logit(options: dict, pair: str | None):
-    model = random_model(pair, head="linear", **options)
+@pytest.mark.parametrize("options", POOLINGS, ids=str)
+def test_the_weights_of_a_linear_head_add_up_to_the_logit(options: dict):
+    model = random_model(head="linear", **options)
     bias = model.weights["head.b_o"].astype(float)
-    for first, second, reading in zip(
-        TEXTS, SECOND, model.read_many(TEXTS, SECOND if pair else None), strict=True
-    ):
-        given = [first, second] if pair else [first]
-        M = [matrix(model, H, H) for H in (states(model, text) for text in given)]
-        label = int(reading.probabilities.argmax())
-        added = sum(float(side.decided.sum()) for side in reading.sides)
-        assert reading.sides[0].decided_by == "sum"
-        assert added == pytest.approx(logits(model, features(model, *M))[label] - bias[label], abs=1e-4)
+    for text, reading in zip(TEXTS, model.read_many(TEXTS), strict=True):
+        H, label = states(model, text), int(reading.probabilities.argmax())
+        assert reading.decided_by == "sum"
+        expected = logits(model, matrix(model, H, H))[label] - bias[label]
+        assert float(reading.decided.sum()) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("pair", ["gated", "concat"])
-@pytest.mark.parametrize("options", HEADS, ids=str)
-def test_a_pair_shares_its_products_equally(options: dict, pair: str):
-    """f(s, t) is the logit with M times s and M2 times t: each side has its slope less half the mixed one."""
+# ---------------------------------------------------------------- pairs: each word left out of the attention
+
+
+def matrix_of_others(model: Model, H: np.ndarray, t: int) -> np.ndarray:
+    """M without word t, whose attention the others share and whose maxima the next best takes; else zero."""
+    left = [s for s in range(len(H)) if s != t]
+    if not left:
+        return np.zeros_like(matrix(model, H, H))
+    rows = []
+    if model.recipe.model.embedding == "self-attention":
+        _, A = reference.attention(H, **reference.part(float64(model), "pooling"))
+        rows += [(a[left] / a[left].sum()) @ H[left] for a in A]
+    if model.recipe.model.embedding != "self-attention" or model.recipe.model.max_row:
+        rows += [H[left].max(axis=0)]
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("pair", ["gated", "concat", "vectors"])
+@pytest.mark.parametrize("options", [*POOLINGS, *HEADS], ids=str)
+def test_a_word_of_a_pair_weighs_what_the_logit_loses_without_its_attention(options: dict, pair: str):
     model = random_model(pair, **options)
     for first, second, reading in zip(TEXTS, SECOND, model.read_many(TEXTS, SECOND), strict=True):
-        M, M2 = (matrix(model, H, H) for H in (states(model, first), states(model, second)))
-        label, e = int(reading.probabilities.argmax()), 1e-4
+        H, label = [states(model, text) for text in (first, second)], int(reading.probabilities.argmax())
+        M = [matrix(model, each, each) for each in H]
+        before = logits(model, features(model, *M))[label]
+        for k, side in enumerate(reading.sides):
+            expected = []
+            for t in range(len(H[k])):
+                without = [matrix_of_others(model, H[k], t) if k == j else M[j] for j in (0, 1)]
+                expected.append(before - logits(model, features(model, *without))[label])
+            np.testing.assert_allclose(side.decided, expected, atol=2e-5)
+            assert side.decided_by == "left out of attention"
 
-        def f(s: float, t: float) -> float:
-            return float(logits(model, features(model, s * M, t * M2))[label])  # noqa: B023
 
-        mixed = (f(1 + e, 1 + e) - f(1 + e, 1 - e) - f(1 - e, 1 + e) + f(1 - e, 1 - e)) / (4 * e * e)
-        slopes = (f(1 + e, 1) - f(1 - e, 1)) / (2 * e), (f(1, 1 + e) - f(1, 1 - e)) / (2 * e)
-        for side, slope in zip(reading.sides, slopes, strict=True):
-            assert side.decided.sum() == pytest.approx(slope - mixed / 2, abs=1e-4)
+@pytest.mark.parametrize("pair", ["gated", "concat", "vectors"])
+def test_a_row_of_a_pair_weighs_what_the_logit_loses_if_it_is_zero(pair: str):
+    """In both texts: half of it is in the reading of each."""
+    model = random_model(pair, head="pruned")
+    M = [matrix(model, H, H) for H in (states(model, text) for text in ("w1 w2 w3", "w4 w5"))]
+    reading = model.read("w1 w2 w3", "w4 w5")
+    label = int(reading.probabilities.argmax())
+    for r in range(3):
+        zero = [np.where(np.arange(3)[:, None] == r, 0, each) for each in M]
+        lost = logits(model, features(model, *M))[label] - logits(model, features(model, *zero))[label]
+        assert sum(side.row_weights[r] for side in reading.sides) == pytest.approx(lost, abs=1e-5)
+
+
+def test_rows_that_are_switched_off_stay_off_without_a_word():
+    model = random_model("concat", head="pruned")
+    reading = model.read("w1 w2 w3", "w4", without_rows=[0, 1, 2])
+    for side in reading.sides:
+        np.testing.assert_allclose(side.decided, 0, atol=1e-6)
+        np.testing.assert_array_equal(side.row_weights, 0)
+
+
+def test_several_labels_of_a_pair_are_explained_at_once():
+    model = random_model("concat", task="multi-label")
+    reading = model.read("w1 w2 w3", "w4 w5").first
+    found = {reading.target: reading.decided, **dict(reading.decided_further)}
+    H = [states(model, text) for text in ("w1 w2 w3", "w4 w5")]
+    M = [matrix(model, each, each) for each in H]
+    lost = logits(model, features(model, *M)) - logits(
+        model, features(model, matrix_of_others(model, H[0], 1), M[1])
+    )
+    assert len(found) > 1
+    for label, weights in found.items():
+        assert weights[1] == pytest.approx(lost[label], abs=2e-5)
+
+
+def test_a_long_text_is_taken_in_blocks():
+    rng, sizes = np.random.default_rng(0), []
+    texts = [(rng.dirichlet(np.ones(n), size=2), rng.normal(size=(n, 4))) for n in (3000, 5)]
+    M = [A @ H for A, H in texts]
+
+    def classify(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        sizes.append(len(first))
+        return np.asarray((first * second).sum(axis=(1, 2))[:, None])
+
+    before = classify(*(each[None] for each in M))[0]
+    losses = word_losses(classify, before, M, texts)
+    assert [len(each) for each in losses] == [3000, 5]
+    assert max(sizes) <= 256
+    A, H = texts[0]
+    for t in (0, 255, 256, 2999):
+        left = np.delete(np.arange(3000), t)
+        without = (A[:, left] / A[:, left].sum(axis=1, keepdims=True)) @ H[left]
+        np.testing.assert_allclose(losses[0][t], before - (without * M[1]).sum(), atol=1e-9)
+
+
+@examples(15)
+@given(pairs=st.lists(st.tuples(PHRASES, PHRASES), min_size=1, max_size=5))
+def test_a_pair_has_the_same_weights_alone_and_in_any_company(pairs: list[tuple[str, str]]):
+    model = random_model("concat", head="pruned")
+    for (first, second), reading in zip(pairs, model.read_many(*zip(*pairs, strict=True)), strict=True):
+        for side, alone in zip(reading.sides, model.read(first, second).sides, strict=True):
+            np.testing.assert_allclose(side.decided, alone.decided, atol=1e-5)
+
+
+# ---------------------------------------------------------------- any number of texts
 
 
 @examples(25)
-@given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), min_size=1, max_size=5))
+@given(texts=st.lists(PHRASES, min_size=1, max_size=5))
 def test_a_text_has_the_same_weights_alone_and_in_any_company(texts: list[str]):
     model = random_model(head="linear")
     for text, reading in zip(texts, model.read_many(texts), strict=True):

@@ -11,8 +11,9 @@ import pytest
 
 import trained
 from limelight.errors import LimelightError
+from limelight.reading.captions import METHODS
 from limelight.runtime.model import Model
-from limelight.serve.packed_model import pack_model
+from limelight.serve.packed_model import about_model, pack_model
 from limelight.text.rules import CHARACTERS, javascript_rules
 from limelight.text.tokenizer import Tokenizer
 from serve.in_node import needs_node, run_node
@@ -38,7 +39,7 @@ WAYS = [
     (options, pair)
     for name, options in {**ARCHITECTURES, **LINEAR}.items()
     for pair in PAIRS
-    if "cnn" not in name and not (pair in ("gated", "concat") and options.get("head") == "linear")
+    if "cnn" not in name
 ]
 
 
@@ -68,7 +69,7 @@ def test_every_architecture_reads_as_in_python(
     tmp_path: Path, precision: str, plain: bool, near: float
 ) -> None:
     models = [model_of(*way) for way in WAYS]
-    texts = list(zip(texts_of(8, longest=70), texts_of(8, seed=1), strict=True))
+    texts = [*zip(texts_of(8, longest=70), texts_of(8, seed=1), strict=True), ("w3", "w4"), ("w5 w5", "w9")]
     given = {"files": pack(tmp_path, models, precision), "texts": texts, "off": [], "plain": plain}
     for way, model, found in zip(WAYS, models, run_node(tmp_path, READ, given), strict=True):
         for (first, second), answer in zip(texts, found, strict=True):
@@ -81,7 +82,8 @@ def test_every_architecture_reads_as_in_python(
                 assert [w["known"] for w in theirs["words"]] == side.known.tolist()
                 np.testing.assert_allclose(theirs["attention"], side.attention, atol=near, err_msg=str(way))
                 if precision == "float32" and theirs["text"]:
-                    np.testing.assert_allclose(theirs["decided"], side.decided, atol=1e-4, err_msg=str(way))
+                    for ours, found in ((side.decided, "decided"), (side.row_weights, "rows")):
+                        np.testing.assert_allclose(theirs[found], ours, atol=1e-4, err_msg=str(way))
 
 
 @needs_node
@@ -95,6 +97,13 @@ def test_rows_switched_off_are_zero_in_the_embedding(tmp_path: Path, pair: str |
         each[:, [0, 2]] = 0
     np.testing.assert_allclose(answer["probabilities"], model.classify(*M)[0], atol=1e-5)
     assert [answer["sides"][0]["rows"][r] for r in (0, 2)] == [0, 0]
+
+
+@pytest.mark.parametrize(("pair", "head"), [(None, "linear"), (None, "full"), ("gated", "full")])
+def test_the_page_says_what_the_weights_are_as_other_pictures_do(pair: str | None, head: str) -> None:
+    model = model_of({"head": head}, pair)
+    way = model.read("w1", "w2" if pair else None).sides[0].decided_by
+    assert about_model(model)["notes"][0] == METHODS[way]
 
 
 # ---------------------------------------------------------------- what is packed

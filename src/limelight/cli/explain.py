@@ -53,8 +53,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=("effect", "gradients", "leave-one-out"),
         default="effect",
-        help="what decided: what each word adds to the score (the default), integrated gradients (need "
-        "PyTorch), or how far the probability falls without the word (reads the text once for each word)",
+        help="what decided: how much of the score rests on each word (the default), integrated gradients "
+        "(need PyTorch), or how far the probability falls without the word (reads the text once for each)",
     )
     parser.add_argument("--out", metavar="FILE", help="write a picture: .html, .svg, .png, .json or .txt")
     add_overwrite(parser)

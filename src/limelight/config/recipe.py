@@ -188,7 +188,12 @@ class ModelRecipe:
     @property
     def matrix_rows(self) -> int:
         """Rows of M; only self-attention has several."""
-        return self.attention_rows + self.has_max_row or 1
+        return self.attention_rows + self.max_rows
+
+    @property
+    def max_rows(self) -> int:
+        """Its last rows, one at most, that hold maxima over the words instead of attention."""
+        return int(self.has_max_row or not self.attention_rows)
 
     def head_inputs(self, pair: bool) -> tuple[int, int]:
         """Rows and size of what the classifier reads: of M or, for pairs, of F_r."""

@@ -33,7 +33,8 @@ def attribute(
     """For each text (n,): how much its prediction rests on each word; for each pair, one array per text.
 
     - "effect": what decided, as in every picture: what the word adds to the predicted class's logit
-      through the rows (see runtime/decided.py); exact for a linear head, and one pass for any;
+      through the rows, exact for a linear head; in a pair, what the logit loses when the word is left out of
+      the attention (see runtime/decided.py). One pass for any;
     - "attention": the overall attention, the rows of A summed: what was read, not what it was read for;
     - "gradients": integrated gradients of the predicted class's logit, starting from zero word vectors
       (zero projections, if the model projects its word vectors);

@@ -9,6 +9,8 @@ NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
 METHODS = {  # Reading.decided_by -> what the weights are
     "sum": "Each weight is what the word adds to the score of this class; the weights add up to it exactly.",
     "linear part": "Each weight is about what the word adds to the score of this class.",
+    "left out of attention": "Each weight is what the score of this class loses when the word is left out of "
+    "the attention.",
     "leave-one-out": "Each weight is how far the probability of this class falls without the word.",
     "gradients": "Each weight is what the word adds to the score of this class, by integrated gradients.",
 }

@@ -1,24 +1,42 @@
-"""What decided: how much of a class's logit comes from each word, in one pass and without PyTorch.
+"""What decided: how much of a class's logit rests on each word, in one reading and without PyTorch.
 
-M is a sum over words, M_r = sum_t A_rt h_t, and a linear head sums over M, so that its logit is exactly
+In a single text M is a sum over words, M_r = sum_t A_rt h_t, and a linear head sums over M, so that its logit
+is exactly
 
     z = b + sum_t sum_r A_rt <w_r, h_t>
 
 and the inner sum is the word's weight. A hidden layer of ReLUs is linear too once it is known which of its
-units are on for this text; what their biases add belongs to no word. A product of both texts of a pair is
-shared equally between them, and a vector is linear in M once its length is known.
+units are on for this text; what their biases add belongs to no word.
+
+In a pair the texts are multiplied and compared, and nothing is a sum over words. A word's weight is what the
+logit loses when the word is left out of its text's attention (word_parts.py): the states H stay, M changes,
+and the classifier is asked again. Without its only word, M is zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from ..config.recipe import ModelRecipe
+from .word_parts import matrix_without
 
 Weights = Mapping[str, np.ndarray]
+Classifier = Callable[[np.ndarray, np.ndarray], np.ndarray]  # M, M2 (k, r, 2u) -> logits (k, classes)
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for comprehensiveness and sufficiency
+AT_ONCE = 256  # words left out: for each there is an M in memory
+
+
+def way_of(recipe: ModelRecipe, pair: bool) -> str:
+    """How it is found what decided: a key of captions.METHODS.
+
+    >>> way_of(ModelRecipe(head="linear"), pair=False), way_of(ModelRecipe(head="linear"), pair=True)
+    ('sum', 'left out of attention')
+    """
+    if pair:
+        return "left out of attention"
+    return "sum" if recipe.head == "linear" else "linear part"
 
 
 def word_weights(A: np.ndarray, H: np.ndarray, W: np.ndarray, max_rows: int = 0) -> np.ndarray:
@@ -52,73 +70,71 @@ def most_weighted(weights: np.ndarray) -> np.ndarray:
     return np.asarray(rank < counts[:, None])
 
 
-def linear_part(
-    weights: Weights, recipe: ModelRecipe, direction: np.ndarray, *M: np.ndarray
+def word_losses(
+    classify: Classifier,
+    logits: np.ndarray,
+    M: Sequence[np.ndarray],
+    texts: Sequence[tuple[np.ndarray, np.ndarray]],
+    max_rows: int = 0,
+    off: Sequence[int] = (),
 ) -> list[np.ndarray]:
-    """W (batch, r, 2u) for each M (batch, r, 2u): <W, M>, summed over both, is <direction, logits>.
+    """(n, classes) and (m, classes): what each of a pair's logits (classes,) loses without each word.
+
+    `M` has both matrices (r, 2u), `texts` A (r, n) and H (n, 2u) of each; rows in `off` are zero throughout.
+
+    >>> texts = [(np.array([[0.5, 0.5]]), np.array([[1.0], [3.0]])), (np.array([[1.0]]), np.array([[5.0]]))]
+    >>> M, product = [A @ H for A, H in texts], lambda M, M2: (M * M2)[:, 0]
+    >>> [each.ravel().tolist() for each in word_losses(product, np.array([10.0]), M, texts)]
+    [[-5.0, 5.0], [10.0]]
+    """
+    losses = []
+    for side, (A, H) in enumerate(texts):
+        parts = []
+        for start in range(0, len(H), AT_ONCE):
+            without = matrix_without(H, A, max_rows, slice(start, start + AT_ONCE))
+            without[:, list(off)] = 0
+            both = [np.repeat(m[None], len(without), axis=0) for m in M]
+            both[side] = without
+            parts.append(logits - classify(*both))
+        losses.append(np.concatenate(parts))
+    return losses
+
+
+def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]) -> np.ndarray:
+    """(r, classes): what each of a pair's logits (classes,) loses if a row of both matrices is zero.
+
+    >>> M, product = [np.array([[2.0], [3.0]])] * 2, lambda M, M2: (M * M2).sum(axis=1)
+    >>> row_losses(product, np.array([13.0]), M).ravel().tolist()
+    [4.0, 9.0]
+    """
+    others = 1 - np.eye(len(M[0]), dtype=M[0].dtype)[:, :, None]  # (r, r, 1)
+    return np.asarray(logits - classify(*(others * m for m in M)))
+
+
+def linear_part(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """W (batch, r, 2u): <W, M> is <direction, logits> of single texts, for M (batch, r, 2u).
 
     That is without biases, and with the hidden units that are on for M; `direction` is (batch, classes).
     """
-    if len(M) == 1:
-        return [_head(weights, recipe, direction, M[0])]
-    first, second = M
-    if recipe.pair == "gated":
-        F_p, F_h = (_grouped(X, weights[f"gate.W_f{side}"]) for X, side in ((first, "p"), (second, "h")))
-        W_r = _head(weights, recipe, direction, F_p * F_h)
-        both = ((F_h * W_r, "gate.W_fp"), (F_p * W_r, "gate.W_fh"))
-        return [_grouped(X, weights[name].transpose(0, 2, 1)) / 2 for X, name in both]
-    if recipe.pair == "vectors":
-        (u, back), (v, back2) = (_vector(weights, X) for X in M)
-        W_u, W_v = _concat(weights, recipe, direction, u, v)
-        return [back(W_u), back2(W_v)]
-    return _concat(weights, recipe, direction, first, second)
-
-
-def _concat(
-    weights: Weights, recipe: ModelRecipe, direction: np.ndarray, u: np.ndarray, v: np.ndarray
-) -> list[np.ndarray]:
-    """For u and v, each in its shape: of the features [u; v; |u-v|; u*v]."""
-    difference = u - v
-    features = np.concatenate([u, v, np.abs(difference), u * v], axis=2)
-    W = np.split(_head(weights, recipe, direction, features), 4, axis=2)
-    change = np.sign(difference) * W[2]
-    return [W[0] + change + v * W[3] / 2, W[1] - change + u * W[3] / 2]
-
-
-def _vector(weights: Weights, M: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """v (batch, 1, vector) with a mean square of 1, and from weights of v to weights of M (batch, r, 2u)."""
-    W_shared, W_rows = weights["vector.W_shared"], weights["vector.W_rows"]
-    v = (M @ W_shared.T).reshape(len(M), -1) @ W_rows.T
-    scale = len(W_rows) ** 0.5 / np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-12)
-
-    def back(W: np.ndarray) -> np.ndarray:
-        rows = (W[:, 0] * scale @ W_rows).reshape(*M.shape[:2], -1)  # (batch, r, rank)
-        return np.asarray(rows @ W_shared)
-
-    return (v * scale)[:, None], back
-
-
-def _head(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, F: np.ndarray) -> np.ndarray:
-    """(batch, rows, size), the shape of the features F."""
     if recipe.head == "linear":
-        return (direction @ weights["head.W_o"]).reshape(F.shape)
+        return np.asarray(direction @ weights["head.W_o"]).reshape(M.shape)
     if recipe.head == "full":
-        on = F.reshape(len(F), -1) @ weights["head.W_1"].T + weights["head.b_1"] > 0
-        return ((direction @ weights["head.W_2"] * on) @ weights["head.W_1"]).reshape(F.shape)
-    return _pruned(weights, recipe, direction, F)
+        on = M.reshape(len(M), -1) @ weights["head.W_1"].T + weights["head.b_1"] > 0
+        return np.asarray((direction @ weights["head.W_2"] * on) @ weights["head.W_1"]).reshape(M.shape)
+    return _pruned(weights, recipe, direction, M)
 
 
-def _pruned(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, F: np.ndarray) -> np.ndarray:
+def _pruned(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, M: np.ndarray) -> np.ndarray:
     sides = {}  # name -> units before the ReLU (batch, groups, units)
     if recipe.row_units:
-        sides["v"] = _grouped(F, weights["head.W_v_0"]) + weights["head.b_v_0"]
+        sides["v"] = _grouped(M, weights["head.W_v_0"]) + weights["head.b_v_0"]
     if recipe.column_units:
-        sides["h"] = _grouped(F.transpose(0, 2, 1), weights["head.W_h_0"]) + weights["head.b_h_0"]
+        sides["h"] = _grouped(M.transpose(0, 2, 1), weights["head.W_h_0"]) + weights["head.b_h_0"]
     W = direction @ weights["head.W_o"]  # (batch, units of both sides, or of the mix)
     if recipe.mix_units:
-        units = np.concatenate([np.maximum(each, 0).reshape(len(F), -1) for each in sides.values()], axis=1)
+        units = np.concatenate([np.maximum(each, 0).reshape(len(M), -1) for each in sides.values()], axis=1)
         W = (W * (units @ weights["head.W_m"].T + weights["head.b_m"] > 0)) @ weights["head.W_m"]
-    total, start = np.zeros_like(F), 0
+    total, start = np.zeros_like(M), 0
     for name, before in sides.items():
         end = start + before[0].size
         back = W[:, start:end].reshape(before.shape) * (before > 0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe
 from .arithmetic import Float32, Int8
-from .layers import classify, encode, pair_features, pool, vector
+from .layers import activate, classify, encode, pair_features, pool, vector
 from .onnx_file import Graph, Location
 from .outputs import ACTIVATIONS, OUTPUT_NAMES
 
@@ -54,7 +54,8 @@ def export_onnx(
         features = pair_features(net, recipe, first, second)
     else:
         features = M
-    outputs, rows = classify(net, recipe, features, ACTIVATIONS[task]), "pairs" if pair else "batch"
+    outputs = activate(g, classify(net, recipe, features), ACTIVATIONS[task])
+    rows = "pairs" if pair else "batch"
     g.output(OUTPUT_NAMES.get(task, "probabilities"), outputs, "float32", rows, classes)
     _embedding_outputs(g, recipe, M, A)
     return g.to_bytes(locations)
@@ -105,15 +106,16 @@ def pooling_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
 def head_graph(
     weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, int8: bool, task: str = "classification"
 ) -> Graph:
-    """M (and for pairs M2) -> probabilities, or the numbers of regression."""
+    """M (and for pairs M2) -> logits, probabilities (in regression both are the numbers)."""
     g = Graph("head")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     rows, size = rows_and_size(recipe)
     features = g.input("M", "float32", "batch", rows, size)
     if pair:
         features = pair_features(net, recipe, features, g.input("M2", "float32", "batch", rows, size))
-    outputs = classify(net, recipe, features, ACTIVATIONS[task])
-    g.output("probabilities", outputs, "float32", "batch", classes)
+    logits = classify(net, recipe, features)
+    g.output("logits", logits, "float32", "batch", classes)
+    g.output("probabilities", activate(g, logits, ACTIVATIONS[task]), "float32", "batch", classes)
     return g
 
 

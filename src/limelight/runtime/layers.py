@@ -129,15 +129,15 @@ def _scaled_vector(net: Float32, recipe: ModelRecipe, M: str) -> str:
     return _unsqueeze(g, g.op("Mul", g.op("Div", v, length), size), 1)
 
 
-def classify(net: Float32, recipe: ModelRecipe, M: str, activation: str) -> str:
-    """M or F_r (batch, rows, size) -> (batch, classes): probabilities, or the logits without activation."""
-    logits = _logits(net, recipe, M)
+def activate(g: Graph, logits: str, activation: str) -> str:
+    """Probabilities, or the logits without activation: (batch, classes)."""
     if activation == "Softmax":
-        return net.graph.op("Softmax", logits, axis=-1)
-    return net.graph.op(activation, logits) if activation else logits
+        return g.op("Softmax", logits, axis=-1)
+    return g.op(activation, logits) if activation else logits
 
 
-def _logits(net: Float32, recipe: ModelRecipe, M: str) -> str:
+def classify(net: Float32, recipe: ModelRecipe, M: str) -> str:
+    """M or F_r (batch, rows, size) -> logits (batch, classes)."""
     g = net.graph
     if recipe.head == "full":
         hidden = g.op("Relu", net.dense(_flatten(g, M), "head.W_1", "head.b_1"))

@@ -21,7 +21,7 @@ from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
-from .decided import linear_part, word_weights
+from .decided import linear_part, row_losses, way_of, word_losses, word_weights
 from .embedder import Embedder
 from .export import rows_and_size
 from .folder import is_reader, open_folder, plain_labels, save_folder
@@ -30,6 +30,7 @@ from .runner import BATCH_WORDS, EncodedText, Runner, progress_bar
 from .shapes import check_weights, shapes
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
+Decided = tuple[list[np.ndarray], np.ndarray]  # for each class the words' weights (n,); the rows' (r,)
 _CLASSES = {"multi-label": "labels, any number each", "ordinal": "ordered classes"}
 
 
@@ -312,32 +313,55 @@ class Model(Embedder):
             m[:, off] = 0
         P = self._runner.classify(*M)
         shown = [explained_classes(self.task, row, self.thresholds) for row in P]
-        places = np.repeat(np.arange(len(P)), [len(classes) for classes in shown])
-        directions = np.eye(P.shape[1], dtype=np.float32)[np.concatenate(shown)]
-        at = M if len(places) == len(P) else [side[places] for side in M]
-        W = linear_part(self.weights, self.recipe.model, directions, *at)  # of each side (shown, r, 2u)
-        for w in W:
-            w[:, off] = 0  # what is not there decides nothing
-        for k, classes in enumerate(shown):
-            own = places == k
+        found = (
+            self._decided_pairs(sides, M, shown, off)
+            if self.pair
+            else self._decided(sides[0], M[0], shown, off)
+        )
+        for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
             yield tuple(
-                self._reading(side[k], m[k], P[k], classes, w[own])
-                for side, m, w in zip(sides, M, W, strict=True)
+                self._reading(side[k], m[k], P[k], classes, *weights)
+                for side, m, weights in zip(sides, M, decided, strict=True)
             )
 
+    def _decided(
+        self, texts: list[EncodedText], M: np.ndarray, shown: list[list[int]], off: list[int]
+    ) -> Iterator[list[Decided]]:
+        """For each text: what decided the classes shown, by words and by rows."""
+        places = np.repeat(np.arange(len(texts)), [len(classes) for classes in shown])
+        directions = np.eye(self._runner.classes, dtype=np.float32)[np.concatenate(shown)]
+        at = M if len(places) == len(M) else M[places]
+        W = linear_part(self.weights, self.recipe.model, directions, at)  # (all shown, r, 2u)
+        W[:, off] = 0  # what is not there decides nothing
+        for k, text in enumerate(texts):
+            own = W[places == k]
+            words = [word_weights(text.A, text.H, w, self.recipe.model.max_rows) for w in own]
+            yield [(words, (own[0] * M[k]).sum(axis=1))]
+
+    def _decided_pairs(
+        self, sides: list[list[EncodedText]], M: list[np.ndarray], shown: list[list[int]], off: list[int]
+    ) -> Iterator[list[Decided]]:
+        """The same for each pair, one for each text; a row counts half in each, where it is in both."""
+        classify = self._runner.logits
+        for first, second, M_1, M_2, classes in zip(*sides, *M, shown, strict=True):
+            both, texts = (M_1, M_2), [(text.A, text.H) for text in (first, second)]
+            (logits,) = classify(M_1[None], M_2[None])
+            losses = word_losses(classify, logits, both, texts, self.recipe.model.max_rows, off)
+            rows = row_losses(classify, logits, both)[:, classes[0]] / 2
+            rows[off] = 0
+            yield [([*each[:, classes].T], rows) for each in losses]
+
     def _reading(
-        self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int], W: np.ndarray
-    ) -> Reading:
-        """The reading with what decided each of the classes, from W (classes, r, 2u)."""
+        self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int],
+        decided: list[np.ndarray], rows: np.ndarray,
+    ) -> Reading:  # fmt: skip
+        """The reading with what decided each of the classes."""
         recipe = self.recipe.model
-        max_rows = recipe.matrix_rows - recipe.attention_rows
-        first, *further = (word_weights(text.A, text.H, each, max_rows) for each in W)
         return Reading(
             text.text, text.offsets, text.ids != UNKNOWN, text.A, M, self.labels, P, recipe.has_max_row,
-            decided=first, decided_by="sum" if recipe.head == "linear" else "linear part",
-            row_names=self.row_names, trust=self.trust, row_weights=(W[0] * M).sum(axis=1),
-            task=self.task, thresholds=self.thresholds,
-            decided_further=tuple(zip(classes[1:], further, strict=True)),
+            decided=decided[0], decided_by=way_of(recipe, self.pair), row_names=self.row_names,
+            trust=self.trust, row_weights=rows, task=self.task, thresholds=self.thresholds,
+            decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),
         )  # fmt: skip
 
     # ------------------------------------------------------------ the explorer

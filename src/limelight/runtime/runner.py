@@ -21,7 +21,7 @@ from .batches import Sentences, chunks
 from .directions import Directions
 from .export import encoder_graph, head_graph, rows_and_size
 from .session import Session, start_lock
-from .word_parts import TextParts, effects_of, max_without, rows_without, unit
+from .word_parts import TextParts, effects_of, matrix_without, unit
 
 BATCH_WORDS = 1024  # with padding: fewer read the weights too often, more fall out of the processor's cache
 BLOCK = 256  # sentences or pairs classified at once: a large head's weights are read less often
@@ -94,7 +94,7 @@ class Runner:
 
     @started_once
     def classifier(self) -> Session:
-        """M (and M2) -> probabilities."""
+        """M (and M2) -> logits, probabilities."""
         task = find_task(self.recipe.text.task).name
         graph = head_graph(self.weights, self.recipe.model, self.classes, self.pair, self.int8, task)
         return Session(graph, self.threads)
@@ -122,9 +122,13 @@ class Runner:
         starts = range(0, len(M[0]), BLOCK)
         return np.concatenate([self._classify_block(*(side[k : k + BLOCK] for side in M)) for k in starts])
 
-    def _classify_block(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
-        feed = {"M": M} if M2 is None else {"M": M, "M2": M2}
-        return check_finite(self.classifier.run(feed, "probabilities"))[0]
+    def _classify_block(self, *M: np.ndarray, output: str = "probabilities") -> np.ndarray:
+        feed = dict(zip(("M", "M2"), M, strict=False))
+        return check_finite(self.classifier.run(feed, output))[0]
+
+    def logits(self, *M: np.ndarray) -> np.ndarray:
+        """The same before softmax, for a block of them."""
+        return self._classify_block(*M, output="logits")
 
     # ------------------------------------------------------------ the encoder
 
@@ -198,11 +202,7 @@ class Runner:
 
     def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
         """(n, r, 2u): M without each word, from H (n, 2u) and A (r, n)."""
-        recipe = self.recipe.model
-        if not recipe.attention_rows:
-            return max_without(states)
-        rows = rows_without(states, A[: recipe.attention_rows])
-        return np.concatenate([rows, max_without(states)], axis=1) if recipe.has_max_row else rows
+        return matrix_without(states, A, self.recipe.model.max_rows)
 
     def reduce(self, M: np.ndarray) -> np.ndarray:
         """M (texts, r, 2u) as `without_words` gives it."""

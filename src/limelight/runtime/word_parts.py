@@ -52,18 +52,31 @@ def effects_of(vector: np.ndarray, without: np.ndarray) -> np.ndarray:
     return np.asarray(unit(vector) - unit(without))
 
 
-def rows_without(states: np.ndarray, A: np.ndarray) -> np.ndarray:
+def matrix_without(H: np.ndarray, A: np.ndarray, max_rows: int = 0, words: slice = slice(None)) -> np.ndarray:
+    """(n, r, 2u): M without each of the `words`, from H (n, 2u) and A (r, n); the last `max_rows`, 0 or
+    1, are max-pooled.
+
+    >>> matrix_without(np.array([[1.0], [3.0]]), np.array([[0.5, 0.5], [0.0, 1.0]]), max_rows=1)[0].tolist()
+    [[3.0], [3.0]]
+    """
+    rows = rows_without(H, A[: len(A) - max_rows], words)
+    return np.concatenate([rows, max_without(H)[words]], axis=1) if max_rows else rows
+
+
+def rows_without(states: np.ndarray, A: np.ndarray, words: slice = slice(None)) -> np.ndarray:
     """(n, r, k): A @ states without each word, the attention on the others scaled to add up to 1.
+
+    With `words`, only without each of these: a long text can be taken in parts.
 
     >>> rows_without(np.array([[1.0], [2.0], [4.0]]), np.array([[0.5, 0.25, 0.25]]))[:, 0, 0].tolist()
     [3.0, 2.0, 1.33...]
     """
-    left = A.sum(axis=1, dtype=float) - A.T.astype(float)  # (n, r): the attention on all other words
-    terms = A.T[:, :, None] * states[:, None]  # (n, r, k)
-    found: np.ndarray = np.subtract(terms.sum(axis=0), terms, out=terms)
+    left = A.sum(axis=1, dtype=float) - A.T[words].astype(float)  # (n, r): the attention on all other words
+    terms = A.T[words, :, None] * states[words, None]  # (n, r, k)
+    found: np.ndarray = np.subtract(A @ states, terms, out=terms)
     found /= np.maximum(left, _LITTLE)[:, :, None].astype(found.dtype)
     for t, r in np.argwhere(left < _LITTLE):  # a small difference of large numbers: summed up instead
-        others = np.arange(len(states)) != t
+        others = np.arange(len(states)) != t + (words.start or 0)
         weights = A[r, others].astype(float)
         found[t, r] = weights @ states[others] / (weights.sum() or 1)
     return found

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..reading import captions
+from ..runtime.decided import way_of
 from ..runtime.model import Model
 from ..runtime.weights import WORDS, pack_words
 from ..text.rules import CHARACTERS, javascript_rules
@@ -141,7 +142,7 @@ def about_model(model: Model) -> dict[str, Any]:
         "examples": PAIRS if model.pair else TEXTS,
         "vocabulary": "the model's vocabulary",
         "notes": [
-            captions.METHODS["sum" if model.recipe.model.head == "linear" else "linear part"],
+            captions.METHODS[way_of(model.recipe.model, model.pair)],
             model.trust or captions.NOT_MEASURED,
         ],
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..config.recipe import ModelRecipe
 from ..model.network import Network
 from ..reading.answers import explained_classes
 from ..reading.row_words import row_words
-from ..runtime.decided import linear_part, most_weighted, word_weights
+from ..runtime.decided import linear_part, most_weighted, word_losses, word_weights
 from ..runtime.outputs import activate
 from ..text.batches import gather
 from ..text.dataset import Dataset, Split
@@ -79,7 +80,7 @@ def measure_trust(
     for sides, scores in _read(network, _sample(split, TRUST_TEXTS, TRUST_WORDS)):
         P = activate(task, scores[None].astype(float))
         predicted.append(explained_classes(task, P[0], thresholds)[0])
-        decided = _decided(sides, np.eye(P.shape[1], dtype=np.float32)[predicted[-1:]], recipe, weights)
+        decided = _decided(network, sides, scores, predicted[-1], recipe, weights)
         left_out = np.concatenate([most_weighted(each) for each in (decided, rng.random(len(decided)))])
         kept = np.concatenate([np.ones((1, len(decided)), bool), ~left_out])
         variants += [_keep([side.ids for side in sides], mask) for mask in kept]
@@ -96,14 +97,29 @@ def measure_trust(
 
 
 def _decided(
-    sides: Sequence[States], direction: np.ndarray, recipe: ModelRecipe, weights: Weights
+    network: Network,
+    sides: Sequence[States],
+    scores: np.ndarray,
+    target: int,
+    recipe: ModelRecipe,
+    weights: Weights,
 ) -> np.ndarray:
-    """(n + m,): what each word adds to the logit of the class that `direction` (1, classes) is 1 for."""
-    W = linear_part(weights, recipe, direction, *(side.M[None] for side in sides))
-    max_rows = recipe.matrix_rows - recipe.attention_rows
-    return np.concatenate(
-        [word_weights(side.A, side.H, w[0], max_rows) for side, w in zip(sides, W, strict=True)]
-    )
+    """(n + m,): how much of one of the logits, `scores` (classes,), rests on each word."""
+    if network.pair:
+        M, texts = [side.M for side in sides], [(side.A, side.H) for side in sides]
+        losses = word_losses(partial(_classify, network), scores, M, texts, recipe.max_rows)
+        return np.concatenate(losses)[:, target]
+    direction = np.eye(len(scores), dtype=np.float32)[[target]]
+    W = linear_part(weights, recipe, direction, sides[0].M[None])
+    return word_weights(sides[0].A, sides[0].H, W[0], recipe.max_rows)
+
+
+@torch.no_grad()
+def _classify(network: Network, *M: np.ndarray) -> np.ndarray:
+    """The logits (pairs, classes) of pairs of matrices, each (pairs, r, 2u)."""
+    device = next(network.parameters()).device
+    Z = network.head(network.relate(*(torch.from_numpy(each).to(device) for each in M)))
+    return np.asarray(Z.float().cpu().numpy())
 
 
 @torch.no_grad()

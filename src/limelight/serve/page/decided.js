@@ -1,41 +1,70 @@
-// What decided: how much of the predicted class's logit comes from each word (runtime/decided.py has the why).
+// What decided: how much of the predicted class's logit rests on each word (runtime/decided.py has the why).
 
 import { addTimes, largest, transposed } from "./network.js"
 
-/** W for each M, (rows of 2u): <W, M>, summed over both texts, is the logit of class `k` without biases. */
-export function linearPart(network, k, M, M2, units) {
-  if (!M2) return [ofHead(network, k, M, units)]
-  if (network.recipe.pair !== "gated") {
-    const W = ofHead(network, k, network.features(M, M2), units)
-    if (network.recipe.pair !== "vectors") return ofConcat(W, M, M2)
-    const first = network.scaledVector(M), second = network.scaledVector(M2)
-    const [U, V] = ofConcat(W, [first.v], [second.v])
-    return [ofVector(network, U[0], first.scale, M.length), ofVector(network, V[0], second.scale, M.length)]
+const LITTLE = 1e-3 // attention on all words but one
+const AT_ONCE = 64 // words left out: for each there is an M in memory
+
+/** What decided class `k` in a text: the weights of its words (n) and rows (r), from M without the rows in `off`. */
+export function decideText(network, units, k, side, M, off) {
+  const W = withZeros(linearPart(network, k, M, units), off)
+  return { words: wordWeights(side, W, network.size, network.maxRows), rows: M.map((row, r) => dot(W[r], row)) }
+}
+
+/** The same for each text of a pair: what the logit loses without a word, or without a row of both, half in each. */
+export function decidePair(network, { logits }, k, sides, M, off) {
+  const losses = (count, changed) => {
+    const found = []
+    while (found.length < count) {
+      const some = Array.from({ length: Math.min(AT_ONCE, count - found.length) }, (_, i) => changed(found.length + i))
+      found.push(...network.classify(some).map(without => logits[k] - without.logits[k]))
+    }
+    return found
   }
-  const first = network.grouped(M, "gate.W_fp"), second = network.grouped(M2, "gate.W_fh")
-  const W = ofHead(network, k, network.features(M, M2), units)
-  const half = (name, other) => back(network, W.map((row, r) => row.map((x, i) => x * other[r][i] / 2)), name)
-  return [half("gate.W_fp", second), half("gate.W_fh", first)]
+  const rows = losses(M[0].length, r => M.map(each => withZeros(each, [r]))).map(loss => loss / 2)
+  return sides.map((side, s) => {
+    const without = leaveOut(side, network.size, network.maxRows)
+    return { words: losses(side.n, t => M.map((each, i) => (i === s ? withZeros(without(t), off) : each))), rows }
+  })
 }
 
-/** From weights W of the features [u; v; |u-v|; u*v] to those of u and of v. */
-function ofConcat(W, u, v) {
-  const part = (row, q) => W[row].subarray(q * u[row].length, (q + 1) * u[row].length)
-  const change = (r, i) => Math.sign(u[r][i] - v[r][i]) * part(r, 2)[i]
-  return [
-    u.map((row, r) => row.map((_, i) => part(r, 0)[i] + change(r, i) + v[r][i] * part(r, 3)[i] / 2)),
-    u.map((row, r) => row.map((x, i) => part(r, 1)[i] - change(r, i) + x * part(r, 3)[i] / 2)),
-  ]
+/** M with some of its rows zero. */
+export function withZeros(M, off) {
+  return M.map((row, r) => (off.includes(r) ? new Float32Array(row.length) : row))
 }
 
-/** From weights of a vector to those of the M it is of, row by row. */
-function ofVector(network, weights, scale, rows) {
-  const own = split(lines(network, "vector.W_rows", weights.map(x => x * scale)), rows)
-  return own.map(row => lines(network, "vector.W_shared", row))
+/** t -> M (r of 2u) without word t: attention on the other words scaled to 1, of a maximum the next best word. */
+function leaveOut({ n, H, A, M }, size, maxRows) {
+  const attention = A.slice(0, A.length - maxRows), sums = attention.map(row => row.reduce((a, b) => a + b, 0))
+  const winners = maxRows && largest(H, n, size), second = maxRows && nextBest(H, n, size, winners)
+  return t => {
+    const h = H.subarray(t * size, (t + 1) * size)
+    const rows = attention.map((row, r) => {
+      const left = sums[r] - row[t]
+      return left < LITTLE ? meanOfOthers(row, t, H, n, size) : M[r].map((x, i) => (x - row[t] * h[i]) / left)
+    })
+    return maxRows ? [...rows, M[attention.length].map((x, i) => (winners[i] === t ? second[i] : x))] : rows
+  }
+}
+
+/** A row's mean of the other words, summed up: of little attention a difference would lose the digits. */
+function meanOfOthers(row, t, H, n, size) {
+  const mean = new Float32Array(size), left = row.reduce((sum, a, s) => (s === t ? sum : sum + a), 0) || 1
+  for (let s = 0; s < n; s++) if (s !== t) addTimes(mean, row[s] / left, H, s * size)
+  return mean
+}
+
+/** The second largest number of each column of H (n, size); 0 if there is no second. */
+function nextBest(H, n, size, winners) {
+  return Float32Array.from(winners, (winner, i) => {
+    let best = n > 1 ? -Infinity : 0
+    for (let t = 0; t < n; t++) if (t !== winner) best = Math.max(best, H[t * size + i])
+    return best
+  })
 }
 
 /** The weight of each word: the sum over rows of A_rt <W_r, h_t>; of a max-pooled row, the units it won. */
-export function wordWeights({ n, H, A }, W, size, maxRows) {
+function wordWeights({ n, H, A }, W, size, maxRows) {
   const found = new Float32Array(n), attention = A.length - maxRows
   for (let r = 0; r < attention; r++) {
     for (let t = 0; t < n; t++) found[t] += A[r][t] * dot(W[r], H.subarray(t * size, (t + 1) * size))
@@ -44,21 +73,16 @@ export function wordWeights({ n, H, A }, W, size, maxRows) {
   return found
 }
 
-/** The weight of each row: <W_r, M_r>. */
-export function rowWeights(W, M) {
-  return M.map((row, r) => dot(W[r], row))
-}
-
-/** The same shape as the features F. */
-function ofHead(network, k, F, { hidden, v, h, mix }) {
+/** W (rows of 2u): <W, M> is the logit of class `k` of a single text without biases. */
+function linearPart(network, k, M, { hidden, v, h, mix }) {
   const { head } = network.recipe
-  if (head === "linear") return split(line(network, "head.W_o", k), F.length)
+  if (head === "linear") return split(line(network, "head.W_o", k), M.length)
   if (head === "full") {
-    return split(throughUnits(network, line(network, "head.W_2", k), hidden, "head.W_1"), F.length)
+    return split(throughUnits(network, line(network, "head.W_2", k), hidden, "head.W_1"), M.length)
   }
   let W = line(network, "head.W_o", k)
   if (mix) W = throughUnits(network, W, mix, "head.W_m")
-  const total = F.map(row => new Float32Array(row.length))
+  const total = M.map(row => new Float32Array(row.length))
   let start = 0
   const take = before => before.map(row => row.map(x => (x > 0 ? W[start++] : (start++, 0))))
   if (v.length) addAll(total, back(network, take(v), "head.W_v_0"))
@@ -74,14 +98,9 @@ function line(network, name, k) {
 
 /** The lines of W of the units that are on, weighted and added. */
 function throughUnits(network, weights, before, name) {
-  return lines(network, name, weights.map((x, j) => (before[j] > 0 ? x : 0)))
-}
-
-/** The lines of a matrix, weighted and added. */
-function lines(network, name, weights) {
-  const { shape: [, columns], values } = network.tensors[name]
+  const { shape: [units, columns], values } = network.tensors[name]
   const out = new Float32Array(columns)
-  weights.forEach((x, j) => { if (x) addTimes(out, x, values, j * columns) })
+  for (let j = 0; j < units; j++) if (before[j] > 0) addTimes(out, weights[j], values, j * columns)
   return out
 }
 

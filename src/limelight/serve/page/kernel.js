@@ -46,6 +46,14 @@ export class Products {
     }
     return out
   }
+
+  /** Each of the vectors times the transposed matrix. */
+  multiplyEach(matrix, vectors) {
+    const { rows, columns } = matrix, X = new Float32Array(vectors.length * columns)
+    vectors.forEach((vector, i) => X.set(vector, i * columns))
+    const out = this.multiply(matrix, X, vectors.length)
+    return vectors.map((_, i) => out.subarray(i * rows, (i + 1) * rows))
+  }
 }
 
 function padded(size) {

@@ -1,6 +1,6 @@
 // A model that runs in the page. A page uses any model by what is here: `about`, `read` and `nearest`.
 
-import { dot, linearPart, rowWeights, wordWeights } from "./decided.js"
+import { decidePair, decideText, dot, withZeros } from "./decided.js"
 import { Network, softmax } from "./network.js"
 import { Tokenizer, UNKNOWN } from "./tokenizer.js"
 
@@ -21,27 +21,24 @@ export class LocalModel {
   async read(texts, off = []) {
     const { network } = this
     const sides = texts.map(text => this.encode(text))
-    const [M, M2] = sides.map(side => side.M.map((row, r) => (off.includes(r) ? row.map(() => 0) : row)))
-    const units = network.head(network.features(M, M2))
+    const M = sides.map(side => withZeros(side.M, off))
+    const [units] = network.classify([M])
     const probabilities = softmax(units.logits)
     const predicted = probabilities.indexOf(Math.max(...probabilities))
-    const W = linearPart(network, predicted, M, M2, units)
-    off.forEach(r => W.forEach(side => side[r] && (side[r] = side[r].map(() => 0))))
+    const decided = this.about.pair
+      ? decidePair(network, units, predicted, sides, M, off)
+      : [decideText(network, units, predicted, sides[0], M[0], off)]
     return {
       probabilities: [...probabilities],
       predicted,
       sides: sides.map((side, k) => ({
         text: texts[k],
         words: side.located.map(({ start, end, id }) => ({ start, end, known: id !== UNKNOWN })),
-        decided: [...wordWeights(side, W[k], network.size, this.maxRows)],
+        decided: [...decided[k].words],
         attention: side.A.map(row => [...row]),
-        rows: rowWeights(W[k], [M, M2][k]),
+        rows: decided[k].rows,
       })),
     }
-  }
-
-  get maxRows() {
-    return this.recipe.maxRow || this.recipe.embedding === "max" ? 1 : 0
   }
 
   encode(text) {

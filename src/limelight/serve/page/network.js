@@ -11,6 +11,7 @@ export class Network {
     this.words = words
     this.tensors = tensors
     this.size = 2 * recipe.hidden
+    this.maxRows = recipe.maxRow || recipe.embedding === "max" ? 1 : 0 // the last row of M
     const matrices = Object.entries(tensors).flatMap(matricesOf)
     this.products = new Products(matrices.map(([, rows, columns]) => [rows, columns]))
     this.matrices = {}
@@ -33,7 +34,7 @@ export class Network {
       A.push(...this.attention(H, n))
       M.push(...A.map(row => weightedSum(row, H, n, size)))
     }
-    if (recipe.maxRow || recipe.embedding === "max") {
+    if (this.maxRows) {
       const winners = largest(H, n, size), share = new Float32Array(n)
       for (const t of winners) share[t] += 1 / size
       A.push(share)
@@ -111,66 +112,86 @@ export class Network {
 
   // ------------------------------------------------------------ M to a label
 
-  /** The features of one M (r of 2u) or of a pair of them: (rows of size). */
-  features(M, M2) {
-    if (!M2) return M
-    if (this.recipe.pair === "gated") {
-      const first = this.grouped(M, "gate.W_fp"), second = this.grouped(M2, "gate.W_fh")
-      return first.map((row, r) => row.map((x, k) => x * second[r][k]))
+  /** What the head makes of texts or pairs, each [M] or [M, M2] (r of 2u): its units before each ReLU, its logits. */
+  classify(given) {
+    const { head, rowUnits, columnUnits, mixUnits } = this.recipe
+    const F = this.features(given), flat = () => F.map(each => joined(...each))
+    if (head === "linear") return this.dense(flat(), "head.W_o", "head.b_o").map(logits => ({ logits }))
+    if (head === "full") {
+      const hidden = this.dense(flat(), "head.W_1", "head.b_1")
+      return this.dense(hidden.map(relu), "head.W_2", "head.b_2").map((logits, i) => ({ hidden: hidden[i], logits }))
     }
-    if (this.recipe.pair === "vectors") [M, M2] = [[this.scaledVector(M).v], [this.scaledVector(M2).v]]
-    return M.map((row, r) => joined(row, M2[r], row.map((x, k) => Math.abs(x - M2[r][k])), row.map((x, k) => x * M2[r][k])))
+    const v = rowUnits ? this.grouped(F, "head.W_v_0", "head.b_v_0") : F.map(() => [])
+    const h = columnUnits ? this.grouped(F.map(transposed), "head.W_h_0", "head.b_h_0") : F.map(() => [])
+    let units = F.map((_, i) => relu(joined(...v[i], ...h[i]))), mix = []
+    if (mixUnits) {
+      mix = this.dense(units, "head.W_m", "head.b_m")
+      units = mix.map(relu)
+    }
+    return this.dense(units, "head.W_o", "head.b_o").map((logits, i) => ({ v: v[i], h: h[i], mix: mix[i], logits }))
   }
 
-  /** One vector for M, with a mean square of 1, and what it was multiplied by for that. */
+  /** The features (rows of size) of each [M] or [M, M2]. */
+  features(given) {
+    if (given[0].length === 1) return given.map(([M]) => M)
+    if (this.recipe.pair === "vectors") given = given.map(both => both.map(M => [this.scaledVector(M)]))
+    if (this.recipe.pair !== "gated") return given.map(([M, M2]) => M.map((row, r) => compared(row, M2[r])))
+    const first = this.grouped(given.map(([M]) => M), "gate.W_fp")
+    const second = this.grouped(given.map(([, M2]) => M2), "gate.W_fh")
+    return first.map((F, i) => F.map((row, r) => row.map((x, k) => x * second[i][r][k])))
+  }
+
+  /** One vector for M, with a mean square of 1. */
   scaledVector(M) {
     const { products, matrices } = this
     const rows = products.multiply(matrices["vector.W_shared"], joined(...M), M.length)
     const v = products.multiply(matrices["vector.W_rows"], rows, 1)
     const scale = Math.sqrt(v.length) / Math.max(Math.hypot(...v), 1e-12)
-    return { v: v.map(x => x * scale), scale }
+    return v.map(x => x * scale)
   }
 
-  /** The units of the head before and after each ReLU, and its logits. */
-  head(F) {
-    const { head, rowUnits, columnUnits, mixUnits } = this.recipe
-    if (head === "linear") return { logits: this.dense(joined(...F), "head.W_o", "head.b_o") }
-    if (head === "full") {
-      const hidden = this.dense(joined(...F), "head.W_1", "head.b_1")
-      return { hidden, logits: this.dense(relu(hidden), "head.W_2", "head.b_2") }
+  /** Each of the vectors times W, plus a bias. */
+  dense(vectors, W, b) {
+    return this.products.multiplyEach(this.matrices[W], vectors).map(out => plus(out, this.vector(b)))
+  }
+
+  /** Each row of every X times the weights of its own group, W (groups, in, out). */
+  grouped(Xs, name, bias) {
+    const [groups, , to] = this.tensors[name].shape, found = Xs.map(() => [])
+    for (let g = 0; g < groups; g++) {
+      const b = bias && this.vector(bias).subarray(g * to, (g + 1) * to)
+      const all = this.products.multiplyEach(this.matrices[`${name}.${g}`], Xs.map(X => X[g]))
+      all.forEach((out, i) => found[i].push(b ? plus(out, b) : out))
     }
-    const v = rowUnits ? this.grouped(F, "head.W_v_0", "head.b_v_0") : []
-    const h = columnUnits ? this.grouped(transposed(F), "head.W_h_0", "head.b_h_0") : []
-    let units = relu(joined(...v, ...h)), mix
-    if (mixUnits) {
-      mix = this.dense(units, "head.W_m", "head.b_m")
-      units = relu(mix)
-    }
-    return { v, h, mix, logits: this.dense(units, "head.W_o", "head.b_o") }
-  }
-
-  dense(x, W, b) {
-    return plus(this.products.multiply(this.matrices[W], x, 1), this.vector(b))
-  }
-
-  /** Each row of X times the weights of its own group, W (groups, in, out). */
-  grouped(X, name, bias) {
-    const { shape: [, from, to], values } = this.tensors[name]
-    return X.map((row, g) => {
-      const out = new Float32Array(to)
-      if (bias) out.set(this.vector(bias).subarray(g * to, (g + 1) * to))
-      for (let k = 0; k < from; k++) addTimes(out, row[k], values, (g * from + k) * to)
-      return out
-    })
+    return found
   }
 }
 
-/** What the kernel multiplies by: [name, rows, columns, values], for the LSTM one of each direction. */
+/** [u; v; |u - v|; u * v] */
+function compared(u, v) {
+  const size = u.length, all = new Float32Array(4 * size)
+  for (let k = 0; k < size; k++) {
+    all[k] = u[k]
+    all[size + k] = v[k]
+    all[2 * size + k] = Math.abs(u[k] - v[k])
+    all[3 * size + k] = u[k] * v[k]
+  }
+  return all
+}
+
+/** What the kernel multiplies by: [name, rows, columns, values], for the LSTM one of each direction, else of each group. */
 function matricesOf([name, { shape, values }]) {
   if (shape.length === 2 && !/\.b_/.test(name)) return [[name, ...shape, values]]
-  if (!/^encoder\.W_/.test(name)) return []
-  const [, rows, columns] = shape
-  return [0, 1].map(side => [`${name}.${side}`, rows, columns, values.subarray(side * rows * columns, (side + 1) * rows * columns)])
+  if (shape.length !== 3) return []
+  const [count, rows, columns] = shape
+  const parts = Array.from({ length: count }, (_, k) => values.subarray(k * rows * columns, (k + 1) * rows * columns))
+  if (name.startsWith("encoder.")) return parts.map((part, side) => [`${name}.${side}`, rows, columns, part])
+  return parts.map((part, g) => [`${name}.${g}`, columns, rows, swapped(part, rows, columns)])
+}
+
+/** A matrix (rows, columns) as (columns, rows). */
+function swapped(values, rows, columns) {
+  return Float32Array.from(values, (_, k) => values[(k % rows) * columns + Math.floor(k / rows)])
 }
 
 /** The word with the largest number of each column of H (n, size); the first of equals. */
