@@ -3,10 +3,10 @@
     python benchmarks/star_tasks.py ENCODED --rows 50000 --out stars.jsonl
 
 ENCODED is an encoded data set with the reader's vocabulary and dev and test rows, whose labels are numbers
-such as 1 to 5; they are read again for each task. Training is as in the preset but for batches of 128 at 1e-3,
-3 epochs and bf16 on a GPU. A JSON line for each task and seed: the epoch is chosen by the development set, the
-figures are of the test set. Beside the answer of each task stand the most probable
-class, the median class and, for numbers, the nearest class.
+such as 1 to 5; they are read again for each task. Training is as in the preset but for batches of 128 at
+1e-3, 3 epochs and bf16 on a GPU. A JSON line for each task and seed: the epoch is chosen by the development
+set, the figures are of the test set. Beside the answer of each task stand the most probable class, the median
+class and, for numbers, the nearest class.
 """
 
 from __future__ import annotations
