@@ -18,6 +18,7 @@ import pytest
 
 import trained
 from limelight import Index, TextClassifier
+from limelight.config.presets import preset
 from reviews import QUICK, reviews, write_csv
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -73,6 +74,23 @@ def test_reader_prints_correlation_and_speed(monkeypatch, capsys, tmp_path):
     reader.main()
     assert "| float32 | 100.00 |" in capsys.readouterr().out
     assert reader.ranks(reader.np.array([3, 1, 3])).tolist() == [2.5, 1, 2.5]
+
+
+def test_gpu_embed_writes_the_figures_of_each_stage(monkeypatch, tmp_path):
+    gpu_embed = import_module("gpu_embed")
+    texts, out = tmp_path / "texts.txt", tmp_path / "gpu.json"
+    texts.write_text("Cold soup.\nA late train.\n")
+    tiny = preset("tiny").override(hidden=4, word_size=4)
+    monkeypatch.setattr(gpu_embed, "preset", lambda name: tiny)
+    monkeypatch.setattr(gpu_embed, "BATCH_WORDS", (64,))
+    monkeypatch.setattr(gpu_embed.TorchRunner, "device", "cpu")
+    monkeypatch.setitem(gpu_embed.PRECISIONS, "cuda", ("float32",))
+    arguments = ["gpu_embed.py", str(texts), "--texts", "3", "--device", "cpu", "--models", "paper"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--out", str(out)])
+    gpu_embed.main()
+    found = json.loads(out.read_text())
+    assert found["paper, ids"]["ids M, batch_words=64"] > 0
+    assert found["paper, exactness"]["largest |M - M on the CPU|, float32"] < 1e-4
 
 
 def test_compare_ranks_words_as_leaving_them_out_does(monkeypatch, capsys, tmp_path):

@@ -22,7 +22,7 @@ from limelight.runtime import runner
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
 from limelight.runtime.reader_folder import BUNDLED, open_reader
-from limelight.runtime.spelling import encode_spelled
+from limelight.runtime.spelling import encode_spelled, spell, spell_all
 from limelight.text.tokenizer import Tokenizer
 
 TEXTS = [
@@ -168,6 +168,13 @@ def test_unknown_words_are_numbered_by_their_spelling():
     assert found.ids.tolist() == [2, 3, 1, 3, 4]
     assert found.lengths.tolist() == [2, 1, 2]
     assert found.spelled.shape == (2, 2)
+
+
+def test_many_words_are_spelled_as_each_alone():
+    grams = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+    words = ["soup", "a", "é" * 40, "soooup"]
+    np.testing.assert_array_equal(spell_all(words, grams), [spell(word, grams) for word in words])
+    assert spell_all([], grams).shape == (0, 4)
 
 
 @pytest.mark.parametrize("texts", [[None], [1.5], {"a": 1}, b"soup"])

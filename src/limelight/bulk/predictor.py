@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..runtime.confidence import check_threshold
+from ..runtime.devices import choose_device
 from ..runtime.folder import is_reader
 from ..runtime.model import Model
 from ..runtime.predictions import Predictions
@@ -25,7 +27,7 @@ from .frames import Added, add_columns, column_names
 
 EMBED = ("vector", "matrix")
 DTYPES = ("float32", "float16", "int8")
-_BATCH_ROWS, _BATCH_BYTES = 8192, 2**26  # of a batch, at most
+_BATCH = {"cpu": (8192, 2**26), "cuda": (2**17, 2**30)}  # rows and bytes of a batch, at most
 
 _loaded: dict[tuple[Any, ...], Model | Reader] = {}  # in this process
 _loading = threading.Lock()
@@ -42,7 +44,8 @@ class Predictor:
 
     It holds the path of the model and its checksum, not the weights, so it pickles to a few hundred bytes;
     each process loads the model once, when the first batch comes. An engine that runs one worker per core
-    needs `threads=1`.
+    needs `threads=1`. With device="cuda" a worker needs a GPU, and `threads` processes split words for it;
+    "auto" is decided here, not in the workers.
 
     >>> predict = Predictor("reader", dtype="float16")
     >>> predict({"text": ["Good soup."]})["embedding"].shape
@@ -61,8 +64,9 @@ class Predictor:
         top: int = 1,
         words: bool = False,
         abstain_below: float | None = None,
-        precision: str = "float32",
+        precision: str | None = None,
         threads: int | None = None,
+        device: str = "cpu",
     ) -> None:
         bundled = is_reader(model)
         if embed is None and (bundled or is_reader_folder(model)):
@@ -81,7 +85,8 @@ class Predictor:
         self.answers: dict[str, Any] = {
             "probabilities": probabilities, "top": top, "words": words, "abstain_below": abstain_below,
         }  # fmt: skip
-        self.precision, self.threads = precision, threads
+        self.device, self.precision = choose_device(device, precision)
+        self.threads = threads
 
     def __repr__(self) -> str:
         return f"Predictor({self.model!r}, embed={self.embed!r})"
@@ -98,19 +103,29 @@ class Predictor:
 
     def columns_of(self, names: list[str], where: str) -> Columns:
         """The columns to read among these, guessed where they were not given; `where` is for errors."""
-        pair = self.embed is None and self.loaded.pair
+        pair = self.embed is None and self._on_cpu().loaded.pair
         return choose_among(names, where, self.text, None, self.text2, need_label=False, pair=pair)
 
     @property
     def loaded(self) -> Any:
         """The model, loaded once in each process; another one at its path is an error."""
-        key = self.model, self.sha256, self.precision, self.threads
+        key = self.model, self.sha256, self.precision, self.threads, self.device
         with _loading:
             if key not in _loaded:
                 if model_sha256(self.model) != self.sha256:
                     raise LimelightError(f"{self.model} is not the model it was when the work was planned")
-                _loaded[key] = load(self.model, precision=self.precision, threads=self.threads)
+                _loaded[key] = load(
+                    self.model, precision=self.precision, threads=self.threads, device=self.device
+                )
             return _loaded[key]
+
+    def _on_cpu(self) -> Predictor:
+        """Itself without a GPU, to look at the model: the machine that plans the work may have none."""
+        if self.device == "cpu":
+            return self
+        other = copy.copy(self)
+        other.device, other.precision = "cpu", "float32"
+        return other
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -121,9 +136,10 @@ class Predictor:
     @property
     def batch_rows(self) -> int:
         """How many texts to pass at a time, so that memory stays bounded."""
+        rows, size = _BATCH[self.device]
         if self.embed is None:
-            return _BATCH_ROWS
-        return max(64, min(_BATCH_ROWS, _BATCH_BYTES // (4 * self._embed([""]).size)))
+            return rows
+        return max(64, min(rows, size // (4 * self._embed([""]).size)))
 
     def _added(self, texts: list[str], texts2: list[str] | None, names: list[str]) -> Added:
         if self.embed:

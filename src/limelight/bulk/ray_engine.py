@@ -28,11 +28,24 @@ def run_on_ray(
 ) -> Iterator[Done]:
     """What was done, in the order in which it is finished."""
     predictor = copy.copy(worker.predictor)
-    predictor.threads = 1  # a task has one core
-    with _cluster(address, min(workers or count_cores(), len(pieces))) as ray:
-        task = ray.remote(num_cpus=1, max_retries=RETRIES)(_do)
+    on_gpu = predictor.device == "cuda"
+    with _cluster(address, count_cores() if on_gpu else min(workers or count_cores(), len(pieces))) as ray:
+        predictor.threads = _cores_per_gpu(ray.cluster_resources()) if on_gpu else 1
+        needs = {"num_cpus": predictor.threads, "num_gpus": int(on_gpu)}
+        task = ray.remote(**needs, max_retries=RETRIES)(_do)
         shared = ray.put(replace(worker, predictor=predictor))
         yield from _finished(ray, (task.remote(shared, piece) for piece in pieces), workers or IN_FLIGHT)
+
+
+def _cores_per_gpu(resources: dict[str, float]) -> int:
+    """The cores that split words for each GPU of a cluster.
+
+    >>> _cores_per_gpu({"CPU": 64.0, "GPU": 8.0}), _cores_per_gpu({"CPU": 2.0, "GPU": 4.0})
+    (8, 1)
+    """
+    if not resources.get("GPU"):
+        raise LimelightError("device is 'cuda', but the Ray cluster has no GPU; leave out the device")
+    return max(1, int(resources.get("CPU", 1) // resources["GPU"]))
 
 
 def _do(worker: Worker, piece: Piece) -> Done | str:

@@ -77,6 +77,18 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_runtime(parser: argparse.ArgumentParser) -> None:
+    """`--device` and `--precision` of a trained model."""
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda", "auto"), default="cpu",
+        help="where to run; cuda is a GPU, with PyTorch; auto a GPU if PyTorch sees one [cpu]",
+    )  # fmt: skip
+    parser.add_argument(
+        "--precision", choices=("float32", "int8", "bf16"),
+        help="on the CPU float32 or int8, which is faster; on a GPU bf16 or float32 (default: the first)",
+    )  # fmt: skip
+
+
 def add_abstain(parser: argparse.ArgumentParser) -> None:
     """Flags for leaving out answers that the model is unsure of."""
     parser.add_argument(

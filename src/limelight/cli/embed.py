@@ -9,6 +9,7 @@ from ._shared import (
     add_columns,
     add_json,
     add_overwrite,
+    add_runtime,
     check_output_file,
     on_terminal,
     print_result,
@@ -47,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     shape.add_argument(
         "--matrix", action="store_true", help="M as rows (with --engine; otherwise the default)"
     )
-    parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
+    add_runtime(parser)
     add_overwrite(parser)
     add_json(parser)
     add_columns(parser, label=False, pair=False)
@@ -68,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
     if form is None:
         check_format(args.out)
     check_output_file(args.out, args.overwrite)
-    embed = embed_by(load(args.model, precision=args.precision), args.flat, args.vector, on_terminal())
+    model = load(args.model, precision=args.precision, device=args.device)
+    embed = embed_by(model, args.flat, args.vector, on_terminal())
     rows, kept = read_rows(args, pair=False)
     if form is None:
         shape = write_embeddings(args.out, embed(row.text for row in rows), args.overwrite)
@@ -90,7 +92,7 @@ def _run_bulk(args: argparse.Namespace) -> int:
         raise LimelightError('--vector works with readers only, such as "reader"; a model gives M')
     predictor = Predictor(
         args.model, embed="matrix" if args.matrix else "vector", dtype=args.dtype or "float32",
-        text=args.text, precision=args.precision,
+        text=args.text, precision=args.precision, device=args.device,
     )  # fmt: skip
     result = run_bulk(args, predictor, {"--flat": args.flat})
     print_result(args, result, describe(result))

@@ -12,6 +12,7 @@ from ._shared import (
     add_abstain,
     add_columns,
     add_json,
+    add_runtime,
     columns_from,
     metrics_table,
     on_bad,
@@ -45,6 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--at-least", type=float, metavar="X",
         help="exit with 1 if the accuracy (of several labels micro F1, of numbers R2) is below this (0 to 1)",
     )  # fmt: skip
+    add_runtime(parser)
     add_abstain(parser)
     add_columns(parser)
     add_json(parser)
@@ -90,7 +92,7 @@ def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, tuple[Any, ...], Ans
     from ..runtime.metrics import measure
     from ..runtime.model import Model
 
-    model = Model.load(args.model)
+    model = Model.load(args.model, precision=args.precision, device=args.device)
     columns = columns_from(args, model.pair)
     P, truth = predict_labelled(model, args.data, columns, on_bad(args), progress=on_terminal())
     results = measure(model.task, P, truth, model.thresholds)

@@ -14,6 +14,7 @@ from ._shared import (
     add_abstain,
     add_columns,
     add_overwrite,
+    add_runtime,
     check_output_file,
     on_terminal,
     read_rows,
@@ -71,7 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--escape-formulas", action="store_true",
         help="in csv and tsv, put ' before what a spreadsheet would run: texts that begin with = + - @",
     )  # fmt: skip
-    parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
+    add_runtime(parser)
     add_overwrite(parser)
     add_columns(parser, label=False)
     add_engine(parser)
@@ -88,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     form = _format(args)
     if args.out:
         check_output_file(args.out, args.overwrite)
-    model = Model.load(args.model, precision=args.precision)
+    model = Model.load(args.model, precision=args.precision, device=args.device)
     rows, kept = read_rows(args, model.pair)
     found = Predictions(
         model, form, kept, probabilities=args.probabilities, top=args.top, words=args.words,
@@ -112,6 +113,7 @@ def _run_bulk(args: argparse.Namespace) -> int:
     predictor = Predictor(
         args.model, text=args.text, text2=args.text2, probabilities=args.probabilities, top=args.top,
         words=args.words, abstain_below=threshold_from(args, model), precision=args.precision,
+        device=args.device,
     )  # fmt: skip
     refused = {"--format": args.format, "--json": args.json, "--escape-formulas": args.escape_formulas}
     print(describe(run_bulk(args, predictor, refused)))

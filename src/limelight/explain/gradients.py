@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model.network import Network
+from ..model.network import Network, with_weights
 from ..runtime.model import Model
 from ..text.tokenizer import PAD
 from .variants import TokenIds, progress_bar
@@ -26,11 +26,8 @@ def network_of(model: Model) -> Network:
     >>> model = Model.load("reviews")  # doctest: +SKIP
     >>> network_of(model)(ids, lengths).logits  # doctest: +SKIP
     """
-    with torch.random.fork_rng(devices=[]):  # the random starting weights are thrown away
-        network = Network(model.recipe.model, len(model.tokenizer), len(model.labels), model.pair)
-    weights = {name: torch.from_numpy(np.array(array)) for name, array in model.weights.items()}
-    network.load_state_dict(weights, assign=True)
-    return network.eval()
+    sizes = len(model.tokenizer), len(model.labels), model.pair
+    return with_weights(lambda: Network(model.recipe.model, *sizes), model.weights)
 
 
 def integrated_gradients(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -15,6 +17,8 @@ from .encoder import BiLSTM, Projection, WordEmbedding
 from .heads import FullHead, GatedEncoder, LinearHead, PrunedHead, concat_features
 from .initialisation import initialise
 from .reader import VectorMap
+
+T = TypeVar("T", bound=nn.Module)
 
 
 class Output(NamedTuple):
@@ -114,6 +118,20 @@ class Network(nn.Module):
         M, A = self.embed(both, torch.cat([lengths, lengths2]))
         A1, A2 = A.chunk(2)
         return *M.chunk(2), A1[..., :n], A2[..., :n2]
+
+
+def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T:
+    """A network with trained weights, named as in its state_dict, in evaluation mode.
+
+    >>> recipe = ModelRecipe(word_size=8, hidden=6, attention_hidden=5, rows=3, head_hidden=7)
+    >>> ones = {name: np.ones(w.shape, np.float32) for name, w in Network(recipe, 9, 2).state_dict().items()}
+    >>> with_weights(lambda: Network(recipe, 9, 2), ones).words.weight.mean().item()
+    1.0
+    """
+    with torch.random.fork_rng(devices=[]):  # the random starting weights are thrown away
+        network = build()
+    network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()}, assign=True)
+    return network.eval()
 
 
 def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:

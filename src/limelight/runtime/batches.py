@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,6 +64,17 @@ class Sentences:
         ids = self.ids.take(places, mode="clip")
         ids[t >= lengths[:, None]] = PAD
         return {"ids": ids.astype(np.int32, copy=False), "lengths": lengths.astype(np.int32, copy=False)}
+
+    def parts(self, size: int) -> Iterator[Self]:
+        """The same texts, so many at a time.
+
+        >>> [part.ids.tolist() for part in Sentences(np.arange(6), np.array([2, 1, 3])).parts(2)]
+        [[0, 1, 2], [3, 4, 5]]
+        """
+        for k in range(0, len(self.lengths), size):
+            lengths = self.lengths[k : k + size]
+            start = self._starts[k]
+            yield replace(self, ids=self.ids[start : start + lengths.sum()], lengths=lengths)
 
     @property
     def _starts(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from ..config.recipe import Recipe
 from ..reading.comparison import ComparedText, Comparison
 from .batches import check_pairs, check_texts, collect, count_texts
 from .export import rows_and_size
-from .runner import BATCH_WORDS, Runner
+from .runner import Runner
 from .word_parts import TextParts
 
 
@@ -25,20 +25,25 @@ class Embedder:
         texts: Iterable[str],
         *,
         flat: bool = False,
-        batch_words: int = BATCH_WORDS,
+        batch_words: int | None = None,
         progress: bool = False,
     ) -> np.ndarray:
-        """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u)."""
+        """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u).
+
+        A batch has at most `batch_words` words with padding, by default as many as suit the device.
+        """
         parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
         M = collect(parts, count_texts(texts), rows_and_size(self.recipe.model))
         return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
 
     def embed_stream(
-        self, texts: Iterable[str], *, batch_words: int = BATCH_WORDS, progress: bool = False
+        self, texts: Iterable[str], *, batch_words: int | None = None, progress: bool = False
     ) -> Iterator[np.ndarray]:
         """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
-        run = self._runner
-        return run.stream(check_texts(texts), run.embeddings, batch_words, progress, count_texts(texts))
+        run, total = self._runner, count_texts(texts)
+        return run.stream(
+            check_texts(texts), run.sentences, run.embed_sentences, batch_words, progress, total
+        )
 
     def word_parts(self, texts: Iterable[str]) -> list[TextParts]:
         """For each text its vector, of length 1, and the share of each word in it: `.parts` (n, size).

@@ -22,11 +22,12 @@ from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
 from .decided import linear_part, row_losses, way_of, word_losses, word_weights
+from .devices import choose_device
 from .embedder import Embedder
 from .export import rows_and_size
 from .folder import is_reader, open_folder, plain_labels, save_folder
 from .reader_folder import is_reader_folder
-from .runner import BATCH_WORDS, EncodedText, Runner, progress_bar
+from .runner import EncodedText, Runner, progress_bar
 from .shapes import check_weights, shapes
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
@@ -59,9 +60,10 @@ class Model(Embedder):
         labels: Sequence[Label],
         pair: bool,
         facts: Mapping[str, Any],
-        precision: str,
+        precision: str | None,
         threads: int | None,
         thresholds: np.ndarray | None = None,
+        device: str = "cpu",
     ) -> None:
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.labels, self.pair, self.facts = tuple(labels), pair, dict(facts)
@@ -70,7 +72,9 @@ class Model(Embedder):
         self.row_names = row_names(self.facts.get("rows"), rows_and_size(recipe.model)[0])
         self.trust = trust_sentence(self.facts.get("trust"))
         self.version = __version__  # of Limelight, that wrote the folder
-        self._runner = Runner(weights, recipe, tokenizer, len(self.labels), pair, precision, threads)
+        device, precision = choose_device(device, precision)
+        runner = Runner.on(device)
+        self._runner = runner(weights, recipe, tokenizer, len(self.labels), pair, precision, threads)
 
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
@@ -89,11 +93,15 @@ class Model(Embedder):
         cls,
         folder: str | Path,
         *,
-        precision: str = "float32",
+        precision: str | None = None,
         threads: int | None = None,
         sha256: str | None = None,
+        device: str = "cpu",
     ) -> Model:
         """Open a saved folder, checking everything in it first.
+
+        The device is "cpu", "cuda" (a GPU, by PyTorch) or "auto". The precision is "float32" or "int8" on the
+        CPU, "bf16" or "float32" on a GPU; by default the first.
 
         With `sha256`, its config.json must have that SHA-256, and so the whole model: config.json holds the
         checksums of the other files.
@@ -110,7 +118,7 @@ class Model(Embedder):
             raise LimelightError(f"{folder} is a reader, without labels: open it with limelight.load")
         found = open_folder(folder, sha256)
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
-        model = cls(*parts, precision, threads, found.thresholds)
+        model = cls(*parts, precision, threads, found.thresholds, device)
         model.version = found.version
         return model
 
@@ -124,15 +132,17 @@ class Model(Embedder):
         labels: Sequence[Label],
         pair: bool = False,
         facts: Mapping[str, Any] | None = None,
-        precision: str = "float32",
+        precision: str | None = None,
         threads: int | None = None,
         thresholds: np.ndarray | None = None,
+        device: str = "cpu",
     ) -> Model:
         """Make a model that was never saved, from weights named as in `network.state_dict()`."""
         labels = plain_labels(labels, recipe.text.task)
         weights = {name: np.asarray(array) for name, array in weights.items()}
         check_weights(weights, shapes(recipe.model, len(tokenizer), len(labels), pair))
-        return cls(weights, recipe, tokenizer, labels, pair, facts or {}, precision, threads, thresholds)
+        parts = weights, recipe, tokenizer, labels, pair, facts or {}
+        return cls(*parts, precision, threads, thresholds, device)
 
     def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
         """Write a folder for `load` to read; `card` replaces its README.md."""
@@ -149,7 +159,7 @@ class Model(Embedder):
         texts2: Iterable[str] | None = None,
         *,
         abstain_below: float | None = None,
-        batch_words: int = BATCH_WORDS,
+        batch_words: int | None = None,
         progress: bool = False,
     ) -> list[Any]:
         """The most probable label of each text (or pair), in the type the labels were trained with.
@@ -190,7 +200,7 @@ class Model(Embedder):
         texts: Iterable[str],
         texts2: Iterable[str] | None = None,
         *,
-        batch_words: int = BATCH_WORDS,
+        batch_words: int | None = None,
         progress: bool = False,
     ) -> np.ndarray:
         """Probabilities (texts, classes), the classes in the order of `labels`.
@@ -206,7 +216,7 @@ class Model(Embedder):
         texts: Iterable[str],
         texts2: Iterable[str] | None = None,
         *,
-        batch_words: int = BATCH_WORDS,
+        batch_words: int | None = None,
         progress: bool = False,
     ) -> Iterator[np.ndarray]:
         """Probabilities of any number of texts, such as a large file's: one array per chunk of texts.
@@ -216,9 +226,11 @@ class Model(Embedder):
         self._check_kind(texts2)
         run, total = self._runner, count_texts(texts)
         if texts2 is None:
-            return run.stream(check_texts(texts), run.probabilities, batch_words, progress, total)
+            return run.stream(
+                check_texts(texts), run.sentences, run.probabilities, batch_words, progress, total
+            )
         both = check_pairs(check_texts(texts), check_texts(texts2))
-        return run.stream(both, run.pair_probabilities, batch_words, progress, total)
+        return run.stream(both, run.pair_sentences, run.pair_probabilities, batch_words, progress, total)
 
     # ------------------------------------------------------------ embeddings
 
@@ -238,7 +250,7 @@ class Model(Embedder):
         >>> M.shape, bool(np.allclose(M, model.embed(["good", "not bad"])))
         ((2, 1, 6), True)
         """
-        return self._runner.embed_sentences(Sentences.join(ids), BATCH_WORDS, on_batch)
+        return self._runner.embed_sentences(Sentences.join(ids), on_batch=on_batch)
 
     def classify(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
         """Probabilities (texts, classes) from embeddings M (texts, r, 2u); for pairs, from M and M2.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -15,13 +16,14 @@ from ..reading.reading import Reading
 from ..reading.row_names import row_names
 from ..text.tokenizer import UNKNOWN, Tokenizer, has_joined_characters
 from .batches import check_texts, collect, count_texts
+from .devices import choose_device
 from .embedder import Embedder
 from .export import linear_graph, rows_and_size, vector_encoder_graph, vector_graph
 from .folder import is_reader
 from .model import Model
 from .reader_file import reader_recipe
 from .reader_folder import BUNDLED, is_reader_folder, open_reader
-from .runner import BATCH_WORDS, BLOCK, Runner, check_finite, started_once
+from .runner import BLOCK, Runner, check_finite, started_once
 from .session import Session
 from .spelling import SpelledSentences, encode_spelled
 from .word_parts import max_without, rows_without
@@ -43,21 +45,24 @@ class Reader(Embedder):
     """
 
     pair = False
-    _runner: _ReaderRunner
+    _runner: ReaderRunner
 
     def __init__(
         self,
         words: Sequence[str],
         weights: Mapping[str, np.ndarray],
-        precision: str = "float32",
+        precision: str | None = None,
         threads: int | None = None,
         facts: Mapping[str, Any] | None = None,
+        device: str = "cpu",
     ) -> None:
         self.facts = dict(facts or {})  # teacher, texts, figures, the words that each row reads
         self.tokenizer = Tokenizer.from_words(words, split_characters=not has_joined_characters(words))
         self.recipe = reader_recipe(weights)
         self.weights = {**weights, "words.weight": _without_special(weights["words.weight"])}
-        self._runner = _ReaderRunner(self.weights, self.recipe, self.tokenizer, 0, False, precision, threads)
+        device, precision = choose_device(device, precision)
+        runner = ReaderRunner.on(device)
+        self._runner = runner(self.weights, self.recipe, self.tokenizer, 0, False, precision, threads)
 
     def __repr__(self) -> str:
         rows, size = rows_and_size(self.recipe.model)
@@ -68,13 +73,14 @@ class Reader(Embedder):
         cls,
         folder: str | Path | None = None,
         *,
-        precision: str = "float32",
+        precision: str | None = None,
         threads: int | None = None,
         sha256: str | None = None,
+        device: str = "cpu",
     ) -> Reader:
         """Open a reader's folder, checking everything in it first; without one, the bundled reader."""
         found = open_reader(BUNDLED if folder is None else folder, sha256)
-        return cls(found.words, found.weights, precision, threads, found.facts)
+        return cls(found.words, found.weights, precision, threads, found.facts, device)
 
     def encode(
         self,
@@ -86,7 +92,7 @@ class Reader(Embedder):
     ) -> np.ndarray:
         """One vector per text, (texts, 384), of length 1; a single text gives (384,).
 
-        A batch has 1,024 words, and at most `batch_size` texts if that is given.
+        A batch has 1,024 words (65,536 on a GPU), and at most `batch_size` texts if that is given.
         """
         if isinstance(texts, str):
             return np.asarray(self.encode([texts], normalize_embeddings=normalize_embeddings)[0])
@@ -106,10 +112,9 @@ class Reader(Embedder):
         """The vectors of any number of texts: one array (some texts, 384) per chunk of texts."""
         if batch_size is not None and batch_size < 1:
             raise LimelightError(f"batch_size is {batch_size}; it must be at least 1")
-        run = partial(self._runner.vectors, most=batch_size, unit_length=normalize_embeddings)
-        return self._runner.stream(
-            check_texts(texts), run, BATCH_WORDS, show_progress_bar, count_texts(texts)
-        )
+        run, total = self._runner, count_texts(texts)
+        compute = partial(run.vectors, most=batch_size, unit_length=normalize_embeddings)
+        return run.stream(check_texts(texts), run.sentences, compute, None, show_progress_bar, total)
 
     def read(self, text: str) -> Reading:
         """The text with its words, A and M, to draw or to look at; it has no labels.
@@ -120,14 +125,24 @@ class Reader(Embedder):
         """
         (text,) = check_texts([text])
         ids, offsets = self.tokenizer.locate(text)
-        ((_, (M, A)),) = self._runner.encode(self._runner.sentences([text]), BATCH_WORDS, "M", "A")
+        run = self._runner
+        ((_, (M, A)),) = run.encode(run.sentences([text]), run.batch_words, "M", "A")
         names = row_names(self.facts.get("rows"), len(A[0]))
         known, none = ids != UNKNOWN, np.empty(0, np.float32)
         return Reading(text, offsets, known, A[0], M[0], (), none, row_names=names)
 
 
-class _ReaderRunner(Runner):
+class ReaderRunner(Runner):
     """Feeds word vectors to the encoder, because a spelled word is in no table; maps M to one vector."""
+
+    @classmethod
+    def on(cls, device: str) -> type[ReaderRunner]:
+        """The class that runs on a device."""
+        if device == "cpu":
+            return cls
+        from ..gpu import TorchReaderRunner
+
+        return TorchReaderRunner
 
     @started_once
     def encoder(self) -> Session:
@@ -139,13 +154,15 @@ class _ReaderRunner(Runner):
         """M -> v."""
         return Session(vector_graph(self.weights, self.recipe.model, self.int8), self.threads)
 
-    def sentences(self, texts: list[str], most: int | None = None) -> SpelledSentences:
+    def sentences(self, texts: list[str]) -> SpelledSentences:
         table, grams = self.weights["words.weight"], self.weights["grams.weight"]
-        return encode_spelled(self.tokenizer, texts, table, grams, most)
+        return encode_spelled(self.tokenizer, texts, table, grams)
 
-    def vectors(self, texts: list[str], budget: int, most: int | None, unit_length: bool) -> np.ndarray:
-        """(texts, 384)."""
-        M = self.embed_sentences(self.sentences(texts, most), budget)
+    def vectors(
+        self, sentences: SpelledSentences, budget: int, most: int | None, unit_length: bool
+    ) -> np.ndarray:
+        """(texts, 384), of at most so many texts in a batch."""
+        M = self.embed_sentences(replace(sentences, most=most), budget)
         blocks = [M[k : k + BLOCK] for k in range(0, len(M), BLOCK)]
         v = np.concatenate([check_finite(self.mapping.run({"M": block}, "v"))[0] for block in blocks])
         return v / np.linalg.norm(v, axis=1, keepdims=True) if unit_length else v
@@ -190,19 +207,36 @@ class _ReaderRunner(Runner):
 
 @overload
 def load(  # type: ignore[overload-overlap]
-    folder: Literal["reader"], *, precision: str = "float32", threads: int | None = None
+    folder: Literal["reader"],
+    *,
+    precision: str | None = None,
+    threads: int | None = None,
+    device: str = "cpu",
 ) -> Reader: ...
 @overload
 def load(
-    folder: str | Path, *, precision: str = "float32", threads: int | None = None, sha256: str | None = None
+    folder: str | Path,
+    *,
+    precision: str | None = None,
+    threads: int | None = None,
+    sha256: str | None = None,
+    device: str = "cpu",
 ) -> Any: ...  # a Model, or a Reader from its own folder
 def load(
-    folder: str | Path, *, precision: str = "float32", threads: int | None = None, sha256: str | None = None
+    folder: str | Path,
+    *,
+    precision: str | None = None,
+    threads: int | None = None,
+    sha256: str | None = None,
+    device: str = "cpu",
 ) -> Model | Reader:
     """Open a saved folder, checking everything in it first: a `Model`, or a `Reader` that was pretrained.
 
     The name "reader" opens the bundled reader; a saved folder of that name comes first. With `sha256`, the
     folder's config.json must have that SHA-256, and so all of it: it holds the checksums of the other files.
+
+    The device is "cpu", "cuda" (a GPU, by PyTorch) or "auto": a GPU if PyTorch is installed and sees one. The
+    precision is "float32" or "int8" on the CPU, "bf16" or "float32" on a GPU; by default the first.
 
     >>> load("reader").encode("The soup was cold.").shape
     (384,)
@@ -210,10 +244,9 @@ def load(
     if is_reader(folder):
         if sha256 is not None:
             raise LimelightError("sha256 is only for a saved folder; the reader comes with Limelight")
-        return Reader.load(precision=precision, threads=threads)
-    if is_reader_folder(folder):
-        return Reader.load(folder, precision=precision, threads=threads, sha256=sha256)
-    return Model.load(folder, precision=precision, threads=threads, sha256=sha256)
+        return Reader.load(precision=precision, threads=threads, device=device)
+    kind = Reader if is_reader_folder(folder) else Model
+    return kind.load(folder, precision=precision, threads=threads, sha256=sha256, device=device)
 
 
 def model_sha256(model: str | Path) -> str:

@@ -28,10 +28,10 @@ BLOCK = 256  # sentences or pairs classified at once: a large head's weights are
 CHUNK_BYTES = 2**26  # embeddings held at once while streaming
 CHUNK_TEXTS = 64, 4096  # at least, at most
 TWO_THREADS = 2**24  # multiplications: less work than this is done before a second thread wakes up
-PRECISIONS = ("float32", "int8")
 
 T = TypeVar("T")
-ComputeChunk = Callable[[list[Any], int], np.ndarray]  # (some texts or pairs, words of a batch) -> their rows
+Prepare = Callable[[list[Any]], T]  # some texts or pairs -> their word ids
+Compute = Callable[[T, int], np.ndarray]  # (word ids, words of a batch) -> their rows
 
 
 class EncodedText(NamedTuple):
@@ -61,6 +61,17 @@ class Runner:
     helps with a large product.
     """
 
+    batch_words = BATCH_WORDS
+
+    @classmethod
+    def on(cls, device: str) -> type[Runner]:
+        """The class that runs on a device."""
+        if device == "cpu":
+            return cls
+        from ..gpu import TorchRunner
+
+        return TorchRunner
+
     def __init__(
         self,
         weights: Mapping[str, np.ndarray],
@@ -71,13 +82,12 @@ class Runner:
         precision: str,
         threads: int | None,
     ) -> None:
-        if precision not in PRECISIONS:
-            raise LimelightError(f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}")
         if threads is not None and (not isinstance(threads, Integral) or threads < 1):
             raise LimelightError(f"threads is {threads}; it must be at least 1, or None for all cores")
         self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
         self.classes, self.pair = classes, pair
-        self.int8, self.threads = precision == "int8", int(threads or count_cores())
+        self.precision, self.int8 = precision, precision == "int8"
+        self.threads = int(threads or count_cores())
         lstm = [name for name in weights if name.startswith(("encoder.W_ih", "encoder.W_hh"))]
         self._multiplications_per_word = sum(weights[name].size for name in lstm)  # 0 without an LSTM
         self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the process it belongs to
@@ -157,11 +167,14 @@ class Runner:
         return self.directions.run(self.pool(), feed, *outputs)
 
     def embed_sentences(
-        self, sentences: Sentences, budget: int, on_batch: Callable[[int], object] = lambda size: None
+        self,
+        sentences: Sentences,
+        budget: int | None = None,
+        on_batch: Callable[[int], object] = lambda size: None,
     ) -> np.ndarray:
         """(sentences, r, 2u): M of each, in their order; `on_batch` is called with the size of each batch."""
         M = np.empty((len(sentences.lengths), *rows_and_size(self.recipe.model)), np.float32)
-        for batch, (M_batch,) in self.encode(sentences, budget, "M"):
+        for batch, (M_batch,) in self.encode(sentences, budget or self.batch_words, "M"):
             M[batch] = M_batch
             on_batch(len(batch))
         return M
@@ -173,7 +186,7 @@ class Runner:
         ids, offsets = ([pair[side][:max_length] for pair in located] for side in (0, 1))
         sentences = Sentences.join(ids)
         encoded = {}
-        for batch, (M, A, H) in self.encode(sentences, BATCH_WORDS, "M", "A", "H"):
+        for batch, (M, A, H) in self.encode(sentences, self.batch_words, "M", "A", "H"):
             for k, m, a, h in zip(batch.tolist(), M, A, H, strict=True):
                 n = len(ids[k])
                 encoded[k] = EncodedText(texts[k], ids[k], offsets[k], m, a[:, :n], h[:n])
@@ -184,7 +197,7 @@ class Runner:
     def parts(self, texts: list[str]) -> list[TextParts]:
         """The vector of each text and what each word does to it."""
         sentences, found = self.sentences(texts), {}
-        for batch, (M, A, H) in self.encode(sentences, BATCH_WORDS, "M", "A", "H"):
+        for batch, (M, A, H) in self.encode(sentences, self.batch_words, "M", "A", "H"):
             lengths = sentences.lengths[batch].tolist()
             words = zip(self.states(H), A, lengths, strict=True)
             without = [self.without_words(h[:n], a[:, :n]) for h, a, n in words]
@@ -219,36 +232,54 @@ class Runner:
     # ------------------------------------------------------------ some texts at a time
 
     def stream(
-        self, texts: Iterable[Any], compute: ComputeChunk, budget: int, progress: bool, total: int | None
+        self,
+        texts: Iterable[Any],
+        prepare: Prepare[T],
+        compute: Compute[T],
+        budget: int | None,
+        progress: bool,
+        total: int | None,
     ) -> Iterator[np.ndarray]:
-        """Apply `compute` to the texts, as many at a time as memory should hold."""
+        """Prepare and compute the texts, as many at a time as memory should hold."""
+        budget = self.batch_words if budget is None else budget
         if budget < 1:
             raise LimelightError(f"batch_words is {budget}; it must be at least 1")
-        rows, size = rows_and_size(self.recipe.model)
-        fewest, most = CHUNK_TEXTS
         with progress_bar(total) if progress else nullcontext() as bar:
-            for chunk in chunks(texts, max(fewest, min(most, CHUNK_BYTES // (4 * rows * size)))):
-                yield compute(chunk, budget)
+            for rows in self.map_chunks(texts, prepare, lambda prepared: compute(prepared, budget)):
+                yield rows
                 if bar is not None:
-                    bar.update(len(chunk))
+                    bar.update(len(rows))
 
-    def embeddings(self, texts: list[str], budget: int) -> np.ndarray:
-        """(texts, r, 2u)."""
-        return self.embed_sentences(self.sentences(texts), budget)
+    def map_chunks(
+        self, texts: Iterable[Any], prepare: Prepare[T], compute: Callable[[T], np.ndarray]
+    ) -> Iterator[np.ndarray]:
+        """The rows of each chunk of texts, one chunk after the other."""
+        for chunk in chunks(texts, self.chunk_size(CHUNK_BYTES, *CHUNK_TEXTS)):
+            yield compute(prepare(chunk))
+
+    def chunk_size(self, memory: int, fewest: int, most: int) -> int:
+        """The number of texts whose M takes so many bytes, within limits."""
+        rows, size = rows_and_size(self.recipe.model)
+        return max(fewest, min(most, memory // (4 * rows * size)))
 
     def sentences(self, texts: list[str]) -> Sentences:
         """The word ids of the texts."""
         return Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
 
-    def probabilities(self, texts: list[str], budget: int) -> np.ndarray:
-        """(texts, classes)."""
-        return self.classify(self.embeddings(texts, budget))
-
-    def pair_probabilities(self, pairs: list[tuple[str, str]], budget: int) -> np.ndarray:
-        """(pairs, classes); a sentence is encoded once, however many pairs it is in."""
+    def pair_sentences(self, pairs: list[tuple[str, str]]) -> tuple[Sentences, np.ndarray]:
+        """The word ids of the different texts, and which two make up each pair (pairs, 2)."""
         numbers: dict[str, int] = {}
         places = np.array([[numbers.setdefault(text, len(numbers)) for text in pair] for pair in pairs])
-        M = self.embeddings(list(numbers), budget)
+        return self.sentences(list(numbers)), places
+
+    def probabilities(self, sentences: Sentences, budget: int) -> np.ndarray:
+        """(texts, classes)."""
+        return self.classify(self.embed_sentences(sentences, budget))
+
+    def pair_probabilities(self, prepared: tuple[Sentences, np.ndarray], budget: int) -> np.ndarray:
+        """(pairs, classes); a sentence is encoded once, however many pairs it is in."""
+        sentences, places = prepared
+        M = self.embed_sentences(sentences, budget)
         blocks = [places[k : k + BLOCK].T for k in range(0, len(places), BLOCK)]
         return np.concatenate([self._classify_block(M[first], M[second]) for first, second in blocks])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from zlib import crc32
 
 import numpy as np
@@ -40,7 +41,7 @@ class SpelledSentences(Sentences):
 
 
 def encode_spelled(
-    tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray, most: int | None = None
+    tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray
 ) -> SpelledSentences:
     """Look up the words of each text; those outside the vocabulary get ids of their own.
 
@@ -54,13 +55,11 @@ def encode_spelled(
     unknown = np.flatnonzero(ids == UNKNOWN)
     for k in np.unique(np.searchsorted(ends, unknown, side="right")):
         words = ids[ends[k] - lengths[k] : ends[k]]
-        places, offsets = tokenizer.locate(texts[k])
-        for at in np.flatnonzero(places == UNKNOWN):
-            word = texts[k][slice(*offsets[at])].lower()
-            if word:  # a text without words stays one unknown word
-                words[at] = len(table) + numbers.setdefault(word, len(numbers))
-    spelled = np.array([spell(word, grams) for word in numbers], np.float32).reshape(-1, grams.shape[1])
-    return SpelledSentences(ids, lengths, table, spelled, most)
+        split = tokenizer.words(texts[k])  # a text without words stays one unknown word
+        for at in np.flatnonzero(words == UNKNOWN).tolist() if split else ():
+            words[at] = len(table) + numbers.setdefault(split[at], len(numbers))
+    spelled = spell_all(list(numbers), grams)
+    return SpelledSentences(ids, lengths, table, spelled)
 
 
 def spell(word: str, grams: np.ndarray) -> np.ndarray:
@@ -70,6 +69,21 @@ def spell(word: str, grams: np.ndarray) -> np.ndarray:
     [1.0]
     """
     return np.asarray(grams[[h % (len(grams) - 1) + 1 for h in gram_hashes(word)]].mean(axis=0))
+
+
+def spell_all(words: Sequence[str], grams: np.ndarray) -> np.ndarray:
+    """(words, d): `spell` of many words, in half the time.
+
+    >>> spell_all(["hi", "soup"], np.array([[0.0], [1.0], [1.0]])).tolist()
+    [[1.0], [1.0]]
+    """
+    hashes = [gram_hashes(word) for word in words]
+    counts = np.fromiter(map(len, hashes), np.intp, len(hashes))
+    rows = np.fromiter(chain.from_iterable(hashes), np.int64, counts.sum()) % (len(grams) - 1) + 1
+    sums = np.empty((len(words), grams.shape[1]), grams.dtype)
+    for k, own in enumerate(np.split(rows, np.cumsum(counts[:-1]))[: len(words)]):
+        np.add.reduce(grams[own], axis=0, out=sums[k])
+    return np.asarray(sums / counts[:, None].astype(grams.dtype))
 
 
 def gram_hashes(word: str) -> list[int]:

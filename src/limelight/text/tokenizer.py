@@ -159,6 +159,16 @@ class Tokenizer:
         """
         return [text[start:end] for start, end in self._encode(text).offsets]
 
+    def words(self, text: str) -> list[str]:
+        """The words as the vocabulary has them: in lower case, if it is. Faster than `split` for ASCII.
+
+        >>> Tokenizer.from_words([]).words("Good SOUP")
+        ['good', 'soup']
+        """
+        if text.isascii():
+            return self._split_ascii(text)
+        return [word.lower() if self.lowercase else word for word in self.split(text)]
+
     def locate(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Ids (n,) and character offsets (n, 2) of the words; a text without words is one unknown at 0, 0.
 
@@ -193,8 +203,11 @@ class Tokenizer:
         return [(ids[text] if text in ids else self._encode_ascii(text)) or [UNKNOWN] for text in texts]
 
     def _encode_ascii(self, text: str) -> list[int]:
-        get, words = self._ids.get, ascii_rules().findall(text.lower() if self.lowercase else text)
-        return [get(word, UNKNOWN) for word in words]
+        get = self._ids.get
+        return [get(word, UNKNOWN) for word in self._split_ascii(text)]
+
+    def _split_ascii(self, text: str) -> list[str]:
+        return ascii_rules().findall(text.lower() if self.lowercase else text)
 
     def _encode(self, text: str) -> Any:
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False)

@@ -104,7 +104,8 @@ __device__ __forceinline__ float sigmoid(float z, float x) { return fmaf(0.5f, t
 
 struct Place {
   u32 thread, lane, warp, group;         // thread and warp of the group
-  int direction, rank, start, first, n;  // the group's first block of units: in the thread block, in all
+  int direction, rank, start, first, own;  // the group's first block of units: in the thread block, in all
+  int n, step;
 
   __device__ __forceinline__ Place(int n) : n(n) {
     lane = threadIdx.x % 32, thread = threadIdx.x % THREADS, group = threadIdx.x / THREADS;
@@ -113,9 +114,14 @@ struct Place {
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     direction = (blockIdx.x / CLUSTER) & 1;
     start = group * MORE, first = rank * OWN + start;
+    own = min(group ? LESS : MORE, max(0, BLOCKS - first));
+    step = direction ? -2 : 2;
   }
   __device__ __forceinline__ bool sends() const { return threadIdx.x >= 2 * THREADS; }
-  __device__ __forceinline__ bool has(int block) const { return first + block < BLOCKS; }
+  __device__ __forceinline__ bool has(int block) const { return block < own; }
+  __device__ __forceinline__ long long first_word(int row, int length) const {
+    return ((long long)row * n + (direction ? length - 1 : 0)) * 2 + direction;
+  }
   __device__ __forceinline__ int count(int rank) const { return min(OWN, max(0, BLOCKS - rank * OWN)); }
   __device__ __forceinline__ int pair(int block) const { return (first + block) * 4 + lane % 4; }
   // Where wgmma reads this thread's two units or gates of a block.
@@ -128,6 +134,7 @@ struct Place {
 
 struct Rows {
   int row[2], length[2], steps;
+  long long word[2];  // of (batch, n, 2): the word read at step 0; a step further is `at.step` away
 
   __device__ __forceinline__ Rows(const Place& at, int top, const long long* lengths, const long long* order,
                                   int batch) {
@@ -139,15 +146,8 @@ struct Rows {
       const int i = top + at.warp * 16 + at.lane / 4 + 8 * half;
       row[half] = i < batch ? (int)order[i] : -1;
       length[half] = i < batch ? (int)lengths[row[half]] : 0;
+      word[half] = at.first_word(row[half], length[half]);
     }
-  }
-  // Of (batch, n, 2): the word that is read at step s.
-  __device__ __forceinline__ size_t word(const Place& at, int half, int s) const {
-    const int t = at.direction ? length[half] - 1 - s : s;
-    return ((size_t)row[half] * at.n + t) * 2 + at.direction;
-  }
-  __device__ __forceinline__ size_t padding(const Place& at, int half, int t) const {
-    return ((size_t)row[half] * at.n + t) * 2 + at.direction;
   }
 };
 
@@ -155,16 +155,16 @@ struct Rows {
 template <int HALF> struct Cells {
   u32 of[4];
 
-  static __device__ __forceinline__ size_t at(const Place& at, size_t word) {
+  static __device__ __forceinline__ long long at(const Place& at, long long word) {
     return word * (CLUSTER * 8) + (at.rank * 2 + at.group) * 4 + at.lane % 4;
   }
 };
 
 // What goes between the thread blocks of a cluster. `full` counts the bytes that came, and both groups here.
-// With one buffer, `free` counts the groups of all blocks that have read theirs: it may be written again. With
+// With one buffer, `free` counts the readers in all blocks that have read theirs: it may be written again. With
 // two that is certain: nobody sends for the step after next before getting all for the next, which each sends
 // only after reading what came before.
-template <int COUNT> struct Mail {
+template <int COUNT, int READERS> struct Mail {
   u32 place, size, full, free, sent, received;
 
   __device__ __forceinline__ Mail(u32 memory, u32 size) : size(size) {
@@ -172,7 +172,7 @@ template <int COUNT> struct Mail {
     if (threadIdx.x == 0)
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 2;\nmbarrier.init.shared::cta.b64 [%0 + 8], 2;\n"
                    "mbarrier.init.shared::cta.b64 [%1], %2;\nfence.mbarrier_init.release.cluster;"
-                   :: "r"(full), "r"(free), "n"(2 * CLUSTER) : "memory");
+                   :: "r"(full), "r"(free), "n"(READERS * CLUSTER) : "memory");
   }
   // Once for each exchange, before anything is stored.
   __device__ __forceinline__ u32 open() {
@@ -192,11 +192,10 @@ template <int COUNT> struct Mail {
     wait(full + received % COUNT * 8, received / COUNT & 1);
     return place + received++ % COUNT * size;
   }
-  __device__ __forceinline__ void release(const Place& at) const {
-    at.sync_group();
-    if (at.thread < CLUSTER)
+  __device__ __forceinline__ void release(u32 thread) const {  // after the reader's threads have met
+    if (thread < CLUSTER)
       asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];"
-                   :: "r"(in_block(free, at.thread)) : "memory");
+                   :: "r"(in_block(free, thread)) : "memory");
   }
 };
 
@@ -215,16 +214,17 @@ struct Forward {
   u32 *H, *before;
   uint4* C;
 };
+using States = Mail<BUFFERS, 2>;
 
-// What one warp does for a group: its first blocks of units are on their way while the others are computed.
+// What a warp does for a group: its first blocks of units are on their way while the others are computed.
 template <int HALF>
-__device__ __forceinline__ void send_states(const Place& at, Mail<BUFFERS>& mail, const Rows& rows) {
+__device__ __forceinline__ void send_states(const Place& at, States& mail, int steps) {
   const u32 expected = (BLOCKS - at.count(at.rank)) * BLOCK;
-  for (int s = 0; s + 1 < rows.steps; s++) {
+  for (int s = 0; s + 1 < steps; s++) {
     const u32 out = mail.place + mail.sent++ % BUFFERS * mail.size;
 #pragma unroll
     for (int j = 0; j < HALF; j += FIRST_SENT) {
-      const int count = min(min(HALF, j + FIRST_SENT), max(0, BLOCKS - at.first)) - j;
+      const int count = min(j + FIRST_SENT, at.own) - j;
       const u32 from = out + (at.first + j) * BLOCK;
       sync(5 + 2 * at.group + (j > 0), THREADS + 32);
       if (at.lane < CLUSTER && at.lane != at.rank && count > 0) mail.post(at.lane, from, from, count * BLOCK);
@@ -235,21 +235,27 @@ __device__ __forceinline__ void send_states(const Place& at, Mail<BUFFERS>& mail
 }
 
 template <int HALF>
-__device__ __forceinline__ void read_forwards(const Place& at, Mail<BUFFERS>& mail, u32 W, const Rows& rows,
+__device__ __forceinline__ void read_forwards(const Place& at, States& mail, u32 W, const Rows& rows,
                                               const Forward& to) {
   const u64 right = operand(W + at.start * 32 * 16, 16 * COLUMNS);
   float c[HALF][2][2] = {};
   u32 h[HALF][2] = {};
+  uint4 *gates[2], *C[2];  // of the word at hand; a block of units is 4 pairs
+  u32 *H[2], *before[2];
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    gates[half] = to.gates + rows.word[half] * (BLOCKS * 4) + at.pair(0);
+    before[half] = to.before + rows.word[half] * (BLOCKS * 4) + at.pair(0);
+    H[half] = to.H + rows.word[half] * PAIRS + at.pair(0);
+    C[half] = to.C + Cells<HALF>::at(at, rows.word[half]);
+  }
   for (int s = 0; s < rows.steps; s++) {
-    const bool goes_on = s + 1 < rows.steps;
     uint4 x[HALF][2];  // W_ih x + b, on its way while the product is computed
 #pragma unroll
     for (int half = 0; half < 2; half++)
 #pragma unroll
       for (int j = 0; j < HALF; j++)
-        x[j][half] = s < rows.length[half] && at.has(j)
-                         ? __ldcs(to.gates + rows.word(at, half, s) * (BLOCKS * 4) + at.pair(j))
-                         : make_uint4(0, 0, 0, 0);
+        x[j][half] = s < rows.length[half] && at.has(j) ? __ldcs(gates[half] + 4 * j) : make_uint4(0, 0, 0, 0);
     float z[HALF * 16];
     if (s > 0) {
       const u64 left = operand(mail.receive(), BLOCK);
@@ -259,12 +265,13 @@ __device__ __forceinline__ void read_forwards(const Place& at, Mail<BUFFERS>& ma
         Product<32 * HALF>::add(z, left + (u64)k * (2 * BLOCK / 16), right + (u64)k * 2 * COLUMNS, k > 0);
       commit();
       finish<0>();
-      if (BUFFERS == 1) mail.release(at);
+      if (BUFFERS == 1) at.sync_group(), mail.release(at.thread);
     } else {
 #pragma unroll
       for (int k = 0; k < HALF * 16; k++) z[k] = 0;
     }
     Cells<HALF> cells[2];
+    const bool goes_on = s + 1 < rows.steps;
     const u32 out = goes_on ? mail.open() : 0;
 #pragma unroll
     for (int j = 0; j < HALF; j++) {
@@ -282,39 +289,35 @@ __device__ __forceinline__ void read_forwards(const Place& at, Mail<BUFFERS>& ma
         cc[1] = running ? fmaf(f1, cc[1], i1 * g1) : 0.0f;
         cells[half].of[j] = pack(cc[0], cc[1]);
         const u32 h_new = pack(o0 * tanh_(cc[0]), o1 * tanh_(cc[1]));
-        if (running) {
-          const size_t word = rows.word(at, half, s);
-          const int pair = at.pair(j);
-          if (pair < PAIRS) to.H[word * PAIRS + pair] = h_new;
-          if (TRAINING && at.has(j)) {
-            to.before[word * (BLOCKS * 4) + pair] = h[j][half];
-            __stcs(to.gates + word * (BLOCKS * 4) + pair,
-                   make_uint4(pack(i0, i1), pack(f0, f1), pack(g0, g1), pack(o0, o1)));
-          }
+        if (goes_on && at.has(j)) store(out + at.cell(at.first + j, half), h_new);
+        if (running && at.pair(j) < PAIRS) H[half][4 * j] = h_new;
+        if (TRAINING && running && at.has(j)) {
+          before[half][4 * j] = h[j][half];
+          __stcs(gates[half] + 4 * j, make_uint4(pack(i0, i1), pack(f0, f1), pack(g0, g1), pack(o0, o1)));
         }
         h[j][half] = h_new;
-        if (goes_on && at.has(j)) store(out + at.cell(at.first + j, half), h_new);
       }
       if (goes_on && (j == FIRST_SENT - 1 || j == HALF - 1)) {
         show_to_wgmma();
         arrive(5 + 2 * at.group + (j >= FIRST_SENT), THREADS + 32);
       }
     }
-    if (TRAINING)
 #pragma unroll
-      for (int half = 0; half < 2; half++)
-        if (s < rows.length[half])
-          __stcs(to.C + Cells<HALF>::at(at, rows.word(at, half, s)),
-                 make_uint4(cells[half].of[0], cells[half].of[1], cells[half].of[2], cells[half].of[3]));
+    for (int half = 0; half < 2; half++) {
+      if (TRAINING && s < rows.length[half])
+        __stcs(C[half], make_uint4(cells[half].of[0], cells[half].of[1], cells[half].of[2], cells[half].of[3]));
+      gates[half] += at.step * (BLOCKS * 4), before[half] += at.step * (BLOCKS * 4);
+      H[half] += at.step * PAIRS, C[half] += at.step * (CLUSTER * 8);
+    }
   }
 #pragma unroll
   for (int half = 0; half < 2; half++) {  // nothing on padding
     if (rows.row[half] < 0) continue;
     for (int t = rows.length[half]; t < at.n; t++)
-      for (int j = 0; j < HALF; j++) {
-        const size_t word = rows.padding(at, half, t);
+      for (int j = 0; j < at.own; j++) {
+        const long long word = ((long long)rows.row[half] * at.n + t) * 2 + at.direction;
         if (at.pair(j) < PAIRS) to.H[word * PAIRS + at.pair(j)] = 0;
-        if (TRAINING && at.has(j)) to.before[word * (BLOCKS * 4) + at.pair(j)] = 0;
+        if (TRAINING) to.before[word * (BLOCKS * 4) + at.pair(j)] = 0;
       }
   }
 }
@@ -326,7 +329,7 @@ forward(uint4* gates, u32* H, u32* before, uint4* C, const uint4* W, const long 
   const Place at(n);
   constexpr u32 STATES = 2 * INNER * BLOCK;
   const u32 here = address(memory) + 16 * FORWARD_W;
-  Mail<BUFFERS> mail(here, STATES);
+  States mail(here, STATES);
   for (u32 i = threadIdx.x; i < BUFFERS * BLOCK / 4; i += blockDim.x)  // where BLOCKS is odd, nobody sends the last
     store(here + (i * 4 / BLOCK + 1) * STATES - BLOCK + i * 4 % BLOCK, 0u);
   keep_weights((uint4*)memory, W + (size_t)(at.direction * CLUSTER + at.rank) * FORWARD_W, FORWARD_W);
@@ -334,8 +337,8 @@ forward(uint4* gates, u32* H, u32* before, uint4* C, const uint4* W, const long 
   for (int tile = blockIdx.x / CLUSTER / 2; tile * ROWS < batch; tile += gridDim.x / CLUSTER / 2) {
     const Rows rows(at, tile * ROWS, lengths, order, batch);
     if (at.sends()) {
-      if (at.group == 0) send_states<MORE>(at, mail, rows);
-      else send_states<LESS>(at, mail, rows);
+      if (at.group == 0) send_states<MORE>(at, mail, rows.steps);
+      else send_states<LESS>(at, mail, rows.steps);
     } else {
       if (at.group == 0) read_forwards<MORE>(at, mail, address(memory), rows, to);
       else read_forwards<LESS>(at, mail, address(memory), rows, to);
@@ -354,25 +357,46 @@ struct Backward {
   float clip;
 };
 
+using Parts = Mail<1, 2>;
+
 // What a group needs of one step, loaded while the step before is computed.
 template <int HALF> struct Saved {
   uint4 gate[HALF][2];
   u32 above[HALF][2];
   Cells<HALF> c_before[2];
+  const uint4 *gates[2], *C[2];  // of the step that is loaded next; C of the one after it
+  const u32* dH[2];
+  long long d_gates;  // from gates to d_gates
 
-  __device__ __forceinline__ void load(const Place& at, const Rows& rows, const Backward& of, int s, int part) {
-    const int j = part / 2, half = part % 2, pair = at.pair(j);
-    const size_t word = rows.word(at, half, s);
-    const bool live = s < rows.length[half] && at.has(j);
-    gate[j][half] = live ? __ldcs(of.gates + word * (BLOCKS * 4) + pair) : make_uint4(0, 0, 0, 0);
-    above[j][half] = live && pair < PAIRS ? __ldcs(of.dH + word * PAIRS + pair) : 0;
-    if (j == 0) c_before[half] = cells(at, rows, of, s - 1, half);
+  __device__ __forceinline__ Saved(const Place& at, const Rows& rows, const Backward& of) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      const long long word = rows.word[half] + (long long)(rows.steps - 1) * at.step;
+      gates[half] = of.gates + word * (BLOCKS * 4) + at.pair(0);
+      dH[half] = of.dH + word * PAIRS + at.pair(0);
+      C[half] = of.C + Cells<HALF>::at(at, word);
+    }
+    d_gates = of.d_gates - of.gates;
   }
-  static __device__ __forceinline__ Cells<HALF> cells(const Place& at, const Rows& rows, const Backward& of, int s,
-                                                      int half) {
-    if (s < 0 || s >= rows.length[half]) return {};
-    const uint4 v = __ldcs(of.C + Cells<HALF>::at(at, rows.word(at, half, s)));
+  __device__ __forceinline__ void load(const Place& at, const Rows& rows, int s, int part) {
+    const int j = part / 2, half = part % 2;
+    const bool live = s < rows.length[half] && at.has(j);
+    gate[j][half] = live ? __ldcs(gates[half] + 4 * j) : make_uint4(0, 0, 0, 0);
+    above[j][half] = live && at.pair(j) < PAIRS ? __ldcs(dH[half] + 4 * j) : 0;
+    if (j == 0) c_before[half] = cells(at, rows, s - 1, half);
+  }
+  __device__ __forceinline__ Cells<HALF> cells(const Place& at, const Rows& rows, int s, int half) {
+    uint4 v = make_uint4(0, 0, 0, 0);
+    if (s >= 0 && s < rows.length[half]) v = __ldcs(C[half]);
+    C[half] -= at.step * (CLUSTER * 8);
     return {{v.x, v.y, v.z, v.w}};
+  }
+  __device__ __forceinline__ void store_gradient(int j, int half, const u32* dz) {
+    __stcs((uint4*)(gates[half] + d_gates) + 4 * j, make_uint4(dz[0], dz[1], dz[2], dz[3]));
+  }
+  __device__ __forceinline__ void next(const Place& at) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) gates[half] -= at.step * (BLOCKS * 4), dH[half] -= at.step * PAIRS;
   }
 };
 
@@ -385,25 +409,25 @@ __device__ __forceinline__ void stage(const Place& at, u32 parts, u32 out, int r
           make_uint2(pack(part[4 * j], part[4 * j + 1]), pack(part[4 * j + 2], part[4 * j + 3])));
 }
 
-__device__ __forceinline__ void send_parts(const Place& at, const Mail<1>& mail, u32 parts, u32 out, int rank) {
+__device__ __forceinline__ void send_parts(const Place& at, const Parts& mail, u32 parts, u32 out, int rank) {
   if (rank < CLUSTER && rank != at.rank && at.count(rank) > 0)
     mail.post(rank, parts + at.rank * OWN * BLOCK, out, at.count(rank) * BLOCK);
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
 template <int HALF>
-__device__ __forceinline__ void read_backwards(const Place& at, Mail<1>& mail, u32 W, u32 dz, const Rows& rows,
+__device__ __forceinline__ void read_backwards(const Place& at, Parts& mail, u32 W, u32 dz, const Rows& rows,
                                                const Backward& of) {
   const int to = at.group * TARGETS;
   const u64 left = operand(dz, BLOCK), right = operand(W, 16 * UNITS) + to * OWN * 8;
   const u32 expected = (CLUSTER - 1) * at.count(at.rank) * BLOCK;
   float dc[HALF][2][2] = {};
-  Saved<HALF> saved;
+  Saved<HALF> saved(at, rows, of);
   Cells<HALF> c[2];  // the cells after the step at hand
 #pragma unroll
-  for (int half = 0; half < 2; half++) c[half] = Saved<HALF>::cells(at, rows, of, rows.steps - 1, half);
+  for (int half = 0; half < 2; half++) c[half] = saved.cells(at, rows, rows.steps - 1, half);
 #pragma unroll
-  for (int part = 0; part < 2 * HALF; part++) saved.load(at, rows, of, rows.steps - 1, part);
+  for (int part = 0; part < 2 * HALF; part++) saved.load(at, rows, rows.steps - 1, part);
 
   for (int s = rows.steps - 1; s >= 0; s--) {
     float dh[HALF][2][2] = {};
@@ -418,7 +442,8 @@ __device__ __forceinline__ void read_backwards(const Place& at, Mail<1>& mail, u
             dh[j][0][0] += low(part.x), dh[j][0][1] += high(part.x);
             dh[j][1][0] += low(part.y), dh[j][1][1] += high(part.y);
           }
-      mail.release(at);
+      at.sync_group();
+      mail.release(at.thread);
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
       at.sync_all();  // dz may be written again
     }
@@ -452,9 +477,7 @@ __device__ __forceinline__ void read_backwards(const Place& at, Mail<1>& mail, u
           packed[k] = pack(d[k][0], d[k][1]);
           store(dz + at.cell(4 * (at.start + j) + k, half), packed[k]);
         }
-        if (running && at.has(j))
-          __stcs(of.d_gates + rows.word(at, half, s) * (BLOCKS * 4) + at.pair(j),
-                 make_uint4(packed[0], packed[1], packed[2], packed[3]));
+        if (running && at.has(j)) saved.store_gradient(j, half, packed);
       }
     if (s == 0) break;
     show_to_wgmma();
@@ -464,8 +487,8 @@ __device__ __forceinline__ void read_backwards(const Place& at, Mail<1>& mail, u
 #pragma unroll
     for (int k = 0; k < 2 * OWN; k++) {
       Product<8 * OWN * TARGETS>::add(part, left + (u64)k * (2 * BLOCK / 16), right + (u64)k * 2 * UNITS, k > 0);
-      if (k == 0) c[0] = saved.c_before[0], c[1] = saved.c_before[1];
-      if (k < 2 * HALF) saved.load(at, rows, of, s - 1, k);
+      if (k == 0) c[0] = saved.c_before[0], c[1] = saved.c_before[1], saved.next(at);
+      if (k < 2 * HALF) saved.load(at, rows, s - 1, k);
     }
     commit();
     const u32 parts = mail.open();
@@ -492,9 +515,10 @@ __device__ __forceinline__ void read_backwards(const Place& at, Mail<1>& mail, u
   for (int half = 0; half < 2; half++) {  // nothing on padding
     if (rows.row[half] < 0) continue;
     for (int t = rows.length[half]; t < at.n; t++)
-      for (int j = 0; j < HALF; j++)
-        if (at.has(j))
-          __stcs(of.d_gates + rows.padding(at, half, t) * (BLOCKS * 4) + at.pair(j), make_uint4(0, 0, 0, 0));
+      for (int j = 0; j < at.own; j++) {
+        const long long word = ((long long)rows.row[half] * at.n + t) * 2 + at.direction;
+        __stcs(of.d_gates + word * (BLOCKS * 4) + at.pair(j), make_uint4(0, 0, 0, 0));
+      }
   }
   at.sync_all();
 }
@@ -505,7 +529,7 @@ backward(const uint4* gates, uint4* d_gates, const u32* dH, const uint4* C, cons
   extern __shared__ __align__(128) unsigned char memory[];
   const Place at(n);
   const u32 dz = address(memory) + 16 * BACKWARD_W;  // later what goes out
-  Mail<1> mail(dz + 6 * OWN * BLOCK, CLUSTER * OWN * BLOCK);
+  Parts mail(dz + 6 * OWN * BLOCK, CLUSTER * OWN * BLOCK);
   keep_weights((uint4*)memory, W + (size_t)(at.direction * CLUSTER + at.rank) * BACKWARD_W, BACKWARD_W);
   const Backward of{gates, d_gates, dH, C, clip};
   for (int tile = blockIdx.x / CLUSTER / 2; tile * ROWS < batch; tile += gridDim.x / CLUSTER / 2) {
