@@ -111,10 +111,16 @@ class FolderReader:
         return y if task == "regression" else sigmoid(y) if task == "multi-label" else softmax(y)
 
     def relation(self, M: Array, M2: Array) -> Array:
-        if self.model["pair"] == "concat":
+        if self.model["pair"] == "vectors":
+            M, M2 = self.vector(M), self.vector(M2)
+        if self.model["pair"] != "gated":
             return np.hstack([M, M2, abs(M - M2), M * M2])
         rows = zip(M, M2, self.w["gate.W_fp"], self.w["gate.W_fh"], strict=True)
         return np.array([(m @ p) * (m2 @ h) for m, m2, p, h in rows])
+
+    def vector(self, M: Array) -> Array:
+        v = self.w["vector.W_rows"] @ (M @ self.w["vector.W_shared"].T).reshape(-1)
+        return np.asarray(v / np.sqrt(np.mean(v**2)))[None]
 
     def head(self, F: Array) -> Array:
         w: dict[str, Any] = {name.removeprefix("head."): x for name, x in self.w.items()}

@@ -186,6 +186,23 @@ def concat_features(u: Array, v: Array) -> Array:
     return np.array([[*a, *b, *magnitude(a - b), *(a * b)] for a, b in zip(u, v, strict=True)])
 
 
+def scaled_vector(M: Array, W_shared: Array, W_rows: Array) -> Array:
+    """(1, vector): a vector whose numbers have a mean square of 1."""
+    v = W_rows @ np.concatenate([W_shared @ row for row in M])
+    size = np.sqrt((v * v).mean())
+    return np.array([v / size if size else v])  # all zeros stay zeros
+
+
+def relation(parameters: Parameters, M_p: Array, M_h: Array) -> Array:
+    """F_r, by what the parameters have: a gate, a map to vectors, or neither."""
+    gate, vector = part(parameters, "gate"), part(parameters, "vector")
+    if gate:
+        return gated_encoder(M_p, M_h, **gate)
+    if vector:
+        M_p, M_h = scaled_vector(M_p, **vector), scaled_vector(M_h, **vector)
+    return concat_features(M_p, M_h)
+
+
 # The whole network, from word ids to logits, with its parameters by their names
 
 
@@ -228,12 +245,10 @@ def network(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple
 def pair_network(
     embedding: str, parameters: Parameters, premise: Sequence[int], hypothesis: Sequence[int]
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Logits, and M and A of the premise and of the hypothesis; gated if the parameters have a gate."""
+    """Logits, and M and A of the premise and of the hypothesis."""
     M_p, A_p = embed(embedding, parameters, premise)
     M_h, A_h = embed(embedding, parameters, hypothesis)
-    gate = part(parameters, "gate")
-    F_r = gated_encoder(M_p, M_h, **gate) if gate else concat_features(M_p, M_h)
-    return classify(parameters, F_r), M_p, A_p, M_h, A_h
+    return classify(parameters, relation(parameters, M_p, M_h)), M_p, A_p, M_h, A_h
 
 
 def cross_entropy(logits: Array, label: int) -> Array:

@@ -19,7 +19,7 @@ from limelight.text.tokenizer import Tokenizer
 WORDS = tuple(f"w{k}" for k in range(40))
 SIZES = {
     "word_size": 8, "hidden": 6, "attention_hidden": 5, "rows": 3, "head_hidden": 7, "row_units": 4,
-    "column_units": 2,
+    "column_units": 2, "vector_size": 8, "vector_rank": 4,
 }  # fmt: skip
 
 # name -> options of the recipe: every way through the network at least once
@@ -44,7 +44,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "pruned baseline": {"embedding": "max", "head": "pruned"},
     "one unit": {"rows": 1, "hidden": 1, "attention_hidden": 1, "word_size": 1},
 }
-PAIRS = (None, "gated", "concat")
+PAIRS = (None, "gated", "concat", "vectors")
 LABELS = ("bad", "fair", "good")
 FACTS = {"data": {"train": 120}, "results": {"test": {"accuracy": 0.75}}}
 

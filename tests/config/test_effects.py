@@ -75,7 +75,12 @@ USED = [
 
 # option, what it is changed to, and what data it needs
 NEEDS_DEV = [("patience", 1), ("min_steps", 2), ("halve_on_plateau", True)]
-NEEDS_PAIRS = [("pair", "concat")]
+NEEDS_PAIRS: list[tuple[str, Any, dict[str, Any]]] = [
+    ("pair", "concat", {}),
+    ("pair", "vectors", {}),
+    ("vector_size", 7, {"pair": "vectors"}),
+    ("vector_rank", 7, {"pair": "vectors"}),
+]
 NEEDS_VECTORS = {"extra_words": 5, "missing_vectors": "spelling"}
 
 
@@ -123,9 +128,9 @@ def test_options_about_dev_scores_need_a_development_set(option: str, value: Any
     torch.testing.assert_close(weights(given, data), weights(plain, data), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(("option", "value"), NEEDS_PAIRS)
-def test_options_about_pairs_need_pairs(option: str, value: Any) -> None:
-    plain, given = both(option, value, {})
+@pytest.mark.parametrize(("option", "value", "beside"), NEEDS_PAIRS)
+def test_options_about_pairs_need_pairs(option: str, value: Any, beside: dict[str, Any]) -> None:
+    plain, given = both(option, value, beside)
     assert unused_options(given, [option]) == unused_options(given, [option], has_dev=False) == {}
     said = unused_options(given, ["rows", option], pairs=False)
     assert said == {option: f"{option} has no effect: it needs pairs of texts"}

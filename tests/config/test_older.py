@@ -49,7 +49,9 @@ PRESENT = Recipe().override(
     precision="bf16", seed=5,
 )  # fmt: skip
 # options that version 0.1 did not have
-NEW = {"aspect_penalty", "separator", "split_characters", "start", "task"}
+NEW = {
+    "aspect_penalty", "separator", "split_characters", "start", "task", "vector_rank", "vector_size",
+}  # fmt: skip
 OTHER_VALUES = {"attention": "generalised", "filter_width": 5, "head_layers": 2}
 
 
@@ -145,6 +147,7 @@ def test_an_old_name_suggests_the_new_one(old: str, new: str) -> None:
 @pytest.mark.parametrize("author_code", [False, True])
 def test_a_folder_of_version_0_1_loads_and_answers_as_before(tmp_path: Path, author_code: bool) -> None:
     recipe = trained.recipe_of({"rows": 2, "projection": 5, "author_code": author_code})
+    recipe = recipe.override(vector_size=384, vector_rank=128)
     weights = trained.weights_of(trained.network_of(recipe))
     folder = trained.save(tmp_path / "model", recipe=recipe, weights=weights)
     texts = trained.texts_of(5)

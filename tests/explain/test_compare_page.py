@@ -30,6 +30,11 @@ def test_the_best_is_only_called_so_if_it_is_clearly_ahead(rows, said):
     assert "development set, with 81.0%" in verdict(contestants(), {"dev": rows})[1]
 
 
+def test_two_models_without_an_error_are_level():
+    found = [Contestant("max", 10, test=[1.0]), Contestant("cnn", 10, test=[1.0])]
+    assert "cannot be told from it" in verdict(found, {"test": 100})[1]
+
+
 def test_the_page_has_every_figure():
     page = compare_page(contestants(), {"train": 100, "dev": 50, "test": 50}, "<b>.csv")
     for shown in ("91.0 ± 1.4", "80.0", "10 s", "0.5 s", "2.0 MB", "0.1 MB", "1,000", "&lt;b&gt;.csv"):

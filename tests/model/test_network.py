@@ -26,8 +26,15 @@ LABELS = [2, 0, 1]
 
 
 def small(**options: Any) -> ModelRecipe:
-    sizes = {"word_size": 3, "hidden": 2, "attention_hidden": 3, "rows": 2, "head_hidden": 4}
-    return ModelRecipe(**{**sizes, "row_units": 2, "column_units": 1, **options})
+    sizes = {
+        "word_size": 3,
+        "hidden": 2,
+        "attention_hidden": 3,
+        "rows": 2,
+        "head_hidden": 4,
+        "vector_size": 4,
+    }
+    return ModelRecipe(**{**sizes, "row_units": 2, "column_units": 1, "vector_rank": 3, **options})
 
 
 def tensors(sentences: list[list[int]], extra: int = 0) -> tuple[Tensor, Tensor]:
@@ -49,6 +56,8 @@ PAIRS = [
     {"pair": "gated", "head": "pruned"},
     {"pair": "concat", "embedding": "max"},
     {"pair": "concat", "author_code": True},
+    {"pair": "vectors"},
+    {"pair": "vectors", "head": "pruned", "embedding": "max"},
 ]
 
 
@@ -99,7 +108,9 @@ recipes = st.builds(
     attention_hidden=st.integers(1, 4),
     rows=st.integers(1, 4),
     author_code=st.booleans(),
-    pair=st.sampled_from(["gated", "concat"]),
+    pair=st.sampled_from(["gated", "concat", "vectors"]),
+    vector_size=st.integers(2, 5),
+    vector_rank=st.integers(1, 4),
     head=st.sampled_from(["full", "pruned"]),
     head_hidden=st.integers(1, 5),
     row_units=st.integers(0, 3),

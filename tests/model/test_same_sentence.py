@@ -94,7 +94,7 @@ def test_padding_changes_nothing_in_other_shapes_of_the_network(options, pads, d
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("pair", ["gated", "concat"])
+@pytest.mark.parametrize("pair", ["gated", "concat", "vectors"])
 def test_a_pair_is_the_same_alone_and_in_a_batch(pair, dtype):
     network, (a, b, c) = make(dtype, pairs=True, pair=pair), sentences()[4:7]
     together = read(network, [a, b, c], pads=60)  # read as (a, c), (b, b), (c, a)

@@ -58,8 +58,7 @@ def logits(model: Model, F: np.ndarray) -> np.ndarray:
 def features(model: Model, *M: np.ndarray) -> np.ndarray:
     if len(M) == 1:
         return M[0]
-    gate = reference.part(float64(model), "gate")
-    return reference.gated_encoder(*M, **gate) if gate else reference.concat_features(*M)
+    return reference.relation(float64(model), *M)
 
 
 @pytest.mark.parametrize("options", [*ARCHITECTURES.values(), *HEADS], ids=str)
@@ -104,7 +103,7 @@ def matrix_of_others(model: Model, H: np.ndarray, t: int) -> np.ndarray:
     return np.array(rows)
 
 
-@pytest.mark.parametrize("pair", ["gated", "concat"])
+@pytest.mark.parametrize("pair", ["gated", "concat", "vectors"])
 @pytest.mark.parametrize("options", [*POOLINGS, *HEADS], ids=str)
 def test_a_word_of_a_pair_weighs_what_the_logit_loses_without_its_attention(options: dict, pair: str):
     model = random_model(pair, **options)
@@ -121,7 +120,7 @@ def test_a_word_of_a_pair_weighs_what_the_logit_loses_without_its_attention(opti
             assert side.decided_by == "left out of attention"
 
 
-@pytest.mark.parametrize("pair", ["gated", "concat"])
+@pytest.mark.parametrize("pair", ["gated", "concat", "vectors"])
 def test_a_row_of_a_pair_weighs_what_the_logit_loses_if_it_is_zero(pair: str):
     """In both texts: half of it is in the reading of each."""
     model = random_model(pair, head="pruned")

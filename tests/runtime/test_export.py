@@ -58,7 +58,7 @@ def test_text_model_equals_pytorch(name: str) -> None:
 
 
 @EVERY
-@pytest.mark.parametrize("pair", ["gated", "concat"])
+@pytest.mark.parametrize("pair", ["gated", "concat", "vectors"])
 def test_pair_model_equals_pytorch(name: str, pair: str) -> None:
     recipe = recipe_of(ARCHITECTURES[name], pair)
     network = network_of(recipe, pair=True)

@@ -80,7 +80,7 @@ def test_texts_as_pytorch_reads_them_one_by_one(name: str) -> None:
         np.testing.assert_allclose(reading.probabilities, p, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("pair", ["gated", "concat"])
+@pytest.mark.parametrize("pair", ["gated", "concat", "vectors"])
 def test_pairs_as_pytorch_reads_them_one_by_one(pair: str) -> None:
     texts, texts2 = texts_of(20), texts_of(20, seed=1)
     model, expected = model_of(pair=pair), torch_outputs({}, pair, texts, texts2)

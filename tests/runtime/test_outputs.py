@@ -16,7 +16,7 @@ from limelight import Model
 from limelight.errors import LimelightError
 from limelight.reading.answers import decide, explained_classes, name_answers
 from limelight.runtime.metrics import LabelMetrics, Metrics, OrdinalMetrics, ValueMetrics, measure
-from limelight.runtime.outputs import FEWEST, activate, choose_thresholds
+from limelight.runtime.outputs import HALFWAY, activate, choose_thresholds
 from limelight.runtime.predictions import predict_table
 from trained import edit, network_of, recipe_of, save, texts_of, tokenizer, weights_of
 
@@ -36,23 +36,29 @@ def f1_of(predicted: np.ndarray, true: np.ndarray) -> float:
 
 
 @examples(50)
-@given(st.integers(0, 2**30), st.integers(FEWEST, 40), st.integers(1, 3), st.floats(0, 1))
+@given(st.integers(0, 2**30), st.integers(5, 40), st.integers(1, 3), st.floats(0, 1))
 def test_a_threshold_is_the_best_of_all(seed, rows, digits, share):
     rng = np.random.default_rng(seed)
-    p = np.round(rng.random((rows, 1)), digits)
+    p = np.round(rng.uniform(0.1, 1, (rows, 1)), digits)
     truth = np.zeros((rows, 1), np.uint8)
-    truth[rng.permutation(rows)[: max(FEWEST, round(share * rows))]] = 1
+    truth[rng.permutation(rows)[: max(5, round(share * rows))]] = 1
     (found,) = choose_thresholds(p, truth)
     every = [f1_of(p >= t, truth == 1) for t in [0.0, *np.unique(p) + 1e-9, *np.unique(p)]]
     assert f1_of(p >= found, truth == 1) == pytest.approx(max(every))
 
 
-def test_a_rare_label_has_the_threshold_of_all_labels():
-    p = np.array([[0.9, 0.9], [0.8, 0.2], [0.7, 0.1], [0.6, 0.1], [0.5, 0.1], [0.1, 0.05]])
-    truth = np.array([[1, 1], [1, 0], [1, 0], [1, 0], [1, 0], [0, 0]])
-    own, rare = choose_thresholds(p, truth)
-    assert own == pytest.approx(0.3)
-    assert rare == pytest.approx(0.35)  # between 0.5 and 0.2, of both labels
+@pytest.mark.parametrize("times", [1, 4, 100])
+def test_the_rarer_a_label_the_nearer_its_threshold_to_that_of_all(times):
+    p = np.array([[0.9, 0.9], [0.8, 0.2], [0.7, 0.1], [0.6, 0.1], [0.5, 0.1], [0.1, 0.05]]).repeat(times, 0)
+    truth = np.array([[1, 1], [1, 0], [1, 0], [1, 0], [1, 0], [0, 0]]).repeat(times, 0)
+
+    def between(own: float, common: float, rows: int) -> float:
+        share = rows / (rows + HALFWAY)
+        odds = (own / (1 - own)) ** share * (common / (1 - common)) ** (1 - share)
+        return odds / (1 + odds)
+
+    expected = [between(0.3, 0.35, 5 * times), between(0.55, 0.35, times)]
+    assert choose_thresholds(p, truth) == pytest.approx(expected)
     assert choose_thresholds(p, np.zeros_like(truth)).tolist() == [0.5, 0.5]
 
 

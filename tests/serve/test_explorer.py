@@ -165,7 +165,7 @@ def test_about_names_the_classifiers(client):
     assert (about["data"], about["near"]) == (True, "the data, as the model reads them")
 
 
-@pytest.mark.parametrize("pair", [None, "gated", "concat"])
+@pytest.mark.parametrize("pair", [None, "gated", "concat", "vectors"])
 def test_explain_without_rows_is_the_classifier_on_zeros(pair):
     model = model_of({"head": "pruned"}, pair)
     texts = ("w1 w2 w3", "w4 w9")[: 1 + model.pair]

@@ -208,6 +208,7 @@ def test_halves_of_characters_and_formulas(tmp_path):
     assert table["note"].to_pylist() == ["?"]
     assert read_jsonl(rewrite(tmp_path / "in.jsonl", tmp_path / "o.jsonl"))[0]["note"] == "?"
     assert escape_formulas(["=1", "1", 2]) == ["'=1", "1", 2]
+    assert escape_formulas(["-1.5", "+2", "-1e-07", "-1+2"]) == ["-1.5", "+2", "-1e-07", "'-1+2"]
 
 
 def test_a_column_of_the_text_twice_is_an_error(tmp_path):

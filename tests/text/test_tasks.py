@@ -140,6 +140,9 @@ def test_sets_numbers_and_order_as_columns():
         sets.index(("a", "b"), "x")
     assert NumberColumn([1.5, 2.0]).classes() == ("value",)
     assert OrderedLabels([5, 1, 10]).classes() == (1, 5, 10)
+    twice = OrderedLabels(["0.5", "0.50", "2"])
+    assert twice.classes() == (0.5, 2.0)
+    assert twice.index(twice.classes(), "a.csv").tolist() == [0, 0, 1]
 
 
 def test_held_out_rows_cover_the_labels_and_the_range():

@@ -11,12 +11,15 @@ import torch
 
 import limelight
 from limelight import PairClassifier, TextClassifier
+from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
 from limelight.model.heads import LAST_LAYER, SteadyHead
 from limelight.runtime.model import Model
 from limelight.runtime.start import Start, load_start
+from limelight.text.encode import encode_texts
 from limelight.text.encode_steps import warn_about_labels
 from limelight.text.labels import join_classes
+from limelight.text.tokenizer import Tokenizer
 from limelight.training.evaluate import evaluate
 from limelight.training.new_classes import fit_new_classes, fit_rows
 from limelight.training.setup import build_network
@@ -41,6 +44,23 @@ def go_on(old, tmp_path, texts, labels, **options):
 
 
 # ---------------------------------------------------------------- classes
+
+
+def test_labels_of_a_model_that_have_no_new_rows_are_named():
+    recipe = Recipe().override(task="multi-label", start="old")
+    weights = {"words.weight": np.zeros((3, 4), np.float32)}
+    start = Start(recipe, Tokenizer.from_words(["soup"]), weights, ("a", "b", "c", "d"))
+    sets = [("a",), ("d", "e"), ("d", "e"), ("a",)]
+    data = encode_texts(["soup"] * 4, sets, recipe=recipe.text, start=start, holdout=0)
+    assert data.facts["goes_on"] == "goes on with old, 5 classes; new: e; kept, without new rows: b, c"
+
+
+def test_a_model_of_numbers_has_no_classes_to_name():
+    recipe = Recipe().override(task="regression", start="old")
+    weights = {"words.weight": np.zeros((3, 4), np.float32)}
+    start = Start(recipe, Tokenizer.from_words(["soup"]), weights, ("value",))
+    data = encode_texts(["soup"] * 4, [1.0, 2.0, 3.0, 4.0], recipe=recipe.text, start=start, holdout=0)
+    assert "goes_on" not in data.facts
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import torch
 from limelight.errors import LimelightError
 from limelight.reading.answers import decide
 from limelight.runtime.outputs import activate
+from limelight.runtime.start import Start
 from limelight.text.dataset import Dataset
 from limelight.training.evaluate import evaluate, logits
 from limelight.training.first_head import fit_linear
@@ -129,6 +130,28 @@ def test_numbers_come_out_in_the_users_unit():
     error = np.square(values - data.splits["dev"].labels).mean() / scale.deviation**2
     assert best["dev_loss"] == pytest.approx(error, rel=1e-4)
     assert best["dev_r2"] == pytest.approx(1 - error, rel=1e-4)
+
+
+def test_numbers_that_are_all_equal_once_others_are_held_out_stay_finite():
+    data = of_task("regression")
+    train = dataclasses.replace(data.splits["train"], labels=np.full(60, 7, np.float32))
+    scaled, scale = standardise(dataclasses.replace(data, splits={**data.splits, "train": train}))
+    assert scale == (7.0, 1.0)
+    assert not np.asarray(scaled.splits["train"].labels).any()
+
+
+@pytest.mark.parametrize("head", ["full", "pruned", "linear"])
+def test_a_model_of_numbers_goes_on_where_it_was(head):
+    data = of_task("regression")
+    recipe = toys.recipe(epochs=12, learning_rate=0.03, penalty=0.0, head=head)
+    first = fit(data, recipe, show=False)
+    start = Start(first.recipe, data.tokenizer, weights_of(first), data.labels)
+    slow = recipe.override(start="first", epochs=1, learning_rate=1e-9, schedule="constant")
+    vectors = weights_of(first)["words.weight"]
+    more = dataclasses.replace(of_task("regression", rows=40), vectors=vectors)  # of another mean
+    second = fit(more, slow, show=False, start=start)
+    before, after = (logits(each.network, data.splits["dev"]) for each in (first, second))
+    assert np.allclose(before, after, atol=1e-2)
 
 
 def test_evaluate_gives_the_means_of_the_rows_by_weight():

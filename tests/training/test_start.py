@@ -13,10 +13,13 @@ from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
 from limelight.model.heads import LinearHead, SteadyHead, VectorHead
 from limelight.runtime.start import Start
+from limelight.text.batches import as_targets
 from limelight.training import Callback
 from limelight.training.distributed import Processes
 from limelight.training.evaluate import logits
 from limelight.training.first_head import FEW, FirstHead, fit_first_head, fit_linear
+from limelight.training.last_layer import read_features
+from limelight.training.objectives import objective_of
 from limelight.training.setup import build_network
 from limelight.training.step import Stepper
 from limelight.training.train import fit
@@ -32,7 +35,7 @@ def toy_recipe(**options) -> Recipe:
 def toy_start(data, labels=(), seed: int = 0) -> Start:
     """A reader of random weights; its vectors have five numbers."""
     rng = np.random.default_rng(seed)
-    recipe = toys.recipe(seed=7).model
+    recipe = toys.recipe(seed=7, vector_size=5, vector_rank=4).model
     network = build_network(data, toys.recipe(seed=7))
     weights = {k: w.numpy() for k, w in network.state_dict().items() if not k.startswith("head.")}
     weights["vector.W_shared"] = rng.normal(size=(4, 2 * recipe.hidden)).astype(np.float32)
@@ -186,6 +189,77 @@ def test_pairs_start_from_a_reader_too(head: str):
     fitted = fit(data, recipe, show=False, start=start)
     assert fitted.history[-1]["loss"] < fitted.history[0]["loss"]
     assert fitted.recipe.model.head == "pruned"
+
+
+def pair_data(task: str = "classification"):
+    data = toys.dataset(pair=True, rows=80)
+    vectors = np.array(toy_start(toys.dataset()).weights["words.weight"])
+    if task == "regression":
+        splits = {
+            name: dataclasses.replace(split, labels=np.asarray(split.labels, dtype=np.float32))
+            for name, split in data.splits.items()
+        }
+        data = dataclasses.replace(data, splits=splits, labels=("value",), task=task)
+    return dataclasses.replace(data, vectors=vectors)
+
+
+VECTORS = {"pair": "vectors", "vector_size": 5, "vector_rank": 4}
+
+
+def test_a_pair_of_vectors_has_the_readers_cosine_among_its_features():
+    data, start = pair_data(), toy_start(toys.dataset())
+    network = build_network(data, toy_recipe(**VECTORS), start)
+    M, M2 = torch.randn(2, 6, network.recipe.matrix_rows, 2 * network.recipe.hidden)
+    W_shared, W_rows = (start.weights[f"vector.{name}"] for name in ("W_shared", "W_rows"))
+    u, v = ((x.numpy() @ W_shared.T).reshape(6, -1) @ W_rows.T for x in (M, M2))
+    cosines = (u * v).sum(1) / np.linalg.norm(u, axis=1) / np.linalg.norm(v, axis=1)
+    F = network.relate(M, M2).detach().numpy()
+    assert F.shape == (6, 1, 20)
+    np.testing.assert_allclose(F[:, 0, 15:].mean(axis=1), cosines, rtol=1e-4)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_pair_of_vectors_starts_with_a_linear_model_of_them(task: str):
+    """Its weights are where the penalised loss has no slope; for numbers, the cosine has no penalty."""
+    data, start = pair_data(task), toy_start(toys.dataset())
+    network, split = build_network(data, toy_recipe(**VECTORS), start), data.splits["train"]
+    found = fit_first_head(network, split, None, 0, task)
+    X = read_features(network, split, np.arange(len(split)))
+    scale = X.norm(dim=1).mean()
+    W = (network.head.W_scaled.detach().double() * scale).requires_grad_()
+    losses = objective_of(task).losses(X / scale @ W.T + network.head.b_o.detach().double(), targets(split))
+    penalty = W.square().sum()
+    if task == "regression":
+        penalty = penalty - (1 - 1e-4) * W[0, 15:].sum() ** 2 / 5
+    (found.strength * losses.sum() + penalty / 2).backward()
+    assert (found.score is None) == (task == "regression")
+    assert W.grad is not None
+    assert W.grad.abs().max() < 1e-2
+    fitted = fit(data, toy_recipe(**VECTORS, epochs=2), show=False, start=start)
+    assert fitted.recipe.model.head == "linear"
+    assert isinstance(fitted.network.head, LinearHead)
+
+
+@pytest.mark.parametrize(
+    ("task", "reader", "given", "pair", "head"),
+    [
+        ("regression", True, "auto", "vectors", "linear"),
+        ("classification", True, "auto", "concat", "pruned"),
+        ("regression", False, "auto", "concat", "pruned"),
+        ("regression", True, "gated", "gated", "pruned"),
+        ("classification", True, "vectors", "vectors", "linear"),
+    ],
+)
+def test_how_texts_are_compared_is_settled_by_the_task(task, reader, given, pair, head):
+    options = {"pair": given, "row_units": 3, "column_units": 0, "epochs": 1}
+    recipe = toy_recipe(**{**VECTORS, **options}, **({} if reader else {"start": ""}))
+    start = toy_start(toys.dataset()) if reader else None
+    fitted = fit(pair_data(task), recipe, show=False, start=start)
+    assert (fitted.recipe.model.pair, fitted.recipe.model.head) == (pair, head)
+
+
+def targets(split) -> torch.Tensor:
+    return torch.from_numpy(as_targets(np.asarray(split.labels)))
 
 
 def test_the_rate_rises_over_the_first_tenth_of_the_steps():

@@ -54,7 +54,7 @@ PRESETS: dict[str, Recipe] = {
     # Starts from the bundled reader and fine-tunes it, all but its words; docs/log/2026-11-16-start.md.
     "small": Recipe().override(
         start="reader", extra_words=50_000, word_size=256, hidden=300, attention_hidden=128, rows=24,
-        head="linear", row_units=32, column_units=0, pair="concat", fine_tune_words=False, dropout=0.2,
+        head="linear", row_units=32, column_units=0, pair="auto", fine_tune_words=False, dropout=0.2,
         dropout_words=0.2, penalty=0.02, penalty_scale="paper", optimizer="adam", learning_rate=5e-4,
         schedule="cosine", batch_size=32, epochs=4, clip_norm=1.0,
     ),

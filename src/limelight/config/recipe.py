@@ -32,6 +32,7 @@ LESSONS = Needs(
 )
 DEV_SET = Needs("a development set", lambda o: o.has_dev)
 PAIRS = Needs("pairs of texts", lambda o: o.pairs)
+PAIR_VECTORS = Needs("pair 'vectors'", lambda o: o.pair == "vectors")
 SEVERAL = Needs("task 'multi-label'", lambda o: o.task in ("auto", "multi-label"))
 
 
@@ -131,14 +132,23 @@ class ModelRecipe:
     )
     pair: str = option(
         "gated",
-        "How two sentences are combined: the gated encoder of appendix B, or [u; v; |u-v|; u*v] row by row.",
-        choices=("gated", "concat"),
+        "How two sentences are combined: the gated encoder of appendix B, or [u; v; |u-v|; u*v], row by row "
+        "(concat) or of one vector each (vectors). 'auto': vectors for numbers if training starts from a "
+        "reader, whose cosine they hold; otherwise concat.",
+        choices=("gated", "concat", "vectors", "auto"),
         needs=PAIRS,
+    )
+    vector_size: int = option(384, "Size of the vectors of a pair.", low=1, needs=(PAIRS, PAIR_VECTORS))
+    vector_rank: int = option(
+        128,
+        "Size of a row of M after the map that all rows share, on the way to a vector.",
+        low=1,
+        needs=(PAIRS, PAIR_VECTORS),
     )
     head: str = option(
         "full",
         "Hidden layer of the classifier: fully connected, pruned as in appendix A, or none (linear; pairs "
-        "then have the pruned one).",
+        "then have the pruned one, unless pair is 'vectors').",
         choices=("full", "pruned", "linear"),
     )
     head_hidden: int = option(3000, "Hidden units of the full head [b].", low=1, needs=FULL)
@@ -184,6 +194,12 @@ class ModelRecipe:
     def max_rows(self) -> int:
         """Its last rows, one at most, that hold maxima over the words instead of attention."""
         return int(self.has_max_row or not self.attention_rows)
+
+    def head_inputs(self, pair: bool) -> tuple[int, int]:
+        """Rows and size of what the classifier reads: of M or, for pairs, of F_r."""
+        if pair and self.pair == "vectors":
+            return 1, 4 * self.vector_size
+        return self.matrix_rows, 2 * self.hidden * (4 if pair and self.pair != "gated" else 1)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def compare_page(contestants: Sequence[Contestant], rows: Mapping[str, int], dat
 def verdict(contestants: Sequence[Contestant], rows: Mapping[str, int]) -> tuple[Contestant, str]:
     """The most accurate model, and in a sentence how sure that is.
 
-    Two accuracies are called level if they differ by less than two standard errors of an accuracy measured on
+    Two accuracies are called level if they differ by at most two standard errors of an accuracy measured on
     so many rows: with other rows, the order might be another.
 
     >>> found = [Contestant("max", 10, test=[0.8]), Contestant("cnn", 10, test=[0.5])]
@@ -38,7 +38,7 @@ def verdict(contestants: Sequence[Contestant], rows: Mapping[str, int]) -> tuple
     best = max(contestants, key=lambda one: accuracy[one.name])
     top = accuracy[best.name]
     near = 2 * sqrt(top * (1 - top) / rows[split])
-    level = [name for name, each in accuracy.items() if top - each < near and name != best.name]
+    level = [name for name, each in accuracy.items() if top - each <= near and name != best.name]
     rest = "the others are behind"
     if level:
         rest = f"{' and '.join(level)} cannot be told from it on {rows[split]:,} rows"

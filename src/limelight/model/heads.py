@@ -120,12 +120,13 @@ class VectorHead(nn.Module):
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
-        return nn.functional.linear(self.dropout(self.vector(M)), self.W_o, self.b_o)
+        return nn.functional.linear(self.features(M), self.W_o, self.b_o)
 
-    def vector(self, M: Tensor) -> Tensor:
-        """M (batch, rows, size) -> v (batch, v)."""
+    def features(self, M: Tensor) -> Tensor:
+        """What the last layer reads: v (batch, v)."""
         rows = nn.functional.linear(M, self.W_shared)  # (batch, r, k)
-        return nn.functional.linear(rows.flatten(1), self.W_rows) * self.scale
+        dropped: Tensor = self.dropout(nn.functional.linear(rows.flatten(1), self.W_rows) * self.scale)
+        return dropped
 
     @torch.no_grad()
     def to_linear(self) -> LinearHead:

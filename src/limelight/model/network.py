@@ -16,6 +16,7 @@ from .dropout import Dropout
 from .encoder import BiLSTM, Projection, WordEmbedding
 from .heads import FullHead, GatedEncoder, LinearHead, PrunedHead, concat_features
 from .initialisation import initialise
+from .reader import VectorMap
 
 T = TypeVar("T", bound=nn.Module)
 
@@ -52,9 +53,10 @@ class Network(nn.Module):
         self.max_pooling = MaxPooling() if recipe.has_max_row else None
         rows, size = recipe.matrix_rows, self.encoder.size
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
-        self.head: nn.Module = _head(
-            recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes
-        )
+        self.vector: VectorMap | None = None
+        if pair and recipe.pair == "vectors":
+            self.vector = VectorMap(rows, size, recipe.vector_rank, recipe.vector_size)
+        self.head: nn.Module = _head(recipe, *recipe.head_inputs(pair), classes)
         self.dropout_words = Dropout(recipe.dropout_words)
         self.dropout_states = Dropout(recipe.dropout_states)
         self.dropout_matrix = Dropout(recipe.dropout_matrix)
@@ -96,7 +98,12 @@ class Network(nn.Module):
 
     def relate(self, M: Tensor, M2: Tensor) -> Tensor:
         """Two embeddings to F_r, the features of their relation."""
-        return concat_features(M, M2) if self.gate is None else self.gate(M, M2)
+        if self.gate is not None:
+            related: Tensor = self.gate(M, M2)
+            return related
+        if self.vector is not None:
+            M, M2 = self.vector.scaled(M), self.vector.scaled(M2)
+        return concat_features(M, M2)
 
     def _classify(self, features: Tensor) -> Tensor:
         """M or F_r (batch, rows, size) -> logits (batch, classes)."""

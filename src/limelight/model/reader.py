@@ -96,6 +96,11 @@ class VectorMap(nn.Module):
         """Linear in M."""
         return nn.functional.linear(nn.functional.linear(M, self.W_shared).flatten(1), self.W_rows)
 
+    def scaled(self, M: Tensor) -> Tensor:
+        """(batch, 1, vector): v with a mean square of 1, so that products have the cosine for their mean."""
+        scaled: Tensor = nn.functional.normalize(self(M), dim=1) * len(self.W_rows) ** 0.5
+        return scaled.unsqueeze(1)
+
 
 def round_to_4_bits(rows: Tensor) -> Tensor:
     """Whole multiples, -7 to 7, of a float16 scale for each GROUP numbers.

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe
 from .arithmetic import Float32, Int8
-from .layers import activate, classify, encode, pair_features, pool
+from .layers import activate, classify, encode, pair_features, pool, vector
 from .onnx_file import Graph, Location
 from .outputs import ACTIVATIONS, OUTPUT_NAMES
 
@@ -120,12 +120,11 @@ def head_graph(
 
 
 def vector_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """The reader's v, a sum over the rows of M: M_r times W_shared, then times the row's own map."""
+    """The reader's v."""
     g = Graph("vector")
     net = Int8(g, weights) if int8 else Float32(g, weights)
     M = g.input("M", "float32", "batch", *rows_and_size(recipe))
-    rows = g.op("Flatten", net.linear(M, "vector.W_shared"), axis=1)  # (batch, r * rank)
-    g.output("v", net.linear(rows, "vector.W_rows"), "float32", "batch", len(weights["vector.W_rows"]))
+    g.output("v", vector(net, M), "float32", "batch", len(weights["vector.W_rows"]))
     return g
 
 

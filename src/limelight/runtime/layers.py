@@ -105,12 +105,28 @@ def _masked_softmax(g: Graph, scores: str, words: str) -> str:
 def pair_features(net: Float32, recipe: ModelRecipe, M: str, M2: str) -> str:
     """Combine the embeddings of a pair into the features of their relation, F_r."""
     g = net.graph
-    if recipe.pair == "concat":
-        difference = g.op("Abs", g.op("Sub", M, M2))
-        return g.op("Concat", M, M2, difference, g.op("Mul", M, M2), axis=2)
-    F_p = net.grouped(g.op("Transpose", M, perm=[1, 0, 2]), "gate.W_fp")  # (rows, batch, size)
-    F_h = net.grouped(g.op("Transpose", M2, perm=[1, 0, 2]), "gate.W_fh")
-    return g.op("Transpose", g.op("Mul", F_p, F_h), perm=[1, 0, 2])
+    if recipe.pair == "gated":
+        F_p = net.grouped(g.op("Transpose", M, perm=[1, 0, 2]), "gate.W_fp")  # (rows, batch, size)
+        F_h = net.grouped(g.op("Transpose", M2, perm=[1, 0, 2]), "gate.W_fh")
+        return g.op("Transpose", g.op("Mul", F_p, F_h), perm=[1, 0, 2])
+    if recipe.pair == "vectors":
+        M, M2 = (_scaled_vector(net, recipe, X) for X in (M, M2))
+    difference = g.op("Abs", g.op("Sub", M, M2))
+    return g.op("Concat", M, M2, difference, g.op("Mul", M, M2), axis=2)
+
+
+def vector(net: Float32, M: str) -> str:
+    """v (batch, vector), a sum over the rows of M: M_r times W_shared, then times the row's own map."""
+    rows = _flatten(net.graph, net.linear(M, "vector.W_shared"))  # (batch, r * rank)
+    return net.linear(rows, "vector.W_rows")
+
+
+def _scaled_vector(net: Float32, recipe: ModelRecipe, M: str) -> str:
+    """(batch, 1, vector): v with a mean square of 1."""
+    g, v = net.graph, vector(net, M)
+    length = g.op("Max", g.op("ReduceL2", v, axes=[1], keepdims=1), g.constant(1e-12, "float32"))
+    size = g.constant(recipe.vector_size**0.5, "float32")
+    return _unsqueeze(g, g.op("Mul", g.op("Div", v, length), size), 1)
 
 
 def activate(g: Graph, logits: str, activation: str) -> str:

@@ -11,7 +11,7 @@ ACTIVATIONS = {  # the ONNX operator
     "regression": "",
 }
 OUTPUT_NAMES = {"regression": "values"}  # in an exported graph; of the other tasks, probabilities
-FEWEST = 5  # development rows with a label from which on it has a threshold of its own
+HALFWAY = 20  # development rows with a label, at which its own threshold counts as much as that of all
 
 
 def activate(task: str, logits: np.ndarray) -> np.ndarray:
@@ -32,16 +32,24 @@ def activate(task: str, logits: np.ndarray) -> np.ndarray:
 def choose_thresholds(P: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """(labels,): the probability from which on each label is predicted, chosen on labelled texts.
 
-    Each label has the threshold with its highest F1; one that few texts have, where that would be chance,
-    has the threshold with the highest F1 of all labels together.
+    It lies between that with the highest F1 of all labels together and that with the label's own highest F1,
+    the nearer to the latter the more texts have the label: of few, the best threshold is chance. Between
+    means on the scale of logits.
 
     >>> P, truth = np.array([[0.9], [0.4], [0.3], [0.1]]), np.array([[1], [1], [0], [0]])
     >>> choose_thresholds(P, truth).round(2).tolist()
     [0.35]
     """
     common = _best_threshold(P.ravel(), truth.ravel())
-    own = truth.sum(axis=0) >= FEWEST
-    return np.array([_best_threshold(P[:, k], truth[:, k]) if own[k] else common for k in range(P.shape[1])])
+    own = np.array([_best_threshold(p, true) for p, true in zip(P.T, truth.T, strict=True)])
+    rows = truth.sum(axis=0)
+    share = rows / (rows + HALFWAY)
+    return activate("multi-label", share * _logit(own) + (1 - share) * _logit(common))
+
+
+def _logit(p: np.ndarray | float) -> np.ndarray:
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return np.asarray(np.log(p / (1 - p)))
 
 
 def _best_threshold(p: np.ndarray, truth: np.ndarray) -> float:

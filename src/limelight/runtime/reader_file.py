@@ -88,11 +88,13 @@ def reader_recipe(weights: Mapping[str, np.ndarray]) -> Recipe:
     """The network that the weights are of, by their shapes.
 
     >>> shapes = {"words.weight": (3, 32), "encoder.W_hh_0": (2, 12, 3), "pooling.W_s2": (4, 5)}
+    >>> shapes |= {"vector.W_shared": (7, 6), "vector.W_rows": (8, 28)}
     >>> recipe = reader_recipe({name: np.zeros(shape) for name, shape in shapes.items()}).model
     >>> recipe.embedding, recipe.rows, recipe.hidden
     ('self-attention', 4, 3)
     """
     sizes = {"word_size": weights["words.weight"].shape[1], "hidden": weights["encoder.W_hh_0"].shape[2]}
+    sizes |= {"vector_size": len(weights["vector.W_rows"]), "vector_rank": len(weights["vector.W_shared"])}
     if "pooling.W_s2" not in weights:
         return Recipe(model=ModelRecipe(embedding="max", **sizes))
     rows, d_a = weights["pooling.W_s2"].shape

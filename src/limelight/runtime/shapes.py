@@ -28,13 +28,16 @@ def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Sh
     rows, size = rows_and_size(recipe)
     d, c = recipe.word_size, recipe.projection
     gated = {"gate.W_fp": (rows, size, size), "gate.W_fh": (rows, size, size)}
+    k, v = recipe.vector_rank, recipe.vector_size
+    vector = {"vector.W_shared": (k, size), "vector.W_rows": (v, rows * k)}
     return {
         "words.weight": (vocabulary, d),
         **({"projection.W": (c, d), "projection.b": (c,)} if c else {}),
         **_encoder(recipe),
         **_pooling(recipe, size),
         **(gated if pair and recipe.pair == "gated" else {}),
-        **_head(recipe, rows, 4 * size if pair and recipe.pair == "concat" else size, classes),
+        **(vector if pair and recipe.pair == "vectors" else {}),
+        **_head(recipe, *recipe.head_inputs(pair), classes),
     }
 
 
@@ -108,7 +111,7 @@ def parameters_by_part(tensors: Shapes) -> dict[str, int]:
     (54000000, 15000)
     """
     parts = dict.fromkeys(
-        ("words", "projection", "encoder", "attention", "gate",
+        ("words", "projection", "encoder", "attention", "gate", "vector",
          "hidden", "hidden biases", "softmax", "softmax biases"), 0,
     )  # fmt: skip
     for name, shape in tensors.items():

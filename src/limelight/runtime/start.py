@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # What weights have fixed once they are trained.
 SIZES = (
     "embedding", "word_size", "projection", "hidden", "layers", "attention_hidden", "rows", "max_row",
-    "author_code",
+    "author_code", "vector_size", "vector_rank",
 )  # fmt: skip
 # The classifier of a trained model, which goes on with it; a reader has none.
 HEAD = ("head", "head_hidden", "row_units", "column_units", "mix_units", "pair")

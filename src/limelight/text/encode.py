@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +32,10 @@ from .encode_steps import (
 from .formats import join_names
 from .holdout import choose_held_out, describe_held_out, split_held_out
 from .labels import Label
+from .pretrained_words import PretrainedWords, add_words, find_vector_files, find_vectors, vector_facts
 from .sources import MemorySource, TableSource, Texts, TextSource, table_paths
 from .tasks import count_labels, find_task
-from .tokenizer import SPECIAL, Tokenizer
-from .vectors import Vectors, check_vectors, first_words, read_vectors, split_paths
+from .tokenizer import Tokenizer
 
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
 
@@ -43,24 +43,6 @@ Paths = str | Path | Sequence[str | Path]
 HOLDOUT = 0.1
 FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
 ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
-LOW_COVERAGE = 0.5  # share of the words in the texts: pretrained vectors with less may be the wrong ones
-
-
-class PretrainedWords(Protocol):
-    """The words of weights that training starts from."""
-
-    @property
-    def labels(self) -> Sequence[Label]:
-        """The classes of a trained model; a reader has none."""
-
-    def join_words(self, words: Sequence[str], extra: int) -> list[str]:
-        """The vocabulary for texts with these words."""
-
-    def check_kind(self, pair: bool, name: str, task: str) -> None:
-        """Raise if it cannot go on with pairs, or with single texts."""
-
-    def vectors(self, vocabulary: Sequence[str]) -> Vectors:
-        """A vector for every word of a vocabulary."""
 
 
 def encode_tables(
@@ -165,71 +147,58 @@ def _encode(
     names: Sequence[Label] | None = None,
     vectors_folder: str | Path = "",
 ) -> Dataset:
-    if recipe.start and start is None:
-        raise LimelightError(f"start is {recipe.start!r}; encode with the weights that it names")
-    vector_files = split_paths(recipe.vectors, vectors_folder) if recipe.vectors and not start else []
-    check_vectors(vector_files)  # before the long work, not after it
+    vector_files = find_vector_files(recipe, start, vectors_folder)
     task = set_label_format(sources, recipe)
     known: Sequence[Label] = start.labels if start else ()
     if start:
         start.check_kind(sources["train"].pair, recipe.start, task)
     classes, labels = read_labels(sources, task, progress, known if names is None else range(len(names)))
     check_numbers(classes, recipe.task, sources["train"].where)
-    if classes:
-        warn_about_labels(count_labels(task, labels["train"], classes), names or classes, known)
-    strata = find_task(task).strata(labels["train"])
+    counts = count_labels(task, labels["train"], classes) if classes else {}
+    warn_about_labels(counts, names or classes, known)
     if holdout is None:
         holdout = 0 if start and len(labels["train"]) < FEW_ROWS else HOLDOUT
-    holdout = holdout(len(labels["train"])) if callable(holdout) else holdout
-    held = np.zeros(len(labels["train"]), dtype=bool)
-    if "dev" not in sources:
-        held = choose_held_out(strata, holdout, seed)
-        if holdout and classes and not held.any():
-            warn("no class has a second row to hold out: without a development set, the last epoch is kept")
+    share = holdout(len(labels["train"])) if callable(holdout) else holdout
+    strata = find_task(task).strata(labels["train"])
+    held = choose_held_out(strata, 0 if "dev" in sources else share, seed)
+    if share and classes and "dev" not in sources and not held.any():
+        warn("no class has a second row to hold out: without a development set, the last epoch is kept")
     tokenizer = train_tokenizer(sources["train"], held, recipe, progress)
-    if start:
-        words = start.join_words(tokenizer.vocabulary[len(SPECIAL) :], recipe.extra_words)
-        tokenizer = _with_words(tokenizer, words)
-    elif vector_files and recipe.extra_words:
-        words = [*tokenizer.vocabulary[len(SPECIAL) :], *first_words(vector_files, recipe.extra_words)]
-        tokenizer = _with_words(tokenizer, words)
+    tokenizer = add_words(tokenizer, recipe, start, vector_files)
+    splits = _write_splits(sources, labels, held, tokenizer, recipe.max_length, arrays, progress)
+    facts = _facts(sources, splits, classes, replace(recipe, task=task), seed)
+    where, group = sources["train"].where, find_task(task).group
+    facts["held_out"] = describe_held_out(held, strata, share, where, group)
+    if known and task != "regression":
+        facts["goes_on"] = _describe_classes(recipe.start, names or classes, known, counts)
+    train = splits["train"]
+    found = find_vectors(tokenizer, recipe, start, vector_files, train, seed, progress)
+    if found is not None:
+        facts["vectors"] = vector_facts(found, recipe.start if start else recipe.vectors, train)
+    return Dataset(tokenizer, classes, splits, None if found is None else found.matrix, facts, task)
+
+
+def _write_splits(
+    sources: Mapping[str, TextSource],
+    labels: Mapping[str, np.ndarray],
+    held: np.ndarray,
+    tokenizer: Tokenizer,
+    max_length: int,
+    arrays: ArraysOnDisk | ArraysInMemory,
+    progress: bool,
+) -> dict[str, Split]:
     for name, source in sources.items():
-        chunks = encode_chunks(source, labels[name], tokenizer, recipe.max_length, progress)
+        chunks = encode_chunks(source, labels[name], tokenizer, max_length, progress)
         for split, chunk in split_held_out(chunks, held) if name == "train" else ((name, c) for c in chunks):
             arrays.append(split, chunk, len(tokenizer))
     finished = arrays.finish()
-    splits = {name: Split(**finished[name]) for name in SPLITS if name in finished}
-    facts = _facts(sources, splits, classes, replace(recipe, task=task), seed)
-    where = sources["train"].where
-    facts["held_out"] = describe_held_out(held, strata, holdout, where, find_task(task).group)
-    vectors = None
-    if start and known:
-        facts["goes_on"] = _describe_classes(recipe.start, names or classes, known, labels["train"])
-    if start:
-        vectors = _check_coverage(start.vectors(tokenizer.vocabulary), recipe.start, splits["train"], facts)
-    elif vector_files:
-        found = read_vectors(
-            vector_files, tokenizer.vocabulary, seed=seed, missing=recipe.missing_vectors,
-            corpus=splits["train"], progress=progress,
-        )  # fmt: skip
-        vectors = _check_coverage(found, recipe.vectors, splits["train"], facts)
-    return Dataset(tokenizer, classes, splits, vectors, facts, task)
-
-
-def _with_words(tokenizer: Tokenizer, words: Sequence[str]) -> Tokenizer:
-    """A tokenizer with these words, of the training data and of the pretrained vectors."""
-    known = set(tokenizer.vocabulary)
-    fits = [word for word in words if word in known or not tokenizer.lowercase or word == word.lower()]
-    return Tokenizer.from_words(
-        [word for word in dict.fromkeys(fits) if word not in SPECIAL], lowercase=tokenizer.lowercase,
-        split_characters=tokenizer.split_characters,
-    )  # fmt: skip
+    return {name: Split(**finished[name]) for name in SPLITS if name in finished}
 
 
 def _describe_classes(
-    start: str, classes: Sequence[Label], known: Sequence[Label], labels: np.ndarray
+    start: str, classes: Sequence[Label], known: Sequence[Label], counts: Mapping[str, int]
 ) -> str:
-    """Which classes a trained model goes on with; a warning if it has none of them."""
+    """Which classes a trained model goes on with, by their rows; a warning if it has none of them."""
     model = start or "the model"
     if not set(known) & set(classes):
         warn(
@@ -238,8 +207,7 @@ def _describe_classes(
         )
         return f"starts from {model}, with a new classifier"
     new = [str(label) for label in classes if label not in set(known)]
-    seen = set(np.unique(labels).tolist())
-    absent = [str(label) for k, label in enumerate(classes) if k not in seen]
+    absent = [str(label) for label, rows in zip(classes, counts.values(), strict=True) if not rows]
     parts = [f"new: {join_names(new)}"] if new else []
     parts += [f"kept, without new rows: {join_names(absent)}"] if absent else []
     return "; ".join([f"goes on with {model}, {len(classes)} classes", *parts])
@@ -266,19 +234,3 @@ def _facts(
             if split.labels is not None
         }
     return facts
-
-
-def _check_coverage(vectors: Vectors, source: str, train: Split, facts: dict[str, Any]) -> np.ndarray:
-    """The vectors of the vocabulary; `facts` learns how many were found."""
-    coverage = vectors.coverage(train)
-    facts["vectors"] = {
-        "source": source,
-        "size": vectors.matrix.shape[1],
-        "words": len(vectors.found) - len(SPECIAL),
-        "found": int(vectors.found.sum()),
-        "found_of_training_words": round(coverage, 4),
-    }
-    if coverage < LOW_COVERAGE:
-        known = f"{source} has only {coverage:.0%} of the words in the training texts"
-        warn(f"{known}; check its language, and whether its words are in lower case")
-    return vectors.matrix

@@ -129,7 +129,7 @@ class OrderedLabels(LabelColumn):
         """
         found = super().classes()
         if type(found[0]) is str and all(_NUMBER.fullmatch(str(label)) for label in found):
-            return tuple(sorted(map(float, found)))
+            return tuple(sorted(set(map(float, found))))  # "0.5" may also be written "0.50"
         if type(found[0]) in (int, float):
             return found
         raise LimelightError(

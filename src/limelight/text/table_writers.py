@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from .tables import Row
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 Values = Sequence[Any] | np.ndarray  # of a new column, for some rows
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", re.ASCII)
 
 
 class NewColumn(NamedTuple):
@@ -92,12 +94,16 @@ def write_stream(
 
 
 def escape_formulas(cells: list[Any]) -> list[Any]:
-    """Put an apostrophe before texts that a spreadsheet would take for a formula.
+    """Put an apostrophe before texts that a spreadsheet would take for a formula; numbers stay numbers.
 
-    >>> escape_formulas(["=cmd()", "fine", -1])
-    ["'=cmd()", 'fine', -1]
+    >>> escape_formulas(["=cmd()", "fine", -1, "-1.5"])
+    ["'=cmd()", 'fine', -1, '-1.5']
     """
-    return [f"'{x}" if isinstance(x, str) and x[:1] in tuple("=+-@\t\r") else x for x in cells]
+    return [f"'{x}" if isinstance(x, str) and _is_formula(x) else x for x in cells]
+
+
+def _is_formula(cell: str) -> bool:
+    return cell[:1] in tuple("=+-@\t\r") and not _NUMBER.fullmatch(cell)
 
 
 class CsvTable:

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from ..model.network import Network
-from ..text.batches import gather, reading_plan, row_lengths
 from ..text.dataset import Split
-from .first_head import ITERATIONS, USUAL, WORDS
+from .first_head import ITERATIONS, USUAL
+from .last_layer import draw_rows, last_layer, read_features
 
 MOST = 2000  # rows that it is fitted to
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
@@ -26,17 +26,16 @@ def fit_new_classes(
     network: Network, split: Split, new: Sequence[int], weights: np.ndarray | None, seed: int
 ) -> None:
     """Fit the rows of the last layer that belong to the classes `new`; all else stays as it is."""
-    rows = np.arange(len(split))
-    if len(rows) > MOST:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
-    X, Z = _read(network, split, rows)  # (n, f), (n, classes)
+    rows = draw_rows(split, MOST, seed)
+    last, bias = last_layer(network)
+    X = read_features(network, split, rows)  # (n, f)
+    Z = X @ last.double().T + bias.double()  # (n, classes)
     y = torch.from_numpy(np.asarray(split.labels, dtype=np.int64)[rows]).to(X.device)
     w = torch.ones(len(rows), dtype=X.dtype, device=X.device)
     if weights is not None:
         w = torch.from_numpy(weights[rows]).to(w)
     scale = X.norm(dim=1).mean().clamp(min=1e-12)
     W, b = fit_rows(X.div_(scale), Z, y, w, new)
-    last, bias = _last_layer(network)
     last[list(new)] = (W / scale).to(last)
     bias[list(new)] = b.to(bias)
 
@@ -70,27 +69,3 @@ def fit_rows(
     optimiser.step(loss)
     found, bias = W.detach(), b.detach()
     return (torch.linalg.solve_triangular(L, found, upper=False, left=False) @ V if many else found), bias
-
-
-def _last_layer(network: Network) -> tuple[Tensor, Tensor]:
-    """The weights (classes, f) and biases (classes,) of the head's last layer."""
-    parts = dict(network.head.named_parameters())
-    names = next(pair for pair in (("W_2", "b_2"), ("W_scaled", "b_o"), ("W_o", "b_o")) if pair[0] in parts)
-    return parts[names[0]], parts[names[1]]
-
-
-def _read(network: Network, split: Split, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-    """What the last layer reads (n, f), and the logits (n, classes), in float64."""
-    last, bias = _last_layer(network)
-    was_training, device = network.training, last.device
-    X = torch.empty(len(rows), last.shape[1], dtype=torch.float64, device=device)
-    network.eval()
-    for batch in reading_plan(row_lengths(split)[rows], WORDS):
-        found = gather(split, rows[batch])
-        inputs = (found.ids, found.lengths, found.ids2, found.lengths2)
-        tensors = [None if x is None else torch.from_numpy(x).to(device) for x in inputs]
-        output = network(*tensors)
-        F = output.M if output.M2 is None else network.relate(output.M, output.M2)
-        X[torch.from_numpy(batch).to(device)] = network.head.features(F).double()  # type: ignore[operator]
-    network.train(was_training)
-    return X, X @ last.double().T + bias.double()

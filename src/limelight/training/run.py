@@ -129,7 +129,7 @@ class TrainingRun:
             fit_new_classes(self.network, self.train_split, new, weights, seed)
             self.processes.broadcast(self.network.head.parameters())
             self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
-        if not isinstance(getattr(self.network, "head", None), VectorHead):
+        if not self._starts_from_vectors():
             return
         found = fit_first_head(self.network, self.train_split, weights, seed, self.dataset.task)
         self.processes.broadcast(self.network.head.parameters())
@@ -139,6 +139,14 @@ class TrainingRun:
             shown = format_measure(objective.measure, found.score)
             how = f"{objective.first_fit} of the frozen reader, {FOLDS}-fold cross-validation"
             self.progress.note(f"{self.progress.title}{shown}: {how}")
+
+    def _starts_from_vectors(self) -> bool:
+        """Whether the classifier reads a reader's vectors, as the reader made them."""
+        if isinstance(getattr(self.network, "head", None), VectorHead):
+            return True
+        start, recipe = self.context.start, self.recipe.model
+        linear_of_vectors = self.dataset.pair and (recipe.pair, recipe.head) == ("vectors", "linear")
+        return start is not None and not start.labels and linear_of_vectors
 
     def _new_classes(self) -> list[int]:
         """The classes that the model to start from does not have, if it has others of these.

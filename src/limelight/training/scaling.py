@@ -11,8 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from ..model.heads import LAST_LAYER
 from ..model.network import Network
+from ..runtime.start import Start
 from ..text.dataset import Dataset
+from .last_layer import last_layer
 
 
 class Scale(NamedTuple):
@@ -27,7 +30,7 @@ def standardise(dataset: Dataset) -> tuple[Dataset, Scale | None]:
     if dataset.task != "regression":
         return dataset, None
     values = np.asarray(dataset.splits["train"].labels, dtype=np.float64)
-    scale = Scale(float(values.mean()), float(values.std()))
+    scale = Scale(float(values.mean()), float(values.std()) or 1.0)  # all others may be held out
     splits = {
         name: dataclasses.replace(split, labels=_scaled(np.asarray(split.labels), scale))
         for name, split in dataset.splits.items()
@@ -42,9 +45,18 @@ def _scaled(values: np.ndarray, scale: Scale) -> np.ndarray:
 @torch.no_grad()
 def unscale(network: Network, scale: Scale) -> None:
     """Make the network's output a number in the user's unit."""
-    names = dict(network.head.named_parameters())
-    W, b = (names.get(f"{letter}_2", names.get(f"{letter}_o")) for letter in "Wb")
-    assert W is not None
-    assert b is not None
+    W, b = last_layer(network)
     W.mul_(scale.deviation)
     b.mul_(scale.deviation).add_(scale.mean)
+
+
+def scale_start(start: Start, scale: Scale) -> Start:
+    """A trained model to go on with, whose output is scaled as the numbers are."""
+    if not start.labels:
+        return start
+    weights = dict(start.weights)
+    for name in LAST_LAYER:
+        if name in weights:
+            bias = scale.mean if name.startswith("head.b") else 0.0
+            weights[name] = ((weights[name] - bias) / scale.deviation).astype(np.float32)
+    return dataclasses.replace(start, weights=weights)

@@ -57,8 +57,6 @@ def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Reci
     """Give the network the pretrained weights; of a classifier's, those of the classes that both have."""
     start.check_kind(dataset.pair, recipe.text.start, dataset.task)
     both = [(k, start.labels.index(c)) for k, c in enumerate(dataset.labels) if c in start.labels]
-    if dataset.task == "regression":  # a trained model's outputs have another scale than training
-        both = []
     given = {name: torch.from_numpy(np.array(w)) for name, w in start.weights.items()}
     for name, weight in network.state_dict().items():
         found = given.get(name)

@@ -26,7 +26,7 @@ from .distributed import Processes, join_processes
 from .evaluate import logits
 from .progress import Progress
 from .run import Fitted, RunContext, TrainingRun
-from .scaling import Scale, standardise, unscale
+from .scaling import Scale, scale_start, standardise, unscale
 from .setup import choose_device
 from .teachers import better_of, has_extra_data, train_teachers
 
@@ -69,10 +69,12 @@ def fit(
         )
     if start is None:
         recipe, start = start_of(recipe)
-    if dataset.pair and recipe.model.head == "linear":
-        recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
+    if dataset.pair:
+        recipe = _settle_pair(recipe, dataset.task, start)
     folder = Path(folder) if folder else None
     dataset, scale = standardise(dataset)
+    if start is not None and scale is not None:
+        start = scale_start(start, scale)
     with run_context(where, folder, show, checkpoint_every, start) as context:
         _check_folder(folder, recipe, resume)
         context.processes.barrier()  # no process writes files there before all have looked
@@ -85,6 +87,16 @@ def fit(
             return teacher
         fitted = TrainingRun(data.dataset, recipe, folder, context, data.targets, hooks).fit(resume)
         return _complete(better_of(fitted, teacher) if fitted.interrupted else fitted, dataset, scale)
+
+
+def _settle_pair(recipe: Recipe, task: str, start: Start | None) -> Recipe:
+    """How texts are compared, where that is left open: docs/log/2026-11-16-pair-numbers.md."""
+    if recipe.model.pair == "auto":
+        from_reader = start is not None and not start.labels
+        recipe = recipe.override(pair="vectors" if from_reader and task == "regression" else "concat")
+    if recipe.model.head == "linear" and recipe.model.pair != "vectors":
+        recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
+    return recipe
 
 
 def _complete(fitted: Fitted, dataset: Dataset, scale: Scale | None) -> Fitted:

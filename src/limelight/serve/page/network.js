@@ -134,10 +134,20 @@ export class Network {
   /** The features (rows of size) of each [M] or [M, M2]. */
   features(given) {
     if (given[0].length === 1) return given.map(([M]) => M)
-    if (this.recipe.pair === "concat") return given.map(([M, M2]) => M.map((row, r) => compared(row, M2[r])))
+    if (this.recipe.pair === "vectors") given = given.map(both => both.map(M => [this.scaledVector(M)]))
+    if (this.recipe.pair !== "gated") return given.map(([M, M2]) => M.map((row, r) => compared(row, M2[r])))
     const first = this.grouped(given.map(([M]) => M), "gate.W_fp")
     const second = this.grouped(given.map(([, M2]) => M2), "gate.W_fh")
     return first.map((F, i) => F.map((row, r) => row.map((x, k) => x * second[i][r][k])))
+  }
+
+  /** One vector for M, with a mean square of 1. */
+  scaledVector(M) {
+    const { products, matrices } = this
+    const rows = products.multiply(matrices["vector.W_shared"], joined(...M), M.length)
+    const v = products.multiply(matrices["vector.W_rows"], rows, 1)
+    const scale = Math.sqrt(v.length) / Math.max(Math.hypot(...v), 1e-12)
+    return v.map(x => x * scale)
   }
 
   /** Each of the vectors times W, plus a bias. */
