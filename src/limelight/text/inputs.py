@@ -136,6 +136,7 @@ def read_targets(labels: Any, task: str = "auto") -> Targets:
     >>> read_targets([["cold", "soup"], []]).labels, read_targets([[1, 0], [0, 1]], "auto").classes.tolist()
     ([[0, 1], []], [0, 1])
     """
+    labels = labels if hasattr(labels, "__len__") else as_list(labels, "labels")  # or it is used up
     if task == "multi-label" or (task == "auto" and _are_several(labels)):
         return _read_sets(labels)
     if task == "regression":
@@ -188,13 +189,7 @@ def _are_several(labels: Any) -> bool:
     """Whether labels are a table with several columns, or collections."""
     if getattr(labels, "ndim", 1) == 2:
         return bool(labels.shape[1] > 1)
-    if not isinstance(labels, (list, tuple)) and not hasattr(labels, "__len__"):
-        return False  # an iterator must not be used up
-    return any(isinstance(each, (list, tuple, set, frozenset, np.ndarray)) for each in _first(labels))
-
-
-def _first(labels: Any) -> list[Any]:
-    return next(([each] for each in labels), []) if hasattr(labels, "__iter__") else []
+    return isinstance(next(iter(labels), None), (list, tuple, set, frozenset, np.ndarray))
 
 
 def _read_sets(labels: Any) -> Targets:

@@ -1,0 +1,18 @@
+"""Estimators with scikit-learn's interface: fit, predict, embed, read, save. Prediction needs no PyTorch.
+
+Each module adds to the one before: `arguments.py` what is passed, `fitted.py` what a trained estimator does,
+`fitting.py` how it is trained; `texts.py` and `pairs.py` are the estimators themselves.
+"""
+
+from ..errors import LimelightError
+
+try:
+    from .fitted import NotFittedError
+    from .pairs import PairClassifier, PairRegressor
+    from .texts import TextClassifier, TextRegressor
+except ModuleNotFoundError as error:
+    if not str(error.name).startswith("sklearn"):
+        raise
+    raise LimelightError("the estimators need scikit-learn: pip install '.[train]'") from None
+
+__all__ = ["NotFittedError", "PairClassifier", "PairRegressor", "TextClassifier", "TextRegressor"]

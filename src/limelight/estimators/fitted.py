@@ -1,0 +1,167 @@
+"""A trained estimator: it predicts, is scored, embeds, is saved and loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+
+from ..config.effects import unused_options
+from ..errors import LimelightError
+from ..runtime.confidence import check_threshold
+from ..runtime.model import Model
+from ..text.inputs import (
+    Targets,
+    as_list,
+    as_texts,
+    as_weights,
+    check_same_length,
+    is_label,
+    match_targets,
+    unknown_label_error,
+)
+from .arguments import ARGUMENTS, Arguments
+
+TextColumns = tuple[list[str], list[str] | None]  # texts, and for pairs the second texts
+
+
+class NotFittedError(LimelightError, _SklearnNotFittedError):
+    """The estimator was used before it was fitted."""
+
+
+class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
+    """What all estimators do with a trained model."""
+
+    _reads_pairs = False
+    model_: Model
+
+    @property
+    def _model(self) -> Model:
+        if not hasattr(self, "model_"):
+            name = type(self).__name__
+            raise NotFittedError(f"this {name} is not fitted yet; call fit, or {name}.load(folder)")
+        return self.model_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _predict_proba(self, columns: TextColumns) -> np.ndarray:
+        return self._model.predict_proba(*columns, progress=False)
+
+    def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
+        model = self._model
+        P = self._predict_proba(columns)
+        found = model.decide(P)
+        if abstain_below is not None and model.task in ("multi-label", "regression"):
+            raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
+        if self._predicts_numbers:
+            return found.astype(np.float64)
+        if model.task == "multi-label":
+            several = [tuple(self.classes_[row].tolist()) for row in found]
+            return found.astype(np.int64) if self._indicator else several
+        best = np.asarray(self.classes_[found])
+        if abstain_below is None:
+            return best
+        answers: np.ndarray = best.astype(object)
+        answers[P[np.arange(len(P)), found] < check_threshold(abstain_below)] = None
+        return answers
+
+    def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
+        texts = columns[0]
+        if not texts:
+            raise LimelightError("there are no texts to score; give at least one")
+        truth = self._truth(labels)
+        check_same_length(texts, truth, "labels")
+        weights = sample_weights(sample_weight, texts)
+        if weights is not None and not any(weights):
+            raise LimelightError("all sample weights are 0; at least one must be positive")
+        found = self._model.decide(self._predict_proba(columns))
+        if self._predicts_numbers:
+            return _r2(found, np.array(truth), weights)
+        if self._model.task == "multi-label":
+            answers = [np.flatnonzero(row).tolist() for row in found]
+        else:
+            answers = self.classes_[found].tolist()
+        return float(np.average([a == b for a, b in zip(answers, truth, strict=True)], weights=weights))
+
+    def _truth(self, labels: Any) -> list[Any]:
+        """Labels to compare predictions with: labels, the numbers of several, or numbers to predict.
+
+        An unknown class counts as a wrong prediction; a label of another type, "1" for 1, is an error.
+        """
+        task = self._model.task
+        if task == "regression":
+            return match_targets(labels, Targets(task, np.empty(0), []), "labels")
+        if task == "multi-label":
+            like = Targets(task, self.classes_, [], self._indicator)
+            return [sorted(set(each)) for each in match_targets(labels, like, "labels")]
+        truth = as_list(labels, "labels")
+        are_text = self.classes_.dtype.kind in "US"
+        for number, label in enumerate(truth):
+            if not is_label(label) or isinstance(label, str) != are_text:
+                raise unknown_label_error(f"labels[{number}]", label, self.classes_.tolist())
+        return truth
+
+    def embed(self, texts: Any, *, flat: bool = False) -> np.ndarray:
+        """M of each text, (texts, r, 2u); with `flat`, one vector each, (texts, r * 2u)."""
+        return self._model.embed(as_texts(texts), flat=flat)
+
+    @property
+    def _n_features_out(self) -> int:
+        """The width of `transform`, from which scikit-learn makes the column names."""
+        model = self._model
+        return int(model.embed([""], flat=True).shape[1]) * (2 if model.pair else 1)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write the trained model as a folder that `limelight.load` opens without PyTorch."""
+        self._model.save(folder, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Open a saved folder as a fitted estimator."""
+        model = Model.load(folder)
+        numbers = model.task == "regression"
+        if model.pair != cls._reads_pairs or numbers != cls._predicts_numbers:
+            right = ("Pair" if model.pair else "Text") + ("Regressor" if numbers else "Classifier")
+            raise LimelightError(f"{folder} holds a {right}; open it with {right}.load or limelight.load")
+        facts = model.facts.get("estimator")
+        has_dev = not isinstance(facts, dict) or facts.get("holdout") != 0
+        values = model.recipe.values()
+        unused = unused_options(model.recipe, values, has_dev=has_dev, pairs=model.pair)  # nobody passed them
+        self = cls(**{k: values[name] for k, name in ARGUMENTS.items() if name not in unused})
+        self.model_, self.recipe_ = model, model.recipe
+        if not numbers:
+            self.classes_, self._indicator = np.array(model.labels), False
+        training = model.facts.get("training")  # a folder from elsewhere may hold anything
+        self.history_ = training.get("history", []) if isinstance(training, dict) else []
+        if isinstance(facts, dict):
+            self._restore(facts)
+        return self
+
+    def _restore(self, facts: dict[str, Any]) -> None:
+        """Restore what training wrote beyond the recipe, so that fitting again gives the same."""
+        self.holdout = facts.get("holdout", self.holdout)
+        if facts.get("indicator") is True and not self._predicts_numbers:
+            self._indicator = True
+        own = facts.get("class_weight")
+        if isinstance(own, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in own):
+            self.class_weight = {label: weight for label, weight in own if is_label(label)}
+
+
+def sample_weights(given: Any, rows: list[Any]) -> list[float] | None:
+    """A weight for each row, or None if none were given."""
+    if given is None:
+        return None
+    weights = as_weights(given, "sample weights")
+    check_same_length(rows, weights, "sample weights")
+    return weights
+
+
+def _r2(found: np.ndarray, truth: np.ndarray, weights: list[float] | None) -> float:
+    """The share of the variance that is explained, as scikit-learn counts it."""
+    error = np.average(np.square(found - truth), weights=weights)
+    variance = np.average(np.square(truth - np.average(truth, weights=weights)), weights=weights)
+    return float(1 - error / variance) if variance else float(error == 0)

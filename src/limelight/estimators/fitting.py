@@ -1,0 +1,198 @@
+"""How an estimator is trained: from texts and labels to a model, at once or in parts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from ..config.effects import warn_unused
+from ..config.options import to_builtin
+from ..config.recipe import Recipe
+from ..errors import LimelightError
+from ..runtime.model import Model
+from ..runtime.start import Start, start_of
+from ..text.encode import Dataset, Texts, encode_texts
+from ..text.formats import shorten
+from ..text.inputs import (
+    Targets,
+    as_classes,
+    as_list,
+    as_weights,
+    check_same_length,
+    class_numbers,
+    match_targets,
+    read_targets,
+)
+from ..text.labels import Label, join_classes
+from .fitted import Fitted, TextColumns, sample_weights
+
+
+class Estimator(Fitted):
+    """What all estimators share; they differ in the form of their texts, and in what they predict."""
+
+    def _fit(self, columns: TextColumns, labels: Any, sample_weight: Any, dev: Texts | None) -> Self:
+        from ..training import need_torch
+
+        need_torch()
+        recipe, start = start_of(self._recipe(), self._given())
+        texts, texts2 = columns
+        if not texts:
+            raise LimelightError("there are no texts; give at least one of each class")
+        targets = read_targets(labels, recipe.text.task)
+        check_same_length(texts, targets.labels, "labels")
+        if start is not None and start.labels:  # a trained model keeps its classes
+            targets = _joined(targets, start.labels)
+        weights = self._weights(targets, targets.labels, sample_weight)
+        if dev is not None:
+            known = match_targets(dev.labels, targets, "dev labels")
+            dev = dev._replace(labels=known, weights=self._weights(targets, known, None))
+        dataset = encode_texts(
+            texts, targets.labels, texts2, weights,
+            recipe=dataclasses.replace(recipe.text, task=targets.task), dev=dev, holdout=self.holdout,
+            seed=recipe.training.seed, names=None if self._predicts_numbers else targets.classes.tolist(),
+            start=start,
+        )  # fmt: skip
+        warn_unused(recipe, self._given(), has_dev="dev" in dataset.splits, pairs=dataset.pair)
+        return self._train(dataset, recipe, start, targets)
+
+    def _partial_fit(self, columns: TextColumns, labels: Any, classes: Any, sample_weight: Any) -> Self:
+        """One pass over the rows, from the start of a fit or from the model so far."""
+        from ..training import need_torch
+
+        need_torch()
+        texts, texts2 = columns
+        if not texts:
+            raise LimelightError("there are no texts; give at least one")
+        listed = as_list(labels, "labels")
+        check_same_length(texts, listed, "labels")
+        names = self._fixed_classes(classes)
+        recipe, start = self._going_on()
+        task = "classification" if recipe.text.task == "auto" else recipe.text.task
+        if task not in ("classification", "ordinal"):
+            raise LimelightError(f"partial_fit is for one class a text; the task is {task!r}: use fit")
+        targets = Targets(task, names, class_numbers(listed, names.tolist()))
+        weights = self._weights(targets, targets.labels, sample_weight)
+        once = recipe.override(epochs=1, schedule="constant", teachers=0, noisy_copies=0)
+        dataset = encode_texts(
+            texts, targets.labels, texts2, weights,
+            recipe=dataclasses.replace(recipe.text, task=task), holdout=0, names=names.tolist(), start=start,
+        )  # fmt: skip
+        return self._train(dataset, once, start, targets, recipe)
+
+    def _fixed_classes(self, given: Any) -> np.ndarray:
+        """The classes of all calls of `partial_fit`: those of the first."""
+        classes = None if given is None else as_classes(given)[0]
+        if not hasattr(self, "model_"):
+            if classes is None:
+                raise LimelightError("classes is missing: the first call of partial_fit needs all classes")
+            return classes
+        if classes is not None and not np.array_equal(classes, self.classes_):
+            raise LimelightError(
+                f"classes is {shorten(str(classes.tolist()))}, but the model has "
+                f"{shorten(str(self.classes_.tolist()))}; leave it out, or start again with fit"
+            )
+        return self.classes_
+
+    def _going_on(self) -> tuple[Recipe, Start | None]:
+        """The recipe and the weights that the next call of `partial_fit` starts from."""
+        if not hasattr(self, "model_"):
+            return start_of(self._recipe(), self._given())
+        model, training = self.model_, self._recipe().training
+        start = Start(model.recipe, model.tokenizer, model.weights, model.labels, model.pair)
+        return Recipe(model.recipe.text, model.recipe.model, training), start
+
+    def _train(
+        self,
+        dataset: Dataset,
+        recipe: Recipe,
+        start: Start | None,
+        targets: Targets,
+        whole: Recipe | None = None,
+    ) -> Self:
+        """Train, and keep the model; `whole` is the recipe to keep, if this is only a part of it."""
+        from ..training import fit
+        from ..training.outcome import calibrate, facts_of, results_of, warn_if_constant, weights_of
+
+        labels = tuple(targets.classes.tolist()) or dataset.labels
+        if start is not None:  # these labels are numbers
+            dataset = dataclasses.replace(dataset, labels=labels)
+        fitted = fit(
+            dataset, recipe, device=self.device, show=self.progress, callbacks=self.callbacks, start=start
+        )
+        if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
+            raise KeyboardInterrupt
+        kept = fitted.recipe if whole is None else dataclasses.replace(fitted.recipe, training=whole.training)
+        before = [] if whole is None else getattr(self, "history_", [])
+        dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
+        sure = calibrate(fitted, dataset)
+        results = results_of(fitted, dataset, ("dev",))
+        self.model_ = Model.from_parts(
+            weights=weights_of(fitted), recipe=kept, tokenizer=dataset.tokenizer,
+            labels=labels, pair=dataset.pair, thresholds=fitted.thresholds,
+            facts={**facts_of(dataset, fitted, results), **sure, "estimator": self._facts(targets.indicator)},
+        )  # fmt: skip
+        self.recipe_, self.history_ = kept, [*before, *fitted.history]
+        if not self._predicts_numbers:
+            self.classes_, self._indicator = targets.classes, targets.indicator
+        if fitted.interrupted:  # what was learnt so far is kept
+            raise KeyboardInterrupt
+        warn_if_constant(results, labels)
+        return self
+
+    def _weights(self, targets: Targets, rows: list[Any], sample_weight: Any) -> list[float] | None:
+        """Of each row, times that of its class if `class_weight` has one for each."""
+        weights, by_class = sample_weights(sample_weight, rows), self.class_weight
+        if not isinstance(by_class, Mapping):
+            return weights
+        if targets.task in ("multi-label", "regression"):
+            raise LimelightError(f"class_weight needs one class for each text; the task is {targets.task!r}")
+        classes = targets.classes.tolist()
+        class_numbers(list(by_class), classes, "class_weight")
+        own = as_weights([by_class.get(label, 1.0) for label in classes], "class weights")
+        return [w * own[k] for w, k in zip(weights or [1.0] * len(rows), rows, strict=True)]
+
+    def _facts(self, indicator: bool) -> dict[str, Any]:
+        """How it was trained beyond the recipe, for the saved folder."""
+        own = None
+        if isinstance(self.class_weight, Mapping):
+            own = [[*map(to_builtin, pair)] for pair in self.class_weight.items()]
+        return {"holdout": to_builtin(self.holdout), "class_weight": own, "indicator": indicator}
+
+
+# What comes before scikit-learn's mixins, so that its methods win.
+if TYPE_CHECKING:
+    Mixin = Estimator
+else:
+    Mixin = object
+
+
+class ClassifierTags(ClassifierMixin):
+    """A classifier that may give a text several labels."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _joined(targets: Targets, known: Sequence[Label]) -> Targets:
+    """The targets with the classes of the trained model to start from as well, if they share any."""
+    if targets.indicator or targets.task == "regression":
+        return targets
+    own = targets.classes.tolist()
+    classes = join_classes(own, known)
+    places = class_numbers(own, classes)
+    several = targets.task == "multi-label"
+    labels = [[places[k] for k in each] if several else places[each] for each in targets.labels]
+    return targets._replace(classes=np.array(classes), labels=labels)
+
+
+def split_dev(dev: Any, count: int, form: str) -> tuple[Any, ...]:
+    """The parts of `dev`, of which there must be `count`."""
+    if not isinstance(dev, (tuple, list)) or len(dev) != count:
+        raise LimelightError(f"dev must be {form}; got a {type(dev).__name__}")
+    return tuple(dev)
