@@ -18,7 +18,7 @@ from ..runtime.model import Model
 from ..runtime.predictions import Predictions
 from ..runtime.reader import Reader, load, model_sha256
 from ..runtime.reader_folder import is_reader_folder
-from ..text.columns import Columns, choose_among
+from ..text.columns import Columns, choose_columns
 from ..text.inputs import as_texts
 from ..text.kept_columns import KeptColumns
 from ..text.table_writers import NewColumn
@@ -104,7 +104,7 @@ class Predictor:
     def columns_of(self, names: list[str], where: str) -> Columns:
         """The columns to read among these, guessed where they were not given; `where` is for errors."""
         pair = self.embed is None and self._on_cpu().loaded.pair
-        return choose_among(names, where, self.text, None, self.text2, need_label=False, pair=pair)
+        return choose_columns(where, self.text, None, self.text2, need_label=False, pair=pair, names=names)
 
     @property
     def loaded(self) -> Any:

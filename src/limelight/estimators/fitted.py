@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 from ..config.effects import unused_options
 from ..errors import LimelightError
-from ..runtime.confidence import check_threshold
 from ..runtime.model import Model
 from ..text.inputs import (
     Targets,
@@ -52,22 +51,14 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
         return self._model.predict_proba(*columns, progress=False)
 
     def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
-        model = self._model
-        P = self._predict_proba(columns)
-        found = model.decide(P)
-        if abstain_below is not None and model.task in ("multi-label", "regression"):
-            raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
+        answers = self._model.predict(*columns, abstain_below=abstain_below)
         if self._predicts_numbers:
-            return found.astype(np.float64)
-        if model.task == "multi-label":
-            several = [tuple(self.classes_[row].tolist()) for row in found]
-            return found.astype(np.int64) if self._indicator else several
-        best = np.asarray(self.classes_[found])
-        if abstain_below is None:
-            return best
-        answers: np.ndarray = best.astype(object)
-        answers[P[np.arange(len(P)), found] < check_threshold(abstain_below)] = None
-        return answers
+            return np.array(answers, dtype=np.float64)
+        if self._model.task != "multi-label":
+            return np.array(answers, dtype=self.classes_.dtype if abstain_below is None else object)
+        if not self._indicator:
+            return answers
+        return np.array([np.isin(self.classes_, each) for each in answers], dtype=np.int64)
 
     def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         texts = columns[0]

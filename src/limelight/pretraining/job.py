@@ -40,7 +40,6 @@ from .teacher import (
     load_encoder,
     open_shards,
     open_vectors,
-    texts_of,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -188,11 +187,15 @@ def _prepare(job: PretrainJob, encoder: Encoder | None, device: str, show: bool)
         return
     if encoder is None and not beforehand:
         encoder = load_encoder(job.teacher, device)  # first: it may not exist
-    dataset = _open_data(job) if (job.folder / "data" / "dataset.json").is_file() else _encode(job, show)
+    data = job.folder / "data"
+    dataset = Dataset.open(data) if (data / "dataset.json").is_file() else _encode(job, show)
     rows = sum(len(split) for split in dataset.splits.values())
     if encoder is not None:
-        encode_shards(encoder, texts_of(_source(job).rows()), rows, job.folder, show)
-    _save_start(job, _start_words(job, dataset, encoder, device, show))
+        texts = (row.text for row in _source(job).rows())
+        encode_shards(encoder, texts, rows, job.folder, show)
+    start = _start_words(job, dataset, encoder, device, show)
+    with atomic_file(job.folder / "start.npy") as file:
+        np.save(file, start)
 
 
 def _encode(job: PretrainJob, show: bool) -> Dataset:
@@ -208,10 +211,6 @@ def _encode(job: PretrainJob, show: bool) -> Dataset:
         shutil.rmtree(job.folder / "data")
         raise LimelightError(f"{job.texts[0]}: {rows} texts are too few to learn from; give {FEWEST} or more")
     return dataset
-
-
-def _open_data(job: PretrainJob) -> Dataset:
-    return Dataset.open(job.folder / "data")
 
 
 def _source(job: PretrainJob) -> TableSource:
@@ -256,11 +255,6 @@ def _start_words(
     return reduce_vectors(vectors[len(SPECIAL) :].astype(np.float32), job.recipe.word_size, job.recipe.seed)
 
 
-def _save_start(job: PretrainJob, start: np.ndarray) -> None:
-    with atomic_file(job.folder / "start.npy") as file:
-        np.save(file, start)
-
-
 # ---------------------------------------------------------------- training and after
 
 
@@ -271,7 +265,7 @@ def _train(
     from ..training.train import run_context
     from .run import Lesson, PretrainingRun
 
-    dataset = _open_data(job)
+    dataset = Dataset.open(job.folder / "data")
     train, dev = _vectors(job, dataset)
     with tidy_os_errors(f"cannot read {job.folder}"):
         start = np.load(job.folder / "start.npy")

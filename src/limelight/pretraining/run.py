@@ -55,7 +55,7 @@ class PretrainingRun(TrainingRun):
         torch.default_generator.manual_seed(recipe.seed)
         # one max-pooled row gets a map of full rank, to be compared fairly
         rank = recipe.rank if recipe.embedding == "self-attention" else min(vector, 2 * recipe.hidden)
-        network = self._new_network(rank, vector)
+        network = ReaderNetwork(recipe.recipe.model, self.known, recipe.buckets, rank, vector)
         words = torch.from_numpy(self.lesson.start)
         with torch.no_grad():
             network.words.weight[:] = 0
@@ -63,10 +63,6 @@ class PretrainingRun(TrainingRun):
             buckets = self.spelling.buckets[len(SPECIAL) : self.known].cpu()
             network.grams.weight.copy_(start_grams(words, buckets, recipe.buckets))
         return network
-
-    def _new_network(self, rank: int, vector: int) -> ReaderNetwork:
-        recipe = self.reader_recipe
-        return ReaderNetwork(recipe.recipe.model, self.known, recipe.buckets, rank, vector)
 
     def _build_stepper(self, targets: np.ndarray | None) -> Stepper:
         lesson = self.lesson

@@ -7,7 +7,7 @@ file appears whole; a resumed run computes those that are missing.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
+from ..training.run_folder import vector_files
 
 SHARD = 16_384  # texts
 CHUNK = 1 << 16  # rows checked at a time
@@ -139,7 +140,7 @@ def encode_shards(
     bar = tqdm(total=count, desc="the teacher reads", unit=" texts", disable=None if progress else True)
     with bar:
         for number, shard in enumerate(iter(lambda: list(islice(rest, SHARD)), [])):
-            path = shard_path(folder, number)
+            path = folder / f"vectors-{number:06d}.npy"
             if (found := _stored(path, len(shard))) is None:
                 found = ask(encoder, shard, done)
                 with atomic_file(path) as file:
@@ -157,9 +158,8 @@ def encode_shards(
 
 def open_shards(folder: Path) -> Vectors:
     """The vectors that `encode_shards` has written."""
-    paths = sorted(folder.glob("vectors-*.npy"))
     with tidy_os_errors(f"cannot read {folder}"):
-        return Vectors([npy.open_memmap(path, mode="r") for path in paths])
+        return Vectors([npy.open_memmap(path, mode="r") for path in vector_files(folder)])
 
 
 def ask(encoder: Encoder, texts: list[str], first: int = 0) -> np.ndarray:
@@ -183,15 +183,6 @@ def ask(encoder: Encoder, texts: list[str], first: int = 0) -> np.ndarray:
     return np.asarray(found / length, np.float16)  # of length 1, they cannot overflow
 
 
-def shard_path(folder: Path, number: int) -> Path:
-    """The file of a shard.
-
-    >>> shard_path(Path("run"), 3).name
-    'vectors-000003.npy'
-    """
-    return folder / f"vectors-{number:06d}.npy"
-
-
 def _stored(path: Path, rows: int) -> np.ndarray | None:
     """A shard that is already there, and whole."""
     if not path.exists():
@@ -210,8 +201,3 @@ def is_vectors_file(teacher: str) -> bool:
     (True, False)
     """
     return os.path.splitext(teacher)[1].lower() == ".npy"
-
-
-def texts_of(rows: Iterable[Any]) -> Iterator[str]:
-    """The texts of a table's rows."""
-    return (row.text for row in rows)

@@ -10,8 +10,27 @@ import numpy as np
 from ..reading.answers import decide
 
 
+class _ByClass:
+    """What both kinds of classifiers have in common."""
+
+    counts: Any  # (3, classes): rows where the class is predicted rightly, is predicted, is true
+
+    @property
+    def per_class(self) -> np.ndarray:
+        """(classes, 3): precision, recall and F1 of each class; 0 where they are undefined."""
+        right, predicted, true = self.counts.astype(np.float64)
+        precision, recall = right / np.maximum(predicted, 1), right / np.maximum(true, 1)
+        return np.stack([precision, recall, 2 * right / np.maximum(predicted + true, 1)], axis=1)
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean F1 over the classes that occur or are predicted, each counting the same."""
+        seen = self.counts[1:].any(axis=0)
+        return float(self.per_class[seen, 2].mean()) if seen.any() else 0.0
+
+
 @dataclass(frozen=True, eq=False)
-class Metrics:
+class Metrics(_ByClass):
     """Metrics over some rows, and the confusion matrix they come from.
 
     >>> P = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
@@ -52,16 +71,6 @@ class Metrics:
         sums = self.confusion.sum(axis=0), self.confusion.sum(axis=1)
         return np.stack([np.diag(self.confusion), *sums])
 
-    @property
-    def per_class(self) -> np.ndarray:
-        """(classes, 3): precision, recall and F1 of each class; 0 where they are undefined."""
-        return per_class(self.counts)
-
-    @property
-    def macro_f1(self) -> float:
-        """The mean F1 over the classes that occur or are predicted, each counting the same."""
-        return macro_f1(self.counts)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""
         return {"accuracy": self.accuracy, "macro_f1": self.macro_f1, "loss": self.loss, "rows": self.rows}
@@ -88,7 +97,7 @@ class OrdinalMetrics(Metrics):
 
 
 @dataclass(frozen=True, eq=False)
-class LabelMetrics:
+class LabelMetrics(_ByClass):
     """Metrics where a row has any number of labels.
 
     >>> P, truth = np.array([[0.9, 0.6], [0.2, 0.4]]), np.array([[1, 0], [0, 1]])
@@ -120,16 +129,6 @@ class LabelMetrics:
         """F1 of all decisions together."""
         right, predicted, true = self.counts.sum(axis=1).tolist()
         return float(2 * right / max(predicted + true, 1))
-
-    @property
-    def per_class(self) -> np.ndarray:
-        """(labels, 3): precision, recall and F1 of each label; 0 where they are undefined."""
-        return per_class(self.counts)
-
-    @property
-    def macro_f1(self) -> float:
-        """The mean F1 over the labels that occur or are predicted, each counting the same."""
-        return macro_f1(self.counts)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""
@@ -186,23 +185,6 @@ def measure(
     """The metrics of a task, for a model's outputs and the true labels as in `text/tasks.py`."""
     found: AnyMetrics = _METRICS[task].of(outputs, truth, thresholds)
     return found
-
-
-def per_class(counts: np.ndarray) -> np.ndarray:
-    """(classes, 3): precision, recall and F1 from (3, classes): right, predicted, true.
-
-    >>> per_class(np.array([[1], [2], [1]])).round(3).tolist()
-    [[0.5, 1.0, 0.667]]
-    """
-    right, predicted, true = counts.astype(np.float64)
-    precision, recall = right / np.maximum(predicted, 1), right / np.maximum(true, 1)
-    return np.stack([precision, recall, 2 * right / np.maximum(predicted + true, 1)], axis=1)
-
-
-def macro_f1(counts: np.ndarray) -> float:
-    """The mean F1 over the classes that occur or are predicted; 0 where there are none."""
-    seen = counts[1:].any(axis=0)
-    return float(per_class(counts)[seen, 2].mean()) if seen.any() else 0.0
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:

@@ -16,6 +16,7 @@ from ..errors import LimelightError, warn
 from ..runtime.folder import is_reader
 from ..runtime.model import Model
 from ..runtime.reader import Reader, load, model_sha256
+from ..runtime.runner import progress_bar
 from ..runtime.word_parts import unit
 from ..storage.files import atomic_folder, check_replaceable, remove_leftovers
 from ..storage.locks import locked
@@ -93,7 +94,7 @@ def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bo
         return 0
     entries = islice(corpus.entries(config.sentences), source.rows, None)
     added = 0
-    with _bar(progress, source.rows) as bar:
+    with progress_bar(None, initial=source.rows, disable=not progress) as bar:
         for some in _shards(entries, config.shard_rows):
             parts = []
             for V in encode(model, [entry["text"] for entry in some]):
@@ -199,11 +200,3 @@ def _put_in_place(new: Path, folder: Path) -> None:
         for path in sorted(new.iterdir(), key=lambda path: path.name != FILE):  # without it, the rest is void
             path.rename(place / path.name)
     shutil.rmtree(new)
-
-
-@contextmanager
-def _bar(progress: bool, done: int) -> Iterator[Any]:
-    from tqdm.auto import tqdm
-
-    with tqdm(unit=" texts", initial=done, disable=not progress) as bar:
-        yield bar

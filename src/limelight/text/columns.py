@@ -49,12 +49,14 @@ def choose_columns(
     text2: str | None = None,
     need_label: bool = True,
     pair: bool | None = False,
+    names: list[str] | None = None,
 ) -> Columns:
     """Check the columns that are named, and guess the others.
 
     A column is guessed if it is the only one with a usual name (`TEXTS`, `LABELS`, for pairs `PAIRS`; case
     does not matter); a label also if only one column is left. A label is guessed only if it is needed.
-    With `pair=None`, the names decide between single texts and pairs.
+    With `pair=None`, the names decide between single texts and pairs. With `names`, those of its columns, the
+    table is not read, and `path` is for errors only.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
@@ -62,23 +64,7 @@ def choose_columns(
     >>> choose_columns(path)
     Columns(text='text', label='stars', text2=None)
     """
-    return choose_among(column_names(Path(path)), path, text, label, text2, need_label, pair)
-
-
-def choose_among(
-    names: list[str],
-    path: str | Path,
-    text: str | None = None,
-    label: str | None = None,
-    text2: str | None = None,
-    need_label: bool = True,
-    pair: bool | None = False,
-) -> Columns:
-    """The same for the columns of any table; `path` names it in errors.
-
-    >>> choose_among(["id", "review"], "batch", need_label=False)
-    Columns(text='review', label=None, text2=None)
-    """
+    names = column_names(Path(path)) if names is None else names
     given = [name for name in (text, label, text2) if name is not None]
     for name in given:
         check_column(path, name, names)
