@@ -24,8 +24,8 @@ import numpy as np
 import torch
 
 from limelight.config.presets import preset
-from limelight.explain.model_agreement import spearman
 from limelight.runtime.decided import most_weighted
+from limelight.runtime.metrics import spearman
 from limelight.runtime.start import load_start, start_of
 from limelight.text.dataset import Dataset, Split
 from limelight.training import fit

@@ -23,7 +23,8 @@ from limelight.model.attention import penalty
 from limelight.model.network import Network
 from limelight.paper.figure_rows import line_chart
 from limelight.paper.plan import CLASSES, Plan, setting
-from limelight.paper.report import markdown, write_picture, write_table
+from limelight.paper.report import write_picture, write_table
+from limelight.runtime import markdown
 from limelight.training.loss import Tensors, loss
 from limelight.training.setup import choose_device
 
@@ -184,7 +185,7 @@ def _forms_table(forms: dict[str, dict[int, float]], lengths: list[int]) -> str:
         rows.append(
             [str(n), *(f"{1000 * s:.3f}" for s in (P, pairs, sums)), f"{pairs / P:.2f}", f"{sums / P:.2f}"]
         )
-    return markdown(head, rows)
+    return markdown.table(head, rows)
 
 
 def _models_table(models: dict[str, dict[int, tuple[float, int]]], lengths: list[int]) -> str:
@@ -193,7 +194,7 @@ def _models_table(models: dict[str, dict[int, tuple[float, int]]], lengths: list
         [str(n), *(cell for m in models for cell in _cells(*models[m][n]))]
         for n in lengths
     ]  # fmt: skip
-    return markdown(head, rows)
+    return markdown.table(head, rows)
 
 
 def _cells(spent: float, size: int) -> tuple[str, str]:

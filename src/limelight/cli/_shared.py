@@ -89,6 +89,19 @@ def add_runtime(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Flags of a run that can be resumed."""
+    parser.add_argument("--resume", metavar="DIR", help="resume the interrupted run of this folder")
+    add_overwrite(parser)
+    add_device(parser)
+    parser.add_argument(
+        "--checkpoint-minutes", type=float, default=10.0, metavar="X",
+        help="write a checkpoint every X minutes, and after every epoch (default: 10)",
+    )  # fmt: skip
+    parser.add_argument("--quiet", action="store_true", help="do not show progress")
+    add_json(parser)
+
+
 def add_abstain(parser: argparse.ArgumentParser) -> None:
     """Flags for leaving out answers that the model is unsure of."""
     parser.add_argument(
@@ -153,6 +166,8 @@ def on_terminal() -> bool:
 
 def check_picture_file(args: argparse.Namespace) -> None:
     """Raise unless the picture that --out asks for can be written."""
+    from ..storage.files import check_output_file
+
     if args.out:
         if args.json:
             raise LimelightError("--json prints to standard output; for a file, use --out FILE.json alone")
@@ -161,6 +176,8 @@ def check_picture_file(args: argparse.Namespace) -> None:
 
 def check_page(args: argparse.Namespace) -> None:
     """Raise before the work unless the page that --out asks for can be written."""
+    from ..storage.files import check_output_file
+
     if args.out:
         if Path(args.out).suffix.lower() not in (".html", ".htm"):
             raise LimelightError(f"{args.out} should end in .html")
@@ -183,13 +200,12 @@ def check_words(tokenizer: Tokenizer, *texts: str | None) -> None:
             raise LimelightError(f"there are no words in {text[:40]!r}; give a text with words")
 
 
-def check_output_file(path: str | Path, overwrite: bool) -> None:
-    """Raise before the work if the output cannot be written."""
-    path = Path(path)
-    if path.is_dir():
-        raise LimelightError(f"{path} is a folder; give a file name")
-    if path.exists() and not overwrite:
-        raise LimelightError(f"{path} already exists; choose another name or add --overwrite")
+def check_least(args: argparse.Namespace, **least: int) -> None:
+    """Raise if a number is below the least it may be."""
+    for name, lowest in least.items():
+        value = getattr(args, name)
+        if value is not None and not lowest <= value < float("inf"):  # nan neither
+            raise LimelightError(f"--{name.replace('_', '-')} is {value}; it must be at least {lowest}")
 
 
 def check_not_a_model(out: Path) -> None:

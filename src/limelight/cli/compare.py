@@ -14,6 +14,7 @@ from ._shared import (
     add_device,
     add_json,
     add_overwrite,
+    check_least,
     check_page,
     encode,
     on_terminal,
@@ -56,7 +57,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Encode once, train each model with each seed, print one table."""
     from ..config.effects import warn_ignored
-    from ..errors import LimelightError
     from ..explain.compare_page import compare_page
     from ..training import need_torch
     from ..training.compare import compare
@@ -65,8 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
     need_torch()
     check_page(args)
-    if args.seeds < 1:
-        raise LimelightError(f"--seeds is {args.seeds}; it must be at least 1")
+    check_least(args, seeds=1)
     recipe = recipe_from(args)
     first = recipe.training.seed
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:

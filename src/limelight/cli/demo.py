@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import LimelightError
-from ._shared import add_json, check_not_a_model, metrics_table
+from ._shared import add_json, check_least, check_not_a_model, metrics_table
 from ._streams import print_painted
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from ..config.presets import preset
     from ..training import fit, need_torch
 
-    if args.sentences is not None and args.sentences < LEAST:
-        raise LimelightError(f"--sentences is {args.sentences}; it must be at least {LEAST}")
+    check_least(args, sentences=LEAST)
     need_torch()
     started = time.monotonic()
     out = Path(args.out)

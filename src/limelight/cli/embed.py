@@ -5,16 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ._bulk import add_engine, check_no_engine, describe, run_bulk
-from ._shared import (
-    add_columns,
-    add_json,
-    add_overwrite,
-    add_runtime,
-    check_output_file,
-    on_terminal,
-    print_result,
-    read_rows,
-)
+from ._shared import add_columns, add_json, add_overwrite, add_runtime, on_terminal, print_result, read_rows
 
 ORDER = 4
 HELP = "embed the texts of a table, or lines of standard input"
@@ -63,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.embedded_table import embed_by, write_embedded
     from ..runtime.embedding_file import check_format, write_embeddings
     from ..runtime.reader import load
+    from ..storage.files import check_output_file
     from ..text.table_writers import format_of
 
     form = format_of(args.out)

@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
-from ._shared import (
-    add_columns,
-    add_overwrite,
-    check_output_file,
-    columns_from,
-    on_bad,
-    on_terminal,
-    sample_rows,
-)
+from ._shared import add_columns, add_overwrite, columns_from, on_bad, on_terminal, sample_rows
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -83,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
+    from ..storage.files import check_output_file
+
     if not args.save:
         if args.words is not None or args.precision != "float16" or args.overwrite:
             raise LimelightError("--words, --precision and --overwrite are for a file; add --save FILE")

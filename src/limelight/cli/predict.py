@@ -15,7 +15,6 @@ from ._shared import (
     add_columns,
     add_overwrite,
     add_runtime,
-    check_output_file,
     on_terminal,
     read_rows,
     threshold_from,
@@ -82,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, predict and write some rows at a time; with --engine, on many cores or machines."""
     from ..runtime.model import Model
     from ..runtime.predictions import Predictions
+    from ..storage.files import check_output_file
 
     if args.engine:
         return _run_bulk(args)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.reader import ReaderRecipe
 from ..errors import LimelightError
 from ._parser import HelpAll, add_option
-from ._shared import add_device, add_json, add_overwrite, on_bad, print_result, print_resume
+from ._shared import add_run, check_least, on_bad, print_result, print_resume
 
 if TYPE_CHECKING:
     from ..pretraining.job import PretrainJob
@@ -43,15 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="GloVe or word2vec file to start the words from, for a teacher that is a .npy file",
     )  # fmt: skip
     parser.add_argument("--skip-bad", action="store_true", help="skip rows that cannot be used")
-    parser.add_argument("--resume", metavar="DIR", help="resume the interrupted run of this folder")
-    add_overwrite(parser)
-    add_device(parser)
-    parser.add_argument(
-        "--checkpoint-minutes", type=float, default=10.0, metavar="X",
-        help="write a checkpoint every X minutes, and after every epoch (default: 10)",
-    )  # fmt: skip
-    parser.add_argument("--quiet", action="store_true", help="do not show progress")
-    add_json(parser)
+    add_run(parser)
     parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
     group = parser.add_argument_group("reader options", "Defaults are in [brackets].")
     for f in dataclasses.fields(ReaderRecipe):
@@ -63,8 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from ..pretraining.job import run_pretraining
     from ..training.job import is_resumable
 
-    if not 0 <= args.checkpoint_minutes < float("inf"):  # nan neither
-        raise LimelightError(f"--checkpoint-minutes is {args.checkpoint_minutes}; it must be at least 0")
+    check_least(args, checkpoint_minutes=0)
     job = _job(args)
     try:
         facts = run_pretraining(

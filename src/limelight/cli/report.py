@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_output_file, columns_from, on_bad, sample_rows
+from ._shared import add_columns, add_overwrite, check_least, check_page, columns_from, on_bad, sample_rows
 
 ORDER = 4
 HELP = "write an HTML report: how good a model is, what it reads, how far to trust that"
@@ -45,13 +45,10 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.model import Model
     from ..text.tables import TableRows, without_skipped
 
-    if Path(args.out).suffix.lower() not in (".html", ".htm"):
-        raise LimelightError(f"{args.out} should end in .html")
-    check_output_file(args.out, args.overwrite)
+    check_page(args)
     if len(args.models) > 2:
         raise LimelightError(f"a report takes one or two models; got {len(args.models)}")
-    if args.most < 1:
-        raise LimelightError(f"--most is {args.most}; it must be at least 1")
+    check_least(args, most=1)
     models = [Model.load(folder) for folder in args.models]
     check_task(models)
     columns = columns_from(args, models[0].pair)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, warn
-from ._shared import add_overwrite, check_output_file
+from ._shared import add_overwrite, check_least
 
 if TYPE_CHECKING:
     from ..similar.index import Hit
@@ -50,10 +50,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Search and print."""
     from ..similar.index import Index
+    from ..storage.files import atomic_file, check_output_file
 
     form = _format(args)
-    if args.top < 1:
-        raise LimelightError(f"--top is {args.top}; it must be at least 1")
+    check_least(args, top=1)
     if args.out:
         check_output_file(args.out, args.overwrite)
     queries = args.query or _lines()
@@ -66,8 +66,6 @@ def run(args: argparse.Namespace) -> int:
     if not args.out:
         print(text, end="")
         return 0
-    from ..storage.files import atomic_file
-
     with atomic_file(args.out, args.overwrite) as file:
         file.write(text.encode(errors="replace"))
     return 0

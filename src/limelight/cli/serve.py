@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from ..errors import LimelightError
+from ._shared import check_least
 
 ORDER = 6
 HELP = "serve models over HTTP: predict, embed, explain, compare"
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         from ..serve.server import Settings, serve
     except ImportError as error:
         raise LimelightError(f"serve needs {error.name}: pip install '.[serve]'") from None
-    _check(args)
+    check_least(args, workers=1, batch_words=0, max_body=1, max_texts=1, max_words=1, max_waiting=1)
     limits = Limits(args.max_body, args.max_texts, args.max_words, args.max_waiting)
     serve(
         Settings(
@@ -93,10 +94,3 @@ def names_of(models: list[str]) -> dict[str, str]:
             raise LimelightError(f"two models are named {name!r}; give one another name: NAME={folder}")
         found[name] = folder
     return found
-
-
-def _check(args: argparse.Namespace) -> None:
-    least = {"workers": 1, "batch_words": 0, **{flag[2:].replace("-", "_"): 1 for flag, *_ in LIMITS[1:]}}
-    for name, smallest in least.items():
-        if (value := getattr(args, name)) < smallest:
-            raise LimelightError(f"--{name.replace('_', '-')} is {value}; it must be at least {smallest}")

@@ -10,7 +10,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._shared import add_columns, add_json, add_overwrite, check_picture_file, check_words, read_rows
+from ._shared import (
+    add_columns,
+    add_json,
+    add_overwrite,
+    check_least,
+    check_picture_file,
+    check_words,
+    read_rows,
+)
 from ._streams import print_painted
 
 if TYPE_CHECKING:
@@ -71,8 +79,7 @@ def _check(args: argparse.Namespace) -> None:
         raise LimelightError("give two texts, or --data with a table of pairs")
     if args.data and args.out:
         raise LimelightError("--out is a picture of two texts; --data prints to standard output")
-    if args.top < 0:
-        raise LimelightError(f"--top is {args.top}; it must be at least 0")
+    check_least(args, top=0)
     check_picture_file(args)
 
 

@@ -11,9 +11,8 @@ from ..errors import LimelightError
 from ._parser import add_recipe, check_encoded, given_data, given_options, recipe_from
 from ._shared import (
     add_data,
-    add_device,
-    add_json,
-    add_overwrite,
+    add_run,
+    check_least,
     holdout,
     metrics_table,
     on_bad,
@@ -45,16 +44,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
     parser.add_argument("data", nargs="*", metavar="DATA", help="training table; several are joined")
     parser.add_argument("--out", metavar="DIR", help="model folder to write; DIR.run is used while training")
-    parser.add_argument("--resume", metavar="DIR", help="resume the interrupted run of this folder")
-    add_overwrite(parser)
-    add_device(parser)
-    parser.add_argument(
-        "--checkpoint-minutes", type=float, default=10.0, metavar="X",
-        help="write a checkpoint every X minutes, and after every epoch (default: 10)",
-    )  # fmt: skip
+    add_run(parser)
     parser.add_argument("--tensorboard", action="store_true", help="log for TensorBoard into DIR.run")
-    parser.add_argument("--quiet", action="store_true", help="do not show progress")
-    add_json(parser)
     add_data(parser)
     parser.add_argument(
         "--old-dev", action="append", metavar="FILE",
@@ -68,8 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from ..training.job import is_resumable
     from ..training.run_job import run_job
 
-    if not 0 <= args.checkpoint_minutes < float("inf"):  # nan neither
-        raise LimelightError(f"--checkpoint-minutes is {args.checkpoint_minutes}; it must be at least 0")
+    check_least(args, checkpoint_minutes=0)
     job = _job(args)
     try:
         outcome = run_job(

@@ -11,6 +11,7 @@ from ._shared import (
     add_columns,
     add_json,
     add_overwrite,
+    check_least,
     check_page,
     columns_from,
     on_bad,
@@ -100,13 +101,9 @@ def _other(args: argparse.Namespace, model: Model) -> Model:
 
 def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
     """A random sample of the table."""
-    from ..errors import LimelightError
     from ..text.tables import TableRows, without_skipped
 
-    if args.texts < 1:
-        raise LimelightError(f"--texts is {args.texts}; it must be at least 1")
-    if args.seed < 0:
-        raise LimelightError(f"--seed is {args.seed}; it must be at least 0")
+    check_least(args, texts=1, seed=0)
     columns = columns_from(args, model.pair, need_label=False)
     read = TableRows(args.data, columns, on_bad=on_bad(args), labels=model.label_format)
     kept, labels, _ = sample_rows(read, args.texts, model.task, args.seed)

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import LimelightError
-from .options import Needs, check_value, option, to_builtin
-from .recipe import Recipe
+from .options import check_value, option, to_builtin
+from .recipe import ATTENTION, Recipe
 
-ATTENTION = Needs("embedding 'self-attention'", lambda o: o.embedding == "self-attention")
 GROUP = 32  # numbers of a word vector that are stored with one scale
 STEPS, MOST_EPOCHS = 8_000, 40  # of a training whose length is not given
 LARGEST_BATCH, FEWEST_BATCHES = 2048, 16  # and the fewest batches of an epoch, if texts are few

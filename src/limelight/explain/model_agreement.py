@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..reading.reading import AnyReading
+from ..runtime.metrics import spearman
 
 
 class Agreement(NamedTuple):
@@ -52,22 +53,6 @@ def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agre
         float(np.mean(divergences)),
         float(np.mean(decided)) if decided else None,
     )
-
-
-def spearman(a: np.ndarray, b: np.ndarray) -> float:
-    """The correlation of two rankings, from -1 to 1; equal values share their mean rank.
-
-    >>> round(spearman(np.array([0.1, 0.2, 0.7]), np.array([1.0, 3.0, 2.0])), 6)
-    0.5
-    """
-    x, y = (_ranks(each) - (len(a) - 1) / 2 for each in (a, b))
-    scale = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / scale if scale else 0.0
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[inverse])
 
 
 def jensen_shannon(p: np.ndarray, q: np.ndarray) -> float:

@@ -21,9 +21,10 @@ from ..explain.overview import redundancy
 from ..reading.colours import LIGHT, levels
 from ..reading.pieces import printable
 from ..reading.wrap import ems
+from ..runtime import markdown
 from ..storage.files import atomic_file
 from .plan import Data, ExperimentRun, Plan
-from .report import data_notes, figures, markdown, percent, write_picture, write_table
+from .report import data_notes, figures, percent, write_picture, write_table
 from .results import ResultsByRun, log
 
 MODELS = {"no-penalty": "without penalty", "self-attention": "with penalty"}
@@ -56,7 +57,7 @@ def write(plan: Plan, results: ResultsByRun) -> None:
             [each for models in kept.values() for found in models.values() for each in _all(found)]
         ),
     ]
-    content, table = {"readings": kept, "note": plan.note}, markdown(head, rows)
+    content, table = {"readings": kept, "note": plan.note}, markdown.table(head, rows)
     notes = [*lines, *data_notes(plan, results)]
     write_table(plan, "figure-heatmaps", "Figures: heat maps", table, notes, content)
     if not find_spec("jinja2"):

@@ -11,8 +11,9 @@ from html import escape
 import numpy as np
 
 from ..explain.plots import curves_plot
+from ..runtime import markdown
 from .plan import TASKS, Data, ExperimentRun, Plan
-from .report import data_notes, figures, markdown, percent, write_picture, write_table
+from .report import data_notes, figures, percent, write_picture, write_table
 from .results import ResultsByRun
 
 ROWS = (1, 4, 7, 10, 13, 16, 20, 23, 26, 30)  # the paper has ten values from 1 to 30 but does not list them
@@ -51,7 +52,7 @@ def write(plan: Plan, results: ResultsByRun) -> None:
     curves = {data.name: {r: c for r in ROWS if (c := curve(results, data, r))} for data in plan.data}
     cells = {data.name: {r: figures(results, data, f"r{r}") for r in ROWS} for data in plan.data}
     rows = [[str(r), *(percent(cells[data.name][r]) for data in plan.data)] for r in ROWS]
-    body = markdown(["r", *(data.name for data in plan.data)], rows)
+    body = markdown.table(["r", *(data.name for data in plan.data)], rows)
     lines = ["The paper shows curves without numbers: 1 row is worse, 10 to 30 rows are alike."]
     content = {"curves": curves, "accuracy": cells, "note": plan.note, "runs": results}
     title = "Figure: the number of rows"

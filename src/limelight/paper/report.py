@@ -10,24 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
+from ..runtime import markdown
 from ..storage.files import atomic_file
 from .plan import SPLITS, Data, Plan
 from .results import ResultsByRun, log, write_json
 
 Cell = dict[str, Any]
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown.
-
-    >>> print(markdown(["model", "test"], [["CNN", "62.05"]]))
-    | model | test |
-    |---|---|
-    | CNN | 62.05 |
-    """
-    lines = [head, *rows]
-    rendered = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
-    return "\n".join([rendered[0], "|" + "---|" * len(head), *rendered[1:]])
 
 
 def figures(results: ResultsByRun, data: Data, model: str) -> Cell:
@@ -81,7 +69,7 @@ def accuracy_table(
         [title, *(cell for data in plan.data for cell in _with_paper(cells[data.name][model]))]
         for model, title in models.items()
     ]
-    return markdown(head, rows), cells
+    return markdown.table(head, rows), cells
 
 
 def _with_paper(cell: Cell) -> tuple[str, str]:

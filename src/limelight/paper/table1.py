@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from ..runtime import markdown
 from ..training.compare import MODELS
 from .plan import Data, ExperimentRun, Plan
-from .report import accuracy_table, data_notes, markdown, write_table
+from .report import accuracy_table, data_notes, write_table
 from .results import ResultsByRun
 
 PAPER = {
@@ -52,7 +53,7 @@ def lengths(results: ResultsByRun, data: Data) -> str:
         low, high = quarter["words"]
         rows.append([f"{low} to {high}", *(f"{mean:.2f}" for mean in means)])
     # one row alone says what the table above it says
-    return markdown([f"{data.name}, words", *MODELS.values()], rows) if len(rows) > 1 else ""
+    return markdown.table([f"{data.name}, words", *MODELS.values()], rows) if len(rows) > 1 else ""
 
 
 def merge(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

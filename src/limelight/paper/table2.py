@@ -5,8 +5,9 @@ limelight paper table2 --data snli=encoded/snli --note "22% of the training set"
 
 from __future__ import annotations
 
+from ..runtime import markdown
 from .plan import ExperimentRun, Plan
-from .report import data_notes, figures, markdown, percent, write_table
+from .report import data_notes, figures, percent, write_table
 from .results import ResultsByRun
 
 MODELS = {
@@ -37,6 +38,6 @@ def write(plan: Plan, results: ResultsByRun) -> None:
     cells = {data.name: {m: figures(results, data, m) for m in MODELS} for data in plan.data}
     published = [[name, *("" for _ in plan.data), f"{value:.1f}"] for name, value in PUBLISHED.items()]
     ours = [[title, *(percent(cells[d.name][m]) for d in plan.data), ""] for m, title in MODELS.items()]
-    body = markdown(["", *(data.name for data in plan.data), "published"], [*published, *ours])
+    body = markdown.table(["", *(data.name for data in plan.data), "published"], [*published, *ours])
     content = {"accuracy": cells, "published": PUBLISHED, "note": plan.note, "runs": results}
     write_table(plan, "table2", "Table 2: SNLI", body, data_notes(plan, results), content)

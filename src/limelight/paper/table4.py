@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..runtime import markdown
 from ..runtime.shapes import parameters_by_part, shapes
 from .plan import CLASSES, ORIGINAL, TASKS, Data, ExperimentRun, Plan, setting
-from .report import data_notes, figures, markdown, percent, write_table
+from .report import data_notes, figures, percent, write_table
 from .results import ResultsByRun
 
 
@@ -97,7 +98,7 @@ def write(plan: Plan, results: ResultsByRun) -> None:
     title = "Table 4: model size before and after pruning"
     lines = [COUNTING, *(data_notes(plan, results) if plan.data else [plan.note] if plan.note else [])]
     full: dict[str, Any] = {"sizes": content, "note": plan.note, "runs": results}
-    write_table(plan, "table4", title, markdown(HEAD, rows), lines, full)
+    write_table(plan, "table4", title, markdown.table(HEAD, rows), lines, full)
 
 
 def _trained(results: ResultsByRun, data: Data, model: str) -> dict[str, int] | None:

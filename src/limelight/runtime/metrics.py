@@ -161,8 +161,8 @@ class ValueMetrics:
         x, y = values[:, 0].astype(np.float64), truth.astype(np.float64)
         error, variance = np.square(x - y).mean(), y.var()
         r2 = 1 - error / variance if variance else 0.0
-        pearson, spearman = _correlation(x, y), _correlation(_ranks(x), _ranks(y))
-        return cls(len(y), float(np.abs(x - y).mean()), float(error), float(r2), pearson, spearman)
+        mae = float(np.abs(x - y).mean())
+        return cls(len(y), mae, float(error), float(r2), _correlation(x, y), spearman(x, y))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`."""
@@ -185,6 +185,15 @@ def measure(
     """The metrics of a task, for a model's outputs and the true labels as in `text/tasks.py`."""
     found: AnyMetrics = _METRICS[task].of(outputs, truth, thresholds)
     return found
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """The correlation of two rankings, from -1 to 1; equal values share their mean rank.
+
+    >>> round(spearman(np.array([0.1, 0.2, 0.7]), np.array([1.0, 3.0, 2.0])), 6)
+    0.5
+    """
+    return _correlation(_ranks(x), _ranks(y))
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from ..errors import LimelightError
 from ..runtime.model import Model
-from ..storage.files import atomic_file
+from ..storage.files import atomic_file, check_output_file
 from .about import name_of
 from .bundle import render_page
 from .explored import ExploredData
@@ -39,11 +38,7 @@ def save_page(
 
     >>> save_page(model, "page.html")  # doctest: +SKIP
     """
-    path = Path(path)
-    if path.is_dir():
-        raise LimelightError(f"{path} is a folder; give a file name")
-    if path.exists() and not overwrite:
-        raise LimelightError(f"{path} already exists; choose another name or overwrite it")
+    check_output_file(path, overwrite)
     page, kept = build_page(model, words=words, precision=precision, data=data)
     with atomic_file(path) as file:
         file.write(page.encode(errors="replace"))  # half a character is not text

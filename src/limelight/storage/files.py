@@ -104,6 +104,20 @@ def check_replaceable(path: str | Path, layout: FolderLayout, overwrite: bool) -
         raise _exists_error(path)
 
 
+def check_output_file(path: str | Path, overwrite: bool) -> None:
+    """Raise before the long work if a file cannot be written here.
+
+    >>> check_output_file("/", overwrite=True)
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: / is a folder; give a file name
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise LimelightError(f"{path} is a folder; give a file name")
+    if path.exists() and not overwrite:
+        raise _exists_error(path)
+
+
 def check_writable(folder: str | Path) -> None:
     """Raise if nothing can be written into a folder, which need not exist yet: before the long work."""
     folder = Path(folder)

@@ -65,12 +65,10 @@ def reading_plan(lengths: np.ndarray, words: int) -> list[np.ndarray]:
 
 def gather(split: Split, rows: np.ndarray, width: int | None = None) -> Batch:
     """The rows' ids, padded with 0 to the longest (or to `width`), with lengths and labels."""
-    ids, lengths = _pad(split.ids, split.starts, split.lengths, rows, width)
+    first, *second = (_pad(*side, rows, width) for side in split.sides)
     labels = None if split.labels is None else as_targets(split.labels[rows])
     weights = None if split.weights is None else np.asarray(split.weights[rows], dtype=np.float32)
-    if split.ids2 is None or split.lengths2 is None or split.starts2 is None:
-        return Batch(ids, lengths, labels, weights)
-    return Batch(ids, lengths, labels, weights, *_pad(split.ids2, split.starts2, split.lengths2, rows, width))
+    return Batch(*first, labels, weights, *(second[0] if second else ()))
 
 
 def as_targets(labels: np.ndarray) -> np.ndarray:

@@ -79,6 +79,16 @@ class Split:
         """(rows,) int64: where each second sentence begins in `ids2`."""
         return None if self.lengths2 is None else _starts(self.lengths2)
 
+    @property
+    def sides(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """(ids, starts, lengths) of the sentences, and for pairs of the second ones."""
+        found = [(self.ids, self.starts, self.lengths), (self.ids2, self.starts2, self.lengths2)]
+        return found[: 1 + self.pair]  # type: ignore[return-value]
+
+    def row(self, number: int) -> list[np.ndarray]:
+        """The ids of a row's sentence, or of both sentences of a pair."""
+        return [np.asarray(ids[starts[number] :][: lengths[number]]) for ids, starts, lengths in self.sides]
+
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays that are not None, by name."""
         return {f.name: values for f in fields(self) if (values := getattr(self, f.name)) is not None}

@@ -76,14 +76,13 @@ def _adjacent(corpus: Split) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 def corpus_pieces(corpus: Split, rows: int = 10_000) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield (ids, lengths) of `rows` sentences at a time: a memory-mapped corpus is never read as a whole."""
-    for ids, lengths in ((corpus.ids, corpus.lengths), (corpus.ids2, corpus.lengths2)):
-        if ids is not None and lengths is not None:
-            start = 0
-            for row in range(0, len(lengths), rows):
-                piece = np.asarray(lengths[row : row + rows])
-                end = start + int(piece.sum())
-                yield np.asarray(ids[start:end]), piece
-                start = end
+    for ids, _, lengths in corpus.sides:
+        start = 0
+        for row in range(0, len(lengths), rows):
+            piece = np.asarray(lengths[row : row + rows])
+            end = start + int(piece.sum())
+            yield np.asarray(ids[start:end]), piece
+            start = end
 
 
 # ---------------------------------------------------------------- words spelled alike

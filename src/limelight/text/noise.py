@@ -26,14 +26,13 @@ def noisy_copies(split: Split, count: int, vectors: np.ndarray | None, seed: int
     """
     random = np.random.default_rng([seed, 0, 1])  # other numbers than those for the order of the batches
     similar = _similar_words(split, vectors)
-    ids, lengths = _add_noise_repeatedly(split.ids, split.starts, count, similar, random)
-    ids2, lengths2 = None, None
-    if split.ids2 is not None and split.starts2 is not None:
-        ids2, lengths2 = _add_noise_repeatedly(split.ids2, split.starts2, count, similar, random)
+    first, *second = [
+        _add_noise_repeatedly(ids, starts, count, similar, random) for ids, starts, _ in split.sides
+    ]
     labels, weights = (
         None if x is None else np.concatenate([x] * count) for x in (split.labels, split.weights)
     )
-    return Split(ids, lengths, labels, weights, ids2, lengths2)
+    return Split(*first, labels, weights, *(second[0] if second else ()))
 
 
 def _add_noise_repeatedly(

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TextIO
 import numpy as np
 
 from ..errors import LimelightError, warn
-from ..storage.files import atomic_file
+from ..storage.files import atomic_file, check_output_file
 from .cells import ABSENT, as_text, list_cells, plain
 from .formats import FORMATS as READABLE
 from .kept_columns import KeptColumns, free_names
@@ -69,8 +69,7 @@ def write_table(
     overwrite: bool = False,
 ) -> Iterator[TableWriter]:
     """A table in a file that appears whole when this ends without an error."""
-    if not overwrite and Path(path).exists():  # said before the long work
-        raise LimelightError(f"{path} already exists; choose another name or overwrite it")
+    check_output_file(path, overwrite)
     with atomic_file(path, overwrite) as file:
         if form == "parquet":
             writer = ParquetTable(file, new, kept)

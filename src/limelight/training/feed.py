@@ -43,11 +43,7 @@ class DeviceFeed:
         self.device = device
         self.sides = [
             (resident(ids, torch.int32), resident(starts, torch.int64), resident(lengths, torch.int64))
-            for ids, starts, lengths in [
-                (split.ids, split.starts, split.lengths),
-                (split.ids2, split.starts2 if split.pair else None, split.lengths2),
-            ]
-            if ids is not None
+            for ids, starts, lengths in split.sides
         ]
         labels = None if split.labels is None else as_targets(np.asarray(split.labels))
         self.labels = None if labels is None else torch.from_numpy(labels).to(device)

@@ -20,7 +20,7 @@ from ..model.network import Network
 from ..text.batches import as_targets
 from ..text.dataset import Split
 from ..text.tasks import find_task
-from .last_layer import draw_rows, last_layer, read_features
+from .last_layer import draw_rows, last_layer, minimise, read_features, weights_at
 from .objectives import Objective, RowFigures, cross_entropy, objective_of
 
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # inverse regularisation, scikit-learn's C, for vectors of length 1
@@ -29,7 +29,6 @@ OF_PAIRS = 0.1  # of what is added to the cosine: as good with 20 pairs as with 
 FOLDS = 5
 FEW = 1000  # rows; with more, training decides
 MOST = 4000  # rows that the classifier is fitted to
-ITERATIONS = 100
 LITTLE = 1e-4  # of a penalty that should be none, but the matrix must not be singular
 
 
@@ -52,9 +51,7 @@ def fit_first_head(
     v = v / scale
     labels, objective = np.asarray(split.labels)[rows], objective_of(task)
     y = torch.from_numpy(as_targets(labels)).to(last.device)
-    w = torch.ones(len(rows), dtype=v.dtype, device=last.device)
-    if weights is not None:
-        w = torch.from_numpy(weights[rows]).to(w)
+    w = weights_at(rows, weights, v)
     found = FirstHead(USUAL, None)
     if network.pair and task == "regression":
         found = FirstHead(OF_PAIRS, None)
@@ -143,17 +140,4 @@ def fit_linear(
     """
     W = v.new_zeros(classes, v.shape[1]) if start is None else start[0].clone()
     b = v.new_zeros(classes) if start is None else start[1].clone()
-    optimiser = torch.optim.LBFGS(
-        [W.requires_grad_(), b.requires_grad_()], max_iter=ITERATIONS, tolerance_grad=1e-4,
-        tolerance_change=1e-7, line_search_fn="strong_wolfe",
-    )  # fmt: skip
-
-    @torch.enable_grad()
-    def loss() -> Tensor:
-        optimiser.zero_grad()
-        total = strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2
-        total.backward()
-        return total
-
-    optimiser.step(loss)
-    return W.detach(), b.detach()
+    return minimise(W, b, lambda: strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -11,6 +13,7 @@ from ..text.batches import gather, reading_plan, row_lengths
 from ..text.dataset import Split
 
 WORDS = 8192  # in a batch, with padding
+ITERATIONS = 100
 
 
 def last_layer(network: Network) -> tuple[Tensor, Tensor]:
@@ -24,6 +27,29 @@ def draw_rows(split: Split, most: int, seed: int) -> np.ndarray:
     """The numbers of all rows, or of `most` drawn at random, in their order."""
     rows = np.arange(len(split))
     return rows if len(rows) <= most else np.sort(np.random.default_rng(seed).choice(rows, most, False))
+
+
+def minimise(W: Tensor, b: Tensor, loss: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
+    """W and b with the least `loss`, from where they are."""
+    optimiser = torch.optim.LBFGS(
+        [W.requires_grad_(), b.requires_grad_()], max_iter=ITERATIONS, tolerance_grad=1e-4,
+        tolerance_change=1e-7, line_search_fn="strong_wolfe",
+    )  # fmt: skip
+
+    @torch.enable_grad()
+    def step() -> Tensor:
+        optimiser.zero_grad()
+        total = loss()
+        total.backward()
+        return total
+
+    optimiser.step(step)
+    return W.detach(), b.detach()
+
+
+def weights_at(rows: np.ndarray, weights: np.ndarray | None, like: Tensor) -> Tensor:
+    """(rows,): how much each of these rows counts, 1 if all count equally."""
+    return like.new_ones(len(rows)) if weights is None else torch.from_numpy(weights[rows]).to(like)
 
 
 @torch.no_grad()

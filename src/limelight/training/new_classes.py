@@ -14,8 +14,8 @@ from torch import Tensor
 
 from ..model.network import Network
 from ..text.dataset import Split
-from .first_head import ITERATIONS, USUAL
-from .last_layer import draw_rows, last_layer, read_features
+from .first_head import USUAL
+from .last_layer import draw_rows, last_layer, minimise, read_features, weights_at
 
 MOST = 2000  # rows that it is fitted to
 RIDGE = 1e-6  # added to the diagonal of products, which may be singular
@@ -31,9 +31,7 @@ def fit_new_classes(
     X = read_features(network, split, rows)  # (n, f)
     Z = X @ last.double().T + bias.double()  # (n, classes)
     y = torch.from_numpy(np.asarray(split.labels, dtype=np.int64)[rows]).to(X.device)
-    w = torch.ones(len(rows), dtype=X.dtype, device=X.device)
-    if weights is not None:
-        w = torch.from_numpy(weights[rows]).to(w)
+    w = weights_at(rows, weights, X)
     scale = X.norm(dim=1).mean().clamp(min=1e-12)
     W, b = fit_rows(X.div_(scale), Z, y, w, new)
     last[list(new)] = (W / scale).to(last)
@@ -51,21 +49,12 @@ def fit_rows(
     eye = RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device)
     L = torch.linalg.cholesky(V @ V.T + eye) if many else V
     W, b = L.new_zeros(len(new), L.shape[1]), L.new_zeros(len(new))
-    optimiser = torch.optim.LBFGS(
-        [W.requires_grad_(), b.requires_grad_()], max_iter=ITERATIONS, tolerance_grad=1e-4,
-        tolerance_change=1e-7, line_search_fn="strong_wolfe",
-    )  # fmt: skip
     columns = torch.tensor(list(new), device=V.device)
 
-    @torch.enable_grad()
     def loss() -> Tensor:
-        optimiser.zero_grad()
         logits = Z.index_copy(1, columns, L @ W.T + b)
         entropy = torch.nn.functional.cross_entropy(logits, y, reduction="none")
-        total = strength * (entropy * w).sum() + W.square().sum() / 2
-        total.backward()
-        return total
+        return strength * (entropy * w).sum() + W.square().sum() / 2
 
-    optimiser.step(loss)
-    found, bias = W.detach(), b.detach()
+    found, bias = minimise(W, b, loss)
     return (torch.linalg.solve_triangular(L, found, upper=False, left=False) @ V if many else found), bias

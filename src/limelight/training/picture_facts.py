@@ -151,14 +151,9 @@ def _read(network: Network, split: Split) -> Iterator[tuple[list[States], np.nda
 def _sample(split: Split, texts: int, words: int) -> Split:
     """Rows drawn at random: at most so many, with at most so many words in all, but at least one."""
     order = np.random.default_rng(0).permutation(len(split))[:texts]
-    lengths = np.asarray(split.lengths)[order].astype(np.int64)
-    if split.lengths2 is not None:
-        lengths = lengths + np.asarray(split.lengths2)[order]
+    lengths = sum(np.asarray(n)[order].astype(np.int64) for _, _, n in split.sides)
     order = order[: max(1, int((np.cumsum(lengths) <= words).sum()))]
-    sides = [(split.ids, split.starts, split.lengths)]
-    if split.ids2 is not None and split.starts2 is not None and split.lengths2 is not None:
-        sides.append((split.ids2, split.starts2, split.lengths2))
-    return _join([[np.asarray(ids[start[k] : start[k] + n[k]]) for ids, start, n in sides] for k in order])
+    return _join([split.row(k) for k in order])
 
 
 def _keep(sides: Sequence[np.ndarray], mask: np.ndarray) -> list[np.ndarray]:

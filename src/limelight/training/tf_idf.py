@@ -45,11 +45,7 @@ def compare_tf_idf(dataset: Dataset, recipe: Recipe, most_iterations: int = 1000
 
 def _rows(split: Split) -> Iterator[list[np.ndarray]]:
     """The word ids of each row, for pairs of both texts."""
-    sides = [(split.ids, split.starts, split.lengths)]
-    if split.ids2 is not None and split.starts2 is not None and split.lengths2 is not None:
-        sides.append((split.ids2, split.starts2, split.lengths2))
-    for k in range(len(split)):
-        yield [np.asarray(ids[start[k] : start[k] + n[k]]) for ids, start, n in sides]
+    return map(split.row, range(len(split)))
 
 
 def _terms(row: list[np.ndarray]) -> list[Hashable]:
