@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
@@ -100,8 +99,10 @@ def _show(model: Model | Reader, args: argparse.Namespace) -> int:
 
 def _compare_rows(model: Model | Reader, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """For each pair its similarity, the pairs of words that contribute most, and the texts."""
+    from ..runtime.batches import chunks
+
     rows, _ = read_rows(args, pair=True)
-    while chunk := list(islice(rows, _CHUNK)):
+    for chunk in chunks(rows, _CHUNK):
         pairs = [(row.text, row.text2 or "") for row in chunk]
         for found in model.compare_many(*zip(*pairs, strict=True), by_rows=False):
             top = [[a, b, round(value, 6)] for a, b, value in found.top_pairs(args.top)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +16,7 @@ from numpy.lib import format as npy
 from tqdm import tqdm
 
 from ..errors import LimelightError, tidy_os_errors
+from ..runtime.batches import chunks
 from ..storage.files import atomic_file
 from ..training.run_folder import vector_files
 
@@ -136,10 +136,10 @@ def encode_shards(
     encoder: Encoder, texts: Iterable[str], count: int, folder: Path, progress: bool = True
 ) -> None:
     """Write the vectors of all texts, but those of the files that are already there."""
-    rest, done, size = iter(texts), 0, 0
+    done = size = 0
     bar = tqdm(total=count, desc="the teacher reads", unit=" texts", disable=None if progress else True)
     with bar:
-        for number, shard in enumerate(iter(lambda: list(islice(rest, SHARD)), [])):
+        for number, shard in enumerate(chunks(texts, SHARD)):
             path = folder / f"vectors-{number:06d}.npy"
             if (found := _stored(path, len(shard))) is None:
                 found = ask(encoder, shard, done)

@@ -30,34 +30,18 @@ def method(decided_by: str, task: str = "classification") -> str:
     return sentence.replace("score of this class", "value").replace("probability of this class", "value")
 
 
-def colours(label: str) -> str:
-    """What the two colours mean.
-
-    >>> colours("good")
-    'Orange words support “good”, blue words speak against it.'
-    """
-    return f"Orange words support “{label}”, blue words speak against it."
-
-
-def signs(label: str) -> str:
-    """The same where there are no colours.
-
-    >>> signs("good")
-    'Words above 0 support “good”, words below 0 speak against it.'
-    """
-    return f"Words above 0 support “{label}”, words below 0 speak against it."
-
-
 def colours_line(label: str, without_colours: bool = False) -> str:
     """What the colours, or the signs, mean for a class; for a number, which has none, pass ''.
 
-    >>> colours_line(""), colours_line("", without_colours=True)
-    ('Orange words raise the value, blue words lower it.', 'Words above 0 raise the value, words below ...')
+    >>> colours_line("good")
+    'Orange words support “good”, blue words speak against it.'
+    >>> colours_line("", without_colours=True)
+    'Words above 0 raise the value, words below 0 lower it.'
     """
-    if label:
-        return (signs if without_colours else colours)(label)
     up, down = ("Words above 0", "words below 0") if without_colours else ("Orange words", "blue words")
-    return f"{up} raise the value, {down} lower it."
+    if not label:
+        return f"{up} raise the value, {down} lower it."
+    return f"{up} support “{label}”, {down} speak against it."
 
 
 def rows_line(count: int) -> str:

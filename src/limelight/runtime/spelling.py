@@ -58,23 +58,14 @@ def encode_spelled(
         split = tokenizer.words(texts[k])  # a text without words stays one unknown word
         for at in np.flatnonzero(words == UNKNOWN).tolist() if split else ():
             words[at] = len(table) + numbers.setdefault(split[at], len(numbers))
-    spelled = spell_all(list(numbers), grams)
+    spelled = spell(list(numbers), grams)
     return SpelledSentences(ids, lengths, table, spelled)
 
 
-def spell(word: str, grams: np.ndarray) -> np.ndarray:
-    """The mean of the vectors of a word's n-grams; `grams` has them by hash, from 1 on.
+def spell(words: Sequence[str], grams: np.ndarray) -> np.ndarray:
+    """(words, d): the mean of the vectors of each word's n-grams; `grams` has them by hash, from 1 on.
 
-    >>> spell("hi", np.array([[0.0], [1.0], [1.0]])).tolist()
-    [1.0]
-    """
-    return np.asarray(grams[[h % (len(grams) - 1) + 1 for h in gram_hashes(word)]].mean(axis=0))
-
-
-def spell_all(words: Sequence[str], grams: np.ndarray) -> np.ndarray:
-    """(words, d): `spell` of many words, in half the time.
-
-    >>> spell_all(["hi", "soup"], np.array([[0.0], [1.0], [1.0]])).tolist()
+    >>> spell(["hi", "soup"], np.array([[0.0], [1.0], [1.0]])).tolist()
     [[1.0], [1.0]]
     """
     hashes = [gram_hashes(word) for word in words]

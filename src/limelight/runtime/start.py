@@ -95,8 +95,7 @@ class Start:
             matrix[new], found[new] = own.matrix[len(SPECIAL) :], own.found[len(SPECIAL) :]
         grams = self.weights.get("grams.weight")
         if grams is not None:
-            for k in new.tolist():
-                matrix[k] = spell(vocabulary[k], grams)
+            matrix[new] = spell([vocabulary[k] for k in new.tolist()], grams)
             matrix[UNKNOWN] = grams[1:].mean(axis=0)
             matrix[new] = round_to_4_bits(matrix[new])  # as the others are: then the folder stays small
         matrix[PAD] = 0
