@@ -73,6 +73,11 @@ def check(way: Callable[..., Tensor], units: int) -> None:
         )
 
 
+def check_clipped(way: Callable[..., Tensor], units: int) -> None:
+    found = errors(way, 130, 40, units, clip=0.05)
+    print("gates' gradients clipped:", *(f"{k} {v:.1e}" for k, v in found.items()), flush=True)
+
+
 def graph(run: Callable[[], object]) -> torch.cuda.CUDAGraph:
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -123,6 +128,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.only != "time":
         check(WAYS[options.ways[0]], options.units)
+        if options.ways[0] != "cudnn":  # which cannot
+            check_clipped(WAYS[options.ways[0]], options.units)
     if options.only == "check":
         return
     for batch, n in SIZES:

@@ -182,7 +182,7 @@ def _by_block(W_hh: Tensor, sizes: Sizes) -> Tensor:
 
 
 def _forwards(by_block: Tensor) -> Tensor:
-    """As shared memory has it: (direction, thread block, unit read / 8, unit / 8, gate, unit % 8, unit read % 8).
+    """(direction, thread block, unit read / 8, unit / 8, gate, unit % 8, unit read % 8), as the kernel reads it.
 
     Halved for the gates i, f and o: sigmoid(z) = tanh(z / 2) / 2 + 1 / 2, and halving is exact.
     """
