@@ -182,18 +182,18 @@ def _by_block(W_hh: Tensor, sizes: Sizes) -> Tensor:
 
 
 def _forwards(by_block: Tensor) -> Tensor:
-    """(direction, thread block, unit read / 8, unit / 8, gate, unit % 8, unit read % 8), as the kernel reads it.
+    """For the forward kernel: (direction, thread block, read / 8, unit / 8, gate, unit % 8, read % 8).
 
     Halved for the gates i, f and o: sigmoid(z) = tanh(z / 2) / 2 + 1 / 2, and halving is exact.
     """
-    W = by_block.unflatten(5, (-1, 8)).permute(0, 2, 5, 3, 1, 4, 6).contiguous()
+    W: Tensor = by_block.unflatten(5, (-1, 8)).permute(0, 2, 5, 3, 1, 4, 6).contiguous()
     W[:, :, :, :, :2] *= 0.5
     W[:, :, :, :, 3] *= 0.5
     return W
 
 
 def _backwards(by_block: Tensor, sizes: Sizes) -> Tensor:
-    """(direction, thread block, unit / 8, gate, unit read, unit % 8)."""
+    """For the backward kernel: (direction, thread block, unit / 8, gate, unit read, unit % 8)."""
     return by_block[..., : sizes.width].permute(0, 2, 3, 1, 5, 4).contiguous()
 
 
