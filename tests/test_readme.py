@@ -104,9 +104,7 @@ SOURCES = {
     "On SNLI with {}% of its training pairs": said(SNLI, "SNLI, {}% of its training pairs"),
     "in int8 reads {} times as many": cell("The reader", "the reader, int8", "times MiniLM, float32"),
     "On an H200 it reads {} a second": cell("On a GPU", "the reader, vector, bf16", "from raw text"),
-    ", {} times as many as `sentence-transformers`": cell(
-        "On a GPU", "the reader, vector, bf16", "times MiniLM, from text"
-    ),
+    "), {} times as many as": cell("On a GPU", "the reader, vector, bf16", "times MiniLM, from text"),
     "and a wide classifier has {}%": cell(SNLI, "the best baseline, max pooling", "test"),
 }
 
