@@ -58,6 +58,7 @@ def test_listed_words_get_at_least_twice_their_share(seed: int, texts: int, r: i
         (["not", "but", "n't", "no", "never"], "negation: not, n't, no"),
         (["is", "in", "are", "of", "with"], "auxiliary verbs: is, are"),
         ([".", "!", "?", "etc."], "punctuation: . ! ?"),
+        (["more", ")", "most", "less"], "more, most, less"),
         (["to", "the", "but", "soup"], "small words: to, the, but"),
         (["soup", "broth", "stew", "bill"], "soup, broth, stew"),
         ([",", "@user", "soup"], ", @user soup"),
