@@ -61,7 +61,7 @@ def test_listed_words_get_at_least_twice_their_share(seed: int, texts: int, r: i
         (["more", ")", "most", "less"], "more, most, less"),
         (["to", "the", "but", "soup"], "small words: to, the, but"),
         (["soup", "broth", "stew", "bill"], "soup, broth, stew"),
-        ([",", "@user", "soup"], ", @user soup"),
+        ([",", "@user", "soup"], "@user, soup"),
         (["2017", "1998", "two"], "numbers: 2017, 1998, two"),
         ([], ""),
     ],
