@@ -37,14 +37,14 @@ def measure_calibration(confidence: np.ndarray, correct: np.ndarray) -> Calibrat
     return Calibration(counts, *means)
 
 
-def wilson(correct: int, total: int, z: float = 1.959964) -> tuple[float, float]:
-    """The confidence interval of a share, 95 % by default, after Wilson (1927): always within 0 to 1.
+def wilson(correct: int, total: int) -> tuple[float, float]:
+    """The 95 % confidence interval of a share, after Wilson (1927): always within 0 to 1.
 
     >>> low, high = wilson(8, 10)
     >>> round(low, 4), round(high, 4)
     (0.4902, 0.9433)
     """
-    share = correct / total
+    share, z = correct / total, 1.959964
     middle = (share + z * z / (2 * total)) / (1 + z * z / total)
     half = z / (1 + z * z / total) * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     return max(0.0, middle - half), min(1.0, middle + half)

@@ -27,12 +27,12 @@ class StructuredSelfAttention(nn.Module):
         self.b_s1 = nn.Parameter(torch.zeros(d_a)) if bias else None
         self.b_s2 = nn.Parameter(torch.zeros(r)) if bias else None
 
-    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n); with `values`, M = A values."""
+    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n)."""
         hidden = torch.tanh(nn.functional.linear(H, self.W_s1, self.b_s1))  # (batch, n, d_a)
         scores = nn.functional.linear(hidden, self.W_s2, self.b_s2)  # (batch, n, r)
         A = masked_softmax(scores.transpose(1, 2), lengths)
-        return A.to(H.dtype) @ (H if values is None else values), A
+        return A.to(H.dtype) @ H, A
 
 
 def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """The paper's two baselines: max pooling over H, and a CNN in place of the LSTM.
 
-Max pooling has the attention's interface, (H, lengths, values) -> (M, A), with a single row; its A says which
+Max pooling has the attention's interface, (H, lengths) -> (M, A), with a single row; its A says which
 words the values come from, so that every model can be explained.
 """
 
@@ -21,12 +21,10 @@ class MaxPooling(nn.Module):
     ([[[2.0, 5.0]]], [[[0.5, 0.5, 0.0]]])
     """
 
-    def forward(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """H (batch, n, size) -> M (batch, 1, size), A (batch, 1, n)."""
         padding = ~mask(lengths, H.shape[1]).unsqueeze(2)
         M, winners = H.masked_fill(padding, float("-inf")).max(dim=1)  # (batch, size)
-        if values is not None:
-            M = values.gather(1, winners.unsqueeze(1)).squeeze(1)
         A = H.new_zeros(H.shape[:2]).scatter_add(1, winners, torch.full_like(M, 1 / H.shape[2]))
         return M.unsqueeze(1), A.detach().unsqueeze(1)
 

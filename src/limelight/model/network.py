@@ -88,12 +88,12 @@ class Network(nn.Module):
         S: Tensor = self.words(ids)
         return S if self.projection is None else self.projection(S)
 
-    def pool(self, H: Tensor, lengths: Tensor, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """H (batch, n, 2u) to M and A; with `values`, M = A values."""
-        M, A = self.pooling(H, lengths, values)
+    def pool(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """H (batch, n, 2u) to M and A."""
+        M, A = self.pooling(H, lengths)
         if self.max_pooling is None:
             return M, A
-        M_max, A_max = self.max_pooling(H, lengths, values)
+        M_max, A_max = self.max_pooling(H, lengths)
         return torch.cat([M, M_max], dim=1), torch.cat([A, A_max.to(A.dtype)], dim=1)
 
     def relate(self, M: Tensor, M2: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _JOINER = "\u200d"
+AROUND = 3  # words of a passage on either side
 # Control characters would vanish, break XML or control a terminal; each gets a visible stand-in.
 _STAND_INS = (
     {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
@@ -89,7 +90,7 @@ def printable(text: str) -> str:
     return text.translate(_STAND_INS)
 
 
-def passages(levels: np.ndarray, *, most: int = 16, around: int = 3) -> list[tuple[int, int]]:
+def passages(levels: np.ndarray, *, most: int = 16) -> list[tuple[int, int]]:
     """The passages (first, end) with the strongest colours, each with a few words around it.
 
     >>> passages(np.array([0] * 20 + [9] + [0] * 20))
@@ -99,7 +100,7 @@ def passages(levels: np.ndarray, *, most: int = 16, around: int = 3) -> list[tup
     strongest = np.argsort(-strength, kind="stable")[:most]
     found: list[tuple[int, int]] = []
     for centre in sorted(strongest[strength[strongest] > 0].tolist() or strongest[:1].tolist()):
-        first, end = max(0, centre - around), min(len(levels), centre + around + 1)
+        first, end = max(0, centre - AROUND), min(len(levels), centre + AROUND + 1)
         if found and first <= found[-1][1]:
             found[-1] = (found[-1][0], end)
         else:

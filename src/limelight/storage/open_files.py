@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from ..errors import LimelightError
 from .files import old_folders
+from .locks import is_same_file
 from .memory import check_memory
 
 TRIES = 100  # a writer would have to replace the folder between two system calls, so many times in a row
@@ -94,12 +95,5 @@ def _open_folder(path: Path, stack: ExitStack) -> tuple[int | None, Callable[[],
         with suppress(FileNotFoundError):
             folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, folder)
-            return folder, partial(_is_at, folder, place)
+            return folder, partial(is_same_file, folder, place)
     raise FileNotFoundError(2, "No such file or directory", str(path))
-
-
-def _is_at(folder: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(folder), os.stat(path))
-    except FileNotFoundError:
-        return False

@@ -14,6 +14,7 @@ from ..storage.array_files import NpyWriter
 from ..storage.open_files import open_regular
 from .formats import shorten
 
+BLOCK = 1 << 20  # values read at a time
 # The arrays of a split and the types they may have on disk.
 DTYPES = {
     "ids": ("uint16", "int32"), "lengths": ("int32",), "labels": ("int32", "uint8", "float32"),
@@ -40,7 +41,7 @@ def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int =
     return values
 
 
-def min_max(values: np.ndarray, step: int = 1 << 20) -> tuple[int, int]:
+def min_max(values: np.ndarray) -> tuple[int, int]:
     """The least and the greatest value of an array from `open_array`.
 
     Read from the file rather than through the memory map, which would keep all of a huge array in memory.
@@ -48,8 +49,8 @@ def min_max(values: np.ndarray, step: int = 1 << 20) -> tuple[int, int]:
     assert isinstance(values, np.memmap)
     assert values.filename is not None
     pieces = (
-        np.fromfile(values.filename, values.dtype, step, offset=values.offset + start * values.itemsize)
-        for start in range(0, len(values), step)
+        np.fromfile(values.filename, values.dtype, BLOCK, offset=values.offset + start * values.itemsize)
+        for start in range(0, len(values), BLOCK)
     )
     lowest, highest = zip(*((int(piece.min()), int(piece.max())) for piece in pieces), strict=True)
     return min(lowest), max(highest)

@@ -15,6 +15,7 @@ NOISE = 0.01  # standard deviation
 STEM = 4  # letters that two forms of a word share at least
 PART = 3  # letters of each part of a compound at least
 ENDING = 4  # letters of an ending at most
+PIECE = 10_000  # sentences read at a time
 
 
 def noise_vector(word: str, seed: int, size: int) -> np.ndarray:
@@ -74,12 +75,12 @@ def _adjacent(corpus: Split) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield right, left
 
 
-def corpus_pieces(corpus: Split, rows: int = 10_000) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (ids, lengths) of `rows` sentences at a time: a memory-mapped corpus is never read as a whole."""
+def corpus_pieces(corpus: Split) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield (ids, lengths) of some sentences at a time: a memory-mapped corpus is never read as a whole."""
     for ids, _, lengths in corpus.sides:
         start = 0
-        for row in range(0, len(lengths), rows):
-            piece = np.asarray(lengths[row : row + rows])
+        for row in range(0, len(lengths), PIECE):
+            piece = np.asarray(lengths[row : row + PIECE])
             end = start + int(piece.sum())
             yield np.asarray(ids[start:end]), piece
             start = end

@@ -18,7 +18,7 @@ STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # scikit-learn's C; the development set choo
 USUAL = 10.0
 
 
-def compare_tf_idf(dataset: Dataset, recipe: Recipe, most_iterations: int = 1000) -> Contestant:
+def compare_tf_idf(dataset: Dataset, recipe: Recipe) -> Contestant:
     """Fit it to the words and pairs of neighbours that the other models read; it has no random seed."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -31,7 +31,7 @@ def compare_tf_idf(dataset: Dataset, recipe: Recipe, most_iterations: int = 1000
     weight = "balanced" if recipe.training.class_weight == "balanced" else None
     best: Any = None
     for C in STRENGTHS if "dev" in X else (USUAL,):
-        found = LogisticRegression(C=C, max_iter=most_iterations, class_weight=weight)
+        found = LogisticRegression(C=C, max_iter=1000, class_weight=weight)
         found.fit(X["train"], y["train"], sample_weight=dataset.splits["train"].weights)
         if best is None or found.score(X["dev"], y["dev"]) > best.score(X["dev"], y["dev"]):
             best = found
