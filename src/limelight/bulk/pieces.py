@@ -61,7 +61,8 @@ def list_files(data: str | Path) -> list[InputFile]:
     data = os.fspath(data)
     found = _remote_files(data) if is_remote(data) else _local_files(data.removeprefix("file://"))
     if not found:
-        raise LimelightError(f"{data} has no tables; give a folder, a pattern or a file of {_known()}")
+        known = ", ".join(f".{each}" for each in _IN_FOLDERS)
+        raise LimelightError(f"{data} has no tables; give a folder, a pattern or a file of {known}")
     for each in found:
         _ = each.format  # raises unless it can be read
     return sorted(found)
@@ -222,7 +223,3 @@ def _is_table(name: str) -> bool:
         return table_format(Path(name)) in _IN_FOLDERS
     except LimelightError:
         return False
-
-
-def _known() -> str:
-    return ", ".join(f".{each}" for each in _IN_FOLDERS)

@@ -43,7 +43,8 @@ def integrated_gradients(
     for point, weight in zip((1 + points) / 2, weights / 2, strict=True):
         S = [(side * point).requires_grad_() for side, _ in sides]
         given = [(vectors, lengths) for vectors, (_, lengths) in zip(S, sides, strict=True)]
-        gradients = torch.autograd.grad(_chosen(logits(network, given), target), S)
+        chosen = logits(network, given).gather(1, target[:, None])
+        gradients = torch.autograd.grad(chosen.sum(), S)
         totals = [total + g * weight for total, g in zip(totals, gradients, strict=True)]
     return [(total * S).sum(2) for total, (S, _) in zip(totals, sides, strict=True)]
 
@@ -80,10 +81,6 @@ def _one_thread() -> Iterator[None]:
 def logits(network: Network, sides: list[Side]) -> Tensor:
     """(batch, classes) from word vectors."""
     return _head(network, [network.pool(network.encoder(S, lengths), lengths)[0] for S, lengths in sides])
-
-
-def _chosen(logits: Tensor, target: Tensor) -> Tensor:
-    return logits.gather(1, target[:, None]).sum()
 
 
 def _head(network: Network, M: list[Tensor]) -> Tensor:

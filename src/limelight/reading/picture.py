@@ -16,7 +16,7 @@ from .captions import DECIDED, NO_ASPECT, NO_LABEL
 from .colours import levels
 from .comparison import Comparison
 from .links import Links, make_links
-from .pieces import Pieces, printable, split_pieces
+from .pieces import Pieces, passages, printable, split_pieces
 from .reading import FADED
 from .row_groups import group_rows, mean_row
 from .row_names import is_function_word, join_names, says_little
@@ -127,6 +127,17 @@ class Picture:
         """Formats a weight with enough digits to show half an even share of the longest text."""
         longest = max(len(text.spans) for text in self.texts)
         return f"{{:{'+' if heat.signed else ''}.{max(3, len(str(longest)) + 2)}f}}".format
+
+    def passages(self, heat: HeatMap, text: int, brief: bool) -> list[tuple[int, int]]:
+        """The pieces to show, from first to end: all, or with `brief` the passages of a long text."""
+        if brief and self.is_long:
+            return passages(heat.levels[text], most=8)
+        return [(0, len(self.texts[text].words))]
+
+    @property
+    def shown_classes(self) -> list[tuple[str, float, bool]]:
+        """The first of `classes`, where there are many."""
+        return self.classes if len(self.classes) <= MOST_CLASSES else self.classes[: MOST_CLASSES - 1]
 
     @property
     def has_unknown_words(self) -> bool:

@@ -11,8 +11,7 @@ from .bidi import is_right_to_left, visual_order
 from .colours import DARK, LEVELS, LIGHT, Theme
 from .links import Links, signed
 from .links_svg import draw_links
-from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, make_picture
-from .pieces import passages
+from .picture import MOST_GROUPS, HeatMap, Picture, make_picture
 from .wrap import Atom, ems, shorten, wrap
 
 if TYPE_CHECKING:
@@ -90,8 +89,7 @@ class _Sheet:
             self.y += 20
             self.text(_MARGIN, shorten(self.picture.true_label, inside / _NOTE, ems), "note")
         self.y += 8
-        classes = self.picture.classes
-        shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
+        classes, shown = self.picture.classes, self.picture.shown_classes
         widest = max((_NOTE * 1.1 * ems(label) for label, _, _ in shown), default=0)
         column = min(inside - 280, widest) + 12
         for label, probability, is_predicted in shown:
@@ -189,12 +187,7 @@ class _Sheet:
         if not pieces.text:
             self.y += size * _LEADING
             self.text(left, "empty text", "note")
-        found = (
-            passages(heat.levels[text], most=8)
-            if brief and self.picture.is_long
-            else [(0, len(pieces.words))]
-        )
-        for place, (first, end) in enumerate(found):
+        for place, (first, end) in enumerate(self.picture.passages(heat, text, brief)):
             self.y += 6 if place else 0  # a gap for the words left out
             for line in wrap(pieces, first, end, width / size, ems) if pieces.text else []:
                 self.y += size * _LEADING

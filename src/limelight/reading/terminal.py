@@ -15,8 +15,8 @@ import numpy as np
 from . import captions
 from .colours import DARK, LEVELS, LIGHT, rgb
 from .links import Links, signed, word_name
-from .picture import MOST_CLASSES, MOST_GROUPS, HeatMap, Picture, make_picture
-from .pieces import FOR_TERMINALS, passages
+from .picture import MOST_GROUPS, HeatMap, Picture, make_picture
+from .pieces import FOR_TERMINALS
 from .wrap import Atom, cells, shorten, wrap
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ Paint = Callable[[str, int], str]
 
 
 def _prediction(picture: Picture) -> list[str]:
-    classes = picture.classes
-    shown = classes if len(classes) <= MOST_CLASSES else classes[: MOST_CLASSES - 1]
+    classes, shown = picture.classes, picture.shown_classes
     column = max((cells(label) for label, _, _ in shown), default=0)
     lines = [f"{picture.answer} {picture.certainty}".rstrip()]
     lines += [picture.true_label] if picture.true_label else []
@@ -156,8 +155,7 @@ def _texts(picture: Picture, heat: HeatMap, width: int, paint: Paint | None, bri
         if not pieces.text:
             lines.append("(empty text)")
             continue
-        found = passages(levels, most=8) if brief and picture.is_long else [(0, len(pieces.words))]
-        for first, end in found:
+        for first, end in picture.passages(heat, text, brief):
             for line in wrap(pieces, first, end, width, cells):
                 lines.append("".join(_atom(atom, levels, paint) for atom in line))
     return lines

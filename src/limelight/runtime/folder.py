@@ -26,6 +26,7 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
 from ..text.labels import MAX_DIGITS, Label, is_too_large
@@ -35,7 +36,7 @@ from .card import model_card
 from .config_file import MODEL_KINDS, format_config, open_saved
 from .export import export_onnx
 from .shapes import check_weights, shapes
-from .weights import MAX_HEADER, pack_words, read_weights, tensor_locations, write_weights
+from .weights import MAX_HEADER, pack_words, read_weights, tensor_locations
 
 FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")  # beside config.json
 MAX_GRAPH = 2**26  # bytes of a graph without its weights; a few thousand are usual
@@ -90,7 +91,7 @@ def save_folder(
     weights = {name: np.asarray(array) for name, array in weights.items()}
     check_weights(weights, expected)
     weights = pack_words(weights)
-    tensors = write_weights(weights)
+    tensors = b"".join(safetensors_pieces(weights))
     options: dict[str, Any] = {"recipe": recipe.model, "classes": len(labels), "pair": pair, "task": task}
     contents = {
         "tokenizer.json": tokenizer.to_json().encode(),

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..storage.array_files import safetensors_pieces
 from ..storage.json_file import parse_object
 from .int4 import GROUP, pack, unpack
 from .onnx_file import Location
@@ -32,16 +31,6 @@ def pack_words(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         if np.array_equal(unpack(packed, scale), words):
             return {**weights, WORDS: packed, SCALE: scale}
     return dict(weights)
-
-
-def write_weights(weights: Mapping[str, np.ndarray]) -> bytes:
-    """The bytes of a safetensors file.
-
-    >>> content = write_weights({"w": np.array([1.0, 2.0], np.float32)})
-    >>> read_weights(content, {"w": (2,)})["w"].tolist()
-    [1.0, 2.0]
-    """
-    return b"".join(safetensors_pieces(weights))
 
 
 def read_weights(content: bytes, expected: Shapes) -> dict[str, np.ndarray]:

@@ -84,22 +84,13 @@ def warn_about_labels(counts: Mapping[str, int], names: Sequence[Label], known: 
 
     `counts` has the rows of each class; those `known` have been learnt already.
     """
-    once = [name for name, n in zip(names, counts.values(), strict=True) if n == 1]
-    _warn_about_single_rows([name for name in once if name not in known])
-    _warn_about_missing(counts)
-
-
-def _warn_about_single_rows(names: Sequence[Label]) -> None:
-    single = [str(name) for name in names]
+    both = zip(names, counts.values(), strict=True)
+    single = [str(name) for name, n in both if n == 1 and name not in known]
     if single:
         what = "1 label occurs" if len(single) == 1 else f"{len(single)} labels occur"
         warn(f"{what} only once in the training data: {join_names(single)}")
-
-
-def _warn_about_missing(counts: Mapping[str, int]) -> None:
-    """A missing value that a program wrote out cannot be told from a class of that name."""
     for label, rows in counts.items():
-        if label in NO_VALUE:
+        if label in NO_VALUE:  # which cannot be told from a class of that name
             what = f"the label {label!r} (rows: {rows:,}) is learnt as a class"
             todo = "if it means no label, empty those cells and skip such rows with --skip-bad"
             warn(f"{what}; {todo} (in Python: on_bad='skip')")

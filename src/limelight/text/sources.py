@@ -42,15 +42,12 @@ class TableSource:
 
     def __post_init__(self) -> None:
         for path in self._files():  # a missing file or column is an error before the long work
-            choose_columns(path, *self._names, need_label=self.labelled)
+            names = self.columns.text, self.columns.label, self.columns.text2
+            choose_columns(path, *names, need_label=self.labelled)
 
     @property
     def labelled(self) -> bool:
         return self.columns.label is not None
-
-    @property
-    def _names(self) -> tuple[str, str | None, str | None]:
-        return self.columns.text, self.columns.label, self.columns.text2
 
     @property
     def pair(self) -> bool:
@@ -100,7 +97,10 @@ class MemorySource:
         self._texts = self._as_list(given.texts, "texts")
         self._labels = None if given.labels is None else self._as_list(given.labels, "labels")
         self._texts2 = None if given.texts2 is None else self._as_list(given.texts2, "second texts")
-        self.weights = None if given.weights is None else self._as_weights(given.weights)
+        self.weights = None
+        if given.weights is not None:
+            plain = as_weights(self._as_list(given.weights, "weights"), f"{where}: weights")
+            self.weights = np.array(plain, dtype=np.float32)
         self.labelled, self.pair = self._labels is not None, self._texts2 is not None
 
     def rows(self) -> Iterator[Row]:
@@ -129,10 +129,6 @@ class MemorySource:
         if what != "texts" and len(plain) != len(self._texts):
             raise LimelightError(f"{self.where}: {len(self._texts):,} texts but {len(plain):,} {what}")
         return plain
-
-    def _as_weights(self, values: Any) -> np.ndarray:
-        plain = as_weights(self._as_list(values, "weights"), f"{self.where}: weights")
-        return np.array(plain, dtype=np.float32)
 
 
 TextSource = TableSource | MemorySource

@@ -119,7 +119,8 @@ class Tokenizer:
         try:
             return cls(content.decode())
         except ValueError as error:
-            raise LimelightError(f"{path} is not a Limelight tokenizer: {_one_line(error)}") from error
+            reason = " ".join(str(error).split())
+            raise LimelightError(f"{path} is not a Limelight tokenizer: {reason}") from error
 
     def save(self, path: str | Path) -> None:
         """Write a standard tokenizer.json, which plain `tokenizers` loads too.
@@ -289,7 +290,3 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
 def _encodable(text: str) -> str:
     """Replace lone surrogates, which are not text, by the replacement character; offsets stay the same."""
     return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
