@@ -129,7 +129,7 @@ def measure_lstm(name: str, words: int, batches: list[int], rounds: int) -> None
         X, lengths = weights["words.weight"][places], np.full(batch, words, np.int32)
         expected = ways["as exported"](X, places, lengths)
         found = race({k: partial(way, X, places, lengths) for k, way in ways.items()}, rounds)
-        print(f"\n{batch} sentences of {words} words")
+        print(f"\n{words} words a sentence, {batch} at once")
         for way, (best, ratio) in found.items():
             error = np.abs(ways[way](X, places, lengths) - expected).max()
             per_word = best / places.size * 1e6
