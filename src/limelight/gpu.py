@@ -70,7 +70,7 @@ class Words(NamedTuple):
 class TorchRunner(Runner):
     """The runtime's interface, computed by the network of training, in bf16 or in float32 without TF32."""
 
-    batch_words = 65_536
+    batch_words = 131_072
     device = "cuda"
 
     def __init__(self, *args: Any) -> None:

@@ -16,9 +16,11 @@ from limelight.model.lstm.persistent import (
     MAXIMUM_UNITS,
     SHARED_MEMORY,
     Sizes,
+    _backwards,
+    _by_block,
     _by_gates,
     _by_pairs,
-    _for_kernels,
+    _forwards,
     _program,
     _with_ones,
 )
@@ -37,7 +39,7 @@ def states_by_thread_blocks(S, W_ih, W_hh, b, direction):
     gates = (_with_ones(S) @ W_1.T).view(n, 2, sizes.width // 2, 4, 2)[
         :, direction
     ]  # pair, gate, of the pair
-    W_f, _ = _for_kernels(W_hh, sizes)
+    W_f = _forwards(_by_block(W_hh, sizes))
     room = 8 * sizes.own * sizes.cluster
     h, c, H = np.zeros(W_f.shape[2] * 8), np.zeros(room), np.zeros((n, u))
     for t in range(n) if direction == 0 else reversed(range(n)):
@@ -66,7 +68,7 @@ def test_each_thread_block_finds_its_weights(u, d, n):
 def test_parts_of_the_gradient_add_up(u):
     """dh = dz W_hh, as the sum of what each thread block computes from its own gates."""
     sizes, W_hh, dz = Sizes.of(u), random(2, 4 * u, u), random(2, 4, u)
-    _, W_b = _for_kernels(W_hh, sizes)  # (2, cluster, own, 4, width, 8)
+    W_b = _backwards(_by_block(W_hh, sizes), sizes)  # (2, cluster, own, 4, width, 8)
     padded = torch.zeros(2, 4, 8 * sizes.own * sizes.cluster, dtype=torch.float64)
     padded[..., :u] = dz
     by_block = padded.view(2, 4, sizes.cluster, sizes.own, 8)

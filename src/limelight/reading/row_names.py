@@ -52,7 +52,7 @@ def _name(words: list[str]) -> str:
     for kind in (*_MEANING, "punctuation", *_GRAMMAR, _SMALL):
         if sum(1 / k for k, word in judged.items() if _is(word, kind)) > half:
             return f"{kind}: {_list([word for word in words if _is(word, kind)])}"
-    return _list(words)
+    return _list([word for word in words if not _is(word, "punctuation")] or words)
 
 
 def _list(words: list[str]) -> str:

@@ -32,7 +32,7 @@ def about_model(model: Model) -> dict[str, Any]:
         "labels": list(map(str, model.labels)),
         "pair": model.pair,
         "rows": model.embedding_shape[0],
-        "rowNames": list(model.row_names),
+        "rowNames": [name or f"row {k}: {captions.NO_ASPECT}" for k, name in enumerate(model.row_names, 1)],
         "rowsLine": captions.rows_line(model.embedding_shape[0]),
         "examples": PAIRS if model.pair else TEXTS,
         "dotted": "are not in the model's vocabulary: all of them are read as the same unknown word.",

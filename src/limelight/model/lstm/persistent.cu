@@ -31,7 +31,7 @@ constexpr int BLOCK = ROWS * 16;                     // bytes of a block's units
 constexpr int TARGETS = (CLUSTER + 1) / 2;           // thread blocks whose parts of dh one group computes
 constexpr int FIRST_SENT = LESS > 2 ? 2 : LESS;      // blocks of units that are sent before the others
 
-template <int COLUMNS> struct Product;  // wgmma; its operands' number depends on the columns
+template <int COLUMNS> struct Product;  // wgmma, written out for each number of columns by Python:
 PRODUCTS
 
 // ---- instructions ------------------------------------------------------------------------------------------
@@ -75,8 +75,9 @@ __device__ __forceinline__ void arrive(u32 barrier, u32 threads) {
 __device__ __forceinline__ void show_to_wgmma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 __device__ __forceinline__ void fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int LEFT> __device__ __forceinline__ void finish() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(LEFT) : "memory");
+__device__ __forceinline__ void finish() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+__device__ __forceinline__ void wait_until_copied() {  // what this thread sent has been read
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 // Where wgmma finds an operand: matrices of 8 rows x 16 bytes, side by side, and `step` bytes apart along K.
 __device__ __forceinline__ u64 operand(u32 at, u32 step) {
@@ -103,9 +104,10 @@ __device__ __forceinline__ float sigmoid(float z, float x) { return fmaf(0.5f, t
 // ---- where a thread works ----------------------------------------------------------------------------------
 
 struct Place {
-  u32 thread, lane, warp, group;         // thread and warp of the group
-  int direction, rank, start, first, own;  // the group's first block of units: in the thread block, in all
-  int n, step;
+  u32 thread, lane, warp, group;  // thread and warp of the group
+  int direction, rank;            // the thread block's, in the cluster
+  int start, first, own;          // the group's first block of units, here and in all; their number
+  int n, step;                    // words of a row; from one word read to the next, in (batch, n, 2)
 
   __device__ __forceinline__ Place(int n) : n(n) {
     lane = threadIdx.x % 32, thread = threadIdx.x % THREADS, group = threadIdx.x / THREADS;
@@ -152,7 +154,7 @@ struct Rows {
 };
 
 // The cells of a thread's blocks of units, side by side in memory: nobody but these kernels reads them.
-template <int HALF> struct Cells {
+struct Cells {
   u32 of[4];
 
   static __device__ __forceinline__ long long at(const Place& at, long long word) {
@@ -247,7 +249,7 @@ __device__ __forceinline__ void read_forwards(const Place& at, States& mail, u32
     gates[half] = to.gates + rows.word[half] * (BLOCKS * 4) + at.pair(0);
     before[half] = to.before + rows.word[half] * (BLOCKS * 4) + at.pair(0);
     H[half] = to.H + rows.word[half] * PAIRS + at.pair(0);
-    C[half] = to.C + Cells<HALF>::at(at, rows.word[half]);
+    C[half] = to.C + Cells::at(at, rows.word[half]);
   }
   for (int s = 0; s < rows.steps; s++) {
     uint4 x[HALF][2];  // W_ih x + b, on its way while the product is computed
@@ -264,13 +266,13 @@ __device__ __forceinline__ void read_forwards(const Place& at, States& mail, u32
       for (int k = 0; k < INNER; k++)
         Product<32 * HALF>::add(z, left + (u64)k * (2 * BLOCK / 16), right + (u64)k * 2 * COLUMNS, k > 0);
       commit();
-      finish<0>();
+      finish();
       if (BUFFERS == 1) at.sync_group(), mail.release(at.thread);
     } else {
 #pragma unroll
       for (int k = 0; k < HALF * 16; k++) z[k] = 0;
     }
-    Cells<HALF> cells[2];
+    Cells cells[2];
     const bool goes_on = s + 1 < rows.steps;
     const u32 out = goes_on ? mail.open() : 0;
 #pragma unroll
@@ -363,7 +365,7 @@ using Parts = Mail<1, 2>;
 template <int HALF> struct Saved {
   uint4 gate[HALF][2];
   u32 above[HALF][2];
-  Cells<HALF> c_before[2];
+  Cells c_before[2];
   const uint4 *gates[2], *C[2];  // of the step that is loaded next; C of the one after it
   const u32* dH[2];
   long long d_gates;  // from gates to d_gates
@@ -374,7 +376,7 @@ template <int HALF> struct Saved {
       const long long word = rows.word[half] + (long long)(rows.steps - 1) * at.step;
       gates[half] = of.gates + word * (BLOCKS * 4) + at.pair(0);
       dH[half] = of.dH + word * PAIRS + at.pair(0);
-      C[half] = of.C + Cells<HALF>::at(at, word);
+      C[half] = of.C + Cells::at(at, word);
     }
     d_gates = of.d_gates - of.gates;
   }
@@ -385,7 +387,7 @@ template <int HALF> struct Saved {
     above[j][half] = live && at.pair(j) < PAIRS ? __ldcs(dH[half] + 4 * j) : 0;
     if (j == 0) c_before[half] = cells(at, rows, s - 1, half);
   }
-  __device__ __forceinline__ Cells<HALF> cells(const Place& at, const Rows& rows, int s, int half) {
+  __device__ __forceinline__ Cells cells(const Place& at, const Rows& rows, int s, int half) {
     uint4 v = make_uint4(0, 0, 0, 0);
     if (s >= 0 && s < rows.length[half]) v = __ldcs(C[half]);
     C[half] -= at.step * (CLUSTER * 8);
@@ -423,7 +425,7 @@ __device__ __forceinline__ void read_backwards(const Place& at, Parts& mail, u32
   const u32 expected = (CLUSTER - 1) * at.count(at.rank) * BLOCK;
   float dc[HALF][2][2] = {};
   Saved<HALF> saved(at, rows, of);
-  Cells<HALF> c[2];  // the cells after the step at hand
+  Cells c[2];  // the cells after the step at hand
 #pragma unroll
   for (int half = 0; half < 2; half++) c[half] = saved.cells(at, rows, rows.steps - 1, half);
 #pragma unroll
@@ -444,7 +446,7 @@ __device__ __forceinline__ void read_backwards(const Place& at, Parts& mail, u32
           }
       at.sync_group();
       mail.release(at.thread);
-      asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+      wait_until_copied();
       at.sync_all();  // dz may be written again
     }
 #pragma unroll
@@ -492,14 +494,14 @@ __device__ __forceinline__ void read_backwards(const Place& at, Parts& mail, u32
     }
     commit();
     const u32 parts = mail.open();
-    finish<0>();
+    finish();
     at.sync_all();  // nobody reads dz any more: what goes out lies there and behind it
 #pragma unroll
     for (int i = 0; i < TARGETS; i++) {
       constexpr int AT_ONCE = 3;
       const u32 out = dz + at.group * AT_ONCE * OWN * BLOCK;
       if (i > 0 && i % AT_ONCE == 0) {
-        asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+        wait_until_copied();
         at.sync_group();
       }
       if (to + i < CLUSTER) stage(at, parts, out + i % AT_ONCE * OWN * BLOCK, to + i, part + i * OWN * 4);

@@ -111,13 +111,14 @@ class _Persistent(torch.autograd.Function):
         C = S.new_empty(batch * n, 2, sizes.cluster, 2, 4, 8) if training else H
         lengths = lengths.long()
         order = lengths.argsort(descending=True) if batch > ROWS else torch.arange(batch, device=S.device)
-        W_f, W_b = _for_kernels(W_hh, sizes)
+        by_block = _by_block(W_hh, sizes)
         kernel = _kernels(sizes, training, S.get_device())["forward"]
         kernel(
-            _thread_blocks(kernel, batch, sizes), gates, H, before, C, W_f, lengths, order, batch, n,
+            _thread_blocks(kernel, batch, sizes),
+            gates, H, before, C, _forwards(by_block), lengths, order, batch, n,
         )  # fmt: skip
         if training:
-            ctx.save_for_backward(S_1, lengths, order, W_1, W_b, gates, before, C)
+            ctx.save_for_backward(S_1, lengths, order, W_1, _backwards(by_block, sizes), gates, before, C)
             ctx.sizes, ctx.clip, ctx.shape = sizes, clip, S.shape
         return H
 
@@ -172,23 +173,28 @@ def _by_gates(W: Tensor, sizes: Sizes) -> Tensor:
     return W.view(2, -1, 4, 2, d)[:, : u // 2].transpose(1, 2).reshape(2, 4 * u, d)
 
 
-def _for_kernels(W_hh: Tensor, sizes: Sizes) -> tuple[Tensor, Tensor]:
-    """W_hh (2, 4u, u) in the order in which each thread block's shared memory holds its part.
-
-    Forwards (direction, thread block, unit read / 8, unit / 8, gate, unit % 8, unit read % 8), halved for the
-    gates i, f and o: sigmoid(z) = tanh(z / 2) / 2 + 1 / 2, and halving is exact. Backwards (direction, thread
-    block, unit / 8, gate, unit read, unit % 8).
-    """
+def _by_block(W_hh: Tensor, sizes: Sizes) -> Tensor:
+    """W_hh (2, 4u, u) as (direction, gate, thread block, unit / 8, unit % 8, unit read), with zeros."""
     u, cluster, own, blocks = sizes
-    inner = 16 * -(-blocks // 2)
-    W = W_hh.new_zeros(2, 4, 8 * own * cluster, inner)
+    W = W_hh.new_zeros(2, 4, 8 * own * cluster, 16 * -(-blocks // 2))
     W[:, :, :u, :u] = W_hh.view(2, 4, u, u)
-    by_block = W.view(2, 4, cluster, own, 8, inner)
-    W_b = by_block[..., : sizes.width].permute(0, 2, 3, 1, 5, 4).contiguous()
-    W_f = by_block.unflatten(5, (-1, 8)).permute(0, 2, 5, 3, 1, 4, 6).contiguous()
-    W_f[:, :, :, :, :2] *= 0.5
-    W_f[:, :, :, :, 3] *= 0.5
-    return W_f, W_b
+    return W.view(2, 4, cluster, own, 8, -1)
+
+
+def _forwards(by_block: Tensor) -> Tensor:
+    """For the forward kernel: (direction, thread block, read / 8, unit / 8, gate, unit % 8, read % 8).
+
+    Halved for the gates i, f and o: sigmoid(z) = tanh(z / 2) / 2 + 1 / 2, and halving is exact.
+    """
+    W: Tensor = by_block.unflatten(5, (-1, 8)).permute(0, 2, 5, 3, 1, 4, 6).contiguous()
+    W[:, :, :, :, :2] *= 0.5
+    W[:, :, :, :, 3] *= 0.5
+    return W
+
+
+def _backwards(by_block: Tensor, sizes: Sizes) -> Tensor:
+    """For the backward kernel: (direction, thread block, unit / 8, gate, unit read, unit % 8)."""
+    return by_block[..., : sizes.width].permute(0, 2, 3, 1, 5, 4).contiguous()
 
 
 def _thread_blocks(kernel: Kernel, batch: int, sizes: Sizes) -> int:
