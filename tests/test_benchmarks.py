@@ -261,3 +261,25 @@ def test_bulk_memory_counts_all_sentences(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sys, "argv", ["bulk_memory.py", str(table), "--sentences", "100"])
     import_module("bulk_memory").main()
     assert capsys.readouterr().out.splitlines()[-1].startswith("| 100 |")
+
+
+def test_cpu_lstm_computes_the_same_states_in_every_way(monkeypatch, capsys):
+    cpu_lstm = import_module("cpu_lstm")
+    monkeypatch.setitem(cpu_lstm.SIZES, "light", (5, 6))  # units that fill no whole vector
+    arguments = "cpu_lstm.py --sizes light --words 3 --batches 2 7 --rounds 1"
+    monkeypatch.setattr(sys, "argv", arguments.split())
+    cpu_lstm.main()
+    rows = [line.split("  ") for line in capsys.readouterr().out.splitlines() if " error " in line]
+    errors = [(row[1], float(row[-1].split()[1])) for row in rows]
+    assert {"as exported", "two operators", "Scan, known products", "numpy"} <= {way for way, _ in errors}
+    assert all(error < 1e-6 for way, error in errors if way not in ("int8", "one input"))
+
+
+def test_cpu_lstm_reads_sentences_of_different_lengths(monkeypatch, capsys):
+    cpu_lstm = import_module("cpu_lstm")
+    monkeypatch.setattr(sys, "argv", ["cpu_lstm.py", "--whole", "--count", "9", "--rounds", "1"])
+    cpu_lstm.main()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if " error " in line]
+    errors = {row[0]: float(row[-1]) for row in rows}
+    assert {"float32", "int8", "Scan", "numpy"} <= set(errors)
+    assert all(error < 1e-6 for way, error in errors.items() if way != "int8")
