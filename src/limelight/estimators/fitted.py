@@ -51,14 +51,15 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
         return self._model.predict_proba(*columns, progress=False)
 
     def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
-        answers = self._model.predict(*columns, abstain_below=abstain_below)
+        model = self._model
+        if not self._predicts_numbers and self._indicator and abstain_below is None:
+            return model.decide(self._predict_proba(columns)).astype(np.int64)
+        answers = model.predict(*columns, abstain_below=abstain_below)
         if self._predicts_numbers:
             return np.array(answers, dtype=np.float64)
-        if self._model.task != "multi-label":
-            return np.array(answers, dtype=self.classes_.dtype if abstain_below is None else object)
-        if not self._indicator:
+        if model.task == "multi-label":
             return answers
-        return np.array([np.isin(self.classes_, each) for each in answers], dtype=np.int64)
+        return np.array(answers, dtype=self.classes_.dtype if abstain_below is None else object)
 
     def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         texts = columns[0]

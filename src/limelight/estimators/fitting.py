@@ -28,6 +28,7 @@ from ..text.inputs import (
     read_targets,
 )
 from ..text.labels import Label, join_classes
+from ..training import need_torch
 from .fitted import Fitted, TextColumns, sample_weights
 
 
@@ -35,8 +36,6 @@ class Estimator(Fitted):
     """What all estimators share; they differ in the form of their texts, and in what they predict."""
 
     def _fit(self, columns: TextColumns, labels: Any, sample_weight: Any, dev: Texts | None) -> Self:
-        from ..training import need_torch
-
         need_torch()
         recipe, start = start_of(self._recipe(), self._given())
         texts, texts2 = columns
@@ -61,8 +60,6 @@ class Estimator(Fitted):
 
     def _partial_fit(self, columns: TextColumns, labels: Any, classes: Any, sample_weight: Any) -> Self:
         """One pass over the rows, from the start of a fit or from the model so far."""
-        from ..training import need_torch
-
         need_torch()
         texts, texts2 = columns
         if not texts:
