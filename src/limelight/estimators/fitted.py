@@ -52,7 +52,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
 
     def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
         model = self._model
-        if not self._predicts_numbers and self._indicator and abstain_below is None:
+        if model.task == "multi-label" and self._indicator and abstain_below is None:
             return model.decide(self._predict_proba(columns)).astype(np.int64)
         answers = model.predict(*columns, abstain_below=abstain_below)
         if self._predicts_numbers:
