@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ def _nvrtc() -> ctypes.CDLL:
     raise OSError(f"{name} not found; it comes with PyTorch's CUDA builds")
 
 
+@functools.cache  # every launch asks for it
 def _driver() -> ctypes.CDLL:
     return ctypes.CDLL("libcuda.so.1")
 

@@ -28,6 +28,7 @@ class Sizes(NamedTuple):
     blocks: int  # in all
 
     @classmethod
+    @functools.cache
     def of(cls, units: int) -> Sizes:
         """The smallest cluster whose shared memory holds W_hh; at most 8 blocks each, for the registers."""
         blocks = -(-units // 8)
