@@ -19,10 +19,11 @@ from torch import Tensor
 from limelight.model.lstm.cudnn import by_cudnn
 from limelight.model.lstm.persistent import by_persistent
 from limelight.model.lstm.recurrence import by_static_recurrence
+from limelight.model.lstm.table import GateTable
 from limelight.model.lstm.triton_kernels import by_triton
 
 WAYS: dict[str, Callable[..., Tensor]] = {"persistent": by_persistent, "triton": by_triton, "cudnn": by_cudnn}
-SIZES = [(512, 160), (32, 160), (100, 24), (512, 24), (4096, 14)]
+SIZES = [(512, 160), (128, 160), (32, 160), (300, 24), (100, 24), (512, 24), (4096, 14)]
 
 
 def problem(batch: int, n: int, d: int, u: int, vary: bool, seed: int) -> tuple[list[Tensor], Tensor, Tensor]:
@@ -60,9 +61,10 @@ def errors(way: Callable[..., Tensor], batch: int, n: int, u: int, clip: float =
 
 def check(way: Callable[..., Tensor], units: int) -> None:
     """Batches of 1 to 4,096, every length from 1 to 160, other numbers of units."""
-    cases = [(1, 1, units), (1, 7, units), (3, 5, units), (64, 9, units), (65, 33, units), (130, 40, units)]
-    cases += [(160, 160, units), (1500, 6, units), (4096, 14, units)]
-    cases += [(70, 12, u) for u in (8, 16, 33, 50, 64, 100, 128, 200, 256, 301, 320, 384, 512)]
+    cases = [(1, 1, units), (1, 7, units), (3, 5, units), (64, 9, units), (96, 33, units), (130, 40, units)]
+    cases += [(160, 160, units), (430, 20, units), (1500, 6, units), (4096, 14, units)]
+    others = (8, 16, 33, 50, 64, 100, 128, 200, 256, 301, 320, 384, 512)
+    cases += [(batch, 12, u) for u in others for batch in (70, 150, 300, 500)]  # a kernel for each
     for batch, n, u in cases:
         found = errors(way, batch, n, u)
         mark = "ok" if max(found.values()) < 1e-2 else "WRONG"
@@ -76,6 +78,26 @@ def check(way: Callable[..., Tensor], units: int) -> None:
 def check_clipped(way: Callable[..., Tensor], units: int) -> None:
     found = errors(way, 130, 40, units, clip=0.05)
     print("gates' gradients clipped:", *(f"{k} {v:.1e}" for k, v in found.items()), flush=True)
+
+
+def check_evaluation(units: int) -> None:
+    """H without gradients, and of words looked up in a table, some beyond it: the same as in training."""
+    (words, W_ih, W_hh, b), lengths, _ = problem(500, 1, 72, units, False, 0)
+    for batch in (20, 150, 300, 700, 1500, 4096):
+        lengths = torch.randint(1, 30, (batch,), device="cuda").sort(descending=True).values
+        ids = torch.randint(0, 500, (int(lengths.sum()),), dtype=torch.int32, device="cuda")
+        starts, t = lengths.cumsum(0) - lengths, torch.arange(32, device="cuda")
+        padded = ids[(starts[:, None] + t).clamp(max=len(ids) - 1)].long() * (t < lengths[:, None])
+        S = words[:, 0][padded]
+        expected = by_persistent(S, lengths, W_ih, W_hh, b).detach()
+        with torch.no_grad():
+            table = GateTable(words[:400, 0], W_ih, W_hh, b)
+            found = table(ids, starts, lengths, 32, table.of(words[400:, 0]))
+            alone = by_persistent(S, lengths, W_ih, W_hh, b)
+        differences = [float((x - expected).abs().max()) for x in (alone, found)]
+        print(
+            f"{batch} sentences, largest differences in evaluation and by a table: {differences}", flush=True
+        )
 
 
 def graph(run: Callable[[], object]) -> torch.cuda.CUDAGraph:
@@ -130,6 +152,7 @@ def main() -> None:
         check(WAYS[options.ways[0]], options.units)
         if options.ways[0] != "cudnn":  # which cannot
             check_clipped(WAYS[options.ways[0]], options.units)
+        check_evaluation(options.units)
     if options.only == "check":
         return
     for batch, n in SIZES:

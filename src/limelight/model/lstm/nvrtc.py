@@ -46,7 +46,7 @@ class Kernel:
         _check(driver.cuOccupancyMaxActiveClusters(ctypes.byref(found), self.function, ctypes.byref(launch)))
         return found.value
 
-    def __call__(self, blocks: int, *arguments: Tensor | int | float) -> None:
+    def __call__(self, blocks: int, *arguments: Tensor | int | float | None) -> None:
         """Launch on PyTorch's current stream; a CUDA graph can capture it."""
         values = [_as_c(x) for x in arguments]
         pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(x) for x in values))
@@ -111,7 +111,7 @@ def _check(status: int) -> None:
         raise RuntimeError(f"CUDA: {(message.value or b'unknown error').decode()}")
 
 
-def _as_c(x: Tensor | int | float) -> Any:
-    if isinstance(x, Tensor):
-        return ctypes.c_void_p(x.data_ptr())
+def _as_c(x: Tensor | int | float | None) -> Any:
+    if x is None or isinstance(x, Tensor):
+        return ctypes.c_void_p(None if x is None else x.data_ptr())
     return ctypes.c_int(x) if isinstance(x, int) else ctypes.c_float(x)

@@ -1,6 +1,6 @@
 // The recurrence of a bidirectional LSTM as one kernel that stays on the chip for all time steps.
 //
-// A cluster of thread blocks reads a tile of 64 sentences in one direction. Each block keeps the part of W_hh
+// A cluster of thread blocks reads a tile of 64 or 32 sentences in one direction. Each block keeps the part of W_hh
 // for its own units in shared memory and never loads it again. In a step, a block multiplies the tile's states
 // h with its part (wgmma: 64 rows, the sums in registers), computes its units' gates, and copies their new
 // states to every block of the cluster, whose barrier counts the bytes as they arrive. Nothing waits for the
@@ -14,13 +14,17 @@
 // two rows 8 apart, as wgmma gives them; what it computes for them is stored where wgmma reads it in the next
 // step. Gates lie in memory as (batch, n, 2, pair of units, gate, 2): 16 bytes for one thread.
 //
-// Set when compiled: CLUSTER (thread blocks), OWN (blocks of units of each), BLOCKS (in all), PAIRS (of units in
-// H; the last block may be part empty), BUFFERS (for states), TRAINING (keep what the gradient needs).
+// wgmma always has 64 rows. For a tile of 32 it is told that groups of 8 rows lie 64 bytes apart, not 128: then every
+// second group is half of the two beside it, and its sums are ignored; what is stored and sent is half as large.
+//
+// Set when compiled: ROWS (of a tile), CLUSTER (thread blocks), OWN (blocks of units of each), BLOCKS (in all), PAIRS
+// (of units in H; the last block may be part empty), BUFFERS (for states), TRAINING (keep what the gradient needs), TABLE
+// (W_ih x + b is given for each word of a vocabulary, not of the sentences).
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-constexpr int THREADS = 128, ROWS = 64;
+constexpr int THREADS = 128, HALVES = ROWS / 32;        // rows of a thread
 constexpr int MORE = (OWN + 1) / 2, LESS = OWN / 2;  // blocks of units of the two groups
 constexpr int UNITS = 8 * BLOCKS;                    // with empty ones at the end
 constexpr int COLUMNS = 32 * OWN;                    // gates of this thread block: (block, gate, unit)
@@ -28,6 +32,7 @@ constexpr int INNER = (BLOCKS + 1) / 2;              // wgmma multiplies 16 unit
 constexpr int FORWARD_W = 2 * INNER * COLUMNS;       // in 16 bytes: (inner / 8, column, 8)
 constexpr int BACKWARD_W = 4 * OWN * UNITS;          // (column / 8, unit, 8)
 constexpr int BLOCK = ROWS * 16;                     // bytes of a block's units, and of 8 gates, for all rows
+constexpr int DOWN = 128 * ROWS / 64;                // from 8 rows to the next, as wgmma is told
 constexpr int TARGETS = (CLUSTER + 1) / 2;           // thread blocks whose parts of dh one group computes
 constexpr int FIRST_SENT = LESS > 2 ? 2 : LESS;      // blocks of units that are sent before the others
 
@@ -46,13 +51,16 @@ __device__ __forceinline__ void send(u32 to, u32 from, u32 bytes, u32 barrier) {
   asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                :: "r"(to), "r"(from), "r"(bytes), "r"(barrier) : "memory");
 }
-__device__ __forceinline__ uint2 load(u32 at) {
-  uint2 v;
-  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(at) : "memory");
+// A thread's two units of one or both of its rows.
+__device__ __forceinline__ uint2 load_part(u32 at) {
+  uint2 v = make_uint2(0, 0);
+  if (HALVES == 2) asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(at) : "memory");
+  else asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v.x) : "r"(at) : "memory");
   return v;
 }
-__device__ __forceinline__ void store(u32 at, uint2 v) {
-  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" :: "r"(at), "r"(v.x), "r"(v.y) : "memory");
+__device__ __forceinline__ void store_part(u32 at, u32 a, u32 b) {
+  if (HALVES == 2) asm volatile("st.shared.v2.b32 [%0], {%1, %2};" :: "r"(at), "r"(a), "r"(b) : "memory");
+  else asm volatile("st.shared.b32 [%0], %1;" :: "r"(at), "r"(a) : "memory");
 }
 __device__ __forceinline__ void store(u32 at, u32 v) {
   asm volatile("st.shared.b32 [%0], %1;" :: "r"(at), "r"(v) : "memory");
@@ -79,9 +87,10 @@ __device__ __forceinline__ void finish() { asm volatile("wgmma.wait_group.sync.a
 __device__ __forceinline__ void wait_until_copied() {  // what this thread sent has been read
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
-// Where wgmma finds an operand: matrices of 8 rows x 16 bytes, side by side, and `step` bytes apart along K.
-__device__ __forceinline__ u64 operand(u32 at, u32 step) {
-  return (u64)((at & 0x3ffff) >> 4) | (u64)(step >> 4) << 16 | (u64)(128 >> 4) << 32;
+// Where wgmma finds an operand: matrices of 8 rows x 16 bytes, `down` bytes from one to the next 8 rows and `along`
+// to the next 16 bytes of K.
+__device__ __forceinline__ u64 operand(u32 at, u32 down, u32 along) {
+  return (u64)((at & 0x3ffff) >> 4) | (u64)(along >> 4) << 16 | (u64)(down >> 4) << 32;
 }
 
 // ---- arithmetic --------------------------------------------------------------------------------------------
@@ -97,6 +106,16 @@ __device__ __forceinline__ float tanh_(float x) {
   float y;
   asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
+}
+// Each of four neighbouring lanes has a value of each of four blocks; afterwards lane q has block q's of all four.
+__device__ __forceinline__ void transpose(u32 (&v)[4]) {
+  const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;
+  u32 a = __shfl_xor_sync(0xffffffffu, odd ? v[0] : v[1], 1), b = __shfl_xor_sync(0xffffffffu, odd ? v[2] : v[3], 1);
+  if (odd) v[0] = a, v[2] = b;
+  else v[1] = a, v[3] = b;
+  a = __shfl_xor_sync(0xffffffffu, upper ? v[0] : v[2], 2), b = __shfl_xor_sync(0xffffffffu, upper ? v[1] : v[3], 2);
+  if (upper) v[0] = a, v[1] = b;
+  else v[2] = a, v[3] = b;
 }
 // Of z + x, where z, the product, was computed with halved weights.
 __device__ __forceinline__ float sigmoid(float z, float x) { return fmaf(0.5f, tanh_(fmaf(0.5f, x, z)), 0.5f); }
@@ -128,30 +147,49 @@ struct Place {
   __device__ __forceinline__ int pair(int block) const { return (first + block) * 4 + lane % 4; }
   // Where wgmma reads this thread's two units or gates of a block.
   __device__ __forceinline__ u32 cell(int block, int half) const {
-    return block * BLOCK + (2 * warp + half) * 128 + lane * 4;
+    return block * BLOCK + (HALVES * warp + half) * 128 + lane * 4;
   }
   __device__ __forceinline__ void sync_group() const { sync(1 + group, THREADS); }
   __device__ __forceinline__ void sync_all() const { sync(3, 2 * THREADS); }
 };
 
 struct Rows {
-  int row[2], length[2], steps;
-  long long word[2];  // of (batch, n, 2): the word read at step 0; a step further is `at.step` away
+  int row[HALVES], length[HALVES], steps;
+  long long word[HALVES];  // of (batch, n, 2): the word read at step 0; a step further is `at.step` away
 
   __device__ __forceinline__ Rows(const Place& at, int top, const long long* lengths, const long long* order,
                                   int batch) {
     int longest = 0;
     for (int i = at.lane; i < ROWS; i += 32)
-      if (top + i < batch) longest = max(longest, (int)lengths[order[top + i]]);
+      if (top + i < batch) longest = max(longest, (int)lengths[order ? order[top + i] : top + i]);
     steps = __reduce_max_sync(0xffffffffu, longest);
-    for (int half = 0; half < 2; half++) {
-      const int i = top + at.warp * 16 + at.lane / 4 + 8 * half;
-      row[half] = i < batch ? (int)order[i] : -1;
+    for (int half = 0; half < HALVES; half++) {
+      const int i = top + (HALVES * at.warp + half) * 8 + at.lane / 4;
+      row[half] = i >= batch ? -1 : order ? (int)order[i] : i;
       length[half] = i < batch ? (int)lengths[row[half]] : 0;
       word[half] = at.first_word(row[half], length[half]);
     }
   }
 };
+
+// Eight units of a row in H, of which the last block may have fewer; 8 bytes at a time are aligned for even PAIRS.
+__device__ __forceinline__ void store_block(u32* H, int block, const u32 (&v)[4]) {
+#pragma unroll
+  for (int k = 0; k < 4; k += 2)
+    if (PAIRS % 2 == 0 && block * 4 + k + 1 < PAIRS) *(uint2*)(H + k) = make_uint2(v[k], v[k + 1]);
+    else
+      for (int i = k; i < k + 2; i++)
+        if (block * 4 + i < PAIRS) H[i] = v[i];
+}
+__device__ __forceinline__ void load_block(const u32* dH, int block, u32 (&v)[4]) {
+#pragma unroll
+  for (int k = 0; k < 4; k += 2)
+    if (PAIRS % 2 == 0 && block * 4 + k + 1 < PAIRS) {
+      const uint2 two = __ldcs((const uint2*)(dH + k));
+      v[k] = two.x, v[k + 1] = two.y;
+    } else
+      for (int i = k; i < k + 2; i++) v[i] = block * 4 + i < PAIRS ? __ldcs(dH + i) : 0;
+}
 
 // The cells of a thread's blocks of units, side by side in memory: nobody but these kernels reads them.
 struct Cells {
@@ -194,7 +232,8 @@ template <int COUNT, int READERS> struct Mail {
     wait(full + received % COUNT * 8, received / COUNT & 1);
     return place + received++ % COUNT * size;
   }
-  __device__ __forceinline__ void release(u32 thread) const {  // after the reader's threads have met
+  // After the reader's threads have met, so that they have read: nothing else has to be seen before it.
+  __device__ __forceinline__ void release(u32 thread) const {
     if (thread < CLUSTER)
       asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];"
                    :: "r"(in_block(free, thread)) : "memory");
@@ -215,6 +254,16 @@ struct Forward {
   uint4* gates;
   u32 *H, *before;
   uint4* C;
+  // with a TABLE: the gates of its `known` words, and of more; which of them are read; where each sentence begins
+  const uint4* more;
+  const int* ids;
+  const long long* starts;
+  int known;
+
+  __device__ __forceinline__ uint4* of_word(const Place& at, int id) const {
+    const uint4* from = id < known ? gates : more - known * (2LL * BLOCKS * 4);
+    return (uint4*)from + (id * 2LL + at.direction) * (BLOCKS * 4) + at.pair(0);
+  }
 };
 using States = Mail<BUFFERS, 2>;
 
@@ -236,31 +285,42 @@ __device__ __forceinline__ void send_states(const Place& at, States& mail, int s
   }
 }
 
+__device__ __forceinline__ uint4 load_gates(const uint4* from) {  // a table's are read again, others are not
+  return TABLE ? __ldg(from) : __ldcs(from);
+}
+
 template <int HALF>
 __device__ __forceinline__ void read_forwards(const Place& at, States& mail, u32 W, const Rows& rows,
                                               const Forward& to) {
-  const u64 right = operand(W + at.start * 32 * 16, 16 * COLUMNS);
-  float c[HALF][2][2] = {};
-  u32 h[HALF][2] = {};
-  uint4 *gates[2], *C[2];  // of the word at hand; a block of units is 4 pairs
-  u32 *H[2], *before[2];
+  const u64 right = operand(W + at.start * 32 * 16, 128, 16 * COLUMNS);
+  float c[HALF][HALVES][2] = {};
+  uint4 *gates[HALVES], *C[HALVES];  // of the word at hand; a block of units is 4 pairs
+  const int* ids[HALVES];            // of the word after it
+  int id[HALVES];
+  const int written = at.first + at.lane % 4;  // a thread writes all states of one block of units, for each row
+  const bool writes = at.has(at.lane % 4);
 #pragma unroll
-  for (int half = 0; half < 2; half++) {
+  for (int half = 0; half < HALVES; half++) {
     gates[half] = to.gates + rows.word[half] * (BLOCKS * 4) + at.pair(0);
-    before[half] = to.before + rows.word[half] * (BLOCKS * 4) + at.pair(0);
-    H[half] = to.H + rows.word[half] * PAIRS + at.pair(0);
     C[half] = to.C + Cells::at(at, rows.word[half]);
+    if (TABLE && rows.row[half] >= 0) {
+      ids[half] = to.ids + to.starts[rows.row[half]] + (at.direction ? rows.length[half] - 1 : 0);
+      id[half] = *ids[half];
+    }
   }
   for (int s = 0; s < rows.steps; s++) {
-    uint4 x[HALF][2];  // W_ih x + b, on its way while the product is computed
+    uint4 x[HALF][HALVES];  // W_ih x + b, on its way while the product is computed
 #pragma unroll
-    for (int half = 0; half < 2; half++)
+    for (int half = 0; half < HALVES; half++) {
+      if (TABLE) gates[half] = to.of_word(at, id[half]);
 #pragma unroll
       for (int j = 0; j < HALF; j++)
-        x[j][half] = s < rows.length[half] && at.has(j) ? __ldcs(gates[half] + 4 * j) : make_uint4(0, 0, 0, 0);
+        x[j][half] = s < rows.length[half] && at.has(j) ? load_gates(gates[half] + 4 * j) : make_uint4(0, 0, 0, 0);
+      if (TABLE && s + 1 < rows.length[half]) id[half] = *(ids[half] += at.step / 2);
+    }
     float z[HALF * 16];
     if (s > 0) {
-      const u64 left = operand(mail.receive(), BLOCK);
+      const u64 left = operand(mail.receive(), DOWN, BLOCK);
       fence();
 #pragma unroll
       for (int k = 0; k < INNER; k++)
@@ -272,13 +332,13 @@ __device__ __forceinline__ void read_forwards(const Place& at, States& mail, u32
 #pragma unroll
       for (int k = 0; k < HALF * 16; k++) z[k] = 0;
     }
-    Cells cells[2];
+    u32 h_new[HALVES][4] = {};
     const bool goes_on = s + 1 < rows.steps;
     const u32 out = goes_on ? mail.open() : 0;
 #pragma unroll
     for (int j = 0; j < HALF; j++) {
 #pragma unroll
-      for (int half = 0; half < 2; half++) {
+      for (int half = 0; half < HALVES; half++) {
         const float* zz = z + j * 16 + half * 2;  // gate by gate 4 apart
         const uint4 xx = x[j][half];
         const float i0 = sigmoid(zz[0], low(xx.x)), i1 = sigmoid(zz[1], high(xx.x));
@@ -289,15 +349,10 @@ __device__ __forceinline__ void read_forwards(const Place& at, States& mail, u32
         float* cc = c[j][half];
         cc[0] = running ? fmaf(f0, cc[0], i0 * g0) : 0.0f;
         cc[1] = running ? fmaf(f1, cc[1], i1 * g1) : 0.0f;
-        cells[half].of[j] = pack(cc[0], cc[1]);
-        const u32 h_new = pack(o0 * tanh_(cc[0]), o1 * tanh_(cc[1]));
-        if (goes_on && at.has(j)) store(out + at.cell(at.first + j, half), h_new);
-        if (running && at.pair(j) < PAIRS) H[half][4 * j] = h_new;
-        if (TRAINING && running && at.has(j)) {
-          before[half][4 * j] = h[j][half];
+        h_new[half][j] = pack(o0 * tanh_(cc[0]), o1 * tanh_(cc[1]));
+        if (goes_on && at.has(j)) store(out + at.cell(at.first + j, half), h_new[half][j]);
+        if (TRAINING && running && at.has(j))
           __stcs(gates[half] + 4 * j, make_uint4(pack(i0, i1), pack(f0, f1), pack(g0, g1), pack(o0, o1)));
-        }
-        h[j][half] = h_new;
       }
       if (goes_on && (j == FIRST_SENT - 1 || j == HALF - 1)) {
         show_to_wgmma();
@@ -305,15 +360,30 @@ __device__ __forceinline__ void read_forwards(const Place& at, States& mail, u32
       }
     }
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-      if (TRAINING && s < rows.length[half])
-        __stcs(C[half], make_uint4(cells[half].of[0], cells[half].of[1], cells[half].of[2], cells[half].of[3]));
-      gates[half] += at.step * (BLOCKS * 4), before[half] += at.step * (BLOCKS * 4);
-      H[half] += at.step * PAIRS, C[half] += at.step * (CLUSTER * 8);
+    for (int half = 0; half < HALVES; half++) {
+      transpose(h_new[half]);
+      const long long word = rows.word[half] + s * at.step;
+      if (s < rows.length[half] && writes) {
+        store_block(to.H + word * PAIRS + written * 4, written, h_new[half]);
+        if (TRAINING) {
+          uint4* before = (uint4*)to.before + word * BLOCKS + written;
+          const u32* h = h_new[half];
+          if (s == 0) *before = make_uint4(0, 0, 0, 0);
+          if (s + 1 < rows.length[half]) before[at.step * BLOCKS] = make_uint4(h[0], h[1], h[2], h[3]);
+        }
+      }
+      if (TRAINING && s < rows.length[half]) {
+        u32 cells[4] = {};
+#pragma unroll
+        for (int j = 0; j < HALF; j++) cells[j] = pack(c[j][half][0], c[j][half][1]);
+        __stcs(C[half], make_uint4(cells[0], cells[1], cells[2], cells[3]));
+      }
+      if (!TABLE) gates[half] += at.step * (BLOCKS * 4);
+      C[half] += at.step * (CLUSTER * 8);
     }
   }
 #pragma unroll
-  for (int half = 0; half < 2; half++) {  // nothing on padding
+  for (int half = 0; half < HALVES; half++) {  // nothing on padding
     if (rows.row[half] < 0) continue;
     for (int t = rows.length[half]; t < at.n; t++)
       for (int j = 0; j < at.own; j++) {
@@ -324,9 +394,10 @@ __device__ __forceinline__ void read_forwards(const Place& at, States& mail, u32
   }
 }
 
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(2 * THREADS + 64, 1)
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(3 * THREADS, 1)
 forward(uint4* gates, u32* H, u32* before, uint4* C, const uint4* W, const long long* lengths,
-        const long long* order, int batch, int n) {
+        const long long* order, const uint4* more, const int* ids, const long long* starts, int known, int batch,
+        int n) {
   extern __shared__ __align__(128) unsigned char memory[];
   const Place at(n);
   constexpr u32 STATES = 2 * INNER * BLOCK;
@@ -335,13 +406,19 @@ forward(uint4* gates, u32* H, u32* before, uint4* C, const uint4* W, const long 
   for (u32 i = threadIdx.x; i < BUFFERS * BLOCK / 4; i += blockDim.x)  // where BLOCKS is odd, nobody sends the last
     store(here + (i * 4 / BLOCK + 1) * STATES - BLOCK + i * 4 % BLOCK, 0u);
   keep_weights((uint4*)memory, W + (size_t)(at.direction * CLUSTER + at.rank) * FORWARD_W, FORWARD_W);
-  const Forward to{gates, H, before, C};
-  for (int tile = blockIdx.x / CLUSTER / 2; tile * ROWS < batch; tile += gridDim.x / CLUSTER / 2) {
-    const Rows rows(at, tile * ROWS, lengths, order, batch);
-    if (at.sends()) {
+  const Forward to{gates, H, before, C, more, ids, starts, known};
+  const int first = blockIdx.x / CLUSTER / 2, tiles = gridDim.x / CLUSTER / 2;
+  if (at.sends()) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");  // for the others to have more
+    for (int tile = first; at.warp < 2 && tile * ROWS < batch; tile += tiles) {
+      const Rows rows(at, tile * ROWS, lengths, order, batch);
       if (at.group == 0) send_states<MORE>(at, mail, rows.steps);
       else send_states<LESS>(at, mail, rows.steps);
-    } else {
+    }
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    for (int tile = first; tile * ROWS < batch; tile += tiles) {
+      const Rows rows(at, tile * ROWS, lengths, order, batch);
       if (at.group == 0) read_forwards<MORE>(at, mail, address(memory), rows, to);
       else read_forwards<LESS>(at, mail, address(memory), rows, to);
     }
@@ -349,6 +426,7 @@ forward(uint4* gates, u32* H, u32* before, uint4* C, const uint4* W, const long 
   cluster_sync();  // the others may still read what this block sent
 }
 
+#if TRAINING
 // ---- backwards ---------------------------------------------------------------------------------------------
 
 struct Backward {
@@ -363,29 +441,31 @@ using Parts = Mail<1, 2>;
 
 // What a group needs of one step, loaded while the step before is computed.
 template <int HALF> struct Saved {
-  uint4 gate[HALF][2];
-  u32 above[HALF][2];
-  Cells c_before[2];
-  const uint4 *gates[2], *C[2];  // of the step that is loaded next; C of the one after it
-  const u32* dH[2];
+  uint4 gate[HALF][HALVES];
+  u32 above[HALVES][4];  // dH: as loaded one block of units, once transposed this thread's units of all
+  Cells c_before[HALVES];
+  const uint4 *gates[HALVES], *C[HALVES];  // of the step that is loaded next; C of the one after it
+  const u32* dH[HALVES];
   long long d_gates;  // from gates to d_gates
 
   __device__ __forceinline__ Saved(const Place& at, const Rows& rows, const Backward& of) {
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
+    for (int half = 0; half < HALVES; half++) {
       const long long word = rows.word[half] + (long long)(rows.steps - 1) * at.step;
       gates[half] = of.gates + word * (BLOCKS * 4) + at.pair(0);
-      dH[half] = of.dH + word * PAIRS + at.pair(0);
+      dH[half] = of.dH + word * PAIRS + (at.first + at.lane % 4) * 4;
       C[half] = of.C + Cells::at(at, word);
     }
     d_gates = of.d_gates - of.gates;
   }
   __device__ __forceinline__ void load(const Place& at, const Rows& rows, int s, int part) {
-    const int j = part / 2, half = part % 2;
+    const int j = part / HALVES, half = part % HALVES;
     const bool live = s < rows.length[half] && at.has(j);
     gate[j][half] = live ? __ldcs(gates[half] + 4 * j) : make_uint4(0, 0, 0, 0);
-    above[j][half] = live && at.pair(j) < PAIRS ? __ldcs(dH[half] + 4 * j) : 0;
-    if (j == 0) c_before[half] = cells(at, rows, s - 1, half);
+    if (j > 0) return;
+    c_before[half] = cells(at, rows, s - 1, half);
+    above[half][0] = above[half][1] = above[half][2] = above[half][3] = 0;
+    if (s < rows.length[half] && at.has(at.lane % 4)) load_block(dH[half], at.first + at.lane % 4, above[half]);
   }
   __device__ __forceinline__ Cells cells(const Place& at, const Rows& rows, int s, int half) {
     uint4 v = make_uint4(0, 0, 0, 0);
@@ -396,19 +476,21 @@ template <int HALF> struct Saved {
   __device__ __forceinline__ void store_gradient(int j, int half, const u32* dz) {
     __stcs((uint4*)(gates[half] + d_gates) + 4 * j, make_uint4(dz[0], dz[1], dz[2], dz[3]));
   }
-  __device__ __forceinline__ void next(const Place& at) {
+  __device__ __forceinline__ void next(const Place& at, Cells* c) {
 #pragma unroll
-    for (int half = 0; half < 2; half++) gates[half] -= at.step * (BLOCKS * 4), dH[half] -= at.step * PAIRS;
+    for (int half = 0; half < HALVES; half++) {
+      c[half] = c_before[half];
+      gates[half] -= at.step * (BLOCKS * 4), dH[half] -= at.step * PAIRS;
+    }
   }
 };
 
 // Parts of dh for the units of thread block `rank`, to be copied there from `out`, or stored if it is this one.
 __device__ __forceinline__ void stage(const Place& at, u32 parts, u32 out, int rank, const float* part) {
-  const u32 to = (rank == at.rank ? parts + rank * OWN * BLOCK : out) + at.thread * 8;
+  const u32 to = (rank == at.rank ? parts + rank * OWN * BLOCK : out) + at.thread * (4 * HALVES);
 #pragma unroll
   for (int j = 0; j < OWN; j++)
-    store(to + j * BLOCK,
-          make_uint2(pack(part[4 * j], part[4 * j + 1]), pack(part[4 * j + 2], part[4 * j + 3])));
+    store_part(to + j * BLOCK, pack(part[4 * j], part[4 * j + 1]), pack(part[4 * j + 2], part[4 * j + 3]));
 }
 
 __device__ __forceinline__ void send_parts(const Place& at, const Parts& mail, u32 parts, u32 out, int rank) {
@@ -421,26 +503,26 @@ template <int HALF>
 __device__ __forceinline__ void read_backwards(const Place& at, Parts& mail, u32 W, u32 dz, const Rows& rows,
                                                const Backward& of) {
   const int to = at.group * TARGETS;
-  const u64 left = operand(dz, BLOCK), right = operand(W, 16 * UNITS) + to * OWN * 8;
+  const u64 left = operand(dz, DOWN, BLOCK), right = operand(W, 128, 16 * UNITS) + to * OWN * 8;
   const u32 expected = (CLUSTER - 1) * at.count(at.rank) * BLOCK;
-  float dc[HALF][2][2] = {};
+  float dc[HALF][HALVES][2] = {};
   Saved<HALF> saved(at, rows, of);
-  Cells c[2];  // the cells after the step at hand
+  Cells c[HALVES];  // the cells after the step at hand
 #pragma unroll
-  for (int half = 0; half < 2; half++) c[half] = saved.cells(at, rows, rows.steps - 1, half);
+  for (int half = 0; half < HALVES; half++) c[half] = saved.cells(at, rows, rows.steps - 1, half);
 #pragma unroll
-  for (int part = 0; part < 2 * HALF; part++) saved.load(at, rows, rows.steps - 1, part);
+  for (int part = 0; part < HALVES * HALF; part++) saved.load(at, rows, rows.steps - 1, part);
 
   for (int s = rows.steps - 1; s >= 0; s--) {
     float dh[HALF][2][2] = {};
     if (s < rows.steps - 1) {
-      const u32 parts = mail.receive() + at.start * BLOCK + at.thread * 8;
+      const u32 parts = mail.receive() + at.start * BLOCK + at.thread * (4 * HALVES);
 #pragma unroll
       for (int j = 0; j < HALF; j++)
         if (at.has(j))
 #pragma unroll
           for (int rank = 0; rank < CLUSTER; rank++) {
-            const uint2 part = load(parts + (rank * OWN + j) * BLOCK);
+            const uint2 part = load_part(parts + (rank * OWN + j) * BLOCK);
             dh[j][0][0] += low(part.x), dh[j][0][1] += high(part.x);
             dh[j][1][0] += low(part.y), dh[j][1][1] += high(part.y);
           }
@@ -450,12 +532,14 @@ __device__ __forceinline__ void read_backwards(const Place& at, Parts& mail, u32
       at.sync_all();  // dz may be written again
     }
 #pragma unroll
+    for (int half = 0; half < HALVES; half++) transpose(saved.above[half]);
+#pragma unroll
     for (int j = 0; j < HALF; j++)
 #pragma unroll
-      for (int half = 0; half < 2; half++) {
+      for (int half = 0; half < HALVES; half++) {
         const bool running = s < rows.length[half];
         const uint4 v = saved.gate[j][half];
-        const u32 cell = c[half].of[j], c_before = saved.c_before[half].of[j], above = saved.above[j][half];
+        const u32 cell = c[half].of[j], c_before = saved.c_before[half].of[j], above = saved.above[half][j];
         float d[4][2];
 #pragma unroll
         for (int e = 0; e < 2; e++) {
@@ -489,8 +573,8 @@ __device__ __forceinline__ void read_backwards(const Place& at, Parts& mail, u32
 #pragma unroll
     for (int k = 0; k < 2 * OWN; k++) {
       Product<8 * OWN * TARGETS>::add(part, left + (u64)k * (2 * BLOCK / 16), right + (u64)k * 2 * UNITS, k > 0);
-      if (k == 0) c[0] = saved.c_before[0], c[1] = saved.c_before[1], saved.next(at);
-      if (k < 2 * HALF) saved.load(at, rows, s - 1, k);
+      if (k == 0) saved.next(at, c);
+      if (k < HALVES * HALF) saved.load(at, rows, s - 1, k);
     }
     commit();
     const u32 parts = mail.open();
@@ -514,7 +598,7 @@ __device__ __forceinline__ void read_backwards(const Place& at, Parts& mail, u32
     if (at.thread == 0) mail.close(at.group, expected);
   }
 #pragma unroll
-  for (int half = 0; half < 2; half++) {  // nothing on padding
+  for (int half = 0; half < HALVES; half++) {  // nothing on padding
     if (rows.row[half] < 0) continue;
     for (int t = rows.length[half]; t < at.n; t++)
       for (int j = 0; j < at.own; j++) {
@@ -540,4 +624,53 @@ backward(const uint4* gates, uint4* d_gates, const u32* dH, const uint4* C, cons
     else read_backwards<LESS>(at, mail, address(memory), dz, rows, of);
   }
   cluster_sync();
+}
+
+#endif
+// ---- before and after --------------------------------------------------------------------------------------
+
+typedef unsigned short u16;  // a bf16
+
+// The numbers of a, b and c in another order: index k is the k-th of all, counted from 1; -k is half of it, 0 none.
+// Four at a time; their number is a multiple of four.
+extern "C" __global__ void pick(const u16* a, const u16* b, const u16* c, const int4* index, ushort4* to, int a_size,
+                                int b_size, int count) {
+  const auto number = [&](int signed_k) -> u16 {
+    const int k = abs(signed_k) - 1;
+    const u16 found = k < 0 ? 0 : k < a_size ? a[k] : k < a_size + b_size ? b[k - a_size] : c[k - a_size - b_size];
+    // halving is exact, but for numbers below 2^-126
+    return signed_k < 0 ? __float_as_uint(low(found) / 2) >> 16 : found;
+  };
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count / 4; i += gridDim.x * blockDim.x) {
+    const int4 k = index[i];
+    to[i] = make_ushort4(number(k.x), number(k.y), number(k.z), number(k.w));
+  }
+}
+
+// S (words, d) with a one beside each word and zeros up to `columns`, a multiple of 8: so the product with W_ih adds
+// the bias, and its gradient comes along. Matrix products are several times slower at other widths.
+extern "C" __global__ void with_ones(const u16* S, uint2* to, int words, int d, int columns) {
+  const u32 parts = columns / 4;
+  for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < words * parts; i += gridDim.x * blockDim.x) {
+    const u32 word = i / parts;
+    const int column = i % parts * 4;
+    const u16* from = S + (long long)word * d + column;
+    const auto number = [&](int k) -> u32 {
+      return column + k < d ? from[k] : column + k == d ? 0x3f80 : 0;  // 1 in bf16
+    };
+    to[i] = d % 4 == 0 && column < d ? __ldcs((const uint2*)from)
+                                     : make_uint2(number(0) | number(1) << 16, number(2) | number(3) << 16);
+  }
+}
+
+// The sentences from the longest to the shortest: a warp for each counts those before it.
+extern "C" __global__ void sort(const long long* lengths, long long* order, int batch) {
+  const int lane = threadIdx.x % 32, warps = gridDim.x * blockDim.x / 32;
+  for (int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < batch; i += warps) {
+    int before = 0;
+#pragma unroll 8
+    for (int j = lane; j < batch; j += 32) before += lengths[j] > lengths[i] || (lengths[j] == lengths[i] && j < i);
+    before = __reduce_add_sync(0xffffffffu, before);
+    if (lane == 0) order[before] = i;
+  }
 }

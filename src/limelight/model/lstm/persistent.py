@@ -4,71 +4,36 @@ from __future__ import annotations
 
 import functools
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from .layout import MAXIMUM_UNITS, Sizes, columns, packing, unpacking
 from .nvrtc import Kernel, compile_kernels
 
-ROWS = 64  # sentences of a tile
-THREADS = {"forward": 256 + 64, "backward": 256}
-MAXIMUM_UNITS = 512
-SHARED_MEMORY = 232_448  # bytes a thread block can have
-LARGEST_CLUSTER = 16
-
-
-class Sizes(NamedTuple):
-    """How the units, in blocks of 8, are spread over a cluster of thread blocks."""
-
-    units: int
-    cluster: int
-    own: int  # blocks of units per thread block
-    blocks: int  # in all
-
-    @classmethod
-    @functools.cache
-    def of(cls, units: int) -> Sizes:
-        """The smallest cluster whose shared memory holds W_hh; at most 8 blocks each, for the registers."""
-        blocks = -(-units // 8)
-        every = (cls(units, c, max(2, -(-blocks // c)), blocks) for c in range(1, LARGEST_CLUSTER + 1))
-        return next(s for s in every if s.own <= 8 and max(s.shared_memory) <= SHARED_MEMORY)
-
-    @property
-    def width(self) -> int:
-        """Units in memory, a multiple of 8."""
-        return 8 * self.blocks
-
-    @property
-    def buffers(self) -> int:
-        """Places for states, two if there is room: then nobody need wait until one is free."""
-        return 2 if self._forwards(2) <= SHARED_MEMORY else 1
-
-    @property
-    def shared_memory(self) -> tuple[int, int]:
-        """Bytes a thread block needs forwards and backwards."""
-        weights = 16 * 4 * self.own * self.width
-        backwards = weights + (6 + self.cluster) * self.own * 16 * ROWS + 32
-        return self._forwards(self.buffers), backwards
-
-    def _forwards(self, buffers: int) -> int:
-        inner = 2 * -(-self.blocks // 2)
-        return 16 * inner * 32 * self.own + buffers * inner * 16 * ROWS + 32
+THREADS = {"forward": 384, "backward": 256, "pick": 256, "sort": 256, "with_ones": 256}
+SPREAD = 1056  # thread blocks of the small kernels
 
 
 def by_persistent(
     S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float = 0.0
 ) -> Tensor:
     """H (batch, n, 2u) from S (batch, n, d), as `bilstm`."""
+    H: Tensor = _Persistent.apply(S, lengths, *even(W_ih, W_hh, b), clip, torch.is_grad_enabled())
+    return H[..., : W_hh.shape[2]].flatten(2)  # from (batch, n, 2, u)
+
+
+def even(W_ih: Tensor, W_hh: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The same LSTM with an even number of units, because the kernel works on pairs."""
     u = W_hh.shape[2]
-    if u % 2:  # the kernel works on pairs of units
-        pad = torch.nn.functional.pad
-        W_ih = pad(W_ih.unflatten(1, (4, u)), (0, 0, 0, 1)).flatten(1, 2)
-        W_hh = pad(W_hh.unflatten(1, (4, u)), (0, 1, 0, 1)).flatten(1, 2)
-        b = pad(b.unflatten(1, (4, u)), (0, 1)).flatten(1, 2)
-    H: Tensor = _Persistent.apply(S, lengths, W_ih, W_hh, b, clip, torch.is_grad_enabled())
-    return H[..., :u].flatten(2)  # from (batch, n, 2, u)
+    if u % 2 == 0:
+        return W_ih, W_hh, b
+    pad = torch.nn.functional.pad
+    W_ih = pad(W_ih.unflatten(1, (4, u)), (0, 0, 0, 1)).flatten(1, 2)
+    W_hh = pad(W_hh.unflatten(1, (4, u)), (0, 1, 0, 1)).flatten(1, 2)
+    return W_ih, W_hh, pad(b.unflatten(1, (4, u)), (0, 1)).flatten(1, 2)
 
 
 def is_available(S: Tensor, units: int) -> bool:
@@ -78,14 +43,15 @@ def is_available(S: Tensor, units: int) -> bool:
         and S.dtype == torch.bfloat16
         and units <= MAXIMUM_UNITS
         and torch.cuda.get_device_capability(S.device) == (9, 0)
-        and _compiles(Sizes.of(units), S.get_device())
+        and _compiles(units, S.get_device())
     )
 
 
 @functools.cache
-def _compiles(sizes: Sizes, device: int) -> bool:
+def _compiles(units: int, device: int) -> bool:
     try:
-        return all(kernel.clusters >= 2 for kernel in _kernels(sizes, True, device).values())
+        kernels = kernels_for(Sizes.of(units + units % 2, batch=1), "training", device)
+        return all(kernels[name].clusters >= 2 for name in ("forward", "backward"))
     except (OSError, RuntimeError):  # a PyTorch without NVRTC, or a driver too old for it
         return False
 
@@ -103,23 +69,23 @@ class _Persistent(torch.autograd.Function):
         training: bool,
     ) -> Tensor:
         batch, n, d = S.shape
-        sizes = Sizes.of(W_hh.shape[2])
-        S_1 = _with_ones(S.reshape(-1, d))
-        W_1 = _by_pairs(torch.cat([W_ih, b.unsqueeze(2)], 2), S_1.shape[1], sizes)
+        sizes = Sizes.of(W_hh.shape[2], batch)
+        kernels = kernels_for(sizes, "training" if training else "evaluation", S.get_device())
+        S_1 = with_ones(kernels, S.reshape(-1, d))
+        W_1, W_f, W_b = pack(kernels, sizes, W_ih, W_hh, b)
         gates = S_1 @ W_1.T  # (batch * n, 2 * width / 2 * 4 * 2): W_ih x + b
-        H = S.new_empty(batch, n, 2, sizes.units)
-        before = S.new_empty(batch * n, 2, sizes.width) if training else H
-        C = S.new_empty(batch * n, 2, sizes.cluster, 2, 4, 8) if training else H
         lengths = lengths.long()
-        order = lengths.argsort(descending=True) if batch > ROWS else torch.arange(batch, device=S.device)
-        by_block = _by_block(W_hh, sizes)
-        kernel = _kernels(sizes, training, S.get_device())["forward"]
-        kernel(
-            _thread_blocks(kernel, batch, sizes),
-            gates, H, before, C, _forwards(by_block), lengths, order, batch, n,
+        order = torch.empty_like(lengths)
+        kernels["sort"](SPREAD, lengths, order, batch)
+        H = S.new_empty(batch, n, 2, sizes.units)
+        before = S.new_empty(batch * n, 2, sizes.width) if training else None
+        C = S.new_empty(batch * n, 2, sizes.cluster, 2, 4, 8) if training else None
+        kernels["forward"](
+            thread_blocks(kernels["forward"], batch, sizes),
+            gates, H, before, C, W_f, lengths, order, None, None, None, 0, batch, n,
         )  # fmt: skip
         if training:
-            ctx.save_for_backward(S_1, lengths, order, W_1, _backwards(by_block, sizes), gates, before, C)
+            ctx.save_for_backward(S_1, lengths, order, W_1, W_b, gates, before, C)
             ctx.sizes, ctx.clip, ctx.shape = sizes, clip, S.shape
         return H
 
@@ -130,90 +96,71 @@ class _Persistent(torch.autograd.Function):
         sizes: Sizes = ctx.sizes
         batch, n, d = ctx.shape
         d_gates = torch.empty_like(gates)
-        kernel = _kernels(sizes, True, S_1.get_device())["backward"]
-        kernel(
-            _thread_blocks(kernel, batch, sizes),
+        kernels = kernels_for(sizes, "training", S_1.get_device())
+        kernels["backward"](
+            thread_blocks(kernels["backward"], batch, sizes),
             gates, d_gates, dH[0].contiguous(), C, W_b, lengths, order, batch, n, float(ctx.clip),
         )  # fmt: skip
         by_direction = d_gates.view(-1, 2, 4 * sizes.width)
-        # bmm is slower: it does not split K
-        dW_h = torch.stack([by_direction[:, k].T @ before[:, k] for k in (0, 1)])
-        dW_1 = _by_gates((d_gates.T @ S_1).view(2, 4 * sizes.width, -1), sizes)
+        dW_h = S_1.new_empty(2, 4 * sizes.width, sizes.width)
+        for k in (0, 1):  # bmm is slower: it does not split K
+            torch.mm(by_direction[:, k].T, before[:, k], out=dW_h[k])
         dS = (d_gates @ W_1)[:, :d].reshape(ctx.shape) if ctx.needs_input_grad[0] else None
-        dW_hh = _by_gates(dW_h, sizes)[..., : sizes.units]
-        return dS, None, dW_1[..., :d], dW_hh, dW_1[..., d], None, None
+        dW_ih, dW_hh, db = _unpack(kernels, sizes, d, d_gates.T @ S_1, dW_h)
+        return dS, None, dW_ih, dW_hh, db, None, None
 
 
-def _with_ones(S: Tensor) -> Tensor:
-    """(words, a multiple of 8): S, a one, zeros; so the product adds the bias, and its gradient comes along.
+# ---------------------------------------------------------------- the orders of the weights
 
-    Matrix products on a GPU are several times slower at other widths.
-    """
+
+def pack(kernels: dict[str, Kernel], sizes: Sizes, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> list[Tensor]:
+    """W_1 for the product with the words; W_hh as the forward kernel reads it, and as the backward one."""
+    given = [x.contiguous() for x in (W_ih, W_hh, b)]
+    index, shapes = packing(sizes, W_ih.shape[2], W_ih.device)
+    return _pick(kernels["pick"], given, index, shapes)
+
+
+def _unpack(kernels: dict[str, Kernel], sizes: Sizes, d: int, dW_1: Tensor, dW_h: Tensor) -> list[Tensor]:
+    """The gradients of W_ih, W_hh and b from those in the kernels' order."""
+    index, shapes = unpacking(sizes, d, dW_1.device)
+    return _pick(kernels["pick"], [dW_1, dW_h, dW_h], index, shapes)
+
+
+def _pick(kernel: Kernel, given: list[Tensor], index: Tensor, shapes: list[torch.Size]) -> list[Tensor]:
+    found = given[0].new_empty(len(index))
+    kernel(SPREAD, *given, index, found, given[0].numel(), given[1].numel(), len(index))
+    parts = found.split([shape.numel() for shape in shapes])
+    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def with_ones(kernels: dict[str, Kernel], S: Tensor) -> Tensor:
+    """(words, columns): S, a one, zeros."""
     words, d = S.shape
-    out = S.new_empty(words, 8 * (d // 8 + 1))
-    if S.element_size() == 2 and d % 4 == 0 and S.is_contiguous():  # copied in 8 bytes, four times faster
-        out.view(torch.int64)[:, : d // 4] = S.view(torch.int64)
-    else:
-        out[:, :d] = S
-    out[:, d:] = 0
-    out[:, d] = 1
+    out = S.new_empty(words, columns(d))
+    kernels["with_ones"](SPREAD, S.contiguous(), out, words, d, columns(d))
     return out
 
 
-def _by_pairs(W: Tensor, columns: int, sizes: Sizes) -> Tensor:
-    """(2 * width / 2 * 4 * 2, columns) from (2, 4u, d): the four gates of two units side by side."""
-    u, d = sizes.units, W.shape[2]
-    out = W.new_zeros(2, sizes.width // 2, 4, 2, columns)
-    out[:, : u // 2, ..., :d] = W.view(2, 4, u // 2, 2, d).transpose(1, 2)
-    return out.view(8 * sizes.width, columns)
-
-
-def _by_gates(W: Tensor, sizes: Sizes) -> Tensor:
-    """(2, 4u, d) from (2, width / 2 * 4 * 2, d): back to PyTorch's order."""
-    u, d = sizes.units, W.shape[2]
-    return W.view(2, -1, 4, 2, d)[:, : u // 2].transpose(1, 2).reshape(2, 4 * u, d)
-
-
-def _by_block(W_hh: Tensor, sizes: Sizes) -> Tensor:
-    """W_hh (2, 4u, u) as (direction, gate, thread block, unit / 8, unit % 8, unit read), with zeros."""
-    u, cluster, own, blocks = sizes
-    W = W_hh.new_zeros(2, 4, 8 * own * cluster, 16 * -(-blocks // 2))
-    W[:, :, :u, :u] = W_hh.view(2, 4, u, u)
-    return W.view(2, 4, cluster, own, 8, -1)
-
-
-def _forwards(by_block: Tensor) -> Tensor:
-    """For the forward kernel: (direction, thread block, read / 8, unit / 8, gate, unit % 8, read % 8).
-
-    Halved for the gates i, f and o: sigmoid(z) = tanh(z / 2) / 2 + 1 / 2, and halving is exact.
-    """
-    W: Tensor = by_block.unflatten(5, (-1, 8)).permute(0, 2, 5, 3, 1, 4, 6).contiguous()
-    W[:, :, :, :, :2] *= 0.5
-    W[:, :, :, :, 3] *= 0.5
-    return W
-
-
-def _backwards(by_block: Tensor, sizes: Sizes) -> Tensor:
-    """For the backward kernel: (direction, thread block, unit / 8, gate, unit read, unit % 8)."""
-    return by_block[..., : sizes.width].permute(0, 2, 3, 1, 5, 4).contiguous()
-
-
-def _thread_blocks(kernel: Kernel, batch: int, sizes: Sizes) -> int:
+def thread_blocks(kernel: Kernel, batch: int, sizes: Sizes) -> int:
     """A cluster for each tile and direction, as many as the GPU holds."""
-    return 2 * min(kernel.clusters // 2, -(-batch // ROWS)) * sizes.cluster
+    return 2 * min(kernel.clusters // 2, -(-batch // sizes.rows)) * sizes.cluster
 
 
 @functools.cache
-def _kernels(sizes: Sizes, training: bool, device: int) -> dict[str, Kernel]:
-    shared_memory = dict(zip(("forward", "backward"), sizes.shared_memory, strict=True))
-    return compile_kernels(_program(sizes, training), shared_memory, THREADS, sizes.cluster, "sm_90a")
+def kernels_for(sizes: Sizes, use: str, device: int) -> dict[str, Kernel]:
+    """For "training", "evaluation" or, with a "table" of words, the latter without W_ih."""
+    forward, backward = sizes.shared_memory
+    shared_memory = {"forward": forward, "pick": 0, "sort": 0, "with_ones": 0}
+    if use == "training":
+        shared_memory["backward"] = backward
+    return compile_kernels(_program(sizes, use), shared_memory, THREADS, sizes.cluster, "sm_90a")
 
 
-def _program(sizes: Sizes, training: bool) -> str:
-    units, cluster, own, blocks = sizes
+def _program(sizes: Sizes, use: str) -> str:
+    units, cluster, own, blocks, rows = sizes
     settings = {
-        "CLUSTER": cluster, "OWN": own, "BLOCKS": blocks, "PAIRS": units // 2, "BUFFERS": sizes.buffers,
-        "TRAINING": int(training),
+        "ROWS": rows, "CLUSTER": cluster, "OWN": own, "BLOCKS": blocks, "PAIRS": units // 2,
+        "BUFFERS": sizes.buffers, "TRAINING": int(use == "training"), "TABLE": int(use == "table"),
     }  # fmt: skip
     defines = "".join(f"#define {name} {value}\n" for name, value in settings.items())
     columns = {32 * -(-own // 2), 32 * (own // 2), 8 * own * -(-cluster // 2)}
