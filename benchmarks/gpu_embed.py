@@ -128,7 +128,11 @@ def measure_ids(
 ) -> None:
     """From word ids."""
     run = opened(device="cuda", precision=precision)._runner
-    ids = split(run, texts, run.chunk_size(gpu.MEMORY, 1, gpu.SENTENCES))  # as `embed_ids` does
+    size = run.chunk_size(
+        gpu.MEMORY, 1, gpu.SENTENCES
+    )  # as `embed_ids` does; more without M
+    chunked = {size: split(run, texts, size), gpu.SENTENCES: split(run, texts, gpu.SENTENCES)}
+    ids = chunked[size]
     few = ids[:2]
     count = sum(len(each.lengths) for each in few)
     found["words per text"] = float(np.concatenate([each.lengths for each in ids]).mean())
@@ -137,6 +141,7 @@ def measure_ids(
         count, lambda words: kernels(run, few, words, lambda M: M), BATCH_WORDS
     )
     for output, of in outputs(name, run).items():
+        ids = chunked[size if output == "M" else gpu.SENTENCES]
         for words in sorted({best, run.batch_words}):
             for kind, measured in (("kernels", kernels), ("ids", from_ids)):
                 rate = clock.rate(len(texts), partial(measured, run, ids, words, of))

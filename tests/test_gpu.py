@@ -141,7 +141,7 @@ def test_words_split_by_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert len(several._runner.splitters._processes) == 2
     again = pickle.loads(pickle.dumps(several))  # without its processes and its network
-    assert not {"splitters", "network"} & set(vars(again._runner))
+    assert not {"splitters", "running"} & set(vars(again._runner))
     for each in (both, several):
         each._runner.splitters.shutdown()
 

@@ -37,13 +37,17 @@ try:
     from torch import Tensor
     from torch.nn.functional import normalize
 
+    from .model.encoder import BiLSTM
+    from .model.lstm import persistent
+    from .model.lstm.table import GateTable
     from .model.network import Network, with_weights
     from .model.reader import ReaderNetwork
 except ImportError:
     raise LimelightError("device 'cuda' needs PyTorch: pip install '.[train]'") from None
 
-TEXTS, SENTENCES = 8192, 32_768  # at a time, at most: to split into words, and of those given as word ids
+TEXTS, SENTENCES = 8192, 65_536  # at a time, at most: to split into words, and of those given as word ids
 MEMORY = 2**30  # bytes of M at a time
+TABLE = 2**32  # bytes of gates, of all words, at most
 PAIRS = 4096  # classified at a time
 AHEAD = 2  # chunks on their way to the GPU or back
 
@@ -53,18 +57,25 @@ _launching = threading.Lock()  # kernels are queued by one thread at a time
 
 
 class Words(NamedTuple):
-    """Texts on the device."""
+    """Texts on the device, from the longest to the shortest."""
 
     ids: Tensor  # (words,)
     starts: Tensor  # (texts,)
     lengths: Tensor  # (texts,)
+    order: Tensor  # (texts,): which text each is of those given
     spelled: Tensor  # (other words, d): of a reader
+    gates: Tensor | None  # of these, where those of known words are in a table
 
-    def padded(self, texts: Tensor, width: int) -> tuple[Tensor, Tensor]:
-        """ids (batch, width) and lengths (batch,) of some texts."""
-        lengths, t = self.lengths[texts], torch.arange(width, device=texts.device)
-        places = (self.starts[texts].unsqueeze(1) + t).clamp(max=len(self.ids) - 1)
-        return self.ids[places].masked_fill(t >= lengths.unsqueeze(1), PAD), lengths
+    def part(self, first: int, count: int) -> Words:
+        """Some of the texts."""
+        starts, lengths, order = (x[first : first + count] for x in self[1:4])
+        return self._replace(starts=starts, lengths=lengths, order=order)
+
+    def padded(self, width: int) -> Tensor:
+        """ids (texts, width)."""
+        t = torch.arange(width, device=self.ids.device)
+        places = (self.starts.unsqueeze(1) + t).clamp(max=len(self.ids) - 1)
+        return self.ids[places].masked_fill(t >= self.lengths.unsqueeze(1), PAD)
 
 
 class TorchRunner(Runner):
@@ -80,9 +91,36 @@ class TorchRunner(Runner):
             raise LimelightError("device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'")
 
     @started_once
+    def running(self) -> tuple[Any, GateTable | None]:
+        """The network on the device in evaluation mode, and its table."""
+        network = with_weights(self.build, self.weights).to(self.device, self.dtype)
+        return network, self._tabulate(network)
+
+    @property
     def network(self) -> Any:
-        """On the device, in evaluation mode."""
-        return with_weights(self.build, self.weights).to(self.device, self.dtype)
+        """On the device."""
+        return self.running[0]
+
+    @property
+    def table(self) -> GateTable | None:
+        """On a Hopper GPU, what the LSTM computes of each word before it reads: W_ih x + b."""
+        return self.running[1]
+
+    @torch.no_grad()
+    def _tabulate(self, network: Any) -> GateTable | None:
+        encoder, words = network.encoder, network.words.weight
+        if not isinstance(encoder, BiLSTM) or encoder.layers > 1 or encoder.size * 8 * len(words) > TABLE:
+            return None
+        if not persistent.is_available(words, encoder.size // 2):
+            return None
+        weights = (getattr(encoder, name) for name in ("W_ih_0", "W_hh_0", "b_0"))
+        return GateTable(self.known_words(network), *weights)
+
+    def known_words(self, network: Any) -> Tensor:
+        """(vocabulary, d): the words as the LSTM reads them."""
+        ids = torch.arange(len(network.words.weight), device=self.device)
+        vectors: Tensor = network.vectors(ids.unsqueeze(0))[0]
+        return vectors
 
     def build(self) -> Any:
         """The network, with any weights."""
@@ -102,7 +140,7 @@ class TorchRunner(Runner):
         return torch.cuda.Stream()
 
     def __getstate__(self) -> dict[str, Any]:
-        running = "network", "splitters", "copies"
+        running = "running", "splitters", "copies"
         return {name: value for name, value in super().__getstate__().items() if name not in running}
 
     # ------------------------------------------------------------ many texts
@@ -183,35 +221,52 @@ class TorchRunner(Runner):
         return copied()
 
     def _on_device(self, sentences: Sentences, budget: int | None, of: Callable[[Tensor], Tensor]) -> Tensor:
-        words, result = self._upload_words(sentences), torch.empty(0)
-        for batch in sentences.batches(budget or self.batch_words):
-            texts = self._upload(batch)
-            found = of(self._run(words, texts, int(sentences.lengths[batch].max()))[0]).float()
+        result = torch.empty(0)
+        for words, width in self._batches(sentences, sentences.batches(budget or self.batch_words)):
+            found = of(self._run(words, width)[0]).float()
             if not len(result):
                 result = found.new_empty(len(sentences.lengths), *found.shape[1:])
-            result[texts] = found
+            result[words.order] = found
         return result
+
+    def _batches(self, sentences: Sentences, batches: list[np.ndarray]) -> Iterator[tuple[Words, int]]:
+        """The texts of each batch on the device, and how many words the longest has."""
+        words, done = self._upload_words(sentences, np.concatenate(batches)), 0
+        for batch in batches:
+            yield words.part(done, len(batch)), int(sentences.lengths[batch[0]])
+            done += len(batch)
 
     @torch.no_grad()
     def encode(
         self, sentences: Sentences, budget: int, *outputs: str
     ) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Run every batch; yield the indices of its sentences and the named outputs."""
-        words = self._upload_words(sentences)
-        for batch in sentences.batches(budget):
-            width = int(sentences.lengths[batch].max())
+        batches = sentences.batches(budget)
+        for batch, (words, width) in zip(batches, self._batches(sentences, batches), strict=True):
             with self._turn():
-                found = dict(zip("MAH", self._run(words, self._upload(batch), width), strict=True))
+                M, A, H = self._run(words, width)
+                found = {"M": M, "A": A[..., :width], "H": H[:, :width]}
                 copied = [self._copy(found[name].float()) for name in outputs]
             yield batch, [each() for each in copied]
 
-    def _run(self, words: Words, texts: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-        return self.forward(words, *words.padded(texts, width))
+    def _run(self, words: Words, width: int) -> tuple[Tensor, Tensor, Tensor]:
+        """M, A and H, padded to a multiple of 8 words: for others A H is several times slower."""
+        width = -(-width // 8) * 8
+        if self.table is not None:
+            H = self.table(words.ids, words.starts, words.lengths, width, words.gates)
+        else:
+            H = self.network.encoder(self.vectors_of(words, words.padded(width)), words.lengths)
+        return *self.pooled(H, words.lengths), H
 
-    def forward(self, words: Words, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """M, A and H of ids (batch, n)."""
-        H = self.network.encoder(self.network.vectors(ids), lengths)
-        return *self.network.pool(H, lengths), H
+    def vectors_of(self, words: Words, ids: Tensor) -> Tensor:
+        """S (batch, n, d) of ids (batch, n)."""
+        S: Tensor = self.network.vectors(ids)
+        return S
+
+    def pooled(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """M and A of H."""
+        M, A = self.network.pool(H, lengths)
+        return M, A
 
     # ------------------------------------------------------------ there and back
 
@@ -227,11 +282,12 @@ class TorchRunner(Runner):
             finally:
                 cudnn.allow_tf32, matmul.allow_tf32 = before
 
-    def _upload_words(self, sentences: Sentences) -> Words:
-        lengths = sentences.lengths.astype(np.int64)
-        spelled = getattr(sentences, "spelled", np.empty(0, np.float32))
-        ids, starts = self._upload(sentences.ids), self._upload(np.cumsum(lengths) - lengths)
-        return Words(ids, starts, self._upload(lengths), self._upload(spelled).to(self.dtype))
+    def _upload_words(self, sentences: Sentences, order: np.ndarray) -> Words:
+        of_texts = np.stack([sentences.starts[order], sentences.lengths[order], order]).astype(np.int64)
+        starts, lengths, order_there = self._upload(of_texts)
+        spelled = self._upload(getattr(sentences, "spelled", np.empty(0, np.float32))).to(self.dtype)
+        gates = self.table.of(spelled) if self.table is not None and len(spelled) else None
+        return Words(self._upload(sentences.ids), starts, lengths, order_there, spelled, gates)
 
     def _upload(self, array: np.ndarray) -> Tensor:
         """From pinned memory: then nobody waits for the kernels before it."""
@@ -270,12 +326,20 @@ class TorchReaderRunner(TorchRunner, ReaderRunner):
         buckets = len(self.weights["grams.weight"]) - 1
         return ReaderNetwork(self.recipe.model, len(self.tokenizer), buckets, rank, vector)
 
-    def forward(self, words: Words, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """M, A and H of ids (batch, n); those beyond the network's words are spelled words."""
-        table = torch.cat([self.network.words.weight, words.spelled])  # takes some microseconds
-        S = table.index_select(0, ids.flatten()).view(*ids.shape, -1)
-        H = self.network.encoder(S, lengths)
-        return *self.network.pooling(H, lengths), H
+    def known_words(self, network: Any) -> Tensor:
+        """(vocabulary, d)."""
+        words: Tensor = network.words.weight
+        return words
+
+    def vectors_of(self, words: Words, ids: Tensor) -> Tensor:
+        """S (batch, n, d); ids beyond the network's words are spelled words."""
+        table = torch.cat([self.network.words.weight, words.spelled])
+        return table.index_select(0, ids.flatten()).view(*ids.shape, -1)
+
+    def pooled(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """M and A of H."""
+        M, A = self.network.pooling(H, lengths)
+        return M, A
 
     def vectors(
         self, sentences: SpelledSentences, budget: int, most: int | None, unit_length: bool

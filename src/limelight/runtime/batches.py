@@ -42,7 +42,9 @@ class Sentences:
         >>> [b.tolist() for b in Sentences(np.zeros(9, int), np.array([2, 4, 1, 2])).batches(budget=4)]
         [[1], [0, 3], [2]]
         """
-        order = np.argsort(-self.lengths, kind="stable")
+        most = int(self.lengths.max(initial=0))
+        shorter = most - self.lengths  # 16 bits are sorted five times faster
+        order = np.argsort(shorter.astype(np.uint16) if most < 2**16 else shorter, kind="stable")
         batches, start = [], 0
         while start < len(order):
             size = max(1, budget // int(self.lengths[order[start]]))
@@ -60,7 +62,7 @@ class Sentences:
             return {"ids": self.ids[None].astype(np.int32, copy=False), "lengths": self.lengths}
         lengths = self.lengths[batch]
         t = np.arange(lengths.max())
-        places = self._starts[batch][:, None] + t  # (batch, n)
+        places = self.starts[batch][:, None] + t  # (batch, n)
         ids = self.ids.take(places, mode="clip")
         ids[t >= lengths[:, None]] = PAD
         return {"ids": ids.astype(np.int32, copy=False), "lengths": lengths.astype(np.int32, copy=False)}
@@ -73,11 +75,11 @@ class Sentences:
         """
         for k in range(0, len(self.lengths), size):
             lengths = self.lengths[k : k + size]
-            start = self._starts[k]
+            start = self.starts[k]
             yield replace(self, ids=self.ids[start : start + lengths.sum()], lengths=lengths)
 
     @property
-    def _starts(self) -> np.ndarray:
+    def starts(self) -> np.ndarray:
         """Computed once; until Python 3.12 a cached_property has a lock, which a fork may copy while held."""
         if "starts" not in vars(self):
             vars(self)["starts"] = np.cumsum(self.lengths) - self.lengths
@@ -109,6 +111,9 @@ def check_texts(texts: Iterable[Any]) -> Iterator[str]:
     is_column = not isinstance(texts, Mapping | set | frozenset) and getattr(texts, "ndim", 1) == 1
     if not is_column or not hasattr(texts, "__iter__"):
         raise LimelightError(f"expected a list or a column of texts, not {type(texts).__name__}")
+    if isinstance(texts, list | tuple) and set(map(type, texts)) == {str}:  # quicker than one by one
+        yield from texts
+        return
     for k, text in enumerate(texts.to_pylist() if hasattr(texts, "to_pylist") else texts):  # an Arrow column
         if not isinstance(text, str):
             given = f"{str(text)[:40]}, of type {type(text).__name__}"
