@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import reference
 from agreement import assert_agree, assert_agree_on_sentences, assert_gradcheck, pad, randomise
 from drawing import examples
+from limelight.model import attention
 from limelight.model.attention import StructuredSelfAttention, penalty
 
 SCALES = ("paper", "author")
@@ -214,3 +215,18 @@ def test_the_author_s_penalty_has_the_paper_s_gradient_over_n_squared():
 def test_an_unknown_form_of_the_penalty_is_an_error():
     with pytest.raises(ValueError, match=r"'kl'.*paper or author"):
         penalty(random_annotations(0), scale="kl")
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_zeros_beside_the_hidden_numbers_change_nothing(bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a GPU in bf16 computes, on a CPU in float64: M and A, and the gradients of all weights."""
+    torch.manual_seed(0)
+    attend = StructuredSelfAttention(size=6, d_a=5, r=3, bias=bias).double()
+    H, lengths, mix = torch.randn(2, 4, 6).double(), torch.tensor([4, 2]), torch.randn(2, 3, 6).double()
+    found = []
+    for more in (0, 3):
+        monkeypatch.setattr(attention, "missing_columns", lambda x, width, more=more: more)
+        M, A = attend(H, lengths)
+        found.append([M, A, *torch.autograd.grad((M * mix).sum(), [attend.W_s1, attend.W_s2])])
+    for plain, padded in zip(*found, strict=True):
+        torch.testing.assert_close(padded, plain)

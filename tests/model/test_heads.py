@@ -13,6 +13,7 @@ from torch.func import functional_call
 import reference
 from agreement import assert_agree, assert_gradcheck, randomise, values_of
 from drawing import examples
+from limelight.model import heads
 from limelight.model.heads import FullHead, PrunedHead
 
 sizes = st.integers(1, 4)
@@ -145,3 +146,15 @@ def test_dropout_takes_hidden_units_and_doubles_the_rest(head):
     dropped = ratio.abs() < 1e-9
     assert ((ratio - 2).abs() < 1e-9).logical_or(dropped).all()
     assert dropped.double().mean().item() == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("head", [FullHead(3, 4, 5, 2), PrunedHead(3, 4, 5, 2, 2)])
+def test_zeros_beside_the_logits_change_nothing(head, monkeypatch):
+    """What a GPU in bf16 computes, on a CPU in float64: logits, and the gradients of all weights."""
+    M, found = torch.randn(7, 3, 4).double(), []
+    for more in (0, 6):
+        monkeypatch.setattr(heads, "missing_columns", lambda x, width, more=more: more)
+        logits = head.double()(M)
+        found.append([logits, *torch.autograd.grad(logits.square().sum(), list(head.parameters()))])
+    for plain, padded in zip(*found, strict=True):
+        torch.testing.assert_close(padded, plain)

@@ -44,7 +44,7 @@ def test_the_device_feed_wants_a_width_and_labels() -> None:
 @given(st.integers(1, 5000))
 def test_a_bucket_holds_its_sentences_with_little_waste(n: int) -> None:
     width = bucket(n)
-    assert n <= width < n + max(4, n / 8)
+    assert n <= width < n + max(8, n / 8)
     assert bucket(n + 1) >= width
     assert bucket(width) == width
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from .alignment import missing_columns
 from .encoder import uniform
 from .lstm.bilstm import mask
 
@@ -29,10 +30,19 @@ class StructuredSelfAttention(nn.Module):
 
     def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n)."""
-        hidden = torch.tanh(nn.functional.linear(H, self.W_s1, self.b_s1))  # (batch, n, d_a)
-        scores = nn.functional.linear(hidden, self.W_s2, self.b_s2)  # (batch, n, r)
+        W_s1, b_s1, W_s2 = self._weights(missing_columns(H, len(self.W_s1)))
+        hidden = torch.tanh(nn.functional.linear(H, W_s1, b_s1))  # (batch, n, d_a)
+        scores = nn.functional.linear(hidden, W_s2, self.b_s2)  # (batch, n, r)
         A = masked_softmax(scores.transpose(1, 2), lengths)
         return A.to(H.dtype) @ H, A
+
+    def _weights(self, more: int) -> tuple[Tensor, Tensor | None, Tensor]:
+        """With more zeros in d_a, the scores are the same: tanh(0) adds nothing."""
+        if more == 0:
+            return self.W_s1, self.b_s1, self.W_s2
+        pad = nn.functional.pad
+        b_s1 = None if self.b_s1 is None else pad(self.b_s1, (0, more))
+        return pad(self.W_s1, (0, 0, 0, more)), b_s1, pad(self.W_s2, (0, more))
 
 
 def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:

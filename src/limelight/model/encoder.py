@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ..text.tokenizer import PAD
 from .lstm.bilstm import bilstm
+from .rows import rows
 
 
 class WordEmbedding(nn.Module):
@@ -27,7 +28,7 @@ class WordEmbedding(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """ids (batch, n) -> S (batch, n, d)."""
         if ids.is_cuda:  # its gradient needs no sorting and can be captured
-            return self.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
+            return rows(self.weight, ids)
         weight: Tensor = self.weight
         if self.part is not None:
             weight, places = self.part

@@ -5,10 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .alignment import missing_columns
 from .dropout import Dropout
 from .encoder import uniform
 
 LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, by their names
+
+
+def _logits(features: Tensor, W: Tensor, b: Tensor) -> Tensor:
+    """A last layer."""
+    more = missing_columns(features, len(W))
+    if more == 0:
+        return nn.functional.linear(features, W, b)
+    pad = nn.functional.pad
+    return nn.functional.linear(features, pad(W, (0, 0, 0, more)), pad(b, (0, more)))[:, : len(W)]
 
 
 class FullHead(nn.Module):
@@ -26,7 +36,7 @@ class FullHead(nn.Module):
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
-        return nn.functional.linear(self.features(M), self.W_2, self.b_2)
+        return _logits(self.features(M), self.W_2, self.b_2)
 
     def features(self, M: Tensor) -> Tensor:
         """What the last layer reads: (batch, b)."""
@@ -63,7 +73,7 @@ class PrunedHead(nn.Module):
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
-        return nn.functional.linear(self.features(M), self.W_o, self.b_o)
+        return _logits(self.features(M), self.W_o, self.b_o)
 
     def features(self, M: Tensor) -> Tensor:
         """What the last layer reads: (batch, units)."""
@@ -97,7 +107,7 @@ class LinearHead(nn.Module):
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
-        return nn.functional.linear(M.flatten(1), self.W_o, self.b_o)
+        return _logits(M.flatten(1), self.W_o, self.b_o)
 
 
 class VectorHead(nn.Module):
@@ -120,7 +130,7 @@ class VectorHead(nn.Module):
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
-        return nn.functional.linear(self.features(M), self.W_o, self.b_o)
+        return _logits(self.features(M), self.W_o, self.b_o)
 
     def features(self, M: Tensor) -> Tensor:
         """What the last layer reads: v (batch, v)."""

@@ -81,10 +81,12 @@ def _gather(ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: i
 def bucket(n: int) -> int:
     """The padded width for a batch whose longest sentence has n words: few widths, little waste.
 
+    Multiples of 8, because products of other widths are several times slower in bf16.
+
     >>> [bucket(n) for n in (1, 9, 33, 70, 200, 1000)]
-    [4, 12, 36, 72, 208, 1024]
+    [8, 16, 40, 72, 208, 1024]
     """
-    step = 4
+    step = 8
     while n > 16 * step:
         step *= 2
     return -(-n // step) * step
