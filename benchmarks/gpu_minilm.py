@@ -77,16 +77,19 @@ def encode(forward: Forward, ids: Sentences, budget: int, device: str) -> np.nda
         return given.pin_memory().to(device, non_blocking=True) if cuda else given
 
     lengths = ids.lengths.astype(np.int64)
-    arrays = ids.ids, np.cumsum(lengths) - lengths, lengths
-    words = Words(*map(upload, arrays), torch.empty(0))
+    some = batches(lengths, budget)
+    order = np.concatenate(some)
+    texts = upload(np.stack([(np.cumsum(lengths) - lengths)[order], lengths[order], order]))
+    words, done = Words(upload(ids.ids), *texts, torch.empty(0), None), 0
     result = torch.empty(len(lengths), SIZE, device=device)
-    for batch in batches(lengths, budget):
-        at, width = upload(batch), int(lengths[batch[0]])
-        tokens, own = words.padded(at, width)
+    for batch in some:
+        width, part = int(lengths[batch[0]]), words.part(done, len(batch))
+        tokens, own = part.padded(width), part.lengths
         mask = torch.arange(width, device=tokens.device) < own.unsqueeze(1)
         of_one_length = width == lengths[batch[-1]]
         H = forward(tokens, None if of_one_length else mask).float() * mask.unsqueeze(2)
-        result[at] = F.normalize(H.sum(1) / own.unsqueeze(1))
+        result[part.order] = F.normalize(H.sum(1) / own.unsqueeze(1))
+        done += len(batch)
     if not cuda:
         return result.numpy()
     host = torch.empty(result.shape, pin_memory=True)
@@ -96,7 +99,7 @@ def encode(forward: Forward, ids: Sentences, budget: int, device: str) -> np.nda
 
 def batches(lengths: np.ndarray, budget: int) -> list[np.ndarray]:
     """Longest first: whole batches of one length, which need no mask, then what is left over."""
-    order, found, rest = np.argsort(-lengths, kind="stable"), [], []
+    order, found, rest = np.argsort((lengths.max() - lengths).astype(np.uint16), kind="stable"), [], []
     ends = np.flatnonzero(np.diff(lengths[order])) + 1
     for same in np.split(order, ends):
         size = max(1, budget // int(lengths[same[0]]))

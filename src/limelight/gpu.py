@@ -37,6 +37,7 @@ try:
     from torch import Tensor
     from torch.nn.functional import normalize
 
+    from .model.alignment import missing_columns
     from .model.encoder import BiLSTM
     from .model.lstm import persistent
     from .model.lstm.table import GateTable
@@ -250,8 +251,8 @@ class TorchRunner(Runner):
             yield batch, [each() for each in copied]
 
     def _run(self, words: Words, width: int) -> tuple[Tensor, Tensor, Tensor]:
-        """M, A and H, padded to a multiple of 8 words: for others A H is several times slower."""
-        width = -(-width // 8) * 8
+        """M, A and H, padded to more than `width` words where that is quicker."""
+        width += missing_columns(self.network.words.weight, width)
         if self.table is not None:
             H = self.table(words.ids, words.starts, words.lengths, width, words.gates)
         else:
