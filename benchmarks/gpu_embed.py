@@ -128,9 +128,7 @@ def measure_ids(
 ) -> None:
     """From word ids."""
     run = opened(device="cuda", precision=precision)._runner
-    size = run.chunk_size(
-        gpu.MEMORY, 1, gpu.SENTENCES
-    )  # as `embed_ids` does; more without M
+    size = run.chunk_size(gpu.MEMORY, 1, gpu.SENTENCES)  # as `embed_ids` does; more without M
     chunked = {size: split(run, texts, size), gpu.SENTENCES: split(run, texts, gpu.SENTENCES)}
     ids = chunked[size]
     few = ids[:2]

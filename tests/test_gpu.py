@@ -24,6 +24,7 @@ from limelight.gpu import TorchReaderRunner, TorchRunner
 from limelight.runtime import devices
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader, load
+from plain_kernels import plain_kernels
 from trained import ARCHITECTURES, LABELS, network_of, recipe_of, texts_of, weights_of
 
 TEXTS = ["w1", "", "w2 w1 unheard", *texts_of(40), "w7"]
@@ -98,6 +99,28 @@ def test_tasks(task: str) -> None:
 def test_a_text_of_3000_words_among_short_ones() -> None:
     model, texts = model_of({}), ["w1", "w1 w2 w3 " * 1000, ""]
     np.testing.assert_allclose(with_torch(model).embed(texts), model.embed(texts), **CLOSE)
+
+
+@pytest.mark.parametrize("kind", ["model", "reader"])
+def test_words_looked_up_as_gates(kind: str) -> None:
+    """What a Hopper GPU does, with plain programs for its kernels; for a reader also spelled words."""
+    model = model_of({}) if kind == "model" else load("reader", threads=1)
+    texts = TEXTS if kind == "model" else ["Zxqvorp soup", "é x!"]
+    with plain_kernels():
+        other = with_torch(model)
+        assert other._runner.table is not None
+        np.testing.assert_allclose(other.embed(texts), model.embed(texts), **CLOSE)
+
+
+MISSING = {"text 1 has no word ids": [[2], []], "text 1 has the word id 99": [[2], [3, 99]], "id -1": [[-1]]}
+
+
+@pytest.mark.parametrize("message", MISSING)
+def test_word_ids_that_are_not_there(message: str) -> None:
+    model = model_of({})
+    for each in (model, with_torch(model)):
+        with pytest.raises(LimelightError, match=message):
+            each.embed_ids([np.array(text, np.int64) for text in MISSING[message]])
 
 
 def test_readings_and_comparisons() -> None:

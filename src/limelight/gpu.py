@@ -1,9 +1,9 @@
 """A trained model on a GPU: its network in PyTorch, behind the interface of the runtime.
 
 Words are split by several processes, because one core splits far fewer than a GPU reads. The word ids of some
-thousand texts are uploaded at once; the GPU itself sorts them into batches of similar lengths and puts the
-results back in order. Two threads take turns, so that the GPU always has the next texts while the results of
-the last ones are copied back.
+thousand texts are uploaded at once, with their order by length; the GPU gathers the words of each batch and
+puts the results back in order. Two threads take turns, so that the GPU always has the next texts while the
+results of the last ones are copied back.
 """
 
 from __future__ import annotations
@@ -222,30 +222,30 @@ class TorchRunner(Runner):
         return copied()
 
     def _on_device(self, sentences: Sentences, budget: int | None, of: Callable[[Tensor], Tensor]) -> Tensor:
-        result = torch.empty(0)
-        for words, width in self._batches(sentences, sentences.batches(budget or self.batch_words)):
-            found = of(self._run(words, width)[0]).float()
+        batches, result = self._batches(sentences, budget or self.batch_words), torch.empty(0)
+        words = self._upload_words(sentences, batches)
+        for part, width in _parts(words, sentences, batches):
+            found = of(self._run(part, width)[0]).float()
             if not len(result):
                 result = found.new_empty(len(sentences.lengths), *found.shape[1:])
-            result[words.order] = found
+            result[part.order] = found
         return result
 
-    def _batches(self, sentences: Sentences, batches: list[np.ndarray]) -> Iterator[tuple[Words, int]]:
-        """The texts of each batch on the device, and how many words the longest has."""
-        words, done = self._upload_words(sentences, np.concatenate(batches)), 0
-        for batch in batches:
-            yield words.part(done, len(batch)), int(sentences.lengths[batch[0]])
-            done += len(batch)
+    def _batches(self, sentences: Sentences, budget: int) -> list[np.ndarray]:
+        """Indices of the texts of each batch, longest first."""
+        return sentences.batches(budget, 1 + missing_columns(self.network.words.weight, 1))
 
     @torch.no_grad()
     def encode(
         self, sentences: Sentences, budget: int, *outputs: str
     ) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Run every batch; yield the indices of its sentences and the named outputs."""
-        batches = sentences.batches(budget)
-        for batch, (words, width) in zip(batches, self._batches(sentences, batches), strict=True):
+        batches = self._batches(sentences, budget)
+        with self._turn():
+            words = self._upload_words(sentences, batches)
+        for batch, (part, width) in zip(batches, _parts(words, sentences, batches), strict=True):
             with self._turn():
-                M, A, H = self._run(words, width)
+                M, A, H = self._run(part, width)
                 found = {"M": M, "A": A[..., :width], "H": H[:, :width]}
                 copied = [self._copy(found[name].float()) for name in outputs]
             yield batch, [each() for each in copied]
@@ -283,12 +283,14 @@ class TorchRunner(Runner):
             finally:
                 cudnn.allow_tf32, matmul.allow_tf32 = before
 
-    def _upload_words(self, sentences: Sentences, order: np.ndarray) -> Words:
+    def _upload_words(self, sentences: Sentences, batches: list[np.ndarray]) -> Words:
+        order = np.concatenate([np.empty(0, np.int64), *batches])
         of_texts = np.stack([sentences.starts[order], sentences.lengths[order], order]).astype(np.int64)
         starts, lengths, order_there = self._upload(of_texts)
         spelled = self._upload(getattr(sentences, "spelled", np.empty(0, np.float32))).to(self.dtype)
         gates = self.table.of(spelled) if self.table is not None and len(spelled) else None
-        return Words(self._upload(sentences.ids), starts, lengths, order_there, spelled, gates)
+        ids = self._upload(sentences.ids.astype(np.int32, copy=False))
+        return Words(ids, starts, lengths, order_there, spelled, gates)
 
     def _upload(self, array: np.ndarray) -> Tensor:
         """From pinned memory: then nobody waits for the kernels before it."""
@@ -368,6 +370,14 @@ def in_order(submit: Callable[[Item], Future[T]], items: Iterable[Item], ahead: 
             yield pending.popleft().result()
     while pending:
         yield pending.popleft().result()
+
+
+def _parts(words: Words, sentences: Sentences, batches: list[np.ndarray]) -> Iterator[tuple[Words, int]]:
+    """The texts of each batch on the device, and how many words the longest has."""
+    done = 0
+    for batch in batches:
+        yield words.part(done, len(batch)), int(sentences.lengths[batch[0]])
+        done += len(batch)
 
 
 def _checked(values: Tensor, finite: Tensor) -> np.ndarray:

@@ -1,97 +1,27 @@
-"""The order in which the persistent kernel gets its numbers, checked by a plain program that reads them so.
+"""What Python does for the persistent LSTM; plain programs take the place of its kernels.
 
-The kernel itself needs a Hopper GPU; `benchmarks/lstm.py` checks it there against float64.
+The kernels themselves need a Hopper GPU; `benchmarks/lstm.py` checks them there against float64.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.model.lstm.layout import HELD, MAXIMUM_UNITS, SHARED_MEMORY, Sizes, columns, packing, unpacking
-from limelight.model.lstm.persistent import _program
+from limelight.model.lstm.layout import HELD, MANY, MAXIMUM_UNITS, SHARED_MEMORY, Sizes, packing, unpacking
+from limelight.model.lstm.persistent import _program, by_persistent
 from limelight.model.lstm.recurrence import by_recurrence
+from limelight.model.lstm.table import GateTable
+from plain_kernels import plain_kernels
 
 CPU = torch.device("cpu")
-BATCHES = st.sampled_from((1, 200, 5000))
 
 
 def random(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, dtype=torch.float64) / 2
-
-
-def pick(given, index, shapes):
-    """What the kernel `pick` does."""
-    numbers = torch.cat([torch.zeros(1, dtype=torch.float64), *(x.flatten() for x in given)])
-    found = numbers[index.abs().long()] * torch.where(index < 0, 0.5, 1.0)
-    return [x.view(shape) for x, shape in zip(found.split([s.numel() for s in shapes]), shapes, strict=True)]
-
-
-def with_ones(S):
-    """What the kernel `with_ones` does."""
-    words, d = S.shape
-    return torch.cat([S, S.new_ones(words, 1), S.new_zeros(words, columns(d) - d - 1)], 1)
-
-
-def states_by_thread_blocks(S, W_ih, W_hh, b, direction, batch):
-    """H (n, u) of one sentence: each thread block multiplies all states with its own part of W_hh."""
-    (n, d), u = S.shape, W_hh.shape[2]
-    sizes = Sizes.of(u, batch)
-    W_1, W_f, _ = pick([W_ih, W_hh, b], *packing(sizes, d, CPU))
-    gates = (with_ones(S) @ W_1.T).view(n, 2, sizes.width // 2, 4, 2)[:, direction]  # pair, gate, of the pair
-    room = 8 * sizes.own * sizes.cluster
-    h, c, H = np.zeros(W_f.shape[2] * 8), np.zeros(room), np.zeros((n, u))
-    for t in range(n) if direction == 0 else reversed(range(n)):
-        z = np.einsum("ckoguv,kv->gcou", W_f[direction].numpy(), h.reshape(-1, 8)).reshape(4, room)
-        x = np.zeros((4, room))
-        x[:, : sizes.width] = gates[t].permute(1, 0, 2).reshape(4, -1).numpy()
-        i, f, o = (np.tanh(z[k] + x[k] / 2) / 2 + 0.5 for k in (0, 1, 3))
-        c = f * c + i * np.tanh(z[2] + x[2])
-        new = o * np.tanh(c)
-        h[: sizes.width], H[t] = new[: sizes.width], new[:u]
-    return H
-
-
-@examples(20)
-@given(u=st.integers(1, 60).map(lambda u: 2 * u), d=st.integers(1, 12), n=st.integers(1, 4), batch=BATCHES)
-def test_each_thread_block_finds_its_weights(u, d, n, batch):
-    torch.manual_seed(u)
-    S, W_ih, W_hh, b = random(n, d), random(2, 4 * u, d), random(2, 4 * u, u) / u**0.5, random(2, 4 * u)
-    expected = by_recurrence(S[None], torch.tensor([n]), W_ih, W_hh, b, 0.0)[0].numpy()
-    for direction in (0, 1):
-        found = states_by_thread_blocks(S, W_ih, W_hh, b, direction, batch)
-        np.testing.assert_allclose(found, expected[:, direction * u : (direction + 1) * u], atol=1e-12)
-
-
-@pytest.mark.parametrize("u", [8, 34, 130, 300])
-@pytest.mark.parametrize("batch", [32, 4096])
-def test_parts_of_the_gradient_add_up(u, batch):
-    """dh = dz W_hh, as the sum of what each thread block computes from its own gates."""
-    sizes, W_hh, dz = Sizes.of(u, batch), random(2, 4 * u, u), random(2, 4, u)
-    _, _, W_b = pick([random(2, 4 * u, 3), W_hh, random(2, 4 * u)], *packing(sizes, 3, CPU))
-    padded = torch.zeros(2, 4, 8 * sizes.own * sizes.cluster, dtype=torch.float64)
-    padded[..., :u] = dz
-    by_block = padded.view(2, 4, sizes.cluster, sizes.own, 8)
-    found = torch.einsum("xgcou,xcognu->xn", by_block, W_b)  # of (2, cluster, own, 4, width, 8)
-    torch.testing.assert_close(found[:, :u], torch.einsum("xk,xku->xu", dz.flatten(1), W_hh))
-    assert not found[:, u:].any()
-
-
-@examples(20)
-@given(u=st.integers(1, 100).map(lambda u: 2 * u), d=st.integers(1, 9), batch=BATCHES)
-def test_gradients_come_back_in_pytorch_s_order(u, d, batch):
-    """W_1 and, by its gates, W_hh go to the kernel's order; their gradients come from it."""
-    sizes, W_ih, W_hh, b = Sizes.of(u, batch), random(2, 4 * u, d), random(2, 4 * u, u), random(2, 4 * u)
-    W_1 = pick([W_ih, W_hh, b], *packing(sizes, d, CPU))[0]
-    dW_h = torch.zeros(2, sizes.width // 2, 4, 2, sizes.width, dtype=torch.float64)
-    for unit in range(u):
-        dW_h[:, unit // 2, :, unit % 2, :u] = W_hh.view(2, 4, u, u)[:, :, unit]
-    for found, expected in zip(pick([W_1, dW_h], *unpacking(sizes, d, CPU)), (W_ih, W_hh, b), strict=True):
-        assert torch.equal(found, expected)
 
 
 @pytest.mark.parametrize("batch", [1, 32, 100, 300, 512, 4096])
@@ -124,3 +54,50 @@ def test_the_program_names_its_sizes():
     for width in (96, 128, 168):
         assert f"wgmma.mma_async.sync.aligned.m64n{width}k16.f32.bf16.bf16" in program
     assert "PRODUCTS" not in program
+
+
+@pytest.mark.parametrize("units", [2, 16, 64, 72, 150, 300, 512])
+def test_many_sentences_are_read_by_the_smallest_clusters_and_the_units_spread_evenly(units):
+    sizes = Sizes.of(units, MANY)
+    assert sizes == Sizes.of(units, 100 * MANY)
+    assert sizes.rows == 64
+    assert sizes.own == max(2, -(-sizes.blocks // sizes.cluster))
+
+
+@examples(15)
+@given(
+    u=st.integers(1, 60),
+    d=st.integers(1, 12),
+    lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    as_if=st.sampled_from((1, 200, MANY)),
+    clip=st.sampled_from((0.0, 0.05)),
+)
+def test_states_and_gradients_are_those_of_the_recurrence(u, d, lengths, as_if, clip):
+    """Whatever the sizes of clusters and tiles, which are chosen by the number of sentences."""
+    torch.manual_seed(u)
+    batch, n = len(lengths), max(lengths)
+    given = [random(batch, n, d), random(2, 4 * u, d), random(2, 4 * u, u) / u**0.5, random(2, 4 * u)]
+    mix, found = random(batch, n, 2 * u), []
+    with plain_kernels(as_if):
+        for way in (by_recurrence, by_persistent):
+            S, *weights = inputs = [x.clone().requires_grad_() for x in given]
+            H = way(S, torch.tensor(lengths), *weights, clip)
+            found.append([H, *torch.autograd.grad(H, inputs, mix)])
+    for expected, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, expected)
+
+
+@pytest.mark.parametrize("u", [6, 7])
+def test_words_looked_up_in_a_table_are_read_as_given(u):
+    torch.manual_seed(u)
+    words, W_ih, W_hh, b = random(9, 5), random(2, 4 * u, 5), random(2, 4 * u, u), random(2, 4 * u)
+    lengths, ids = torch.tensor([4, 2, 1]), torch.tensor([1, 8, 3, 7, 0, 6, 8], dtype=torch.int32)
+    with torch.no_grad(), plain_kernels():
+        table = GateTable(words[:7], W_ih, W_hh, b)
+        found = table(ids, lengths.cumsum(0) - lengths, lengths, 8, table.of(words[7:]))
+        S = torch.zeros(3, 8, 5, dtype=torch.float64)
+        for row, own in enumerate(ids.split(lengths.tolist())):
+            S[row, : len(own)] = words[own]
+        expected = by_recurrence(S, lengths, W_ih, W_hh, b, 0.0)
+    torch.testing.assert_close(found, expected)
+    assert not found[1, 2:].any()

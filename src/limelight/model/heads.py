@@ -13,7 +13,7 @@ LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, b
 
 
 def _logits(features: Tensor, W: Tensor, b: Tensor) -> Tensor:
-    """A last layer."""
+    """(batch, classes) from features (batch, size); on a GPU by a product with some more classes."""
     more = missing_columns(features, len(W))
     if more == 0:
         return nn.functional.linear(features, W, b)
@@ -169,7 +169,7 @@ class SteadyHead(nn.Module):
 
     def forward(self, M: Tensor) -> Tensor:
         """M (batch, rows, size) -> logits (batch, classes)."""
-        return nn.functional.linear(self.features(M), self.W_scaled, self.b_o)
+        return _logits(self.features(M), self.W_scaled, self.b_o)
 
     def features(self, M: Tensor) -> Tensor:
         """What the last layer reads: (batch, rows * size)."""

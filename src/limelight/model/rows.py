@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from ..text.tokenizer import PAD
 from .lstm.nvrtc import Kernel, compile_kernels
 
-# A warp for each word. The gradient of padding is zero; adding it would keep many words waiting for one row.
+# A warp for each word. Padding gets no gradient, as on a CPU; it would keep many words waiting for one row.
 SOURCE = f"""
 extern "C" __global__ void add_rows(const float4* rows, const long long* ids, float4* sums, int words,
                                     int quarters) {{
@@ -33,7 +33,7 @@ THREADS, SPREAD = 256, 1056
 
 def rows(table: Tensor, ids: Tensor) -> Tensor:
     """(..., d): the rows of a table (vocabulary, d) with these ids."""
-    if table.requires_grad and _is_available(table):
+    if torch.is_grad_enabled() and table.requires_grad and _is_available(table):
         found: Tensor = _Rows.apply(table, ids)
         return found
     return table.index_select(0, ids.flatten()).view(*ids.shape, -1)
@@ -52,7 +52,9 @@ class _Rows(torch.autograd.Function):
         (ids,) = ctx.saved_tensors
         sums = d_rows[0].new_zeros(ctx.shape)
         add_rows = _kernel(sums.get_device())
-        add_rows(SPREAD, d_rows[0].contiguous(), ids.contiguous(), sums, ids.numel(), ctx.shape[1] // 4)
+        add_rows(
+            SPREAD, d_rows[0].contiguous(), ids.long().contiguous(), sums, ids.numel(), ctx.shape[1] // 4
+        )
         return sums, None
 
 

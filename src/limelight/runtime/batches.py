@@ -36,8 +36,27 @@ class Sentences:
         lengths = np.array([len(text) for text in ids], np.int32)
         return cls(np.concatenate([np.empty(0, np.int32), *ids]), lengths)
 
-    def batches(self, budget: int) -> list[np.ndarray]:
+    def check(self, vocabulary: int) -> Sentences:
+        """The same, or an error that names the first text without words, or with a word that is not there.
+
+        >>> Sentences.join([np.array([5]), np.array([6, 7])]).check(vocabulary=7)
+        Traceback (most recent call last):
+        limelight.errors.LimelightError: text 1 has the word id 7; they go from 0 to 6
+        """
+        if not self.lengths.all():
+            raise LimelightError(f"text {int(np.argmin(self.lengths))} has no word ids; give it at least one")
+        if len(self.ids) and not 0 <= self.ids.min() <= self.ids.max() < vocabulary:
+            at = int(np.flatnonzero((self.ids < 0) | (self.ids >= vocabulary))[0])
+            text = int(np.searchsorted(self.starts, at, side="right")) - 1
+            raise LimelightError(
+                f"text {text} has the word id {self.ids[at]}; they go from 0 to {vocabulary - 1}"
+            )
+        return self
+
+    def batches(self, budget: int, multiple: int = 1) -> list[np.ndarray]:
         """Indices of the texts, longest first, in batches of at most `budget` words including padding.
+
+        Texts are padded to the longest in their batch, and up to a multiple of `multiple`.
 
         >>> [b.tolist() for b in Sentences(np.zeros(9, int), np.array([2, 4, 1, 2])).batches(budget=4)]
         [[1], [0, 3], [2]]
@@ -47,7 +66,8 @@ class Sentences:
         order = np.argsort(shorter.astype(np.uint16) if most < 2**16 else shorter, kind="stable")
         batches, start = [], 0
         while start < len(order):
-            size = max(1, budget // int(self.lengths[order[start]]))
+            width = -(-int(self.lengths[order[start]]) // multiple) * multiple
+            size = max(1, budget // width)
             batches.append(order[start : start + size])
             start += size
         return batches
@@ -80,7 +100,10 @@ class Sentences:
 
     @property
     def starts(self) -> np.ndarray:
-        """Computed once; until Python 3.12 a cached_property has a lock, which a fork may copy while held."""
+        """(texts,): where each begins in ids.
+
+        Computed once; until Python 3.12 a cached_property has a lock, which a fork may copy while held.
+        """
         if "starts" not in vars(self):
             vars(self)["starts"] = np.cumsum(self.lengths) - self.lengths
         return np.asarray(vars(self)["starts"])

@@ -250,7 +250,8 @@ class Model(Embedder):
         >>> M.shape, bool(np.allclose(M, model.embed(["good", "not bad"])))
         ((2, 1, 6), True)
         """
-        return self._runner.embed_sentences(Sentences.join(ids), on_batch=on_batch)
+        sentences = Sentences.join(ids).check(len(self.tokenizer))
+        return self._runner.embed_sentences(sentences, on_batch=on_batch)
 
     def classify(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
         """Probabilities (texts, classes) from embeddings M (texts, r, 2u); for pairs, from M and M2.

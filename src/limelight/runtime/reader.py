@@ -92,7 +92,7 @@ class Reader(Embedder):
     ) -> np.ndarray:
         """One vector per text, (texts, 384), of length 1; a single text gives (384,).
 
-        A batch has 1,024 words (65,536 on a GPU), and at most `batch_size` texts if that is given.
+        A batch has 1,024 words (131,072 on a GPU), and at most `batch_size` texts if that is given.
         """
         if isinstance(texts, str):
             return np.asarray(self.encode([texts], normalize_embeddings=normalize_embeddings)[0])

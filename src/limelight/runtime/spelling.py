@@ -24,10 +24,10 @@ class SpelledSentences(Sentences):
     spelled: np.ndarray  # (other words, d)
     most: int | None = None  # sentences in a batch
 
-    def batches(self, budget: int) -> list[np.ndarray]:
+    def batches(self, budget: int, multiple: int = 1) -> list[np.ndarray]:
         """Batches of at most `budget` words and `most` sentences."""
         size = self.most or budget
-        whole = super().batches(budget)
+        whole = super().batches(budget, multiple)
         return [batch[k : k + size] for batch in whole for k in range(0, len(batch), size)]
 
     def feed(self, batch: np.ndarray) -> dict[str, np.ndarray]:

@@ -10,9 +10,13 @@ from torch import Tensor
 
 MAXIMUM_UNITS = 512
 SHARED_MEMORY = 232_448  # bytes a thread block can have
-ROOM = 32 + 1024  # of them for barriers, and behind them what wgmma reads for 64 rows if a tile has 32
-# Clusters that a Hopper GPU holds, by their size, one thread block on a multiprocessor; of larger ones 7.
+# Of them for barriers, and behind these for what wgmma reads beyond 32 rows: 64 bytes, but compute-sanitizer
+# takes them for 1,024.
+ROOM = 32 + 1024
+LARGEST_CLUSTER = 16
+# Clusters that an H100 or H200 holds, by their size, one thread block on a multiprocessor; of larger ones 7.
 HELD = {1: 132, 2: 66, 3: 39, 4: 30, 5: 21, 6: 17, 7: 15, 8: 15}
+MANY = 64 * 67  # sentences: more tiles than it holds clusters of any size
 
 
 class Sizes(NamedTuple):
@@ -27,15 +31,16 @@ class Sizes(NamedTuple):
     @classmethod
     @functools.cache
     def of(cls, units: int, batch: int) -> Sizes:
-        """The largest cluster of which the GPU holds enough for all tiles: it has the least to do in a step.
+        """Tiles of 32 sentences if the GPU holds clusters for all of them at once, else of 64.
 
-        If there are too many tiles for any, the smallest cluster whose shared memory holds W_hh.
+        Of such clusters the largest, which has the least to do in a step. With too many tiles for any, the
+        smallest whose shared memory holds W_hh.
 
         >>> Sizes.of(300, batch=32), Sizes.of(300, batch=4096).cluster
         (Sizes(units=300, cluster=13, own=3, blocks=38, rows=32), 6)
         """
         blocks = -(-units // 8)
-        least, most = max(2, -(-blocks // 16)), 8  # more would need too many registers
+        least, most = max(2, -(-blocks // LARGEST_CLUSTER)), 8  # more would need too many registers
         every = [
             cls(units, -(-blocks // own), own, blocks, rows)
             for rows in (32, 64)
@@ -43,7 +48,7 @@ class Sizes(NamedTuple):
         ]
         fitting = [s for s in every if max(s.shared_memory) <= SHARED_MEMORY]
         at_once = (s for s in fitting if 2 * -(-batch // s.rows) <= HELD.get(s.cluster, 7))
-        return next(at_once, fitting[-1])
+        return next(at_once, min(fitting, key=lambda s: (-s.rows, s.cluster, s.own)))
 
     @property
     def width(self) -> int:

@@ -10,11 +10,15 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .layout import MAXIMUM_UNITS, Sizes, columns, packing, unpacking
+from .layout import LARGEST_CLUSTER, MANY, MAXIMUM_UNITS, Sizes, columns, packing, unpacking
 from .nvrtc import Kernel, compile_kernels
 
-THREADS = {"forward": 384, "backward": 256, "pick": 256, "sort": 256, "with_ones": 256}
-SPREAD = 1056  # thread blocks of the small kernels
+ARCHITECTURE = "sm_90a"
+MULTIPROCESSORS = 132  # of the Hopper GPUs for which `Sizes` chooses
+THREADS = {"forward": 384, "backward": 256}
+ORDERING = {"pick": 256, "with_ones": 256, "sort": 256}  # threads
+SPREAD = 1056  # thread blocks of these
+MOST_COUNTED = 8192  # sentences that `sort`, which compares all with all, orders sooner than PyTorch
 
 
 def by_persistent(
@@ -43,17 +47,28 @@ def is_available(S: Tensor, units: int) -> bool:
         and S.dtype == torch.bfloat16
         and units <= MAXIMUM_UNITS
         and torch.cuda.get_device_capability(S.device) == (9, 0)
-        and _compiles(units, S.get_device())
+        and _compiles(S.get_device())
     )
 
 
 @functools.cache
-def _compiles(units: int, device: int) -> bool:
+def _compiles(device: int) -> bool:
+    if _multiprocessors(device) < 2 * LARGEST_CLUSTER:  # a small part of a GPU
+        return False
     try:
-        kernels = kernels_for(Sizes.of(units + units % 2, batch=1), "training", device)
-        return all(kernels[name].clusters >= 2 for name in ("forward", "backward"))
+        return bool(_ordering(device))
     except (OSError, RuntimeError):  # a PyTorch without NVRTC, or a driver too old for it
         return False
+
+
+@functools.cache
+def _multiprocessors(device: int) -> int:
+    return int(torch.cuda.get_device_properties(device).multi_processor_count)
+
+
+def sizes_for(units: int, batch: int, device: int) -> Sizes:
+    """On a GPU with fewer multiprocessors, the smallest cluster."""
+    return Sizes.of(units, min(batch, MANY) if _multiprocessors(device) >= MULTIPROCESSORS else MANY)
 
 
 class _Persistent(torch.autograd.Function):
@@ -69,14 +84,13 @@ class _Persistent(torch.autograd.Function):
         training: bool,
     ) -> Tensor:
         batch, n, d = S.shape
-        sizes = Sizes.of(W_hh.shape[2], batch)
+        sizes = sizes_for(W_hh.shape[2], batch, S.get_device())
         kernels = kernels_for(sizes, "training" if training else "evaluation", S.get_device())
-        S_1 = with_ones(kernels, S.reshape(-1, d))
-        W_1, W_f, W_b = pack(kernels, sizes, W_ih, W_hh, b)
+        S_1 = with_ones(S.reshape(-1, d))
+        W_1, W_f, W_b = pack(sizes, W_ih, W_hh, b)
         gates = S_1 @ W_1.T  # (batch * n, 2 * width / 2 * 4 * 2): W_ih x + b
-        lengths = lengths.long()
-        order = torch.empty_like(lengths)
-        kernels["sort"](SPREAD, lengths, order, batch)
+        lengths = lengths.long().contiguous()
+        order = _longest_first(lengths)
         H = S.new_empty(batch, n, 2, sizes.units)
         before = S.new_empty(batch * n, 2, sizes.width) if training else None
         C = S.new_empty(batch * n, 2, sizes.cluster, 2, 4, 8) if training else None
@@ -106,39 +120,54 @@ class _Persistent(torch.autograd.Function):
         for k in (0, 1):  # bmm is slower: it does not split K
             torch.mm(by_direction[:, k].T, before[:, k], out=dW_h[k])
         dS = (d_gates @ W_1)[:, :d].reshape(ctx.shape) if ctx.needs_input_grad[0] else None
-        dW_ih, dW_hh, db = _unpack(kernels, sizes, d, d_gates.T @ S_1, dW_h)
+        dW_ih, dW_hh, db = _unpack(sizes, d, d_gates.T @ S_1, dW_h)
         return dS, None, dW_ih, dW_hh, db, None, None
 
 
-# ---------------------------------------------------------------- the orders of the weights
+# ---------------------------------------------------------------- the orders of weights and sentences
 
 
-def pack(kernels: dict[str, Kernel], sizes: Sizes, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> list[Tensor]:
+def pack(sizes: Sizes, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> list[Tensor]:
     """W_1 for the product with the words; W_hh as the forward kernel reads it, and as the backward one."""
-    given = [x.contiguous() for x in (W_ih, W_hh, b)]
-    index, shapes = packing(sizes, W_ih.shape[2], W_ih.device)
-    return _pick(kernels["pick"], given, index, shapes)
+    return _pick([W_ih, W_hh, b], *packing(sizes, W_ih.shape[2], W_ih.device))
 
 
-def _unpack(kernels: dict[str, Kernel], sizes: Sizes, d: int, dW_1: Tensor, dW_h: Tensor) -> list[Tensor]:
+def _unpack(sizes: Sizes, d: int, dW_1: Tensor, dW_h: Tensor) -> list[Tensor]:
     """The gradients of W_ih, W_hh and b from those in the kernels' order."""
-    index, shapes = unpacking(sizes, d, dW_1.device)
-    return _pick(kernels["pick"], [dW_1, dW_h, dW_h], index, shapes)
+    return _pick([dW_1, dW_h, dW_h], *unpacking(sizes, d, dW_1.device))
 
 
-def _pick(kernel: Kernel, given: list[Tensor], index: Tensor, shapes: list[torch.Size]) -> list[Tensor]:
+def _pick(given: list[Tensor], index: Tensor, shapes: list[torch.Size]) -> list[Tensor]:
     found = given[0].new_empty(len(index))
-    kernel(SPREAD, *given, index, found, given[0].numel(), given[1].numel(), len(index))
+    sizes = given[0].numel(), given[1].numel(), len(index)
+    _ordering(found.get_device())["pick"](SPREAD, *(x.contiguous() for x in given), index, found, *sizes)
     parts = found.split([shape.numel() for shape in shapes])
     return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def with_ones(kernels: dict[str, Kernel], S: Tensor) -> Tensor:
+def with_ones(S: Tensor) -> Tensor:
     """(words, columns): S, a one, zeros."""
     words, d = S.shape
     out = S.new_empty(words, columns(d))
-    kernels["with_ones"](SPREAD, S.contiguous(), out, words, d, columns(d))
+    _ordering(S.get_device())["with_ones"](SPREAD, S.contiguous(), out, words, d, columns(d))
     return out
+
+
+def _longest_first(lengths: Tensor) -> Tensor:
+    """The sentences from the longest to the shortest."""
+    if len(lengths) > MOST_COUNTED:
+        return lengths.argsort(descending=True)
+    order = torch.empty_like(lengths)
+    _ordering(lengths.get_device())["sort"](SPREAD, lengths, order, len(lengths))
+    return order
+
+
+@functools.cache
+def _ordering(device: int) -> dict[str, Kernel]:
+    return compile_kernels(_source("ordering.cu"), dict.fromkeys(ORDERING, 0), ORDERING, 1, ARCHITECTURE)
+
+
+# ---------------------------------------------------------------- the kernels
 
 
 def thread_blocks(kernel: Kernel, batch: int, sizes: Sizes) -> int:
@@ -148,12 +177,10 @@ def thread_blocks(kernel: Kernel, batch: int, sizes: Sizes) -> int:
 
 @functools.cache
 def kernels_for(sizes: Sizes, use: str, device: int) -> dict[str, Kernel]:
-    """For "training", "evaluation" or, with a "table" of words, the latter without W_ih."""
-    forward, backward = sizes.shared_memory
-    shared_memory = {"forward": forward, "pick": 0, "sort": 0, "with_ones": 0}
-    if use == "training":
-        shared_memory["backward"] = backward
-    return compile_kernels(_program(sizes, use), shared_memory, THREADS, sizes.cluster, "sm_90a")
+    """For "training", "evaluation", or evaluation with W_ih x + b looked up in a "table"."""
+    names = ("forward", "backward") if use == "training" else ("forward",)
+    shared_memory = dict(zip(names, sizes.shared_memory, strict=False))
+    return compile_kernels(_program(sizes, use), shared_memory, THREADS, sizes.cluster, ARCHITECTURE)
 
 
 def _program(sizes: Sizes, use: str) -> str:
@@ -164,11 +191,12 @@ def _program(sizes: Sizes, use: str) -> str:
     }  # fmt: skip
     defines = "".join(f"#define {name} {value}\n" for name, value in settings.items())
     columns = {32 * -(-own // 2), 32 * (own // 2), 8 * own * -(-cluster // 2)}
-    return defines + _source().replace("PRODUCTS\n", "".join(map(_product, sorted(columns))))
+    products = "".join(map(_product, sorted(columns)))
+    return defines + _source("persistent.cu").replace("PRODUCTS\n", products)
 
 
-def _source() -> str:
-    return resources.files(__package__).joinpath("persistent.cu").read_text()
+def _source(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text()
 
 
 def _product(columns: int) -> str:
