@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from .alignment import missing_columns
+from .batched_dot import batched_dot
 from .dropout import Dropout
 from .encoder import uniform
 
@@ -202,9 +203,7 @@ class GatedEncoder(nn.Module):
 
     def forward(self, M_p: Tensor, M_h: Tensor) -> Tensor:
         """Two (batch, rows, size) -> F_r (batch, rows, size)."""
-        F_p = torch.bmm(M_p.transpose(0, 1), self.W_fp)  # (rows, batch, size)
-        F_h = torch.bmm(M_h.transpose(0, 1), self.W_fh)
-        return (F_p * F_h).transpose(0, 1)
+        return batched_dot(M_p, self.W_fp) * batched_dot(M_h, self.W_fh)
 
 
 def concat_features(u: Tensor, v: Tensor) -> Tensor:
