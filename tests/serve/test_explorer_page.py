@@ -333,3 +333,18 @@ def test_a_server_of_several_models_lets_one_choose():
         page.goto(link)
         page.locator(".pane").nth(1).locator(".bars li").first.wait_for()
         assert page.locator(".model-name").all_text_contents() == ["a", "b"]
+
+
+def test_two_models_name_their_classes_in_one_order():
+    one, other = lively({}), lively({"rows": 2})
+    last = {name: other.weights[name][::-1].copy() for name in ("head.W_o", "head.b_o")}
+    labels = other.labels[::-1]
+    turned = Model({**other.weights, **last}, other.recipe, other.tokenizer, labels, False, {}, "float32", 1)
+    with browsing(app={"models": {"a": one, "b": turned}}) as page:
+        page.locator("textarea").first.fill("w1 w2")
+        page.get_by_label("Compare with").select_option(label="b")
+        page.locator(".pane").nth(1).locator(".bars li").first.wait_for()
+        for pane, model in zip(page.locator(".pane").all(), (one, other), strict=True):
+            bars = pane.locator(".bars li").all_text_contents()
+            assert all(label in bar for label, bar in zip(one.labels, bars, strict=True))
+            assert pane.locator(".label strong").text_content() == model.predict(["w1 w2"])[0]

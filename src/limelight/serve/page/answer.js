@@ -4,9 +4,10 @@ import { element, percent } from "./dom.js"
 
 const SHOWN = 8
 
-/** `before` is the reading before the changes, `truth` the true class, if there are any. */
-export function drawAnswer(labels, now, before, truth) {
-  const order = [...labels.keys()]
+/** `first`: the classes of the first model, in its order. `before` is the reading before the changes, `truth` the true class, if there are any. */
+export function drawAnswer(labels, first, now, before, truth) {
+  const place = k => (first.indexOf(labels[k]) + 1) || Infinity
+  const order = [...labels.keys()].sort((a, b) => place(a) === place(b) ? a - b : place(a) - place(b))
   const sorted = labels.length > SHOWN ? order.sort((a, b) => now.probabilities[b] - now.probabilities[a]) : order
   const bars = sorted.slice(0, SHOWN).map(k => bar(labels[k], k, now, before))
   const more = labels.length - bars.length

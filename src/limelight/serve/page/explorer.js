@@ -67,7 +67,7 @@ export class Explorer {
     const { parts, root } = this
     this.panes = models.map((model, k) => new Pane(model, {
       change: (side, word, other) => this.change(k, side, word, other), toggle: row => this.toggle(k, row),
-    }))
+    }, models[0].about.labels))
     parts.panes.replaceChildren(...this.panes.map(pane => pane.root))
     root.classList.toggle("beside", models.length > 1)
     this.panes.forEach((pane, k) => {

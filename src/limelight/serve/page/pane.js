@@ -13,10 +13,9 @@ const FIRST_ROWS = 10, FIRST_BESIDE = 5 // shown until one asks for all
 const TIMES = 2, SHARE = 0.15
 
 export class Pane {
-  /** `on` has change(side, k, word) and toggle(row). */
-  constructor(model, on) {
-    this.model = model
-    this.on = on
+  /** `on` has change(side, k, word) and toggle(row); `classes` are those of the first model. */
+  constructor(model, on, classes) {
+    Object.assign(this, { model, on, classes })
     this.root = document.getElementById("pane").content.firstElementChild.cloneNode(true)
     this.parts = partsOf(this.root)
     const { about } = model, { parts } = this
@@ -47,7 +46,7 @@ export class Pane {
     const totals = rowTotals(this.now)
     if (moved) this.order = [...totals.keys()].sort((a, b) => Math.abs(totals[b]) - Math.abs(totals[a]))
     const { parts, now, before, isChanged } = this
-    parts.answer.replaceChildren(...drawAnswer(this.model.about.labels, now, isChanged && before, truth).filter(Boolean))
+    parts.answer.replaceChildren(...drawAnswer(this.model.about.labels, this.classes, now, isChanged && before, truth).filter(Boolean))
     this.sayColours()
     this.drawWords()
     this.drawRows()
