@@ -73,7 +73,7 @@ class TensorBoard(Callback):
 def check_callbacks(given: Iterable[Callback] | None) -> tuple[Callback, ...]:
     """The callbacks as a tuple, or an error before the long work.
 
-    >>> check_callbacks([print])
+    >>> check_callbacks([len])
     Traceback (most recent call last):
     limelight.errors.LimelightError: callbacks[0] is a builtin_function_or_method; it must be a Callback
     """
