@@ -14,6 +14,7 @@ from limelight.training import kernels
 from limelight.training.distributed import Processes
 from limelight.training.optimiser import Optimiser
 from limelight.training.setup import build_network
+from limelight.training.side_stream import SideStream
 from limelight.training.step import Stepper
 from training import toys
 
@@ -223,3 +224,42 @@ def test_the_rate_follows_the_schedule(schedule: str, rates: list[float]) -> Non
         optimiser.step()
         steps.append(before - w.item())
     assert steps == pytest.approx(rates, abs=1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("options", [{"weight_decay": 0.1}, {"clip_norm": 0.05}], ids=str)
+def test_early_updates_change_no_bit(rule: str, options: dict[str, float]) -> None:
+    recipe = TrainingRecipe(optimizer=rule, learning_rate=0.05, **options)
+    generator = torch.Generator().manual_seed(0)
+    start = {name: torch.randn(shape, generator=generator) for name, shape in SHAPES.items()}
+    early, late = ({name: nn.Parameter(x.clone()) for name, x in start.items()} for _ in range(2))
+    first, second = Optimiser(early, recipe), Optimiser(late, recipe)
+    for _ in range(3):
+        first.clear()
+        second.clear()
+        with first.early_updates(SideStream(torch.device("cpu"))):
+            sum((w * w.sin()).sum() for w in early.values()).backward()
+            moved = {name for name in SHAPES if not torch.equal(early[name], late[name])}
+            assert moved == (set() if recipe.clip_norm else set(SHAPES))
+        first.step()
+        sum((w * w.sin()).sum() for w in late.values()).backward()
+        second.step()
+        for name, w in early.items():
+            assert torch.equal(w, late[name]), name
+    for name, x in first.tensors().items():
+        assert torch.equal(x, second.tensors()[name]), name
+
+
+def test_later_gradients_move_nothing() -> None:
+    """Hooks end with `early_updates`, also after an error."""
+    w = nn.Parameter(torch.ones(3))
+    optimiser = Optimiser({"w": w}, TrainingRecipe(optimizer="sgd", learning_rate=0.5))
+    with pytest.raises(KeyError), optimiser.early_updates(SideStream(torch.device("cpu"))):
+        raise KeyError
+    w.sum().backward()
+    assert torch.equal(w, torch.ones(3))
+    optimiser.clear()
+    with optimiser.early_updates(SideStream(torch.device("cpu"))):
+        w.sum().backward()
+    optimiser.step()
+    assert w.tolist() == [0.5, 0.5, 0.5]

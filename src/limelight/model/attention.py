@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from .alignment import missing_columns
+from . import masked_softmax as on_gpu
+from .alignment import missing_columns, pad_to
 from .encoder import uniform
 from .lstm.bilstm import mask
 
@@ -33,6 +36,9 @@ class StructuredSelfAttention(nn.Module):
         W_s1, b_s1, W_s2 = self._weights(missing_columns(H, len(self.W_s1)))
         hidden = torch.tanh(nn.functional.linear(H, W_s1, b_s1))  # (batch, n, d_a)
         scores = nn.functional.linear(hidden, W_s2, self.b_s2)  # (batch, n, r)
+        if on_gpu.is_available(scores):
+            A, rounded = on_gpu.by_kernel(scores, lengths)
+            return rounded @ H, A
         A = masked_softmax(scores.transpose(1, 2), lengths)
         return A.to(H.dtype) @ H, A
 
@@ -40,9 +46,9 @@ class StructuredSelfAttention(nn.Module):
         """With more zeros in d_a, the scores are the same: tanh(0) adds nothing."""
         if more == 0:
             return self.W_s1, self.b_s1, self.W_s2
-        pad = nn.functional.pad
-        b_s1 = None if self.b_s1 is None else pad(self.b_s1, (0, more))
-        return pad(self.W_s1, (0, 0, 0, more)), b_s1, pad(self.W_s2, (0, more))
+        (d_a, size), r = self.W_s1.shape, len(self.W_s2)
+        b_s1 = None if self.b_s1 is None else pad_to(self.b_s1, d_a + more)
+        return pad_to(self.W_s1, d_a + more, size), b_s1, pad_to(self.W_s2, r, d_a + more)
 
 
 def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
@@ -70,14 +76,31 @@ def penalty(A: Tensor, lengths: Tensor | None = None, scale: str = "paper") -> T
     2.0
     """
     r = A.shape[1]
-    overlap = A @ A.transpose(1, 2)  # (batch, r, r)
-    P = (overlap - torch.eye(r, dtype=A.dtype, device=A.device)).square().sum(dim=(1, 2))
+    P: Tensor = _Overlap.apply(A)
     if scale == "paper":
         return P.mean()
     if scale == "author":
         n = A.shape[2] if lengths is None else lengths.clamp(min=1).to(A.dtype)
         return ((P + n - r) / n**2).mean()  # ||A^T A - I_n||^2 = ||A A^T - I_r||^2 + n - r
     raise ValueError(f"scale is {scale!r}; it must be paper or author")
+
+
+class _Overlap(torch.autograd.Function):
+    """||A A^T - I||_F^2 of each sentence; its gradient is 4 (A A^T - I) A."""
+
+    @staticmethod
+    def forward(ctx: Any, A: Tensor) -> Tensor:
+        overlap = A @ A.transpose(1, 2)  # (batch, r, r)
+        overlap.diagonal(dim1=1, dim2=2).sub_(1)
+        ctx.save_for_backward(A, overlap)
+        return overlap.square().sum(dim=(1, 2))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *dP: Tensor) -> Tensor:
+        A, overlap = ctx.saved_tensors
+        dA: Tensor = (overlap @ A).mul_(4 * dP[0][:, None, None])
+        return dA
 
 
 def aspect_penalty(sides: Sequence[tuple[Tensor, Tensor]], vocabulary: int) -> Tensor:

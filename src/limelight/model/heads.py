@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .alignment import missing_columns
+from .alignment import missing_columns, pad_to
 from .batched_dot import batched_dot
 from .dropout import Dropout
 from .encoder import uniform
@@ -18,8 +18,10 @@ def _logits(features: Tensor, W: Tensor, b: Tensor) -> Tensor:
     more = missing_columns(features, len(W))
     if more == 0:
         return nn.functional.linear(features, W, b)
-    pad = nn.functional.pad
-    return nn.functional.linear(features, pad(W, (0, 0, 0, more)), pad(b, (0, more)))[:, : len(W)]
+    classes, size = W.shape
+    return nn.functional.linear(features, pad_to(W, classes + more, size), pad_to(b, classes + more))[
+        :, :classes
+    ]
 
 
 class FullHead(nn.Module):

@@ -114,10 +114,15 @@ class Network(nn.Module):
         """Both sentences through the shared encoder in one call."""
         n, n2 = ids.shape[1], ids2.shape[1]
         width = max(n, n2)
-        both = torch.cat([nn.functional.pad(ids, (0, width - n)), nn.functional.pad(ids2, (0, width - n2))])
+        both = torch.cat([_widen(ids, width), _widen(ids2, width)])
         M, A = self.embed(both, torch.cat([lengths, lengths2]))
         A1, A2 = A.chunk(2)
         return *M.chunk(2), A1[..., :n], A2[..., :n2]
+
+
+def _widen(ids: Tensor, width: int) -> Tensor:
+    more = width - ids.shape[1]
+    return nn.functional.pad(ids, (0, more)) if more else ids
 
 
 def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T:

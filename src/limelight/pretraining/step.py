@@ -15,7 +15,6 @@ from ..model.reader import ReaderNetwork
 from ..text.dataset import Split
 from ..training.distributed import Processes
 from ..training.loss import Tensors
-from ..training.optimiser import Optimiser
 from ..training.seen_words import SeenWords
 from ..training.step import Stepper
 from .spelling import Spelling, uniform
@@ -41,11 +40,10 @@ class ReaderStepper(Stepper):
     ) -> None:
         super().__init__(network, split, recipe.recipe, processes, None, vectors)  # type: ignore[arg-type]
         self.reader_recipe, self.spelling = recipe, spelling
-        total = self.optimiser.total
-        warmup = min(WARMUP, math.ceil(WARMUP_SHARE * total))
-        weights, computing = self.optimiser.weights, self.optimiser.computing
-        self.optimiser = Optimiser(weights, self.recipe.training, computing, total, warmup)
-        self.round_from = math.floor(ROUND_FROM * total)
+        self.round_from = math.floor(ROUND_FROM * self.optimiser.total)
+
+    def _warmup(self, total: int) -> int:
+        return min(WARMUP, math.ceil(WARMUP_SHARE * total))
 
     def _find_seen_words(self, split: Split) -> SeenWords | None:
         return None  # words are spelled too, so that the split does not say which rows move

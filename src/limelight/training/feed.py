@@ -10,6 +10,12 @@ from ..text.batches import as_targets, gather
 from ..text.dataset import Split
 from .loss import Tensors
 
+try:
+    import triton
+    import triton.language as tl
+except ImportError:  # a CPU build of PyTorch comes without it
+    triton = None
+
 PerRow = np.ndarray | None  # a value for each row
 
 
@@ -71,6 +77,14 @@ def _dtype(values: np.ndarray) -> torch.dtype:
 
 
 def _gather(ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """The word ids (rows, width) of some rows, zero on padding, and their lengths."""
+    if triton is not None and ids.is_cuda:
+        found = torch.empty(len(rows), width, dtype=torch.int64, device=ids.device)
+        own = torch.empty_like(rows)
+        _gather_kernel[(len(rows),)](
+            ids, starts, lengths, rows, found, own, width, WIDTH=triton.next_power_of_2(width)
+        )
+        return found, own
     own = lengths[rows]
     places = torch.arange(width, device=ids.device)
     inside = places < own[:, None]
@@ -90,3 +104,18 @@ def bucket(n: int) -> int:
     while n > 16 * step:
         step *= 2
     return -(-n // step) * step
+
+
+if triton is not None:
+
+    @triton.jit  # type: ignore[untyped-decorator]
+    def _gather_kernel(  # type: ignore[no-untyped-def]
+        ids_ptr, starts_ptr, lengths_ptr, rows_ptr, found_ptr, own_ptr, width, WIDTH: tl.constexpr
+    ):
+        at = tl.program_id(0)
+        row = tl.load(rows_ptr + at)
+        length, start = tl.load(lengths_ptr + row), tl.load(starts_ptr + row)
+        place = tl.arange(0, WIDTH)
+        found = tl.load(ids_ptr + start + place, mask=place < length, other=0)
+        tl.store(found_ptr + at * width + place, found.to(tl.int64), mask=place < width)
+        tl.store(own_ptr + at, length)

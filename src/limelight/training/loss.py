@@ -45,10 +45,18 @@ def loss(
         goal = goal + recipe.aspect_penalty * aspect_penalty(sides, vocabulary)
     if rows == 0 or recipe.penalty == 0:
         return Loss(goal, plain.detach(), torch.zeros_like(plain))
-    P = penalty(output.A[:, :rows], batch.lengths, recipe.penalty_scale)
-    if output.A2 is not None:
-        P = P + penalty(output.A2[:, :rows], batch.lengths2, recipe.penalty_scale)
+    P = _penalty(output, batch, rows, recipe.penalty_scale)
     return Loss(goal + recipe.penalty * P, plain.detach(), P.detach())
+
+
+def _penalty(output: Output, batch: Tensors, rows: int, scale: str) -> Tensor:
+    A = output.A[:, :rows]
+    if output.A2 is None or batch.lengths2 is None:
+        return penalty(A, batch.lengths, scale)
+    A2 = output.A2[:, :rows]
+    if A.shape == A2.shape:  # half as many operations
+        return 2 * penalty(torch.cat([A, A2]), torch.cat([batch.lengths, batch.lengths2]), scale)
+    return penalty(A, batch.lengths, scale) + penalty(A2, batch.lengths2, scale)
 
 
 def _mean_loss(losses: RowFigures, logits: Tensor, wanted: Tensor, weights: Tensor | None) -> Tensor:

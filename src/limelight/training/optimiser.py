@@ -7,7 +7,9 @@ the same result as a dense update.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,6 +18,7 @@ from ..config.recipe import TrainingRecipe
 from ..text.tokenizer import PAD
 from . import kernels
 from .kernels import WeightUpdate
+from .side_stream import SideStream
 
 EPSILON = {"adagrad": 1e-10, "adam": 1e-8, "adamw": 1e-8, "sgd": 0.0}
 WORDS = "words.weight"
@@ -54,6 +57,9 @@ class Optimiser:
             decay: torch.tensor([decay, EPSILON[self.rule]], dtype=torch.float64, device=device)
             for decay in (0.0, recipe.weight_decay)
         }
+        self.numbers: dict[float, Tensor] = {}  # of the step under way, by weight decay
+        self.norms: dict[str, Tensor] = {}  # of the gradients that have come
+        self.updated: set[str] = set()  # the weights that are done
         self.state = {
             f"{name}.{kind}": torch.zeros_like(w, memory_format=torch.contiguous_format).detach()
             for name, w in self.weights.items()
@@ -66,53 +72,95 @@ class Optimiser:
         for w in self.computing.values():
             w.grad = None
 
+    @contextmanager
+    def early_updates(self, side: SideStream) -> Iterator[None]:
+        """Within this, update each weight as soon as it has its gradient; `step` does the rest.
+
+        On a GPU, updates wait for memory and run beside the rest of the backward pass, which does not. With
+        `clip_norm` they need all gradients, and only their norms are computed early.
+        """
+        with side.aside():
+            self._begin()
+        hooks = [
+            w.register_post_accumulate_grad_hook(partial(self._update_early, side, name))
+            for name, w in self.computing.items()
+            if w.requires_grad
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    @torch.no_grad()
+    def _update_early(self, side: SideStream, name: str, w: Tensor) -> None:
+        assert w.grad is not None
+        with side.aside():
+            if self.recipe.clip_norm:
+                self.norms[name] = _norm(w.grad)
+            else:
+                self._apply({name: w.grad})
+                self.updated.add(name)
+
     @torch.no_grad()
     def step(self) -> None:
         """Clip, then update every weight that has a gradient."""
+        if not self.numbers:
+            self._begin()
+        gradients = {
+            name: _summed(w.grad)
+            for name, w in self.computing.items()
+            if w.grad is not None and name not in self.updated
+        }
+        self._clip(gradients)
+        self._apply(gradients)
+        self.numbers = {}
         self.steps += 1
-        gradients = {name: _summed(w.grad) for name, w in self.computing.items() if w.grad is not None}
-        numbers = self._numbers(self._clip([_values(g) for g in gradients.values()]))
-        updates = {name: self._prepare(name, g) for name, g in gradients.items()}
-        for decay, fixed in self.fixed.items():
-            some = [each for name, each in updates.items() if self._decay(name) == decay]
-            kernels.update(self.rule, some, torch.cat([numbers, fixed]))
-        for name, gradient in gradients.items():
-            if gradient.is_sparse:
-                self._store_rows(name, gradient._indices()[0], updates[name])
         if not self.steps.is_cuda and int(self.steps) % SWEEP == 0:
             self._clear_faded_means()
 
-    def _clip(self, gradients: list[Tensor]) -> Tensor | None:
-        """Clip the norm in place; on a GPU, return the factor for the update to apply."""
-        if not self.recipe.clip_norm:
-            return None
-        precise = [torch.promote_types(g.dtype, torch.float32) for g in gradients]
-        norms = [
-            torch.linalg.vector_norm(g, dtype=d).double() for g, d in zip(gradients, precise, strict=True)
-        ]
-        norm = torch.linalg.vector_norm(torch.stack(norms))
-        factor: Tensor = (self.recipe.clip_norm / (norm + 1e-6)).clamp(max=1.0)
-        if factor.is_cuda:
-            return factor
-        if factor < 1:
-            torch._foreach_mul_(gradients, float(factor))
-        return None
+    @torch.no_grad()
+    def _begin(self) -> None:
+        """What all updates of a step need to know: the learning rate and the like."""
+        one, t = torch.ones_like(self.rate), (self.steps + 1).double()
+        numbers = torch.stack([self._rate_at(t), one, t, 1 - 0.9**t, 1 - 0.999**t])
+        self.numbers = {decay: torch.cat([numbers, fixed]) for decay, fixed in self.fixed.items()}
+        self.norms, self.updated = {}, set()
 
-    def _numbers(self, factor: Tensor | None) -> Tensor:
-        """(5,): learning rate, gradient factor, step and Adam's corrections, on the device in float64."""
-        one, t = torch.ones_like(self.rate), self.steps.double()
-        return torch.stack(
-            [self.present_rate(), one if factor is None else factor, t, 1 - 0.9**t, 1 - 0.999**t]
-        )
+    def _clip(self, gradients: dict[str, Tensor]) -> None:
+        """Clip the norm of all gradients, in place; on a GPU, the updates will."""
+        if not self.recipe.clip_norm:
+            return
+        norms = [self.norms[name] if name in self.norms else _norm(g) for name, g in gradients.items()]
+        norm = torch.linalg.vector_norm(torch.stack(norms))
+        factor = (self.recipe.clip_norm / (norm + 1e-6)).clamp(max=1.0)
+        if factor.is_cuda:
+            for numbers in self.numbers.values():
+                numbers[1] = factor
+        elif factor < 1:
+            torch._foreach_mul_([_values(g) for g in gradients.values()], float(factor))
+
+    def _apply(self, gradients: dict[str, Tensor]) -> None:
+        """Update the weights of these gradients."""
+        updates = {name: self._prepare(name, g) for name, g in gradients.items()}
+        for decay, numbers in self.numbers.items():
+            some = [each for name, each in updates.items() if self._decay(name) == decay]
+            kernels.update(self.rule, some, numbers)
+        for name, gradient in gradients.items():
+            if gradient.is_sparse:
+                self._store_rows(name, gradient._indices()[0], updates[name])
 
     def present_rate(self) -> Tensor:
         """The learning rate of the latest step by the schedule, on the device, where steps are counted."""
+        return self._rate_at(self.steps.double())
+
+    def _rate_at(self, t: Tensor) -> Tensor:
         rate = self.rate
         if self.warmup:
-            rate = rate * (self.steps.double() / self.warmup).clamp(max=1.0)
+            rate = rate * (t / self.warmup).clamp(max=1.0)
         if self.recipe.schedule == "constant":
             return rate
-        done = ((self.steps - 1).double() / self.total).clamp(0.0, 1.0)
+        done = ((t - 1) / self.total).clamp(0.0, 1.0)
         left = 1 - done if self.recipe.schedule == "linear" else (1 + torch.cos(torch.pi * done)) / 2
         return rate * left
 
@@ -174,6 +222,13 @@ def _summed(gradient: Tensor) -> Tensor:
     if summed._nnz() and summed._indices()[0, 0] == PAD:
         summed._values()[0] = 0
     return summed
+
+
+def _norm(gradient: Tensor) -> Tensor:
+    values = _values(gradient)
+    precise = torch.promote_types(values.dtype, torch.float32)
+    norm: Tensor = torch.linalg.vector_norm(values, dtype=precise)
+    return norm.double()
 
 
 def _values(gradient: Tensor) -> Tensor:

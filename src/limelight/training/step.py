@@ -27,6 +27,7 @@ from .loss import Tensors, loss
 from .objectives import objective_of
 from .optimiser import WORDS, Optimiser, moves_all
 from .seen_words import SeenWords
+from .side_stream import SideStream
 
 WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
 
@@ -50,7 +51,9 @@ class Stepper:
         self.figures = self.figures or ("loss", "penalty", self.objective.measure)
         self.device = next(network.parameters()).device
         self.lengths = row_lengths(split)
-        self.static = self.device.type == "cuda" and processes.size == 1 and _fits(split, targets)
+        alone_on_gpu = self.device.type == "cuda" and processes.size == 1
+        self.side = SideStream(self.device) if alone_on_gpu else None
+        self.static = alone_on_gpu and _fits(split, targets)
         feed = DeviceFeed if self.static else HostFeed
         self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights, targets)
         self.computing = _computing(network, recipe, self.device)
@@ -61,16 +64,19 @@ class Stepper:
         if self.seen_words:
             weights[WORDS] = computing[WORDS] = self.seen_words.rows
         total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch_size)
-        # Adam's first steps, which go by a single batch, would undo pretrained weights
-        warmup = math.ceil(WARM_UP * total) if recipe.text.start else 0
-        self.optimiser = Optimiser(weights, recipe.training, computing, total, warmup)
+        self.optimiser = Optimiser(weights, recipe.training, computing, total, self._warmup(total))
         self.average = Average(self.optimiser.weights, recipe.training.ema_decay)
         self.penalised, self.vocabulary = recipe.model.attention_rows, len(network.words.weight)
         # sums of the figures over the rows, and the rows
         self.sums = torch.zeros(len(self.figures) + 1, dtype=torch.float64, device=self.device)
         self.graphs: dict[tuple[int, int], CapturedStep | None] = {}
         self.pool: Any = None  # memory pool of the graphs
-        self.stream = torch.cuda.Stream() if self.static else None
+        # before the side stream, whose many thread blocks would keep others waiting
+        self.stream = torch.cuda.Stream(priority=-1) if self.static else None
+
+    def _warmup(self, total: int) -> int:
+        """Adam's first steps, which go by a single batch, would undo pretrained weights."""
+        return math.ceil(WARM_UP * total) if self.recipe.text.start else 0
 
     def _find_seen_words(self, split: Split) -> SeenWords | None:
         words = self.network.words
@@ -109,7 +115,12 @@ class Stepper:
     def _update(self, batch: Tensors | None, share: float) -> None:
         """Forward, backward, update; `share` is this process's share of the whole batch."""
         self.optimiser.clear()
-        self._backward(batch, share)
+        if self.side:
+            with self.optimiser.early_updates(self.side):
+                self._backward(batch, share)
+            self.side.join()
+        else:
+            self._backward(batch, share)
         if self.processes.size > 1:
             self.processes.sum_gradients(self.optimiser.computing.values())
         self.optimiser.step()
@@ -122,9 +133,11 @@ class Stepper:
         with self.seen_words.in_place() if self.seen_words else nullcontext():
             output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
         parts = loss(output, batch, self.recipe.training, self.penalised, self.vocabulary, self.objective)
+        rows, logits = len(batch.labels), output.logits.detach()
+        with self.side.aside() if self.side else nullcontext():
+            scores = self.objective.scores(logits, batch.labels)
+            self._count(rows, parts.labels * rows, parts.penalty * rows, scores.sum())
         (parts.total * share if share != 1.0 else parts.total).backward()
-        rows, scores = len(batch.labels), self.objective.scores(output.logits.detach(), batch.labels)
-        self._count(rows, parts.labels * rows, parts.penalty * rows, scores.sum())
 
     @torch.no_grad()
     def _count(self, rows: int, *sums: Tensor) -> None:
