@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from . import masked_softmax as on_gpu
+from . import attention_kernels as on_gpu
 from .alignment import missing_columns, pad_to
 from .encoder import uniform
 from .lstm.bilstm import mask
@@ -36,8 +36,8 @@ class StructuredSelfAttention(nn.Module):
         W_s1, b_s1, W_s2 = self._weights(missing_columns(H, len(self.W_s1)))
         hidden = torch.tanh(nn.functional.linear(H, W_s1, b_s1))  # (batch, n, d_a)
         scores = nn.functional.linear(hidden, W_s2, self.b_s2)  # (batch, n, r)
-        if on_gpu.is_available(scores):
-            A, rounded = on_gpu.by_kernel(scores, lengths)
+        if on_gpu.can_softmax(scores):
+            A, rounded = on_gpu.masked_softmax(scores, lengths)
             return rounded @ H, A
         A = masked_softmax(scores.transpose(1, 2), lengths)
         return A.to(H.dtype) @ H, A
@@ -76,7 +76,7 @@ def penalty(A: Tensor, lengths: Tensor | None = None, scale: str = "paper") -> T
     2.0
     """
     r = A.shape[1]
-    P: Tensor = _Overlap.apply(A)
+    P: Tensor = on_gpu.overlap(A) if on_gpu.can_overlap(A) else _Overlap.apply(A)  # (batch,)
     if scale == "paper":
         return P.mean()
     if scale == "author":

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from .alignment import missing_columns, pad_to
-from .batched_dot import batched_dot
 from .dropout import Dropout
 from .encoder import uniform
+from .gated import gated
 
 LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, by their names
 
@@ -205,7 +205,11 @@ class GatedEncoder(nn.Module):
 
     def forward(self, M_p: Tensor, M_h: Tensor) -> Tensor:
         """Two (batch, rows, size) -> F_r (batch, rows, size)."""
-        return batched_dot(M_p, self.W_fp) * batched_dot(M_h, self.W_fh)
+        return self.joined(torch.cat([M_p, M_h]))
+
+    def joined(self, M: Tensor) -> Tensor:
+        """The same from M (2 * batch, rows, size), all M_p before all M_h."""
+        return gated(M, self.W_fp, self.W_fh)
 
 
 def concat_features(u: Tensor, v: Tensor) -> Tensor:

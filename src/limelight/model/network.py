@@ -72,8 +72,10 @@ class Network(nn.Module):
             return Output(self._classify(M), M, A)
         if ids2 is None or lengths2 is None:
             raise ValueError("this network reads pairs: give ids2 and lengths2")
-        M, M2, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
-        return Output(self._classify(self.relate(M, M2)), M, A, M2, A2)
+        both, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
+        M, M2 = both.chunk(2)
+        F_r = self.relate(M, M2) if self.gate is None else self.gate.joined(both)
+        return Output(self._classify(F_r), M, A, M2, A2)
 
     def embed(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
@@ -117,7 +119,7 @@ class Network(nn.Module):
         both = torch.cat([_widen(ids, width), _widen(ids2, width)])
         M, A = self.embed(both, torch.cat([lengths, lengths2]))
         A1, A2 = A.chunk(2)
-        return *M.chunk(2), A1[..., :n], A2[..., :n2]
+        return M, A1[..., :n], A2[..., :n2]
 
 
 def _widen(ids: Tensor, width: int) -> Tensor:

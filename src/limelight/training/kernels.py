@@ -90,7 +90,7 @@ def _in_plain_operations(rule: str, w: Tensor, g: Tensor, state: list[Tensor], n
 def _on_gpu(
     rule: str, w: Tensor, g: Tensor, state: list[Tensor], numbers: Tensor, copy: Tensor | None
 ) -> None:
-    n, block = w.numel(), 2048
+    n, block = w.numel(), 1024
     first, second = [*state, w, w][:2]  # a rule with fewer states does not touch the others
     _kernel[(triton.cdiv(n, block),)](
         w, g, first, second, copy if copy is not None else w, numbers, n,

@@ -46,7 +46,7 @@ def loss(
     if rows == 0 or recipe.penalty == 0:
         return Loss(goal, plain.detach(), torch.zeros_like(plain))
     P = _penalty(output, batch, rows, recipe.penalty_scale)
-    return Loss(goal + recipe.penalty * P, plain.detach(), P.detach())
+    return Loss(torch.add(goal, P, alpha=recipe.penalty), plain.detach(), P.detach())
 
 
 def _penalty(output: Output, batch: Tensors, rows: int, scale: str) -> Tensor:

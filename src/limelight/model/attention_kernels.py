@@ -1,4 +1,4 @@
-"""The attention's softmax on a GPU in bf16: one kernel each way, for what is sixteen in plain operations."""
+"""The attention's softmax and penalty on a GPU: a kernel for what is many in plain operations."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ try:
 except ImportError:  # a CPU build of PyTorch comes without it
     triton = None
 
-MOST_WORDS = 4096  # a thread block holds all words of a row
+MOST_WORDS = 4096  # the softmax's thread blocks hold all words of a row
+MOST_ROWS = 128  # the penalty's hold A A^T
 
 
-def is_available(scores: Tensor) -> bool:
-    """Whether the kernels can take scores (batch, n, r)."""
+def can_softmax(scores: Tensor) -> bool:
+    """Whether `masked_softmax` can take scores (batch, n, r)."""
     return (
         triton is not None
         and scores.is_cuda
@@ -27,7 +28,7 @@ def is_available(scores: Tensor) -> bool:
     )
 
 
-def by_kernel(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+def masked_softmax(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """A (batch, r, n), zero on padding, in float32 and in bf16; from scores (batch, n, r)."""
     A, rounded = _MaskedSoftmax.apply(scores, lengths)
     return A, rounded
@@ -57,6 +58,38 @@ class _MaskedSoftmax(torch.autograd.Function):
         grid, tile = _tiles(batch, n, r)
         _backward[grid](A, given[0], given[-1], d_scores, n, r, BOTH=len(given) == 2, **tile)
         return d_scores, None
+
+
+def can_overlap(A: Tensor) -> bool:
+    """Whether `overlap` can take A (batch, r, n)."""
+    return triton is not None and A.is_cuda and A.dtype == torch.float32 and A.shape[1] <= MOST_ROWS
+
+
+def overlap(A: Tensor) -> Tensor:
+    """||A A^T - I||_F^2 (batch,), from A (batch, r, n)."""
+    P: Tensor = _Overlap.apply(A, A.requires_grad)
+    return P
+
+
+class _Overlap(torch.autograd.Function):
+    """The kernel gives the gradient 4 (A A^T - I) A too, as it has A at hand."""
+
+    @staticmethod
+    def forward(ctx: Any, A: Tensor, learning: bool) -> Tensor:
+        A = A.contiguous()
+        batch, r, n = A.shape
+        P, gradient = A.new_empty(batch), torch.empty_like(A) if learning else A
+        _overlap[(batch,)](
+            A, P, gradient, n, r, ROWS=max(16, triton.next_power_of_2(r)), WORDS=32, LEARNING=learning
+        )
+        ctx.save_for_backward(gradient)
+        return P
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *dP: Tensor) -> tuple[Tensor, None]:
+        (gradient,) = ctx.saved_tensors
+        return gradient * dP[0][:, None, None], None
 
 
 def _tiles(batch: int, n: int, r: int) -> tuple[tuple[int, int], dict[str, int]]:
@@ -100,3 +133,24 @@ if triton is not None:
         d_scores = A * (dA - tl.sum(A * dA, 1)[:, None])
         to = d_scores_ptr + (sentence * n + word) * r + row
         tl.store(to, d_scores.to(d_scores_ptr.dtype.element_ty), mask=inside)
+
+    @triton.jit  # type: ignore[untyped-decorator]
+    def _overlap(  # type: ignore[no-untyped-def]
+        A_ptr, P_ptr, gradient_ptr, n, r, ROWS: tl.constexpr, WORDS: tl.constexpr, LEARNING: tl.constexpr
+    ):
+        sentence = tl.program_id(0).to(tl.int64)
+        row, word = tl.arange(0, ROWS)[:, None], tl.arange(0, WORDS)[None, :]
+        at = (sentence * r + row) * n + word
+        overlap = tl.zeros((ROWS, ROWS), tl.float32)
+        for start in range(0, n, WORDS):
+            A = tl.load(A_ptr + at + start, mask=(row < r) & (start + word < n), other=0.0)
+            overlap = tl.dot(A, tl.trans(A), overlap, input_precision="ieee")
+        identity = (row == tl.arange(0, ROWS)[None, :]) & (row < r)
+        overlap -= identity.to(tl.float32)
+        tl.store(P_ptr + sentence, tl.sum(overlap * overlap))
+        if LEARNING:
+            for start in range(0, n, WORDS):
+                inside = (row < r) & (start + word < n)
+                A = tl.load(A_ptr + at + start, mask=inside, other=0.0)
+                gradient = 4.0 * tl.dot(overlap, A, input_precision="ieee")
+                tl.store(gradient_ptr + at + start, gradient, mask=inside)
