@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from limelight.training import fit
+from limelight.training.distributed import Processes
+from limelight.training.setup import build_network
+from limelight.training.step import Stepper
 from training import toys
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -74,3 +78,30 @@ def test_the_same_losses_on_both(name: str, pair: bool) -> None:
 def test_bf16_is_close(name: str) -> None:
     on_cpu, on_gpu = histories(False, **RECIPES[name], precision="bf16")
     assert on_gpu[-1]["loss"] == pytest.approx(on_cpu[-1]["loss"], abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["paper", "adagrad", "average"])
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_early_updates_change_no_bit(name: str, precision: str) -> None:
+    """On a side stream or after the backward pass. Words are frozen: their gradients have no fixed order."""
+    recipe = toys.recipe(
+        **RECIPES[name],
+        pair="gated",
+        head="full",
+        head_hidden=3000,
+        fine_tune_words=False,
+        precision=precision,
+    )
+    data = toys.dataset(rows=80, pair=True)
+    found = []
+    for early in (True, False):
+        torch.manual_seed(0)
+        network = build_network(data, recipe).cuda().train()
+        stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
+        stepper.side = stepper.side if early else None
+        for number in range(30):
+            stepper.step(np.arange(8) + 8 * (number % 8), number)
+        stepper.finish()
+        found.append({**network.state_dict(), **stepper.tensors(), "sums": stepper.sums})
+    for key, x in found[0].items():
+        assert torch.equal(x, found[1][key]), key

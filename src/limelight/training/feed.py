@@ -25,10 +25,6 @@ class HostFeed:
     def __init__(self, split: Split, device: torch.device, weights: PerRow = None, targets: PerRow = None):
         self.split, self.device, self.weights, self.targets = split, device, weights, targets
 
-    def rows(self, rows: np.ndarray) -> Tensor:
-        """Row numbers for `batch`."""
-        return torch.from_numpy(np.ascontiguousarray(rows))
-
     def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
         """The batch of these rows, padded to the longest or to `width`."""
         found = gather(self.split, rows.numpy(), width)
@@ -56,14 +52,11 @@ class DeviceFeed:
         self.weights = resident(weights, torch.float32)
         self.targets = resident(targets, torch.float32 if targets is None else _dtype(targets))
 
-    def rows(self, rows: np.ndarray) -> Tensor:
-        """Row numbers for `batch`, on the device."""
-        return torch.from_numpy(np.ascontiguousarray(rows)).to(self.device, non_blocking=True)
-
     def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
         """The batch of these rows, padded to `width`: no other shapes, so it can be captured."""
         if width is None:
             raise ValueError("a batch on the device needs a width")
+        rows = rows.to(self.device)
         sides = [x for side in self.sides for x in _gather(*side, rows, width)]  # type: ignore[arg-type]
         labels = torch.zeros_like(rows) if self.labels is None else self.labels[rows]
         weights = None if self.weights is None else self.weights[rows]

@@ -92,13 +92,13 @@ class Stepper:
             torch.default_generator.manual_seed(seed)
         else:
             torch.cuda.manual_seed(seed)
-        mine = rows[self.processes.rank :: self.processes.size]
+        mine = torch.from_numpy(np.ascontiguousarray(rows[self.processes.rank :: self.processes.size]))
         if self.stream is None:
-            self._update(self.feed.batch(self.feed.rows(mine)) if len(mine) else None, len(mine) / len(rows))
+            self._update(self.feed.batch(mine) if len(mine) else None, len(mine) / len(rows))
             return
         width = bucket(int(self.lengths[rows].max()))
         with torch.cuda.stream(self.stream):
-            self._replay(self.feed.rows(rows), width)
+            self._replay(mine, width)
 
     def _replay(self, rows: Tensor, width: int) -> None:
         """The first batch of a shape is a warm-up, the second is captured, and all others replay that."""
@@ -210,7 +210,7 @@ class CapturedStep:
     """A training step for one batch size and width, captured as a CUDA graph."""
 
     def __init__(self, stepper: Stepper, rows: Tensor, width: int) -> None:
-        self.rows = rows.clone()
+        self.rows = rows.to(stepper.device)
         self.graph = torch.cuda.CUDAGraph()
         torch.cuda.current_stream().synchronize()
         torch.cuda.empty_cache()  # the warm-up's memory is not needed any more
@@ -222,7 +222,7 @@ class CapturedStep:
 
     def replay(self, rows: Tensor) -> None:
         """Take the step on other rows."""
-        self.rows.copy_(rows)
+        self.rows.copy_(rows, non_blocking=True)
         self.graph.replay()
 
 
