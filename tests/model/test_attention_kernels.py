@@ -16,14 +16,15 @@ SIZES = [(1, 1, 1), (3, 8, 2), (100, 16, 30), (7, 300, 30), (2, 4096, 5)]
 @pytest.mark.parametrize("which", ["both", "A", "rounded"])
 def test_the_softmax_on_a_gpu(batch: int, n: int, r: int, which: str) -> None:
     generator = torch.Generator().manual_seed(n)
-    scores = torch.randn(batch, n, r, generator=generator).mul(3).bfloat16().cuda().requires_grad_()
+    columns = r + batch % 3  # some that are not read
+    scores = torch.randn(batch, n, columns, generator=generator).mul(3).bfloat16().cuda().requires_grad_()
     lengths = torch.randint(1, n + 1, (batch,), generator=generator).cuda()
     dA, d_rounded = (torch.randn(batch, r, n, generator=generator).cuda() for _ in range(2))
     d_rounded = d_rounded.bfloat16()
     assert kernels.can_softmax(scores)
-    A, rounded = kernels.masked_softmax(scores, lengths)
+    A, rounded = kernels.masked_softmax(scores, lengths, r)
     exact_scores = scores.detach().double().requires_grad_()
-    exact = attention.masked_softmax(exact_scores.transpose(1, 2), lengths)
+    exact = attention.masked_softmax(exact_scores[..., :r].transpose(1, 2), lengths)
     torch.testing.assert_close(A.double(), exact, rtol=1e-5, atol=1e-9)
     torch.testing.assert_close(rounded, A.bfloat16(), rtol=0, atol=0)
     padding = torch.arange(n, device="cuda") >= lengths[:, None]

@@ -26,7 +26,7 @@ def loss_of(data: Dataset, rows: list[int], weights: np.ndarray | None = None, *
     recipe = toys.recipe(**options)
     network = build_network(data, recipe).double()
     feed = HostFeed(data.splits["train"], torch.device("cpu"), weights)
-    batch = feed.batch(feed.rows(np.array(rows)))
+    batch = feed.batch(torch.tensor(rows))
     output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
     rows = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
     return loss(output, batch, recipe.training, rows, len(data.tokenizer))
@@ -203,7 +203,7 @@ def test_probabilities_are_learnt_from_in_place_of_labels() -> None:
     targets = np.random.default_rng(0).dirichlet([1, 1, 1], len(data.splits["train"]))
     weights = np.arange(1.0, len(targets) + 1)
     feed = HostFeed(data.splits["train"], torch.device("cpu"), weights, targets)
-    batch = feed.batch(feed.rows(np.array(rows)))
+    batch = feed.batch(torch.tensor(rows))
     logits = np.random.default_rng(1).normal(size=(3, 3))
     output = (
         build_network(data, recipe)

@@ -34,7 +34,7 @@ def test_it_is_adam_on_the_whole_table(pair: bool) -> None:
     adam = torch.optim.Adam(network.parameters(), lr=0.05)
     for number in range(STEPS):
         stepper.step(rows(number), number)
-        batch = other.feed.batch(other.feed.rows(rows(number)))
+        batch = other.feed.batch(torch.from_numpy(rows(number)))
         adam.zero_grad()
         output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
         loss(output, batch, recipe, other.penalised).total.backward()

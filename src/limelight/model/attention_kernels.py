@@ -28,36 +28,37 @@ def can_softmax(scores: Tensor) -> bool:
     )
 
 
-def masked_softmax(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """A (batch, r, n), zero on padding, in float32 and in bf16; from scores (batch, n, r)."""
-    A, rounded = _MaskedSoftmax.apply(scores, lengths)
+def masked_softmax(scores: Tensor, lengths: Tensor, r: int) -> tuple[Tensor, Tensor]:
+    """A (batch, r, n), zero on padding, in float32 and in bf16; from scores (batch, n, r or more)."""
+    A, rounded = _MaskedSoftmax.apply(scores, lengths, r)
     return A, rounded
 
 
 class _MaskedSoftmax(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        batch, n, r = scores.shape
+    def forward(ctx: Any, scores: Tensor, lengths: Tensor, r: int) -> tuple[Tensor, Tensor]:
+        batch, n, columns = scores.shape
         A = torch.empty(batch, r, n, dtype=torch.float32, device=scores.device)
         rounded = torch.empty_like(A, dtype=scores.dtype)
         grid, tile = _tiles(batch, n, r)
-        _forward[grid](scores.contiguous(), lengths.contiguous(), A, rounded, n, r, **tile)
+        _forward[grid](scores.contiguous(), lengths.contiguous(), A, rounded, n, r, columns, **tile)
         ctx.save_for_backward(A)
+        ctx.columns = columns
         ctx.set_materialize_grads(False)
         return A, rounded
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, None]:
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, None, None]:
         (A,) = ctx.saved_tensors
         given = [x.contiguous() for x in gradients if x is not None]
         if not given:
-            return None, None
+            return None, None, None
         batch, r, n = A.shape
-        d_scores = torch.empty(batch, n, r, dtype=torch.bfloat16, device=A.device)
-        grid, tile = _tiles(batch, n, r)
-        _backward[grid](A, given[0], given[-1], d_scores, n, r, BOTH=len(given) == 2, **tile)
-        return d_scores, None
+        d_scores = torch.empty(batch, n, ctx.columns, dtype=torch.bfloat16, device=A.device)
+        grid, tile = _tiles(batch, n, ctx.columns)
+        _backward[grid](A, given[0], given[-1], d_scores, n, r, ctx.columns, BOTH=len(given) == 2, **tile)
+        return d_scores, None, None
 
 
 def can_overlap(A: Tensor) -> bool:
@@ -103,13 +104,13 @@ if triton is not None:
 
     @triton.jit  # type: ignore[untyped-decorator]
     def _forward(  # type: ignore[no-untyped-def]
-        scores_ptr, lengths_ptr, A_ptr, rounded_ptr, n, r, WORDS: tl.constexpr, ROWS: tl.constexpr
+        scores_ptr, lengths_ptr, A_ptr, rounded_ptr, n, r, columns, WORDS: tl.constexpr, ROWS: tl.constexpr
     ):
         sentence = tl.program_id(0).to(tl.int64)
         row = (tl.program_id(1) * ROWS + tl.arange(0, ROWS))[:, None]
         word = tl.arange(0, WORDS)[None, :]
         read = (row < r) & (word < tl.load(lengths_ptr + sentence))
-        scores = tl.load(scores_ptr + (sentence * n + word) * r + row, mask=read, other=float("-inf"))
+        scores = tl.load(scores_ptr + (sentence * n + word) * columns + row, mask=read, other=float("-inf"))
         scores = tl.where(row < r, scores.to(tl.float32), 0.0)
         e = tl.exp(scores - tl.max(scores, 1)[:, None])
         A = e / tl.sum(e, 1)[:, None]
@@ -119,7 +120,7 @@ if triton is not None:
 
     @triton.jit  # type: ignore[untyped-decorator]
     def _backward(  # type: ignore[no-untyped-def]
-        A_ptr, first_ptr, second_ptr, d_scores_ptr, n, r,
+        A_ptr, first_ptr, second_ptr, d_scores_ptr, n, r, columns,
         BOTH: tl.constexpr, WORDS: tl.constexpr, ROWS: tl.constexpr,
     ):  # fmt: skip
         sentence = tl.program_id(0).to(tl.int64)
@@ -131,8 +132,8 @@ if triton is not None:
         if BOTH:
             dA += tl.load(second_ptr + at, mask=inside, other=0.0).to(tl.float32)
         d_scores = A * (dA - tl.sum(A * dA, 1)[:, None])
-        to = d_scores_ptr + (sentence * n + word) * r + row
-        tl.store(to, d_scores.to(d_scores_ptr.dtype.element_ty), mask=inside)
+        to = d_scores_ptr + (sentence * n + word) * columns + row
+        tl.store(to, d_scores.to(d_scores_ptr.dtype.element_ty), mask=(row < columns) & (word < n))
 
     @triton.jit  # type: ignore[untyped-decorator]
     def _overlap(  # type: ignore[no-untyped-def]

@@ -25,10 +25,10 @@ class WordEmbedding(nn.Module):
         with torch.no_grad():
             self.weight[PAD] = 0
 
-    def forward(self, ids: Tensor) -> Tensor:
-        """ids (batch, n) -> S (batch, n, d)."""
+    def forward(self, ids: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """ids (batch, n) -> S (batch, n, d); on a GPU in `dtype`, if that is given."""
         if ids.is_cuda:  # its gradient needs no sorting and can be captured
-            return rows(self.weight, ids)
+            return rows(self.weight, ids, dtype or self.weight.dtype)
         weight: Tensor = self.weight
         if self.part is not None:
             weight, places = self.part

@@ -87,7 +87,7 @@ class Network(nn.Module):
 
     def vectors(self, ids: Tensor) -> Tensor:
         """ids (batch, n) -> S (batch, n, d): the words as the encoder reads them, projected or not."""
-        S: Tensor = self.words(ids)
+        S: Tensor = self.words(ids, next(self.encoder.parameters()).dtype)
         return S if self.projection is None else self.projection(S)
 
     def pool(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

@@ -55,7 +55,8 @@ def _penalty(output: Output, batch: Tensors, rows: int, scale: str) -> Tensor:
         return penalty(A, batch.lengths, scale)
     A2 = output.A2[:, :rows]
     if A.shape == A2.shape:  # half as many operations
-        return 2 * penalty(torch.cat([A, A2]), torch.cat([batch.lengths, batch.lengths2]), scale)
+        lengths = torch.cat([batch.lengths, batch.lengths2]) if scale == "author" else None
+        return 2 * penalty(torch.cat([A, A2]), lengths, scale)
     return penalty(A, batch.lengths, scale) + penalty(A2, batch.lengths2, scale)
 
 

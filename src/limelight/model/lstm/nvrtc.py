@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,14 @@ def compile_kernels(
         _check(_driver().cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
         found[name] = Kernel(function, size, threads[name], cluster)
     return found
+
+
+def compiles(build: Callable[[], dict[str, Kernel]]) -> bool:
+    """Whether kernels can be had: not from a PyTorch without NVRTC, or with a driver too old for it."""
+    try:
+        return bool(build())
+    except (OSError, RuntimeError):
+        return False
 
 
 def _compile(source: str, architecture: str) -> bytes:

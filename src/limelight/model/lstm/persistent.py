@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from .layout import LARGEST_CLUSTER, MANY, MAXIMUM_UNITS, Sizes, columns, packing, unpacking
-from .nvrtc import Kernel, compile_kernels
+from .nvrtc import Kernel, compile_kernels, compiles
 
 ARCHITECTURE = "sm_90a"
 MULTIPROCESSORS = 132  # of the Hopper GPUs for which `Sizes` chooses
@@ -53,12 +53,8 @@ def is_available(S: Tensor, units: int) -> bool:
 
 @functools.cache
 def _compiles(device: int) -> bool:
-    if _multiprocessors(device) < 2 * LARGEST_CLUSTER:  # a small part of a GPU
-        return False
-    try:
-        return bool(_ordering(device))
-    except (OSError, RuntimeError):  # a PyTorch without NVRTC, or a driver too old for it
-        return False
+    enough = _multiprocessors(device) >= 2 * LARGEST_CLUSTER  # not a small part of a GPU
+    return enough and compiles(lambda: _ordering(device))
 
 
 @functools.cache
