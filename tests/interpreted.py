@@ -16,7 +16,7 @@ from torch import Tensor
 import reference
 from limelight.model.lstm.recurrence import by_recurrence
 from limelight.model.lstm.triton_kernels import by_triton
-from limelight.training import kernels
+from limelight.training import feed, kernels
 
 pytestmark = pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") != "1", reason="needs TRITON_INTERPRET=1")
 
@@ -94,7 +94,7 @@ def test_the_lstm_in_half_precision():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("rule", kernels.RULES)
 def test_the_update(rule, dtype):
-    """Five steps of 5,000 weights (two blocks and a part of one) beside the plain rule in float64."""
+    """Five steps of 5,000 weights (four blocks and a part of one) beside the plain rule in float64."""
     torch.manual_seed(1)
     start = torch.randn(5000, dtype=dtype)
     w, state = start.clone(), [torch.zeros_like(start) for _ in range(STATES[rule])]
@@ -122,3 +122,17 @@ def test_the_update_from_and_to_bf16(rule):
     kernels._on_gpu(rule, w, g, zeros, numbers, copy)
     torch.testing.assert_close(w.double(), expected, rtol=0, atol=1e-6)
     torch.testing.assert_close(copy.float(), w, rtol=2**-7, atol=0)  # the interpreter cuts, a GPU rounds
+
+
+@pytest.mark.parametrize("width", [8, 24, 56])
+def test_a_batch_is_gathered(width):
+    """Sentences of 1 to 8 words one after the other, the last of them too, and rows in any order."""
+    lengths = torch.tensor([8, 1, 5, 3])
+    ids, starts = torch.arange(1, 18, dtype=torch.int32), torch.tensor([0, 8, 9, 14])
+    for rows in (torch.tensor([3, 0, 0, 2]), torch.tensor([1])):
+        found, expected = (
+            way(ids, starts, lengths, rows, width) for way in (feed._gather_by_kernel, feed._gather)
+        )
+        for mine, theirs in zip(found, expected, strict=True):
+            assert mine.dtype == theirs.dtype
+            assert torch.equal(mine, theirs)

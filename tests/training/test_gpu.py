@@ -49,11 +49,9 @@ def exact() -> Iterator[None]:
     torch.backends.cudnn.allow_tf32 = before
 
 
-def histories(pair: bool, **options: Any) -> list[list[dict[str, Any]]]:
-    recipe = toys.recipe(
-        **{"learning_rate": 0.003, "patience": 0, "pair": "concat" if pair else "gated", **options}
-    )
-    data = toys.dataset(rows=80, pair=pair)
+def histories(pair: bool | str, **options: Any) -> list[list[dict[str, Any]]]:
+    recipe = toys.recipe(**{"learning_rate": 0.003, "patience": 0, "pair": pair or "gated", **options})
+    data = toys.dataset(rows=80, pair=bool(pair))
     return [fit(data, recipe, device=device, show=False).history for device in ("cpu", "cuda")]
 
 
@@ -64,9 +62,9 @@ def test_the_random_state_stays_as_it_was() -> None:
     assert torch.equal(torch.cuda.get_rng_state(), before)
 
 
-@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("pair", [False, "concat", "gated"])
 @pytest.mark.parametrize("name", RECIPES)
-def test_the_same_losses_on_both(name: str, pair: bool) -> None:
+def test_the_same_losses_on_both(name: str, pair: bool | str) -> None:
     on_cpu, on_gpu = histories(pair, **RECIPES[name])
     for ours, theirs in zip(on_gpu, on_cpu, strict=True):
         assert ours["rate"] == pytest.approx(theirs["rate"], rel=1e-9)
@@ -74,9 +72,10 @@ def test_the_same_losses_on_both(name: str, pair: bool) -> None:
             assert ours[key] == pytest.approx(theirs[key], abs=2e-4, rel=2e-4), (key, ours["epoch"])
 
 
+@pytest.mark.parametrize("pair", [False, "gated"])
 @pytest.mark.parametrize("name", RECIPES)
-def test_bf16_is_close(name: str) -> None:
-    on_cpu, on_gpu = histories(False, **RECIPES[name], precision="bf16")
+def test_bf16_is_close(name: str, pair: bool | str) -> None:
+    on_cpu, on_gpu = histories(pair, **RECIPES[name], precision="bf16")
     assert on_gpu[-1]["loss"] == pytest.approx(on_cpu[-1]["loss"], abs=0.05)
 
 

@@ -22,11 +22,17 @@ from training import toys
 SCALES = ("paper", "author")
 
 
-def loss_of(data: Dataset, rows: list[int], weights: np.ndarray | None = None, **options: Any) -> Loss:
+def loss_of(
+    data: Dataset,
+    rows: list[int],
+    weights: np.ndarray | None = None,
+    width: int | None = None,
+    **options: Any,
+) -> Loss:
     recipe = toys.recipe(**options)
     network = build_network(data, recipe).double()
     feed = HostFeed(data.splits["train"], torch.device("cpu"), weights)
-    batch = feed.batch(torch.tensor(rows))
+    batch = feed.batch(torch.tensor(rows), width)
     output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
     rows = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
     return loss(output, batch, recipe.training, rows, len(data.tokenizer))
@@ -34,10 +40,11 @@ def loss_of(data: Dataset, rows: list[int], weights: np.ndarray | None = None, *
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("pair", [False, True])
-def test_the_penalty_is_that_of_every_sentence_by_itself(scale: str, pair: bool) -> None:
+@pytest.mark.parametrize("width", [None, 16])  # of each side's own, or of both: a captured step's
+def test_the_penalty_is_that_of_every_sentence_by_itself(scale: str, pair: bool, width: int | None) -> None:
     data = toys.dataset(pair=pair)
     recipe = toys.recipe(penalty=0.7, penalty_scale=scale)
-    found = loss_of(data, list(range(6)), penalty=0.7, penalty_scale=scale)
+    found = loss_of(data, list(range(6)), width=width, penalty=0.7, penalty_scale=scale)
     parameters = {k: w.double().numpy() for k, w in build_network(data, recipe).state_dict().items()}
     entropies, penalties = [], []
     for row in range(6):

@@ -134,12 +134,15 @@ def test_training_on_sparse_gradients_is_training_on_dense_ones(rule: str, optio
         assert torch.allclose(x, dense[name], rtol=0, atol=1e-5), name
 
 
-def words_after_training(rule: str, sparse: bool, **options: Any) -> dict[str, torch.Tensor]:
+def words_after_training(
+    rule: str, sparse: bool, early: bool = False, **options: Any
+) -> dict[str, torch.Tensor]:
     data = toys.dataset()
     recipe = toys.recipe(optimizer=rule, learning_rate=0.05, weight_decay=0.01, dropout=0.5, **options)
     network = build_network(data, recipe)
     stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
     network.words.sparse = sparse
+    stepper.side = SideStream(torch.device("cpu")) if early else None
     for number in range(6):
         stepper.step(np.arange(5 * number, 5 * number + 5), number)
     assert all(w.grad is None or w.grad.is_sparse == (sparse and w is network.words.weight)
@@ -263,3 +266,29 @@ def test_later_gradients_move_nothing() -> None:
         w.sum().backward()
     optimiser.step()
     assert w.tolist() == [0.5, 0.5, 0.5]
+
+
+def test_a_step_that_failed_half_way_is_forgotten() -> None:
+    w = nn.Parameter(torch.ones(3))
+    optimiser = Optimiser({"w": w}, TrainingRecipe(optimizer="sgd", learning_rate=0.5))
+
+    def fail() -> None:
+        w.sum().backward()
+        raise KeyError
+
+    with pytest.raises(KeyError), optimiser.early_updates(SideStream(torch.device("cpu"))):
+        fail()
+    assert w.tolist() == [0.5, 0.5, 0.5]
+    optimiser.clear()
+    w.sum().backward()
+    optimiser.step()
+    assert w.tolist() == [0.0, 0.0, 0.0]
+    assert optimiser.steps == 1
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("options", [{}, {"clip_norm": 0.05}], ids=str)
+def test_early_updates_from_sparse_gradients(rule: str, options: dict[str, float]) -> None:
+    early, late = (words_after_training(rule, True, early, **options) for early in (True, False))
+    for name, x in early.items():
+        assert torch.equal(x, late[name]), name

@@ -26,6 +26,8 @@ def pad_to(x: Tensor, *shape: int) -> Tensor:
     >>> pad_to(torch.ones(1, 2), 2, 3).tolist()
     [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
+    if x.shape == shape:
+        return x
     padded: Tensor = _PadTo.apply(x, shape)
     return padded
 

@@ -35,8 +35,8 @@ class StructuredSelfAttention(nn.Module):
         """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n)."""
         r = len(self.W_s2)
         W_s1, b_s1, W_s2, b_s2 = self._weights(missing_columns(H, len(self.W_s1)), missing_columns(H, r))
-        hidden = torch.tanh(nn.functional.linear(H, W_s1, b_s1))  # (batch, n, d_a)
-        scores = nn.functional.linear(hidden, W_s2, b_s2)  # (batch, n, r)
+        hidden = torch.tanh(nn.functional.linear(H, W_s1, b_s1))  # (batch, n, d_a or more)
+        scores = nn.functional.linear(hidden, W_s2, b_s2)  # (batch, n, r or more)
         if on_gpu.can_softmax(scores):
             A, rounded = on_gpu.masked_softmax(scores, lengths, r)
             return rounded @ H, A
@@ -45,8 +45,6 @@ class StructuredSelfAttention(nn.Module):
 
     def _weights(self, more: int, more_rows: int) -> tuple[Tensor, Tensor | None, Tensor, Tensor | None]:
         """With more zeros in d_a the scores are the same, as tanh(0) adds nothing; more rows are not read."""
-        if more == more_rows == 0:
-            return self.W_s1, self.b_s1, self.W_s2, self.b_s2
         d_a, r = len(self.W_s1) + more, len(self.W_s2) + more_rows
         b_s1 = None if self.b_s1 is None else pad_to(self.b_s1, d_a)
         b_s2 = None if self.b_s2 is None else pad_to(self.b_s2, r)

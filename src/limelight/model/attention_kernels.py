@@ -1,4 +1,4 @@
-"""The attention's softmax and penalty on a GPU: a kernel for what is many in plain operations."""
+"""The attention's softmax and penalty in training on a GPU: one kernel in place of several operations."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MOST_WORDS = 4096  # the softmax's thread blocks hold all words of a row
 MOST_ROWS = 128  # the penalty's hold A A^T
 
 
+def _is_training(x: Tensor) -> bool:
+    """Triton needs a C compiler, which a machine that only predicts may not have."""
+    return triton is not None and x.is_cuda and torch.is_grad_enabled()
+
+
 def can_softmax(scores: Tensor) -> bool:
     """Whether `masked_softmax` can take scores (batch, n, r)."""
-    return (
-        triton is not None
-        and scores.is_cuda
-        and scores.dtype == torch.bfloat16
-        and scores.shape[1] <= MOST_WORDS
-    )
+    return _is_training(scores) and scores.dtype == torch.bfloat16 and scores.shape[1] <= MOST_WORDS
 
 
 def masked_softmax(scores: Tensor, lengths: Tensor, r: int) -> tuple[Tensor, Tensor]:
@@ -63,34 +63,33 @@ class _MaskedSoftmax(torch.autograd.Function):
 
 def can_overlap(A: Tensor) -> bool:
     """Whether `overlap` can take A (batch, r, n)."""
-    return triton is not None and A.is_cuda and A.dtype == torch.float32 and A.shape[1] <= MOST_ROWS
+    return _is_training(A) and A.dtype == torch.float32 and A.shape[1] <= MOST_ROWS
 
 
 def overlap(A: Tensor) -> Tensor:
     """||A A^T - I||_F^2 (batch,), from A (batch, r, n)."""
-    P: Tensor = _Overlap.apply(A, A.requires_grad)
+    P: Tensor = _OverlapByKernel.apply(A)
     return P
 
 
-class _Overlap(torch.autograd.Function):
+class _OverlapByKernel(torch.autograd.Function):
     """The kernel gives the gradient 4 (A A^T - I) A too, as it has A at hand."""
 
     @staticmethod
-    def forward(ctx: Any, A: Tensor, learning: bool) -> Tensor:
+    def forward(ctx: Any, A: Tensor) -> Tensor:
         A = A.contiguous()
         batch, r, n = A.shape
-        P, gradient = A.new_empty(batch), torch.empty_like(A) if learning else A
-        _overlap[(batch,)](
-            A, P, gradient, n, r, ROWS=max(16, triton.next_power_of_2(r)), WORDS=32, LEARNING=learning
-        )
+        P, gradient = A.new_empty(batch), torch.empty_like(A)
+        _overlap[(batch,)](A, P, gradient, n, r, ROWS=max(16, triton.next_power_of_2(r)), WORDS=32)
         ctx.save_for_backward(gradient)
         return P
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *dP: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *dP: Tensor) -> Tensor:
         (gradient,) = ctx.saved_tensors
-        return gradient * dP[0][:, None, None], None
+        found: Tensor = gradient * dP[0][:, None, None]
+        return found
 
 
 def _tiles(batch: int, n: int, r: int) -> tuple[tuple[int, int], dict[str, int]]:
@@ -137,7 +136,7 @@ if triton is not None:
 
     @triton.jit  # type: ignore[untyped-decorator]
     def _overlap(  # type: ignore[no-untyped-def]
-        A_ptr, P_ptr, gradient_ptr, n, r, ROWS: tl.constexpr, WORDS: tl.constexpr, LEARNING: tl.constexpr
+        A_ptr, P_ptr, gradient_ptr, n, r, ROWS: tl.constexpr, WORDS: tl.constexpr
     ):
         sentence = tl.program_id(0).to(tl.int64)
         row, word = tl.arange(0, ROWS)[:, None], tl.arange(0, WORDS)[None, :]
@@ -149,9 +148,8 @@ if triton is not None:
         identity = (row == tl.arange(0, ROWS)[None, :]) & (row < r)
         overlap -= identity.to(tl.float32)
         tl.store(P_ptr + sentence, tl.sum(overlap * overlap))
-        if LEARNING:
-            for start in range(0, n, WORDS):
-                inside = (row < r) & (start + word < n)
-                A = tl.load(A_ptr + at + start, mask=inside, other=0.0)
-                gradient = 4.0 * tl.dot(overlap, A, input_precision="ieee")
-                tl.store(gradient_ptr + at + start, gradient, mask=inside)
+        for start in range(0, n, WORDS):
+            inside = (row < r) & (start + word < n)
+            A = tl.load(A_ptr + at + start, mask=inside, other=0.0)
+            gradient = 4.0 * tl.dot(overlap, A, input_precision="ieee")
+            tl.store(gradient_ptr + at + start, gradient, mask=inside)

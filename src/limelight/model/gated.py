@@ -22,8 +22,13 @@ def gated(M: Tensor, W_p: Tensor, W_h: Tensor) -> Tensor:
     if M.is_cuda:
         found: Tensor = _Gated.apply(M, W_p, W_h)
         return found
-    p, h = (torch.bmm(X.transpose(0, 1), W) for X, W in zip(M.chunk(2), (W_p, W_h), strict=True))
-    return (p * h).transpose(0, 1)
+    M_p, M_h = M.chunk(2)
+    return batched_dot(M_p, W_p) * batched_dot(M_h, W_h)
+
+
+def batched_dot(X: Tensor, W: Tensor) -> Tensor:
+    """(batch, rows, out) from X (batch, rows, in) and W (rows, in, out)."""
+    return torch.bmm(X.transpose(0, 1), W).transpose(0, 1)
 
 
 class _Gated(torch.autograd.Function):
@@ -47,7 +52,7 @@ class _Gated(torch.autograd.Function):
 
 
 def _dot(X: Tensor, W: Tensor, out: Tensor | None = None) -> Tensor:
-    """(batch, rows, out) from X (batch, rows, in) and W (rows, in, out)."""
+    """As `batched_dot`, contiguous."""
     if out is None:
         out = X.new_empty(len(X), len(W), W.shape[2])
     torch.bmm(X.transpose(0, 1), W, out=out.transpose(0, 1))

@@ -8,17 +8,14 @@ from torch import Tensor, nn
 from .alignment import missing_columns, pad_to
 from .dropout import Dropout
 from .encoder import uniform
-from .gated import gated
+from .gated import batched_dot, gated
 
 LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, by their names
 
 
 def _logits(features: Tensor, W: Tensor, b: Tensor) -> Tensor:
     """(batch, classes) from features (batch, size); on a GPU by a product with some more classes."""
-    more = missing_columns(features, len(W))
-    if more == 0:
-        return nn.functional.linear(features, W, b)
-    classes, size = W.shape
+    (classes, size), more = W.shape, missing_columns(features, len(W))
     return nn.functional.linear(features, pad_to(W, classes + more, size), pad_to(b, classes + more))[
         :, :classes
     ]
@@ -205,10 +202,10 @@ class GatedEncoder(nn.Module):
 
     def forward(self, M_p: Tensor, M_h: Tensor) -> Tensor:
         """Two (batch, rows, size) -> F_r (batch, rows, size)."""
-        return self.joined(torch.cat([M_p, M_h]))
+        return batched_dot(M_p, self.W_fp) * batched_dot(M_h, self.W_fh)
 
     def joined(self, M: Tensor) -> Tensor:
-        """The same from M (2 * batch, rows, size), all M_p before all M_h."""
+        """The same from M (2 * batch, rows, size), all M_p before all M_h, as training has them."""
         return gated(M, self.W_fp, self.W_fh)
 
 

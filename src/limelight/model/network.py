@@ -113,7 +113,7 @@ class Network(nn.Module):
         return logits
 
     def _embed_both(self, ids: Tensor, lengths: Tensor, ids2: Tensor, lengths2: Tensor) -> tuple[Tensor, ...]:
-        """Both sentences through the shared encoder in one call."""
+        """Both sentences through the shared encoder in one call: M (2 * batch, r, 2u) of both, A of each."""
         n, n2 = ids.shape[1], ids2.shape[1]
         width = max(n, n2)
         both = torch.cat([_widen(ids, width), _widen(ids2, width)])

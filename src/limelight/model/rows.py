@@ -44,7 +44,7 @@ class _Rows(torch.autograd.Function):
         sums = torch.zeros(ctx.shape, dtype=torch.float32, device=ids.device)
         given = d_rows[0].reshape(ids.numel(), -1)  # perhaps the first columns of a wider matrix
         if given.stride(1) != 1 or given.stride(0) % 4 or given.data_ptr() % 16:
-            given = given.contiguous()
+            given = given.clone(memory_format=torch.contiguous_format)
         add = _kernels(sums.get_device())["add_float32" if given.dtype == torch.float32 else "add_bfloat16"]
         add(SPREAD, given, ids, sums, ids.numel(), ctx.shape[1] // 4, given.stride(0) // 4)
         return sums, None, None
@@ -54,6 +54,7 @@ def _is_available(table: Tensor, dtype: torch.dtype) -> bool:
     return (
         table.is_cuda
         and table.dtype == torch.float32
+        and table.is_contiguous()
         and dtype in (torch.float32, torch.bfloat16)
         and table.shape[1] % 4 == 0
         and torch.cuda.get_device_capability(table.device) == (9, 0)

@@ -26,7 +26,7 @@ class HostFeed:
         self.split, self.device, self.weights, self.targets = split, device, weights, targets
 
     def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
-        """The batch of these rows, padded to the longest or to `width`."""
+        """The batch of these rows (on the host), padded to the longest or to `width`."""
         found = gather(self.split, rows.numpy(), width)
         labels = found.labels if found.labels is not None else np.zeros(len(rows), dtype=np.int64)
         weights = None if self.weights is None else self.weights[rows.numpy()]
@@ -53,7 +53,7 @@ class DeviceFeed:
         self.targets = resident(targets, torch.float32 if targets is None else _dtype(targets))
 
     def batch(self, rows: Tensor, width: int | None = None) -> Tensors:
-        """The batch of these rows, padded to `width`: no other shapes, so it can be captured."""
+        """The batch of these rows (anywhere), padded to `width`: no other shapes, so it can be captured."""
         if width is None:
             raise ValueError("a batch on the device needs a width")
         rows = rows.to(self.device)
@@ -72,17 +72,23 @@ def _dtype(values: np.ndarray) -> torch.dtype:
 def _gather(ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int) -> tuple[Tensor, Tensor]:
     """The word ids (rows, width) of some rows, zero on padding, and their lengths."""
     if triton is not None and ids.is_cuda:
-        found = torch.empty(len(rows), width, dtype=torch.int64, device=ids.device)
-        own = torch.empty_like(rows)
-        _gather_kernel[(len(rows),)](
-            ids, starts, lengths, rows, found, own, width, WIDTH=triton.next_power_of_2(width)
-        )
-        return found, own
+        return _gather_by_kernel(ids, starts, lengths, rows, width)
     own = lengths[rows]
     places = torch.arange(width, device=ids.device)
     inside = places < own[:, None]
     found = ids[torch.where(inside, starts[rows][:, None] + places, 0)]
     return torch.where(inside, found, 0).long(), own
+
+
+def _gather_by_kernel(
+    ids: Tensor, starts: Tensor, lengths: Tensor, rows: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
+    found = torch.empty(len(rows), width, dtype=torch.int64, device=ids.device)
+    own = lengths.new_empty(len(rows))
+    _gather_kernel[(len(rows),)](
+        ids, starts, lengths, rows, found, own, width, WIDTH=triton.next_power_of_2(width)
+    )
+    return found, own
 
 
 def bucket(n: int) -> int:

@@ -51,10 +51,10 @@ def loss(
 
 def _penalty(output: Output, batch: Tensors, rows: int, scale: str) -> Tensor:
     A = output.A[:, :rows]
-    if output.A2 is None or batch.lengths2 is None:
+    if output.A2 is None:
         return penalty(A, batch.lengths, scale)
     A2 = output.A2[:, :rows]
-    if A.shape == A2.shape:  # half as many operations
+    if A.shape == A2.shape and batch.lengths2 is not None:  # half as many operations
         lengths = torch.cat([batch.lengths, batch.lengths2]) if scale == "author" else None
         return 2 * penalty(torch.cat([A, A2]), lengths, scale)
     return penalty(A, batch.lengths, scale) + penalty(A2, batch.lengths2, scale)

@@ -76,8 +76,8 @@ class Optimiser:
     def early_updates(self, side: SideStream) -> Iterator[None]:
         """Within this, update each weight as soon as it has its gradient; `step` does the rest.
 
-        On a GPU, updates wait for memory and run beside the rest of the backward pass, which does not. With
-        `clip_norm` they need all gradients, and only their norms are computed early.
+        On a GPU, updates are limited by memory bandwidth and run on the side stream, beside the rest of the
+        backward pass, which is not. With `clip_norm` they need all gradients, and only norms come early.
         """
         with side.aside():
             self._begin()
@@ -88,18 +88,23 @@ class Optimiser:
         ]
         try:
             yield
+        except BaseException:
+            self.numbers = {}  # the step is not under way any more
+            raise
         finally:
             for hook in hooks:
                 hook.remove()
+            side.join()
 
     @torch.no_grad()
     def _update_early(self, side: SideStream, name: str, w: Tensor) -> None:
         assert w.grad is not None
         with side.aside():
+            gradient = _summed(w.grad)
             if self.recipe.clip_norm:
-                self.norms[name] = _norm(w.grad)
+                self.norms[name] = _norm(gradient)
             else:
-                self._apply({name: w.grad})
+                self._apply({name: gradient})
                 self.updated.add(name)
 
     @torch.no_grad()
@@ -128,7 +133,7 @@ class Optimiser:
         self.norms, self.updated = {}, set()
 
     def _clip(self, gradients: dict[str, Tensor]) -> None:
-        """Clip the norm of all gradients, in place; on a GPU, the updates will."""
+        """Clip the norm of all gradients: in place, or on a GPU by a factor for the updates to apply."""
         if not self.recipe.clip_norm:
             return
         norms = [self.norms[name] if name in self.norms else _norm(g) for name, g in gradients.items()]

@@ -52,6 +52,7 @@ class Stepper:
         self.device = next(network.parameters()).device
         self.lengths = row_lengths(split)
         alone_on_gpu = self.device.type == "cuda" and processes.size == 1
+        # with several processes, gradients are summed before a weight can be updated
         self.side = SideStream(self.device) if alone_on_gpu else None
         self.static = alone_on_gpu and _fits(split, targets)
         feed = DeviceFeed if self.static else HostFeed
@@ -71,11 +72,11 @@ class Stepper:
         self.sums = torch.zeros(len(self.figures) + 1, dtype=torch.float64, device=self.device)
         self.graphs: dict[tuple[int, int], CapturedStep | None] = {}
         self.pool: Any = None  # memory pool of the graphs
-        # before the side stream, whose many thread blocks would keep others waiting
+        # of higher priority than the side stream, whose many thread blocks would keep its kernels waiting
         self.stream = torch.cuda.Stream(priority=-1) if self.static else None
 
     def _warmup(self, total: int) -> int:
-        """Adam's first steps, which go by a single batch, would undo pretrained weights."""
+        """Steps in which the learning rate rises: Adam's first ones would undo pretrained weights."""
         return math.ceil(WARM_UP * total) if self.recipe.text.start else 0
 
     def _find_seen_words(self, split: Split) -> SeenWords | None:
@@ -118,7 +119,6 @@ class Stepper:
         if self.side:
             with self.optimiser.early_updates(self.side):
                 self._backward(batch, share)
-            self.side.join()
         else:
             self._backward(batch, share)
         if self.processes.size > 1:
