@@ -135,9 +135,11 @@ class Compiled:
 def compile_kernel() -> ctypes.CDLL:
     source = Path(__file__).with_name("cpu_lstm.c")
     with tempfile.TemporaryDirectory() as folder:
-        library = str(Path(folder, "kernel.so"))
-        flags = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC"]
-        subprocess.run([str(shutil.which("cc")), *flags, str(source), "-o", library], check=True)
+        compiled, library = str(Path(folder, "kernel.o")), str(Path(folder, "kernel.so"))
+        cc, flags = str(shutil.which("cc")), ["-O3", "-march=native", "-ffast-math", "-fPIC"]
+        subprocess.run([cc, *flags, "-c", str(source), "-o", compiled], check=True)
+        # linked without -ffast-math, with which loading the library makes Python's own small numbers zero
+        subprocess.run([cc, "-shared", compiled, "-o", library, "-lm"], check=True)
         return ctypes.CDLL(library)
 
 
