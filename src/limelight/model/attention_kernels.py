@@ -19,7 +19,7 @@ MOST_ROWS = 128  # the penalty's hold A A^T
 
 
 def _is_training(x: Tensor) -> bool:
-    """Triton needs a C compiler, which a machine that only predicts may not have."""
+    """On a GPU with Triton; not in prediction, as Triton needs a C compiler and not every machine has one."""
     return triton is not None and x.is_cuda and torch.is_grad_enabled()
 
 

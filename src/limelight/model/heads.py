@@ -16,9 +16,8 @@ LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, b
 def _logits(features: Tensor, W: Tensor, b: Tensor) -> Tensor:
     """(batch, classes) from features (batch, size); on a GPU by a product with some more classes."""
     (classes, size), more = W.shape, missing_columns(features, len(W))
-    return nn.functional.linear(features, pad_to(W, classes + more, size), pad_to(b, classes + more))[
-        :, :classes
-    ]
+    logits = nn.functional.linear(features, pad_to(W, classes + more, size), pad_to(b, classes + more))
+    return logits[:, :classes]
 
 
 class FullHead(nn.Module):

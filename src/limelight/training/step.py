@@ -116,10 +116,7 @@ class Stepper:
     def _update(self, batch: Tensors | None, share: float) -> None:
         """Forward, backward, update; `share` is this process's share of the whole batch."""
         self.optimiser.clear()
-        if self.side:
-            with self.optimiser.early_updates(self.side):
-                self._backward(batch, share)
-        else:
+        with self.optimiser.early_updates(self.side) if self.side else nullcontext():
             self._backward(batch, share)
         if self.processes.size > 1:
             self.processes.sum_gradients(self.optimiser.computing.values())
