@@ -35,11 +35,10 @@ class StructuredSelfAttention(nn.Module):
         """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n)."""
         r = len(self.W_s2)
         W_s1, b_s1, W_s2, b_s2 = self._weights(missing_columns(H, len(self.W_s1)), missing_columns(H, r))
+        if on_gpu.can_attend(H, r):
+            return on_gpu.attend(H, W_s1, b_s1, W_s2, b_s2, lengths, r)
         hidden = torch.tanh(nn.functional.linear(H, W_s1, b_s1))  # (batch, n, d_a or more)
         scores = nn.functional.linear(hidden, W_s2, b_s2)  # (batch, n, r or more)
-        if on_gpu.can_softmax(scores):
-            A, rounded = on_gpu.masked_softmax(scores, lengths, r)
-            return rounded @ H, A
         A = masked_softmax(scores[..., :r].transpose(1, 2), lengths)
         return A.to(H.dtype) @ H, A
 
