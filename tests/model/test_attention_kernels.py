@@ -40,8 +40,11 @@ def test_the_attention(batch: int, n: int, r: int, which: str, bias: bool) -> No
     )
     padding = torch.arange(n, device=DEVICE) >= lengths[:, None]
     assert not found[1].transpose(1, 2)[padding].any()
+    if bias:  # b_s2's gradient is 0, up to the rounding of what is summed, which W_s2's shows
+        assert found.pop().norm() <= 0.01 * expected[-2].norm() + 0.01
+        expected.pop()
     for mine, theirs in zip(found, expected, strict=True):
-        assert (mine.double() - theirs).norm() <= 0.02 * theirs.norm() + 0.02  # b_s2's gradient is 0
+        assert (mine.double() - theirs).norm() <= 0.02 * theirs.norm() + 0.02
 
 
 def plainly(H, W_s1, b_s1, W_s2, b_s2, lengths, r):
