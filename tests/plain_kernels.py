@@ -49,8 +49,14 @@ class PlainKernel:
         assert (words, d, width) == (*S.shape, to.shape[1])
         to.copy_(with_ones(S))
 
-    def sort(self, lengths, order, batch):
-        order.copy_(lengths.argsort(descending=True, stable=True))
+    def prepare(
+        self, S, S_1, words, d, width, a, b, c, index, to, a_size, b_size, count, lengths, order, batch
+    ):
+        assert batch == len(lengths)
+        self.with_ones(S, S_1, words, d, width)
+        self.pick(a, b, c, index, to, a_size, b_size, count)
+        if order is not None:
+            order.copy_(lengths.argsort(descending=True, stable=True))
 
     def forward(self, gates, H, before, C, W, lengths, order, more, ids, starts, known, batch, n):
         """States in H, and in training the gates, the states before and the cells of each word."""

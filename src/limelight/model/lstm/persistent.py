@@ -16,9 +16,9 @@ from .nvrtc import Kernel, compile_kernels, compiles
 ARCHITECTURE = "sm_90a"
 MULTIPROCESSORS = 132  # of the Hopper GPUs for which `Sizes` chooses
 THREADS = {"forward": 384, "backward": 256}
-ORDERING = {"pick": 256, "with_ones": 256, "sort": 256}  # threads
+ORDERING = {"prepare": 256, "pick": 256, "with_ones": 256}  # threads
 SPREAD = 1056  # thread blocks of these
-MOST_COUNTED = 8192  # sentences that `sort`, which compares all with all, orders sooner than PyTorch
+MOST_COUNTED = 8192  # sentences that `prepare`, which compares all with all, sorts sooner than PyTorch
 
 
 def by_persistent(
@@ -82,11 +82,9 @@ class _Persistent(torch.autograd.Function):
         batch, n, d = S.shape
         sizes = sizes_for(W_hh.shape[2], batch, S.get_device())
         kernels = kernels_for(sizes, "training" if training else "evaluation", S.get_device())
-        S_1 = with_ones(S.reshape(-1, d))
-        W_1, W_f, W_b = pack(sizes, W_ih, W_hh, b)
-        gates = S_1 @ W_1.T  # (batch * n, 2 * width / 2 * 4 * 2): W_ih x + b
         lengths = lengths.long().contiguous()
-        order = _longest_first(lengths)
+        S_1, (W_1, W_f, W_b), order = _prepare(sizes, S.reshape(-1, d), [W_ih, W_hh, b], lengths)
+        gates = S_1 @ W_1.T  # (batch * n, 2 * width / 2 * 4 * 2): W_ih x + b
         H = S.new_empty(batch, n, 2, sizes.units)
         before = S.new_empty(batch * n, 2, sizes.width) if training else None
         C = S.new_empty(batch * n, 2, sizes.cluster, 2, 4, 8) if training else None
@@ -123,6 +121,22 @@ class _Persistent(torch.autograd.Function):
 # ---------------------------------------------------------------- the orders of weights and sentences
 
 
+def _prepare(
+    sizes: Sizes, S: Tensor, weights: list[Tensor], lengths: Tensor
+) -> tuple[Tensor, list[Tensor], Tensor]:
+    """`with_ones`, `pack`, and the sentences from the longest to the shortest, by one kernel."""
+    (words, d), batch = S.shape, len(lengths)
+    index, shapes = packing(sizes, d, S.device)
+    S_1, packed = S.new_empty(words, columns(d)), S.new_empty(len(index))
+    order = torch.empty_like(lengths) if batch <= MOST_COUNTED else None
+    _ordering(S.get_device())["prepare"](
+        3 * SPREAD, S.contiguous(), S_1, words, d, columns(d),
+        *(x.contiguous() for x in weights), index, packed, *(x.numel() for x in weights[:2]), len(index),
+        lengths, order, batch,
+    )  # fmt: skip
+    return S_1, _split(packed, shapes), lengths.argsort(descending=True) if order is None else order
+
+
 def pack(sizes: Sizes, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> list[Tensor]:
     """W_1 for the product with the words; W_hh as the forward kernel reads it, and as the backward one."""
     return _pick([W_ih, W_hh, b], *packing(sizes, W_ih.shape[2], W_ih.device))
@@ -137,7 +151,11 @@ def _pick(given: list[Tensor], index: Tensor, shapes: list[torch.Size]) -> list[
     found = given[0].new_empty(len(index))
     sizes = given[0].numel(), given[1].numel(), len(index)
     _ordering(found.get_device())["pick"](SPREAD, *(x.contiguous() for x in given), index, found, *sizes)
-    parts = found.split([shape.numel() for shape in shapes])
+    return _split(found, shapes)
+
+
+def _split(numbers: Tensor, shapes: list[torch.Size]) -> list[Tensor]:
+    parts = numbers.split([shape.numel() for shape in shapes])
     return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
@@ -147,15 +165,6 @@ def with_ones(S: Tensor) -> Tensor:
     out = S.new_empty(words, columns(d))
     _ordering(S.get_device())["with_ones"](SPREAD, S.contiguous(), out, words, d, columns(d))
     return out
-
-
-def _longest_first(lengths: Tensor) -> Tensor:
-    """The sentences from the longest to the shortest."""
-    if len(lengths) > MOST_COUNTED:
-        return lengths.argsort(descending=True)
-    order = torch.empty_like(lengths)
-    _ordering(lengths.get_device())["sort"](SPREAD, lengths, order, len(lengths))
-    return order
 
 
 @functools.cache
