@@ -14,7 +14,7 @@ from limelight.training import kernels
 from limelight.training.distributed import Processes
 from limelight.training.optimiser import Optimiser
 from limelight.training.setup import build_network
-from limelight.training.side_stream import SideStream
+from limelight.training.side_stream import AT_ONCE, SideStream
 from limelight.training.step import Stepper
 from training import toys
 
@@ -142,7 +142,7 @@ def words_after_training(
     network = build_network(data, recipe)
     stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
     network.words.sparse = sparse
-    stepper.side = SideStream(torch.device("cpu")) if early else None
+    stepper.side = SideStream(torch.device("cpu")) if early else AT_ONCE
     for number in range(6):
         stepper.step(np.arange(5 * number, 5 * number + 5), number)
     assert all(w.grad is None or w.grad.is_sparse == (sparse and w is network.words.weight)

@@ -11,6 +11,7 @@ from ..config.recipe import TrainingRecipe
 from ..model.attention import aspect_penalty, penalty
 from ..model.network import Output
 from .objectives import CLASSIFICATION, Objective, RowFigures
+from .side_stream import AT_ONCE, SideStream
 
 
 class Loss(NamedTuple):
@@ -28,13 +29,18 @@ def loss(
     rows: int,
     vocabulary: int = 0,
     objective: Objective = CLASSIFICATION,
+    side: SideStream = AT_ONCE,
 ) -> Loss:
     """The rows' losses, each by its weight, + coefficient * P; for a pair, P of both sentences is added.
 
     The aspect penalty, if there is one, is added too. Both apply to the first `rows` rows of A, those of the
     attention; a baseline has none. With `targets` in the batch, `total` has the cross-entropy with those
-    probabilities in place of the labels.
+    probabilities in place of the labels. P, and so its gradient, is computed on the side stream: many small
+    operations, for which the labels' loss need not wait.
     """
+    penalised = rows > 0 and recipe.penalty != 0
+    with side.aside():
+        P = _penalty(output, batch, rows, recipe.penalty_scale) if penalised else None
     plain = goal = _mean_loss(objective.losses, output.logits, batch.labels, batch.weights)
     if batch.targets is not None:
         goal = _mean_loss(objective.losses, output.logits, batch.targets, batch.weights)
@@ -43,9 +49,9 @@ def loss(
         if output.A2 is not None and batch.ids2 is not None:
             sides.append((output.A2[:, :rows], batch.ids2))
         goal = goal + recipe.aspect_penalty * aspect_penalty(sides, vocabulary)
-    if rows == 0 or recipe.penalty == 0:
+    side.join()
+    if P is None:
         return Loss(goal, plain.detach(), torch.zeros_like(plain))
-    P = _penalty(output, batch, rows, recipe.penalty_scale)
     return Loss(torch.add(goal, P, alpha=recipe.penalty), plain.detach(), P.detach())
 
 

@@ -38,3 +38,6 @@ class SideStream:
         """Let the present stream wait for the work."""
         if self.stream is not None:
             torch.cuda.current_stream().wait_stream(self.stream)
+
+
+AT_ONCE = SideStream(torch.device("cpu"))

@@ -27,7 +27,7 @@ from .loss import Tensors, loss
 from .objectives import objective_of
 from .optimiser import WORDS, Optimiser, moves_all
 from .seen_words import SeenWords
-from .side_stream import SideStream
+from .side_stream import AT_ONCE, SideStream
 
 WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
 
@@ -53,7 +53,7 @@ class Stepper:
         self.lengths = row_lengths(split)
         alone_on_gpu = self.device.type == "cuda" and processes.size == 1
         # with several processes, gradients are summed before a weight can be updated
-        self.side = SideStream(self.device) if alone_on_gpu else None
+        self.side = SideStream(self.device) if alone_on_gpu else AT_ONCE
         self.static = alone_on_gpu and _fits(split, targets)
         feed = DeviceFeed if self.static else HostFeed
         self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights, targets)
@@ -116,7 +116,7 @@ class Stepper:
     def _update(self, batch: Tensors | None, share: float) -> None:
         """Forward, backward, update; `share` is this process's share of the whole batch."""
         self.optimiser.clear()
-        with self.optimiser.early_updates(self.side) if self.side else nullcontext():
+        with self.optimiser.early_updates(self.side) if self.side is not AT_ONCE else nullcontext():
             self._backward(batch, share)
         if self.processes.size > 1:
             self.processes.sum_gradients(self.optimiser.computing.values())
@@ -129,9 +129,11 @@ class Stepper:
             return
         with self.seen_words.in_place() if self.seen_words else nullcontext():
             output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-        parts = loss(output, batch, self.recipe.training, self.penalised, self.vocabulary, self.objective)
+        parts = loss(
+            output, batch, self.recipe.training, self.penalised, self.vocabulary, self.objective, self.side
+        )
         rows, logits = len(batch.labels), output.logits.detach()
-        with self.side.aside() if self.side else nullcontext():
+        with self.side.aside():
             scores = self.objective.scores(logits, batch.labels)
             self._count(rows, parts.labels * rows, parts.penalty * rows, scores.sum())
         (parts.total * share if share != 1.0 else parts.total).backward()
