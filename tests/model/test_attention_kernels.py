@@ -15,7 +15,7 @@ DEVICE = "cuda" if GPU else "cpu"
 pytestmark = pytest.mark.skipif(
     not GPU and os.environ.get("TRITON_INTERPRET") != "1", reason="needs a GPU or TRITON_INTERPRET=1"
 )
-SIZES = [(1, 1, 1), (3, 8, 2), (10, 16, 30), (3, 150, 30), (2, 100, 100)]
+SIZES = [(1, 1, 1), (3, 8, 2), (10, 16, 30), (3, 150, 30), (2, 100, 100), (2, 4096, 3)]
 
 
 @pytest.mark.parametrize(("batch", "n", "r"), SIZES)
@@ -31,7 +31,7 @@ def test_the_attention(batch: int, n: int, r: int, which: str, bias: bool) -> No
         (torch.randn(shape, generator=generator) / (1 if k == 0 else 5)).to(DEVICE, dtype)
         for k, shape in enumerate(shapes)
     ]
-    lengths = torch.randint(1, n + 1, (batch,), generator=generator).to(DEVICE)
+    lengths = torch.randint(1, n // 2 + 2, (batch,), generator=generator).to(DEVICE)
     dM, dA = (torch.randn(batch, r, k, generator=generator).to(DEVICE) for k in (size, n))
     assert kernels.can_attend(given[0], r) == GPU
     found, expected = (
@@ -77,6 +77,13 @@ def test_the_penalty(batch: int, n: int, r: int) -> None:
     P.backward(mix)
     exact.backward(mix.double())
     torch.testing.assert_close(A.grad.double(), exact_A.grad, rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_too_large_for_the_kernels() -> None:
+    assert kernels.can_attend(torch.zeros(1, 4096, 3, device=DEVICE).bfloat16(), 128) == GPU
+    assert not kernels.can_attend(torch.zeros(1, 4097, 3, device=DEVICE).bfloat16(), 128)
+    assert not kernels.can_attend(torch.zeros(1, 4096, 3, device=DEVICE).bfloat16(), 129)
+    assert not kernels.can_overlap(torch.zeros(1, 129, 3, device=DEVICE))
 
 
 def test_a_machine_that_only_predicts_needs_no_compiler() -> None:

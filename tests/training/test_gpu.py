@@ -12,7 +12,7 @@ import torch
 from limelight.training import fit
 from limelight.training.distributed import Processes
 from limelight.training.setup import build_network
-from limelight.training.side_stream import AT_ONCE
+from limelight.training.side_stream import NO_SIDE_STREAM
 from limelight.training.step import Stepper
 from training import toys
 
@@ -98,7 +98,8 @@ def test_early_updates_change_no_bit(name: str, precision: str) -> None:
         torch.manual_seed(0)
         network = build_network(data, recipe).cuda().train()
         stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
-        stepper.side = stepper.side if early else AT_ONCE
+        if not early:
+            stepper.updates_early, stepper.side = False, NO_SIDE_STREAM
         for number in range(30):
             stepper.step(np.arange(8) + 8 * (number % 8), number)
         stepper.finish()

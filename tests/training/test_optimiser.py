@@ -14,7 +14,7 @@ from limelight.training import kernels
 from limelight.training.distributed import Processes
 from limelight.training.optimiser import Optimiser
 from limelight.training.setup import build_network
-from limelight.training.side_stream import AT_ONCE, SideStream
+from limelight.training.side_stream import NO_SIDE_STREAM
 from limelight.training.step import Stepper
 from training import toys
 
@@ -142,7 +142,7 @@ def words_after_training(
     network = build_network(data, recipe)
     stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
     network.words.sparse = sparse
-    stepper.side = SideStream(torch.device("cpu")) if early else AT_ONCE
+    stepper.updates_early = early
     for number in range(6):
         stepper.step(np.arange(5 * number, 5 * number + 5), number)
     assert all(w.grad is None or w.grad.is_sparse == (sparse and w is network.words.weight)
@@ -240,7 +240,7 @@ def test_early_updates_change_no_bit(rule: str, options: dict[str, float]) -> No
     for _ in range(3):
         first.clear()
         second.clear()
-        with first.early_updates(SideStream(torch.device("cpu"))):
+        with first.early_updates(NO_SIDE_STREAM):
             sum((w * w.sin()).sum() for w in early.values()).backward()
             moved = {name for name in SHAPES if not torch.equal(early[name], late[name])}
             assert moved == (set() if recipe.clip_norm else set(SHAPES))
@@ -257,12 +257,12 @@ def test_later_gradients_move_nothing() -> None:
     """Hooks end with `early_updates`, also after an error."""
     w = nn.Parameter(torch.ones(3))
     optimiser = Optimiser({"w": w}, TrainingRecipe(optimizer="sgd", learning_rate=0.5))
-    with pytest.raises(KeyError), optimiser.early_updates(SideStream(torch.device("cpu"))):
+    with pytest.raises(KeyError), optimiser.early_updates(NO_SIDE_STREAM):
         raise KeyError
     w.sum().backward()
     assert torch.equal(w, torch.ones(3))
     optimiser.clear()
-    with optimiser.early_updates(SideStream(torch.device("cpu"))):
+    with optimiser.early_updates(NO_SIDE_STREAM):
         w.sum().backward()
     optimiser.step()
     assert w.tolist() == [0.5, 0.5, 0.5]
@@ -276,7 +276,7 @@ def test_a_step_that_failed_half_way_is_forgotten() -> None:
         w.sum().backward()
         raise KeyError
 
-    with pytest.raises(KeyError), optimiser.early_updates(SideStream(torch.device("cpu"))):
+    with pytest.raises(KeyError), optimiser.early_updates(NO_SIDE_STREAM):
         fail()
     assert w.tolist() == [0.5, 0.5, 0.5]
     optimiser.clear()

@@ -16,7 +16,7 @@ except ImportError:  # a CPU build of PyTorch comes without it
     triton = None
 
 MOST_WORDS = 4096  # the softmax's thread blocks hold all words of a row
-MOST_ROWS = 128  # the others hold all rows
+MOST_ROWS = 128  # those of the other kernels hold all rows
 COLUMNS = 64  # of H and M at a time
 
 
@@ -71,17 +71,18 @@ class _Attend(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *d: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *given: Tensor | None) -> tuple[Tensor | None, ...]:
         H, hidden, A, rounded, W_s1, W_s2, lengths = ctx.saved_tensors
         (batch, r, n), size = A.shape, H.shape[2]
-        dM = H.new_zeros(batch, r, size) if d[0] is None else d[0].contiguous()
+        dM = H.new_zeros(batch, r, size) if given[0] is None else given[0].contiguous()
         dA, dH = torch.empty_like(A), torch.empty_like(H)
         tile = _pool_tile(n, r, size)
         _pool_backward[batch, triton.cdiv(n, tile["WORDS"])](rounded, H, dM, dA, dH, lengths, n, r, **tile)
         d_scores = H.new_empty(batch * n, ctx.columns)
-        more = dA if d[1] is None else d[1].contiguous()
         grid, tile = _softmax_tiles(batch, n, ctx.columns)
-        _softmax_backward[grid](A, dA, more, d_scores, n, r, ctx.columns, BOTH=d[1] is not None, **tile)
+        dA_given = dA if given[1] is None else given[1].contiguous()
+        tile["BOTH"] = given[1] is not None
+        _softmax_backward[grid](A, dA, dA_given, d_scores, n, r, ctx.columns, **tile)
         d_hidden = torch.ops.aten.tanh_backward(d_scores @ W_s2, hidden)  # before tanh
         words, dH = H.flatten(0, 1), dH.flatten(0, 1).addmm_(d_hidden, W_s1).view_as(H)
         sums = ((d_hidden, ctx.biases[0]), (d_scores, ctx.biases[1]))
@@ -92,8 +93,8 @@ class _Attend(torch.autograd.Function):
 def _softmax_tiles(batch: int, n: int, rows: int) -> tuple[tuple[int, int], dict[str, int]]:
     """Thread blocks, and the words and rows of each."""
     words = max(16, triton.next_power_of_2(n))
-    some = min(triton.next_power_of_2(rows), max(1, MOST_WORDS // words))
-    return (batch, triton.cdiv(rows, some)), {"WORDS": words, "ROWS": some}
+    rows_each = min(triton.next_power_of_2(rows), max(1, MOST_WORDS // words))
+    return (batch, triton.cdiv(rows, rows_each)), {"WORDS": words, "ROWS": rows_each}
 
 
 def _pool_tile(n: int, r: int, size: int) -> dict[str, int]:
@@ -125,7 +126,7 @@ if triton is not None:
 
     @triton.jit  # type: ignore[untyped-decorator]
     def _softmax_backward(  # type: ignore[no-untyped-def]
-        A_ptr, first_ptr, second_ptr, d_scores_ptr, n, r, columns,
+        A_ptr, dA_ptr, dA_given_ptr, d_scores_ptr, n, r, columns,
         BOTH: tl.constexpr, WORDS: tl.constexpr, ROWS: tl.constexpr,
     ):  # fmt: skip
         sentence = tl.program_id(0).to(tl.int64)
@@ -133,9 +134,9 @@ if triton is not None:
         word = tl.arange(0, WORDS)[None, :]
         at, inside = (sentence * r + row) * n + word, (row < r) & (word < n)
         A = tl.load(A_ptr + at, mask=inside, other=0.0)
-        dA = tl.load(first_ptr + at, mask=inside, other=0.0)
+        dA = tl.load(dA_ptr + at, mask=inside, other=0.0)
         if BOTH:
-            dA += tl.load(second_ptr + at, mask=inside, other=0.0)
+            dA += tl.load(dA_given_ptr + at, mask=inside, other=0.0)
         d_scores = A * (dA - tl.sum(A * dA, 1)[:, None])
         to = d_scores_ptr + (sentence * n + word) * columns + row
         tl.store(to, d_scores.to(d_scores_ptr.dtype.element_ty), mask=(row < columns) & (word < n))
@@ -208,9 +209,8 @@ class _OverlapByKernel(torch.autograd.Function):
         A = A.contiguous()
         batch, r, n = A.shape
         P, gradient = A.new_empty(batch), torch.empty_like(A)
-        _overlap[(batch,)](
-            A, P, gradient, n, r, ROWS=max(16, triton.next_power_of_2(r)), WORDS=16 if n <= 16 else 32
-        )
+        words = 16 if n <= 16 or r > 64 else 32  # with more, many rows need more memory than some GPUs have
+        _overlap[(batch,)](A, P, gradient, n, r, ROWS=max(16, triton.next_power_of_2(r)), WORDS=words)
         ctx.save_for_backward(gradient)
         return P
 

@@ -11,7 +11,7 @@ from ..config.recipe import TrainingRecipe
 from ..model.attention import aspect_penalty, penalty
 from ..model.network import Output
 from .objectives import CLASSIFICATION, Objective, RowFigures
-from .side_stream import AT_ONCE, SideStream
+from .side_stream import NO_SIDE_STREAM, SideStream
 
 
 class Loss(NamedTuple):
@@ -29,7 +29,7 @@ def loss(
     rows: int,
     vocabulary: int = 0,
     objective: Objective = CLASSIFICATION,
-    side: SideStream = AT_ONCE,
+    side: SideStream = NO_SIDE_STREAM,
 ) -> Loss:
     """The rows' losses, each by its weight, + coefficient * P; for a pair, P of both sentences is added.
 
@@ -38,9 +38,10 @@ def loss(
     probabilities in place of the labels. P, and so its gradient, is computed on the side stream: many small
     operations, for which the labels' loss need not wait.
     """
-    penalised = rows > 0 and recipe.penalty != 0
-    with side.aside():
-        P = _penalty(output, batch, rows, recipe.penalty_scale) if penalised else None
+    P = None
+    if rows and recipe.penalty:
+        with side.aside():
+            P = _penalty(output, batch, rows, recipe.penalty_scale)
     plain = goal = _mean_loss(objective.losses, output.logits, batch.labels, batch.weights)
     if batch.targets is not None:
         goal = _mean_loss(objective.losses, output.logits, batch.targets, batch.weights)
@@ -49,9 +50,9 @@ def loss(
         if output.A2 is not None and batch.ids2 is not None:
             sides.append((output.A2[:, :rows], batch.ids2))
         goal = goal + recipe.aspect_penalty * aspect_penalty(sides, vocabulary)
-    side.join()
     if P is None:
         return Loss(goal, plain.detach(), torch.zeros_like(plain))
+    side.join()
     return Loss(torch.add(goal, P, alpha=recipe.penalty), plain.detach(), P.detach())
 
 

@@ -11,7 +11,8 @@ import torch
 class SideStream:
     """A second stream of a GPU, for work that others need not wait for; on a CPU, it is done at once.
 
-    What the work reads must be kept until `join`.
+    What the work reads must be kept until `join`; what it makes and another stream reads, until the next
+    `aside` or longer, as the side stream may then use its memory again.
 
     >>> side = SideStream(torch.device("cpu"))
     >>> with side.aside():
@@ -26,7 +27,7 @@ class SideStream:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Within this, work goes to the side stream, after all that the present stream was given so far."""
+        """Within this, work goes to the side stream, after all that the current stream was given so far."""
         if self.stream is None:
             yield
             return
@@ -35,9 +36,9 @@ class SideStream:
             yield
 
     def join(self) -> None:
-        """Let the present stream wait for the work."""
+        """Let the current stream wait for the work."""
         if self.stream is not None:
             torch.cuda.current_stream().wait_stream(self.stream)
 
 
-AT_ONCE = SideStream(torch.device("cpu"))
+NO_SIDE_STREAM = SideStream(torch.device("cpu"))

@@ -27,7 +27,7 @@ from .loss import Tensors, loss
 from .objectives import objective_of
 from .optimiser import WORDS, Optimiser, moves_all
 from .seen_words import SeenWords
-from .side_stream import AT_ONCE, SideStream
+from .side_stream import NO_SIDE_STREAM, SideStream
 
 WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
 
@@ -53,7 +53,8 @@ class Stepper:
         self.lengths = row_lengths(split)
         alone_on_gpu = self.device.type == "cuda" and processes.size == 1
         # with several processes, gradients are summed before a weight can be updated
-        self.side = SideStream(self.device) if alone_on_gpu else AT_ONCE
+        self.updates_early = alone_on_gpu
+        self.side = SideStream(self.device) if alone_on_gpu else NO_SIDE_STREAM
         self.static = alone_on_gpu and _fits(split, targets)
         feed = DeviceFeed if self.static else HostFeed
         self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights, targets)
@@ -116,7 +117,7 @@ class Stepper:
     def _update(self, batch: Tensors | None, share: float) -> None:
         """Forward, backward, update; `share` is this process's share of the whole batch."""
         self.optimiser.clear()
-        with self.optimiser.early_updates(self.side) if self.side is not AT_ONCE else nullcontext():
+        with self.optimiser.early_updates(self.side) if self.updates_early else nullcontext():
             self._backward(batch, share)
         if self.processes.size > 1:
             self.processes.sum_gradients(self.optimiser.computing.values())

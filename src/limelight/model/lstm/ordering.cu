@@ -5,7 +5,7 @@ typedef unsigned short u16;  // a bf16
 
 // The numbers of a, b and c in another order: index k is the k-th of all, counted from 1; -k is half of it, 0 none.
 // Four at a time; their number is a multiple of four.
-__device__ void pick_(const u16* a, const u16* b, const u16* c, const int4* index, ushort4* to, int a_size, int b_size,
+__device__ void pick_part(const u16* a, const u16* b, const u16* c, const int4* index, ushort4* to, int a_size, int b_size,
                       int count, int thread, int threads) {
   const auto number = [&](int signed_k) -> u16 {
     const int k = abs(signed_k) - 1;
@@ -21,7 +21,7 @@ __device__ void pick_(const u16* a, const u16* b, const u16* c, const int4* inde
 
 // S (words, d) with a one beside each word and zeros up to `columns`, a multiple of 8: so the product with W_ih adds
 // the bias, and its gradient comes along. Matrix products are several times slower at other widths.
-__device__ void with_ones_(const u16* S, uint2* to, int words, int d, int columns, u32 thread, u32 threads) {
+__device__ void with_ones_part(const u16* S, uint2* to, int words, int d, int columns, u32 thread, u32 threads) {
   const u32 parts = columns / 4;
   for (u32 i = thread; i < words * parts; i += threads) {
     const u32 word = i / parts;
@@ -36,7 +36,7 @@ __device__ void with_ones_(const u16* S, uint2* to, int words, int d, int column
 }
 
 // The sentences from the longest to the shortest: a warp for each counts those before it.
-__device__ void sort_(const long long* lengths, long long* order, int batch, int thread, int threads) {
+__device__ void sort_part(const long long* lengths, long long* order, int batch, int thread, int threads) {
   const int lane = thread % 32;
   for (int i = thread / 32; i < batch; i += threads / 32) {
     int before = 0;
@@ -49,11 +49,11 @@ __device__ void sort_(const long long* lengths, long long* order, int batch, int
 
 extern "C" __global__ void pick(const u16* a, const u16* b, const u16* c, const int4* index, ushort4* to, int a_size,
                                 int b_size, int count) {
-  pick_(a, b, c, index, to, a_size, b_size, count, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
+  pick_part(a, b, c, index, to, a_size, b_size, count, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
 }
 
 extern "C" __global__ void with_ones(const u16* S, uint2* to, int words, int d, int columns) {
-  with_ones_(S, to, words, d, columns, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
+  with_ones_part(S, to, words, d, columns, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
 }
 
 // All three at once, each by a third of the thread blocks; no sentences are sorted if there is no `order`.
@@ -62,7 +62,7 @@ extern "C" __global__ void prepare(const u16* S, uint2* S_1, int words, int d, i
                                    const long long* lengths, long long* order, int batch) {
   const int third = gridDim.x / 3, part = blockIdx.x / third;
   const int thread = blockIdx.x % third * blockDim.x + threadIdx.x, threads = third * blockDim.x;
-  if (part == 0) sort_(lengths, order, order == nullptr ? 0 : batch, thread, threads);
-  if (part == 1) pick_(a, b, c, index, to, a_size, b_size, count, thread, threads);
-  if (part == 2) with_ones_(S, S_1, words, d, columns, thread, threads);
+  if (part == 0) sort_part(lengths, order, order == nullptr ? 0 : batch, thread, threads);
+  if (part == 1) pick_part(a, b, c, index, to, a_size, b_size, count, thread, threads);
+  if (part == 2) with_ones_part(S, S_1, words, d, columns, thread, threads);
 }

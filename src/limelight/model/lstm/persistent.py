@@ -17,7 +17,7 @@ ARCHITECTURE = "sm_90a"
 MULTIPROCESSORS = 132  # of the Hopper GPUs for which `Sizes` chooses
 THREADS = {"forward": 384, "backward": 256}
 ORDERING = {"prepare": 256, "pick": 256, "with_ones": 256}  # threads
-SPREAD = 1056  # thread blocks of these
+SPREAD = 1056  # thread blocks of each; `prepare` does three jobs
 MOST_COUNTED = 8192  # sentences that `prepare`, which compares all with all, sorts sooner than PyTorch
 
 
