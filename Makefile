@@ -46,8 +46,8 @@ fuzz: setup
 	PYTHONPATH=src:tests $(BIN)/python tests/serve/fuzzing.py 10000 $$(date +%s) 2> /dev/null
 
 bench: setup
-	$(BIN)/python benchmarks/training.py
-	$(BIN)/python benchmarks/inference.py
+	$(BIN)/python experiments/benchmarks/training.py
+	$(BIN)/python experiments/benchmarks/inference.py
 
 clean:
 	rm -rf .venv demo

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from limelight.config.presets import PRESETS
-from limelight.config.reader import ReaderRecipe
+from limelight.config.pretrain_recipe import ReaderRecipe
 from limelight.config.recipe import SECTIONS, Recipe
 
 PATH = Path(__file__).parents[1] / "docs" / "options.md"

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 import reference
-from limelight.model.lstm.recurrence import by_recurrence
-from limelight.model.lstm.triton_kernels import by_triton
+from limelight.network.torch.lstm.recurrence import by_recurrence
+from limelight.network.torch.lstm.triton_kernels import by_triton
 from limelight.training import feed, kernels
 
 pytestmark = pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") != "1", reason="needs TRITON_INTERPRET=1")

@@ -35,8 +35,8 @@ from limelight.errors import LimelightError
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
 from limelight.runtime.reader_folder import save_reader
-from limelight.similar import index_folder
-from limelight.similar.index import Index
+from limelight.search import index_folder
+from limelight.search.index import Index
 from limelight.text.dataset import Dataset
 from limelight.training import fit
 from limelight.training.job import Job, load_job, save_job

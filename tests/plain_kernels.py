@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from limelight.model.lstm import persistent, table
-from limelight.model.lstm.layout import Sizes, columns
+from limelight.network.torch.lstm import persistent, table
+from limelight.network.torch.lstm.layout import Sizes, columns
 
 
 def pick(given, index, shapes):

@@ -20,8 +20,8 @@ import numpy as np
 
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
+from limelight.network.parts import shapes
 from limelight.runtime.folder import open_folder, save_folder
-from limelight.runtime.shapes import shapes
 from limelight.storage import files
 from limelight.text.tokenizer import Tokenizer
 

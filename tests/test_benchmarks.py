@@ -21,7 +21,7 @@ from limelight import Index, TextClassifier
 from limelight.config.presets import preset
 from reviews import QUICK, reviews, write_csv
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[1] / "experiments" / "benchmarks"
 
 
 @pytest.fixture(autouse=True)

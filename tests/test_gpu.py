@@ -14,14 +14,13 @@ import pytest
 import torch
 
 import trained
-from limelight import gpu
 from limelight.bulk import Predictor
 from limelight.bulk import run as run_bulk
 from limelight.bulk.ray_engine import _cores_per_gpu
 from limelight.cli import main
 from limelight.errors import LimelightError
-from limelight.gpu import TorchReaderRunner, TorchRunner
-from limelight.runtime import devices
+from limelight.runtime import devices, gpu
+from limelight.runtime.gpu import TorchReaderRunner, TorchRunner
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader, load
 from plain_kernels import plain_kernels

@@ -14,7 +14,8 @@ import pytest
 
 from figures import FIGURE, cell, prose, said, wrong_in_prose, wrong_in_tables
 from limelight.cli import main
-from limelight.config import presets, reader
+from limelight.config import presets
+from limelight.config import pretrain_recipe as reader
 from pretraining.teachers import write as write_texts
 from reviews import pairs, review_table, write_csv
 

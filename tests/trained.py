@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from limelight.config.recipe import Recipe
-from limelight.model.network import Network
+from limelight.network.torch.network import Network
 from limelight.runtime.folder import save_folder
 from limelight.text.tokenizer import Tokenizer
 

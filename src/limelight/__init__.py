@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .config.recipe import Recipe
     from .errors import LimelightError
     from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor
-    from .pretraining.job import pretrain
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.embedded_table import embed_table
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from .runtime.model import Model
     from .runtime.predictions import predict_table
     from .runtime.reader import Reader, load
-    from .similar.index import Hit, Index
+    from .search.index import Hit, Index
+    from .training.pretraining.job import pretrain
     from .training.run_job import fit
 
 __version__ = "0.2.0"
@@ -62,7 +62,7 @@ __getattr__, __dir__ = lazy(
         "config.recipe": "Recipe",
         "errors": "LimelightError",
         "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor",
-        "pretraining.job": "pretrain",
+        "training.pretraining.job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
         "runtime.embedded_table": "embed_table",
@@ -70,7 +70,7 @@ __getattr__, __dir__ = lazy(
         "runtime.model": "Model",
         "runtime.predictions": "predict_table",
         "runtime.reader": "Reader load",
-        "similar.index": "Hit Index",
+        "search.index": "Hit Index",
         "training.run_job": "fit",
     },
 )

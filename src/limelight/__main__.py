@@ -1,5 +1,5 @@
 """`python -m limelight`, the same as `limelight`."""
 
-from .cli import start
+from limelight.cli import start
 
 start()

@@ -6,18 +6,29 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
+from typing import Any
 
 
 class LimelightError(ValueError):
     """Something from outside is not as it should be: a file, a column, an option.
 
-    The message is a single line; the command line prints it and exits with code 2.
+    The message is a single line; the command line prints it and exits with code 2. Programs and tests go by
+    `code`, which stays the same when the wording changes.
 
-    >>> raise LimelightError("reviews.csv has no column 'star'; it has: stars, text")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: reviews.csv has no column 'star'; it has: stars, text
+    >>> error = LimelightError("reviews.csv has no column 'star'; it has: stars, text", code="column-missing")
+    >>> error.code, str(error)
+    ('column-missing', "reviews.csv has no column 'star'; it has: stars, text")
     """
+
+    def __init__(self, message: str, *, code: str = "invalid") -> None:
+        super().__init__(message)
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Processes hand errors on: the code comes along."""
+        return partial(type(self), code=self.code), self.args
 
 
 @contextmanager
@@ -32,7 +43,7 @@ def tidy_os_errors(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise LimelightError(f"{what}: {error.strerror or error}") from error
+        raise LimelightError(f"{what}: {error.strerror or error}", code="os-error") from error
 
 
 def warn(message: str) -> None:

@@ -24,7 +24,7 @@ import limelight
 from limelight.cli._parser import commands, parser_for
 from limelight.config.presets import PRESETS
 from limelight.config.recipe import options
-from limelight.runtime.shapes import parameters_by_part, shapes
+from limelight.network.parts import parameters_by_part, shapes
 from reviews import pairs, reviews, write_csv
 from trained import ARCHITECTURES, network_of, recipe_of
 

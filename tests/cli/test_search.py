@@ -63,7 +63,7 @@ def test_the_same_command_with_add_goes_on(tmp_path, call, refused):
 
 
 def test_an_unfinished_index_is_searched_with_a_warning(index, call, tmp_path):
-    from limelight.similar.index_folder import read_config, write_config
+    from limelight.search.index_folder import read_config, write_config
 
     place = shutil.copytree(index, tmp_path / "index")
     config = read_config(place)

@@ -11,7 +11,7 @@ import pytest
 
 import limelight
 import trained
-from limelight.config.older import REMOVED, RENAMED, TRAINING_ONLY, upgrade
+from limelight.config.migrations import REMOVED, RENAMED, TRAINING_ONLY, upgrade
 from limelight.config.recipe import Recipe, options, section_of
 from limelight.errors import LimelightError
 

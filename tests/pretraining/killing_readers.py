@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from limelight.config.reader import ReaderRecipe
-from limelight.pretraining import teacher as teaching
-from limelight.pretraining.job import PretrainJob, run_pretraining
+from limelight.config.pretrain_recipe import ReaderRecipe
+from limelight.training.pretraining import teacher as teaching
+from limelight.training.pretraining.job import PretrainJob, run_pretraining
 from pretraining.teachers import SMALL, FakeTeacher, write
 from training.killing import dies_while_writing, ended, forked
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import limelight
-from limelight.config.reader import ReaderRecipe
+from limelight.config.pretrain_recipe import ReaderRecipe
 from limelight.errors import LimelightError
-from limelight.pretraining import teacher as teaching
-from limelight.pretraining.job import PretrainJob, load_pretrain_job, run_pretraining
 from limelight.runtime.reader import Reader
 from limelight.training.job import own_folder
+from limelight.training.pretraining import teacher as teaching
+from limelight.training.pretraining.job import PretrainJob, load_pretrain_job, run_pretraining
 from pretraining.teachers import SMALL, FakeTeacher, texts, write
 
 
@@ -143,7 +143,7 @@ def test_a_run_that_is_interrupted_anywhere_ends_with_the_same_bytes(tmp_path, m
     rest = FakeTeacher()
     steps = []
 
-    from limelight.pretraining.step import ReaderStepper
+    from limelight.training.pretraining.step import ReaderStepper
 
     step = ReaderStepper.step
 

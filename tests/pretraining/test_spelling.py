@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.pretraining.spelling import VARIANTS, Spelling, gram_table, misspellings, uniform
 from limelight.runtime.spelling import gram_hashes
+from limelight.training.pretraining.spelling import VARIANTS, Spelling, gram_table, misspellings, uniform
 
 VOCABULARY = ("<pad>", "<unk>", "the", "banana", "soup", "blorp", "zz")
 CPU = torch.device("cpu")

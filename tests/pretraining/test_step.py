@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from limelight.pretraining.start import fit_words, reduce_vectors, start_grams
-from limelight.pretraining.step import divergence
-from limelight.pretraining.teacher import Vectors
 from limelight.runtime.reader_folder import open_reader
 from limelight.text.dataset import Split
+from limelight.training.pretraining.start import fit_words, reduce_vectors, start_grams
+from limelight.training.pretraining.step import divergence
+from limelight.training.pretraining.teacher import Vectors
 from pretraining.teachers import SMALL, write
 
 TESTS = Path(__file__).parents[1]

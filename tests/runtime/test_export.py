@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import trained
-from limelight.runtime.arithmetic import Int8
-from limelight.runtime.export import export_onnx
-from limelight.runtime.shapes import shapes
+from limelight.network.onnx.arithmetic import Int8
+from limelight.network.onnx.export import export_onnx
+from limelight.network.parts import shapes
 from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, weights_of
 
 BOTH = pytest.mark.parametrize("pair", PAIRS)

@@ -9,7 +9,7 @@ import pytest
 
 import trained
 from folder_reader import FolderReader
-from limelight.runtime.int4 import round_to_4_bits
+from limelight.network.quantise import round_to_4_bits
 from limelight.runtime.model import Model
 from trained import ARCHITECTURES, LABELS, network_of, recipe_of, weights_of
 

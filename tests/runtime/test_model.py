@@ -25,11 +25,11 @@ from hypothesis import strategies as st
 import trained
 from drawing import examples
 from limelight.errors import LimelightError
+from limelight.network.onnx.arithmetic import Int8
+from limelight.network.onnx.graph import Graph
 from limelight.reading.reading import PairReading, Reading
 from limelight.runtime import runner
-from limelight.runtime.arithmetic import Int8
 from limelight.runtime.model import Model
-from limelight.runtime.onnx_file import Graph
 from limelight.runtime.session import Session
 from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, texts_of, weights_of
 

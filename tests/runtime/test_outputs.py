@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight import Model
 from limelight.errors import LimelightError
+from limelight.network.outputs import HALFWAY, activate, choose_thresholds
 from limelight.reading.answers import decide, explained_classes, name_answers
 from limelight.runtime.metrics import LabelMetrics, Metrics, OrdinalMetrics, ValueMetrics, measure
-from limelight.runtime.outputs import HALFWAY, activate, choose_thresholds
 from limelight.runtime.predictions import predict_table
 from trained import edit, network_of, recipe_of, save, texts_of, tokenizer, weights_of
 

@@ -8,9 +8,9 @@ import pytest
 from limelight.config.presets import preset
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
+from limelight.network.parts import shapes
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
-from limelight.runtime.shapes import shapes
 from limelight.runtime.spelling import spell
 from limelight.runtime.start import load_start, start_of
 from limelight.text.tokenizer import Tokenizer

@@ -16,11 +16,11 @@ import limelight
 import trained
 from limelight.errors import LimelightError
 from limelight.runtime.model import Model
+from limelight.search.index import Index
 from limelight.serve import create_app
 from limelight.serve.explored import SAMPLE, Plane, explore_data
 from limelight.serve.explorer import nearest_words
 from limelight.serve.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
-from limelight.similar.index import Index
 from serve.test_page_model import model_of
 
 TEXTS = [text or "w1" for text in trained.texts_of(40)]

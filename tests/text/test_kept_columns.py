@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.errors import LimelightError
-from limelight.text.columns import Columns
-from limelight.text.kept_columns import KeptColumns, free_names, open_rows
-from limelight.text.table_writers import NewColumn, escape_formulas, write_stream, write_table
+from limelight.tables.columns import Columns
+from limelight.tables.kept_columns import KeptColumns, free_names, open_rows
+from limelight.tables.writers import NewColumn, escape_formulas, write_stream, write_table
 from limelight.text.tables import Row
 
 LABEL = [NewColumn("label", "label", "int")]

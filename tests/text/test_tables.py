@@ -25,10 +25,10 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
-from limelight.text.columns import Columns, choose_columns
+from limelight.tables.columns import Columns, choose_columns
+from limelight.tables.formats import column_names
+from limelight.text.coerce import as_classes
 from limelight.text.encode import encode_texts
-from limelight.text.formats import column_names
-from limelight.text.inputs import as_classes
 from limelight.text.labels import LabelColumn
 from limelight.text.tables import Row, TableRows, chunks
 

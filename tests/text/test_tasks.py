@@ -10,7 +10,7 @@ import pytest
 
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
-from limelight.text.columns import Columns
+from limelight.tables.columns import Columns
 from limelight.text.dataset import Dataset
 from limelight.text.encode import encode_tables, encode_texts
 from limelight.text.holdout import choose_held_out

@@ -13,7 +13,7 @@ import limelight
 from limelight import PairClassifier, TextClassifier
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
-from limelight.model.heads import LAST_LAYER, SteadyHead
+from limelight.network.torch.heads import LAST_LAYER, SteadyHead
 from limelight.runtime.model import Model
 from limelight.runtime.start import Start, load_start
 from limelight.text.encode import encode_texts

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from limelight.errors import LimelightError
+from limelight.network.outputs import activate
 from limelight.reading.answers import decide
-from limelight.runtime.outputs import activate
 from limelight.runtime.start import Start
 from limelight.text.dataset import Dataset
 from limelight.training.evaluate import evaluate, logits

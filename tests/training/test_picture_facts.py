@@ -11,7 +11,7 @@ from limelight.explain.gradients import network_of
 from limelight.explain.overview import overview
 from limelight.runtime.model import Model
 from limelight.text.dataset import Dataset, Split
-from limelight.training import picture_facts
+from limelight.training import explanation_facts as picture_facts
 from trained import LABELS, texts_of
 
 TEXTS = [text for text in texts_of(60, longest=20) if text]

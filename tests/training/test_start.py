@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
-from limelight.model.heads import LinearHead, SteadyHead, VectorHead
+from limelight.network.torch.heads import LinearHead, SteadyHead, VectorHead
 from limelight.runtime.start import Start
 from limelight.text.batches import as_targets
 from limelight.training import Callback

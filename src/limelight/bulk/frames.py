@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..text.kept_columns import free_names
-from ..text.table_writers import NewColumn, Values
+from ..tables.kept_columns import free_names
+from ..tables.writers import NewColumn, Values
 
 Added = Sequence[tuple[NewColumn, Values]]
 
@@ -75,7 +75,7 @@ def _add_to_arrow(table: Any, kept: Sequence[str], added: Added) -> Any:
 
 
 def _as_arrow(column: NewColumn, values: Values) -> Any:
-    from ..text.arrow_columns import new_array, new_field
+    from ..tables.arrow_columns import new_array, new_field
 
     return (
         fixed_lists(np.asarray(values))

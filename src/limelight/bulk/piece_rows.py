@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
-from ..text.columns import Columns, check_column
-from ..text.formats import BadRowError, max_row, read_values
-from ..text.kept_columns import KeptColumns, scan_columns
+from ..tables.columns import Columns, check_column
+from ..tables.formats import BadRowError, max_row, read_values
+from ..tables.kept_columns import KeptColumns, scan_columns
 from ..text.tables import check_text
 from .pieces import InputFile, Piece, local_copy, names_of, parquet_file, version_of
 
@@ -131,7 +131,7 @@ def _value_fault(values: Any, columns: Columns) -> str:
 def _table(cells: list[Any], kept: KeptColumns) -> Any:
     import pyarrow as pa
 
-    from ..text.arrow_columns import kept_arrays, kept_types
+    from ..tables.arrow_columns import kept_arrays, kept_types
 
     schema = pa.schema(map(pa.field, kept.names, kept_types(kept)))
     return pa.Table.from_arrays(kept_arrays(cells, kept), schema=schema)

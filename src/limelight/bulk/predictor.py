@@ -18,10 +18,10 @@ from ..runtime.model import Model
 from ..runtime.predictions import Predictions
 from ..runtime.reader import Reader, load, model_sha256
 from ..runtime.reader_folder import is_reader_folder
-from ..text.columns import Columns, choose_columns
-from ..text.inputs import as_texts
-from ..text.kept_columns import KeptColumns
-from ..text.table_writers import NewColumn
+from ..tables.columns import Columns, choose_columns
+from ..tables.kept_columns import KeptColumns
+from ..tables.writers import NewColumn
+from ..text.coerce import as_texts
 from ..text.tables import Row
 from .frames import Added, add_columns, column_names
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
-from ..text.columns import Columns
+from ..tables.columns import Columns
 from .piece_rows import Rows, read_piece
 from .pieces import Piece
 from .predictor import Predictor

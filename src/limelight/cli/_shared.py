@@ -15,9 +15,9 @@ from ..errors import LimelightError, warn
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
     from ..runtime.model import Model
-    from ..text.columns import Columns
+    from ..tables.columns import Columns
+    from ..tables.kept_columns import KeptColumns
     from ..text.dataset import Dataset
-    from ..text.kept_columns import KeptColumns
     from ..text.labels import LabelColumn
     from ..text.tables import Row, TableRows
     from ..text.tokenizer import Tokenizer
@@ -219,7 +219,7 @@ def check_not_a_model(out: Path) -> None:
 
 def read_rows(args: argparse.Namespace, pair: bool) -> tuple[Iterator[Row], KeptColumns]:
     """The texts to work on, from a table with its other columns or from lines of standard input."""
-    from ..text.kept_columns import KeptColumns, open_rows
+    from ..tables.kept_columns import KeptColumns, open_rows
 
     if args.data in (None, "-"):
         return read_lines(args, pair), KeptColumns.of_texts(pair)
@@ -237,7 +237,7 @@ def read_lines(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
 
 def columns_from(args: argparse.Namespace, pair: bool, need_label: bool = True) -> Columns:
     """The columns of a table for a model of pairs or of single texts; guessed ones are named."""
-    from ..text.columns import Columns, choose_columns
+    from ..tables.columns import Columns, choose_columns
 
     if args.text2 and not pair:
         raise LimelightError(f"this model reads single texts; --text2 {args.text2} is for models of pairs")
@@ -253,7 +253,7 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
 
     A blank line counts as a text without words, so that there are as many answers as lines.
     """
-    from ..text.formats import BoundedLines
+    from ..tables.formats import BoundedLines
     from ..text.tables import Row
 
     if sys.stdin.isatty():

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.embedding_file import check_format, write_embeddings
     from ..runtime.reader import load
     from ..storage.files import check_output_file
-    from ..text.table_writers import format_of
+    from ..tables.writers import format_of
 
     form = format_of(args.out)
     if form is None:

@@ -13,10 +13,10 @@ from ._shared import add_columns, add_overwrite, columns_from, on_bad, on_termin
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
+    from ..search.index import Index
     from ..serve.explored import ExploredData
     from ..serve.neighbours import Neighbours
-    from ..similar.index import Index
-    from ..text.columns import Columns
+    from ..tables.columns import Columns
 
 MOST = 200_000  # rows in the live page
 MOST_SAVED = 1_000  # rows in a saved one
@@ -108,7 +108,7 @@ def _open(args: argparse.Namespace, model: Model) -> int:
     except ImportError as error:
         raise LimelightError(f"explore needs {error.name}: pip install '.[serve]'") from None
     from ..runtime.model import Model
-    from ..similar.index import Index
+    from ..search.index import Index
 
     models = {_name(args.model): model}
     if args.other:

@@ -11,7 +11,7 @@ from ..errors import LimelightError
 from ._shared import add_json, add_overwrite, on_bad, on_terminal, print_result
 
 if TYPE_CHECKING:
-    from ..similar.index import Index
+    from ..search.index import Index
 
 ORDER = 5
 HELP = "index the texts of tables, to search them by meaning"
@@ -72,9 +72,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _create(args: argparse.Namespace) -> Index:
-    from ..similar.build import build, new_config
-    from ..similar.corpus import Corpus
-    from ..similar.index import Index
+    from ..search.build import build, new_config
+    from ..search.corpus import Corpus
+    from ..search.index import Index
 
     corpora = [Corpus(each, args.text, on_bad(args)) for each in args.data]
     config, model = new_config(args.model or "reader", args.sentences, args.precision)
@@ -83,7 +83,7 @@ def _create(args: argparse.Namespace) -> Index:
 
 
 def _add(args: argparse.Namespace) -> Index:
-    from ..similar.index import Index
+    from ..search.index import Index
 
     index = Index.open(args.out, model=args.model)
     if args.sentences and not index.config.sentences:

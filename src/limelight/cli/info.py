@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
+    from ..network.parts import parameters_by_part, shapes
     from ..runtime.folder import open_folder
-    from ..runtime.shapes import parameters_by_part, shapes
     from ..storage.files import old_folders
     from ..text.tokenizer import SPECIAL
 
@@ -102,7 +102,7 @@ def _format_reader(data: dict[str, Any]) -> str:
 
 def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
     from ..config.presets import FOR_PAIRS, preset
-    from ..runtime.shapes import parameters_by_part, shapes
+    from ..network.parts import parameters_by_part, shapes
 
     recipe = preset(args.what).override(**given_options(args))
     pair = args.pairs or args.what in FOR_PAIRS

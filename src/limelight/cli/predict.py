@@ -22,8 +22,8 @@ from ._shared import (
 
 if TYPE_CHECKING:
     from ..runtime.predictions import Predictions
-    from ..text.kept_columns import KeptColumns
-    from ..text.table_writers import TableWriter
+    from ..tables.kept_columns import KeptColumns
+    from ..tables.writers import TableWriter
 
 ORDER = 3
 HELP = "predict labels for the texts of a table, or for lines of standard input"
@@ -121,7 +121,7 @@ def _run_bulk(args: argparse.Namespace) -> int:
 
 
 def _format(args: argparse.Namespace) -> str:
-    from ..text.table_writers import format_of
+    from ..tables.writers import format_of
 
     suffix = format_of(args.out) if args.out else None
     asked = "jsonl" if args.json else args.format
@@ -138,7 +138,7 @@ def _format(args: argparse.Namespace) -> str:
 def _writer(
     args: argparse.Namespace, form: str, found: Predictions, kept: KeptColumns
 ) -> Iterator[TableWriter]:
-    from ..text.table_writers import write_stream, write_table
+    from ..tables.writers import write_stream, write_table
 
     escaped = args.escape_formulas
     if args.out is None:

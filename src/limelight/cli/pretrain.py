@@ -7,13 +7,13 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..config.reader import ReaderRecipe
+from ..config.pretrain_recipe import ReaderRecipe
 from ..errors import LimelightError
 from ._parser import HelpAll, add_option
 from ._shared import add_run, check_least, on_bad, print_result, print_resume
 
 if TYPE_CHECKING:
-    from ..pretraining.job import PretrainJob
+    from ..training.pretraining.job import PretrainJob
 
 ORDER = 8
 HELP = "make a reader from texts without labels and a sentence encoder"
@@ -52,8 +52,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Pretrain, or resume it."""
-    from ..pretraining.job import run_pretraining
     from ..training.job import is_resumable
+    from ..training.pretraining.job import run_pretraining
 
     check_least(args, checkpoint_minutes=0)
     job = _job(args)
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _job(args: argparse.Namespace) -> PretrainJob:
-    from ..pretraining.job import PretrainJob, load_pretrain_job
+    from ..training.pretraining.job import PretrainJob, load_pretrain_job
 
     names = {f.name for f in dataclasses.fields(ReaderRecipe)}
     options = {name: value for name, value in vars(args).items() if name in names}

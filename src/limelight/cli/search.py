@@ -13,7 +13,7 @@ from ..errors import LimelightError, warn
 from ._shared import add_overwrite, check_least
 
 if TYPE_CHECKING:
-    from ..similar.index import Hit
+    from ..search.index import Hit
 
 ORDER = 5
 HELP = "search an index by meaning"
@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search and print."""
-    from ..similar.index import Index
+    from ..search.index import Index
     from ..storage.files import atomic_file, check_output_file
 
     form = _format(args)
@@ -97,7 +97,7 @@ def _lines() -> list[str]:
 
 def _render(form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str) -> str:
     if form == "html":
-        from ..similar.page import results_page
+        from ..search.page import results_page
 
         return results_page(queries, results, f"Search in {title}")
     if form == "jsonl":

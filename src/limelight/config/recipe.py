@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import LimelightError
-from .older import RENAMED, upgrade
+from .migrations import RENAMED, upgrade
 from .options import Needs, check_value, option, to_builtin
 
 ATTENTION = Needs("embedding 'self-attention'", lambda o: o.embedding == "self-attention")

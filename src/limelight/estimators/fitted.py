@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 from ..config.effects import unused_options
 from ..errors import LimelightError
 from ..runtime.model import Model
-from ..text.inputs import (
+from ..text.coerce import (
     Targets,
     as_list,
     as_texts,

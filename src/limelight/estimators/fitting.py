@@ -15,9 +15,8 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..runtime.start import Start, start_of
-from ..text.encode import Dataset, Texts, encode_texts
-from ..text.formats import shorten
-from ..text.inputs import (
+from ..tables.formats import shorten
+from ..text.coerce import (
     Targets,
     as_classes,
     as_list,
@@ -27,6 +26,7 @@ from ..text.inputs import (
     match_targets,
     read_targets,
 )
+from ..text.encode import Dataset, Texts, encode_texts
 from ..text.labels import Label, join_classes
 from ..training import need_torch
 from .fitted import Fitted, TextColumns, sample_weights

@@ -9,8 +9,8 @@ from sklearn.base import RegressorMixin
 
 from ..errors import LimelightError
 from ..reading.reading import PairReading
+from ..text.coerce import as_pairs, as_texts, check_same_length
 from ..text.encode import Texts
-from ..text.inputs import as_pairs, as_texts, check_same_length
 from .fitting import ClassifierTags, Estimator, Mixin, split_dev
 
 

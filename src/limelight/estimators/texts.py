@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from ..reading.reading import Reading
+from ..text.coerce import as_texts
 from ..text.encode import Texts
-from ..text.inputs import as_texts
 from .fitting import ClassifierTags, Estimator, Mixin, split_dev
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model.network import Network, with_weights
+from ..network.torch.network import Network, with_weights
 from ..runtime.model import Model
 from ..text.tokenizer import PAD
 from .variants import TokenIds, progress_bar

@@ -21,7 +21,7 @@ from ..runtime.confidence import Answered, answered
 from ..runtime.metrics import LabelMetrics, Metrics, measure
 from ..runtime.model import Model
 from ..storage.files import atomic_file, check_writable
-from ..text.inputs import as_list, as_texts
+from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration, wilson

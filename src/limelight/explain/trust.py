@@ -14,7 +14,7 @@ from ..reading.captions import trust_sentence
 from ..reading.reading import AnyReading
 from ..runtime.decided import SHARES
 from ..runtime.model import Model
-from ..text.inputs import as_list, as_texts
+from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness, words_until_change

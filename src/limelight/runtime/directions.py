@@ -8,8 +8,8 @@ from concurrent.futures import Executor
 import numpy as np
 
 from ..config.recipe import ModelRecipe
-from .arithmetic import quantise
-from .export import direction_graph, pooling_graph
+from ..network.onnx.arithmetic import quantise
+from ..network.onnx.export import direction_graph, pooling_graph
 from .session import Session
 
 

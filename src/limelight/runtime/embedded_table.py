@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LimelightError
-from ..text.columns import choose_columns
-from ..text.kept_columns import KeptColumns, open_rows
-from ..text.table_writers import NewColumn, require_format, write_table
+from ..tables.columns import choose_columns
+from ..tables.kept_columns import KeptColumns, open_rows
+from ..tables.writers import NewColumn, require_format, write_table
 from ..text.tables import Row
 from .model import Model
 from .reader import Reader

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from ..config.recipe import Recipe
+from ..network.onnx.export import rows_and_size
 from ..reading.comparison import ComparedText, Comparison
 from .batches import check_pairs, check_texts, collect, count_texts
-from .export import rows_and_size
 from .runner import Runner
 from .word_parts import TextParts
 

@@ -26,6 +26,9 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..network.onnx.export import export_onnx
+from ..network.parts import check_weights, shapes
+from ..network.weights import MAX_HEADER, pack_words, read_weights, tensor_locations
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
@@ -34,9 +37,6 @@ from ..text.tasks import find_task
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, Tokenizer
 from .card import model_card
 from .config_file import MODEL_KINDS, format_config, open_saved
-from .export import export_onnx
-from .shapes import check_weights, shapes
-from .weights import MAX_HEADER, pack_words, read_weights, tensor_locations
 
 FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")  # beside config.json
 MAX_GRAPH = 2**26  # bytes of a graph without its weights; a few thousand are usual

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LimelightError
-from ..text.columns import Columns
+from ..tables.columns import Columns
 from ..text.tables import TableRows, text_columns, without_skipped
 from ..text.tasks import find_task
 from .model import Model

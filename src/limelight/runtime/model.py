@@ -12,6 +12,8 @@ import numpy as np
 from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..network.onnx.export import rows_and_size
+from ..network.parts import check_weights, shapes
 from ..reading.answers import decide, explained_classes, name_answers
 from ..reading.captions import trust_sentence
 from ..reading.reading import PairReading, Reading
@@ -24,11 +26,9 @@ from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
 from .decided import linear_part, row_losses, way_of, word_losses, word_weights
 from .devices import choose_device
 from .embedder import Embedder
-from .export import rows_and_size
 from .folder import is_reader, open_folder, plain_labels, save_folder
 from .reader_folder import is_reader_folder
 from .runner import EncodedText, Runner, progress_bar
-from .shapes import check_weights, shapes
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 Decided = tuple[list[np.ndarray], np.ndarray]  # for each class the words' weights (n,); the rows' (r,)

@@ -11,10 +11,10 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading.answers import name_answers
 from ..reading.reading import AnyReading
-from ..text.cells import find_type
-from ..text.columns import choose_columns
-from ..text.kept_columns import KeptColumns, open_rows
-from ..text.table_writers import NewColumn, TableWriter, Values, require_format, write_table
+from ..tables.cells import find_type
+from ..tables.columns import choose_columns
+from ..tables.kept_columns import KeptColumns, open_rows
+from ..tables.writers import NewColumn, TableWriter, Values, require_format, write_table
 from ..text.tables import Row, text_columns
 from .batches import chunks
 from .confidence import check_threshold

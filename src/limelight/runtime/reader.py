@@ -12,13 +12,13 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..errors import LimelightError, tidy_os_errors
+from ..network.onnx.export import linear_graph, rows_and_size, vector_encoder_graph, vector_graph
 from ..reading.reading import Reading
 from ..reading.row_names import row_names
 from ..text.tokenizer import UNKNOWN, Tokenizer, has_joined_characters
 from .batches import check_texts, collect, count_texts
 from .devices import choose_device
 from .embedder import Embedder
-from .export import linear_graph, rows_and_size, vector_encoder_graph, vector_graph
 from .folder import is_reader
 from .model import Model
 from .reader_file import reader_recipe
@@ -140,7 +140,7 @@ class ReaderRunner(Runner):
         """The class that runs on a device."""
         if device == "cpu":
             return cls
-        from ..gpu import TorchReaderRunner
+        from .gpu import TorchReaderRunner
 
         return TorchReaderRunner
 

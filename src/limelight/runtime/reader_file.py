@@ -14,8 +14,8 @@ import safetensors.numpy
 
 from ..config.recipe import ModelRecipe, Recipe
 from ..errors import LimelightError
+from ..network.quantise import pack, quantise, unpack
 from ..storage.array_files import safetensors_pieces
-from .int4 import pack, quantise, unpack
 
 TABLES = ("words.weight", "grams.weight")
 MAX_BYTES = 2**31

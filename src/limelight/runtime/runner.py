@@ -15,11 +15,11 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..network.onnx.export import encoder_graph, head_graph, rows_and_size
 from ..text.tasks import find_task
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, chunks
 from .directions import Directions
-from .export import encoder_graph, head_graph, rows_and_size
 from .session import Session, start_lock
 from .word_parts import TextParts, effects_of, matrix_without, unit
 
@@ -68,7 +68,7 @@ class Runner:
         """The class that runs on a device."""
         if device == "cpu":
             return cls
-        from ..gpu import TorchRunner
+        from .gpu import TorchRunner
 
         return TorchRunner
 

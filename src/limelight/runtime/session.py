@@ -12,7 +12,7 @@ import numpy as np
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime
 
-from .onnx_file import Graph, Location
+from ..network.onnx.graph import Graph, Location
 
 # Held while sessions and thread pools are started: threads share one, and a fork waits until it is complete.
 start_lock = threading.Lock()

@@ -13,10 +13,10 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
+from ..network.quantise import round_to_4_bits
 from ..text.labels import Label
 from ..text.tasks import find_task
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
-from .int4 import round_to_4_bits
 
 if TYPE_CHECKING:
     from ..text.vectors import Vectors

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from ..network.weights import WORDS
 from ..runtime.model import Model
-from ..runtime.weights import WORDS
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .about import about_model
 from .bodies import Body, check_words, items_of

@@ -12,7 +12,7 @@ from ..reading.comparison import Comparison
 from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
-from ..similar.index import Index
+from ..search.index import Index
 from .explored import ExploredData, embed_items, shorten
 from .items import Item
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
+from ..network.weights import WORDS, pack_words
 from ..runtime.model import Model
-from ..runtime.weights import WORDS, pack_words
 from ..text.rules import CHARACTERS, javascript_rules
 from ..text.tokenizer import SPECIAL
 from .about import about_model

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from .. import __version__
 from ..errors import LimelightError
-from ..runtime.export import rows_and_size
+from ..network.onnx.export import rows_and_size
 from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit

@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import NpyWriter
 from ..storage.open_files import open_regular
-from .formats import shorten
+from ..tables.formats import shorten
 
 BLOCK = 1 << 20  # values read at a time
 # The arrays of a split and the types they may have on disk.

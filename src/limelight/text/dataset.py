@@ -25,8 +25,8 @@ from ..storage.files import FolderLayout, atomic_folder
 from ..storage.json_file import parse_object
 from ..storage.memory import check_memory
 from ..storage.open_files import open_regular, read_regular
+from ..tables.formats import shorten
 from .arrays import DTYPES, ArraysOnDisk, array_path, min_max, open_arrays
-from .formats import shorten
 from .labels import Label
 from .tasks import find_task
 from .tokenizer import Tokenizer

@@ -18,8 +18,9 @@ import numpy as np
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..storage.files import atomic_folder, check_replaceable
+from ..tables.columns import Columns, choose_columns
+from ..tables.formats import join_names
 from .arrays import ArraysInMemory, ArraysOnDisk
-from .columns import Columns, choose_columns
 from .dataset import LAYOUT, SPLITS, Dataset, Split, write_description
 from .encode_steps import (
     check_numbers,
@@ -29,7 +30,6 @@ from .encode_steps import (
     train_tokenizer,
     warn_about_labels,
 )
-from .formats import join_names
 from .holdout import choose_held_out, describe_held_out, split_held_out
 from .labels import Label
 from .pretrained_words import PretrainedWords, add_words, find_vector_files, find_vectors, vector_facts

@@ -9,8 +9,8 @@ from tqdm import tqdm
 
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
+from ..tables.formats import join_names
 from .batches import truncate
-from .formats import join_names
 from .holdout import Chunk
 from .labels import Label, are_many_numbers, join_classes
 from .sources import TextSource

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from .formats import join_names
+from ..tables.formats import join_names
 
 Label = str | int | bool | float
 

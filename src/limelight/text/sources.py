@@ -11,9 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import LimelightError
-from .columns import Columns, choose_columns
-from .formats import BadRowError
-from .inputs import as_list, as_weights
+from ..tables.columns import Columns, choose_columns
+from ..tables.formats import BadRowError
+from .coerce import as_list, as_weights
 from .tables import ANY_LABELS, Row, TableRows, check_text
 from .tasks import LabelFormat
 

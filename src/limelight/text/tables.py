@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
-from .columns import Columns, check_column
-from .formats import BadRowError, column_names, read_values, shorten
+from ..tables.columns import Columns, check_column
+from ..tables.formats import BadRowError, column_names, read_values, shorten
 from .tasks import LabelFormat, is_missing
 
 ANY_LABELS = LabelFormat()

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..config.recipe import TASKS
-from .formats import BadRowError, shorten
+from ..tables.formats import BadRowError, shorten
 from .labels import MAX_DIGITS, Label, LabelColumn, LabelSets, NumberColumn, OrderedLabels, is_too_large
 
 LARGEST = float(np.finfo(np.float32).max)

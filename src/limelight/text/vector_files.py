@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from ..errors import LimelightError
 from ..storage.compression import check_file, open_bytes, tidy_reading
-from .formats import shorten
+from ..tables.formats import shorten
 
 BLOCK = 1 << 18
 HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*\n")

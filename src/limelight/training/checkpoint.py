@@ -16,14 +16,14 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from ..config.older import upgrade
+from ..config.migrations import upgrade
 from ..config.recipe import options
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file, remove_leftovers
 from ..storage.memory import check_memory
 from ..storage.open_files import open_regular
-from ..text.formats import shorten
+from ..tables.formats import shorten
 from . import run_folder
 
 FORMAT = 2  # 1 had no checksum

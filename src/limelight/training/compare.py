@@ -10,8 +10,8 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..runtime.export import rows_and_size
-from ..runtime.shapes import shapes
+from ..network.onnx.export import rows_and_size
+from ..network.parts import shapes
 from ..text.dataset import Dataset
 from .outcome import results_of
 

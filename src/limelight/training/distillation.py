@@ -19,7 +19,7 @@ import torch
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..model.network import Network
+from ..network.torch.network import Network
 from ..text.dataset import Dataset, Split
 from ..text.noise import noisy_copies
 from . import checkpoint, run_folder

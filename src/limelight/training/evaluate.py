@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..config.recipe import TrainingRecipe
-from ..model.network import Network
+from ..network.torch.network import Network
 from ..text.batches import as_targets, gather, reading_plan, row_lengths
 from ..text.dataset import Split
 from .checkpoint import State

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model.heads import VectorHead
-from ..model.network import Network
+from ..network.torch.heads import VectorHead
+from ..network.torch.network import Network
 from ..text.batches import as_targets
 from ..text.dataset import Split
 from ..text.tasks import find_task

@@ -47,7 +47,7 @@ def _accuracy(job: Job, weights: Start) -> tuple[float, int]:
     """The accuracy on the old development set, and its rows."""
     from ..runtime.labelled import predict_labelled
     from ..runtime.model import Model
-    from ..text.columns import choose_columns
+    from ..tables.columns import choose_columns
 
     model = Model.from_parts(
         weights=weights.weights, recipe=weights.recipe, tokenizer=weights.tokenizer, labels=weights.labels,

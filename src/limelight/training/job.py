@@ -23,7 +23,7 @@ from ..storage.files import FolderLayout, atomic_file, check_replaceable
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import read_regular
-from ..text.formats import shorten
+from ..tables.formats import shorten
 from . import run_folder
 
 FORMAT = 1

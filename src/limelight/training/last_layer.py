@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model.network import Network
+from ..network.torch.network import Network
 from ..text.batches import gather, reading_plan, row_lengths
 from ..text.dataset import Split
 

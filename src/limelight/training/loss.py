@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from ..config.recipe import TrainingRecipe
-from ..model.attention import aspect_penalty, penalty
-from ..model.network import Output
+from ..network.torch.attention import aspect_penalty, penalty
+from ..network.torch.network import Output
 from .objectives import CLASSIFICATION, Objective, RowFigures
 from .side_stream import NO_SIDE_STREAM, SideStream
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model.network import Network
+from ..network.torch.network import Network
 from ..text.dataset import Split
 from .first_head import USUAL
 from .last_layer import draw_rows, last_layer, minimise, read_features, weights_at

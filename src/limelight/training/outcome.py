@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import warn
+from ..network.outputs import activate
 from ..runtime.confidence import FEWEST, confidence_facts, fit_temperature
 from ..runtime.metrics import AnyMetrics, LabelMetrics, Metrics, measure
-from ..runtime.outputs import activate
 from ..text.dataset import Dataset
 from ..text.labels import Label
 
@@ -42,7 +42,7 @@ def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
     """
     import torch
 
-    from ..model.heads import LAST_LAYER
+    from ..network.torch.heads import LAST_LAYER
     from .evaluate import logits
 
     split = dataset.splits.get("dev")
@@ -75,7 +75,7 @@ def warn_if_constant(results: Mapping[str, AnyMetrics], labels: Sequence[Label])
 
 def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]) -> dict[str, Any]:
     """What the saved folder records about its data, training, results and pictures."""
-    from .picture_facts import picture_facts
+    from .explanation_facts import picture_facts
 
     sources = dataset.facts.get("sources", {})
     facts: dict[str, Any] = {

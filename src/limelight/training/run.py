@@ -17,9 +17,9 @@ from torch import Tensor
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..model.heads import SteadyHead, VectorHead
-from ..model.network import Network
-from ..model.reader import ReaderNetwork
+from ..network.torch.heads import SteadyHead, VectorHead
+from ..network.torch.network import Network
+from ..network.torch.reader import ReaderNetwork
 from ..runtime.start import Start
 from ..text.batches import training_plan
 from ..text.dataset import Dataset

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..model.heads import LAST_LAYER
-from ..model.network import Network
+from ..network.torch.heads import LAST_LAYER
+from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..text.dataset import Dataset
 from .last_layer import last_layer

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model.encoder import WordEmbedding
+from ..network.torch.encoder import WordEmbedding
 from ..text.dataset import Split
 from ..text.tokenizer import PAD
 

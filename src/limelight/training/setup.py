@@ -11,9 +11,9 @@ import torch
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..model.heads import LAST_LAYER, SteadyHead, VectorHead
-from ..model.network import Network
-from ..runtime.shapes import shapes
+from ..network.parts import shapes
+from ..network.torch.heads import LAST_LAYER, SteadyHead, VectorHead
+from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..storage.memory import check_memory
 from ..text.dataset import Dataset, Split

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from ..config.recipe import Recipe
-from ..model.network import Network
-from ..model.reader import ReaderNetwork
+from ..network.torch.network import Network
+from ..network.torch.reader import ReaderNetwork
 from ..text.batches import row_lengths
 from ..text.dataset import Split
 from .average import Average

@@ -15,7 +15,7 @@ import torch
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..runtime.outputs import activate, choose_thresholds
+from ..network.outputs import activate, choose_thresholds
 from ..runtime.start import Start, start_of
 from ..storage.locks import locked
 from ..text.dataset import Dataset

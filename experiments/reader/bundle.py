@@ -1,0 +1,44 @@
+"""Make a pretrained reader the bundled one; what its rows read is described on the bundled sentences.
+
+python experiments/reader/bundle.py READER
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from limelight.bundled import sentences
+from limelight.reading.row_words import row_words
+from limelight.runtime.reader import Reader
+from limelight.runtime.reader_folder import BUNDLED, open_reader, save_reader
+
+LICENCES = (
+    "The teacher is under Apache-2.0. The README.md of the folder above lists every source of the texts with "
+    "its licence; none of the texts is in this folder."
+)
+TEXTS = 3000
+
+
+def describe_rows(folder: str) -> list[list[str]]:
+    """The words of each row, none for a row without a clear aspect; case is ignored."""
+    reader, texts = Reader.load(folder), sentences("train")[0]
+    some = np.random.default_rng(0).permutation(len(texts))[:TEXTS]
+    readings = [reader.read(texts[k]) for k in some]
+    words = sorted({word.lower() for reading in readings for word in reading.words})
+    numbers = {word: k for k, word in enumerate(words)}
+    found = row_words(
+        np.array([numbers[word.lower()] for reading in readings for word in reading.words]),
+        np.concatenate([reading.attention for reading in readings], axis=1),
+        np.array([len(reading.words) for reading in readings]),
+    )
+    return [[words[k] for k, _ in row.words] if row.clear else [] for row in found]
+
+
+if __name__ == "__main__":
+    found = open_reader(sys.argv[1])
+    where = f"{TEXTS:,} of the bundled sentences"
+    facts = {**found.facts, "rows": describe_rows(sys.argv[1]), "rows_from": where, "licences": LICENCES}
+    save_reader(BUNDLED, found.words, found.weights, found.recipe, facts, overwrite=True)
+    print(f"{BUNDLED}: {sum(path.stat().st_size for path in BUNDLED.iterdir()):,} bytes")

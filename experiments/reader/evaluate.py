@@ -1,0 +1,128 @@
+"""Measure readers, as the library runs them: STS-B, few-label probes on frozen vectors, typing errors.
+
+    python experiments/reader/evaluate.py CORPUS READER... [--teacher FOLDER] [--glove FILE]
+
+READER is a reader's folder, or "reader", the bundled one; CORPUS/texts.json is what texts.py wrote.
+--teacher measures all-MiniLM-L6-v2 too (slow without a GPU), --glove the mean of word vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Meta = dict[str, Any]  # the content of texts.json
+Encode = Callable[[list[str]], np.ndarray]  # texts -> vectors of length 1
+TASKS = ("banking5", "sst500", "tweets500")
+HELD = "held-"
+
+
+def ranks(values: np.ndarray | list[float]) -> np.ndarray:
+    _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return ((ends - counts + ends + 1) / 2)[inverse]
+
+
+def spearman(a: np.ndarray | list[float], b: np.ndarray | list[float]) -> float:
+    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
+
+
+def sts(first: np.ndarray, second: np.ndarray, meta: Meta) -> float:
+    """Spearman's correlation x 100 of cosines and scores."""
+    return round(100 * spearman((first * second).sum(1), meta["scores"]), 2)
+
+
+def probe(vectors: np.ndarray, meta: Meta, C: float) -> dict[str, float]:
+    """Accuracy in per cent of a logistic regression on frozen vectors, the mean over each task's splits."""
+    from sklearn.linear_model import LogisticRegression
+
+    result = {}
+    for name in TASKS:
+        task = meta["tasks"][name]
+        x, y = vectors[slice(*task["span"])], np.array(task["labels"])
+        scores = []
+        for learned, judged in task["splits"]:
+            model = LogisticRegression(C=C, max_iter=1000).fit(x[learned], y[learned])
+            scores.append(model.score(x[judged], y[judged]))
+        result[name] = round(100 * float(np.mean(scores)), 2)
+    return result
+
+
+def swap_letters(text: str, rng: np.random.Generator) -> str:
+    """Swap two neighbouring letters inside one word of five letters or more."""
+    words = text.split()
+    long = [i for i, word in enumerate(words) if len(word) > 4 and word.isalpha()]
+    if long:
+        i = rng.choice(long)
+        word = words[i]
+        k = rng.integers(1, len(word) - 2)
+        words[i] = word[:k] + word[k + 1] + word[k] + word[k + 2 :]
+    return " ".join(words)
+
+
+def measure(encode: Encode, meta: Meta, full: bool) -> dict[str, Any]:
+    first, second = (meta["texts"][slice(*meta["spans"][name])] for name in ("first", "second"))
+    rng = np.random.default_rng(0)
+    other = encode(second)
+    result: dict[str, Any] = {"STS-B": sts(encode(first), other, meta)}
+    result["two letters swapped"] = sts(encode([swap_letters(text, rng) for text in first]), other, meta)
+    if full:
+        vectors = encode(meta["texts"])
+        result |= {f"C={C}": probe(vectors, meta, C) for C in (1, 10)}
+    return result
+
+
+def mean_vectors(path: Path) -> Encode:
+    """The mean of the word vectors of a GloVe file, of length 1."""
+    import lzma
+
+    from limelight.text.tokenizer import Tokenizer
+
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        lines = (line.rstrip().split(" ") for line in file)
+        table = {word: np.array(numbers, np.float32) for word, *numbers in lines}
+    split, nothing = Tokenizer.from_words([]).split, np.zeros_like(next(iter(table.values())))
+
+    def encode(texts: list[str]) -> np.ndarray:
+        found = [[table[w] for word in split(text) if (w := word.lower()) in table] for text in texts]
+        means = np.array([np.mean(some or [nothing], axis=0) for some in found])
+        return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+
+    return encode
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("readers", nargs="*")
+    parser.add_argument("--teacher", type=Path, help="folder: model.safetensors, tokenizer.json")
+    parser.add_argument("--glove", type=Path, help="GloVe's text format, .xz")
+    parser.add_argument("--quick", action="store_true", help="STS-B alone, without probes")
+    arguments = parser.parse_args()
+    meta = json.loads((arguments.corpus / "texts.json").read_text())
+    encoders: dict[str, Encode] = {}
+    if arguments.glove:
+        encoders[arguments.glove.name] = mean_vectors(arguments.glove)
+    if arguments.teacher:
+        import torch
+        from teach import Teacher
+
+        teacher = Teacher(arguments.teacher, "cuda" if torch.cuda.is_available() else "cpu")
+        encoders["teacher"] = lambda texts: teacher.encode(texts, 8192).astype(np.float32)
+    for name in arguments.readers:
+        import limelight
+
+        encoders[name] = limelight.load(name).encode
+    for name, encode in encoders.items():
+        print(json.dumps({"name": name, **measure(encode, meta, not arguments.quick)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+r"""Several readers from one encoded corpus, measured side by side: what docs/log reports.
+
+    python experiments/reader/experiments.py prepare WORK --corpus CORPUS --vectors WORK/*.npy ...
+    python experiments/reader/experiments.py run WORK OUT rows-0 max-0 static-0
+
+`limelight pretrain` makes one reader from the same texts. This script encodes them once, on all cores, for
+many runs, and has variants that the library does not offer: static words, two layers, no teacher.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from evaluate import sts, swap_letters
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from limelight.config.pretrain_recipe import ReaderRecipe
+from limelight.network.torch.dropout import Dropout
+from limelight.network.torch.reader import ReaderInput, ReaderNetwork, ReaderOutput
+from limelight.runtime.reader_folder import save_reader
+from limelight.tables.formats import read_values
+from limelight.text.batches import truncate
+from limelight.text.dataset import Dataset, Split
+from limelight.text.tokenizer import SPECIAL, Tokenizer
+from limelight.text.vectors import read_vectors
+from limelight.training.pretraining.result import measure_stored
+from limelight.training.pretraining.run import Lesson, PretrainingRun, describe_rows, encode
+from limelight.training.pretraining.spelling import Spelling
+from limelight.training.pretraining.start import fit_words, reduce_vectors
+from limelight.training.pretraining.step import ReaderStepper
+from limelight.training.pretraining.teacher import Vectors
+from limelight.training.setup import choose_device
+from limelight.training.train import run_context
+
+TIMES = {"captions": 2, "questions": 3}  # how often a kind is named among the texts
+LONGEST = 64
+TEACHER = "all-MiniLM-L6-v2"
+
+RUNS: dict[str, dict[str, Any]] = {
+    "rows": {}, "long": {"epochs": 10}, "max": {"embedding": "max"}, "exact": {"typos": 0.0},
+    "ridge": {}, "float32": {"precision": "float32"}, "layers": {"hidden": 200},
+    "static": {"precision": "float32", "embedding": "max"}, "twins": {},
+    "typos3": {"typos": 0.03}, "typos10": {"typos": 0.1},
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------- data
+
+
+def read_texts(path: Path) -> list[str]:
+    return [text for (text,) in read_values(path, ("text",))]  # type: ignore[misc]
+
+
+def encode_file(job: tuple[Path, Path]) -> tuple[np.ndarray, np.ndarray]:
+    tokenizer = Tokenizer.load(job[0])
+    return truncate(*tokenizer.encode(read_texts(job[1])), LONGEST)
+
+
+def prepare(arguments: argparse.Namespace) -> None:
+    """Encode the texts in the order of --files, which is also that of the rows of --vectors."""
+    work, corpus = arguments.work, arguments.corpus
+    with get_context("spawn").Pool(min(16, os.cpu_count() or 1)) as pool:
+        parts = pool.map(encode_file, [(corpus / "tokenizer.json", path) for path in arguments.files], 1)
+    rows, start, chosen = [], 0, []
+    for path, part in zip(arguments.files, parts, strict=True):
+        times = TIMES.get(path.name.split("-")[1], 1)
+        rows += [np.arange(start, start + len(part[1]))] * times
+        chosen += [part] * times
+        start += len(part[1])
+    np.save(work / "rows.npy", np.concatenate(rows))
+    ids, lengths = (np.concatenate([part[k] for part in chosen]) for k in (0, 1))
+    tokenizer = Tokenizer.load(corpus / "tokenizer.json")
+    meta = json.loads((corpus / "texts.json").read_text())
+    held = [i for name, span in meta["spans"].items() if name.startswith("held-") for i in range(*span)]
+    dev = truncate(*tokenizer.encode([meta["texts"][i] for i in held]), LONGEST)
+    np.save(work / "held.npy", np.array(held))
+    splits = {"train": Split(ids, lengths), "dev": Split(*dev)}
+    Dataset(tokenizer, (), splits, None, {}).save(work / "data", overwrite=True)
+
+
+def load_lesson(work: Path, vectors: list[Path], texts: Path, words: Path) -> Lesson:
+    dataset = Dataset.open(work / "data")
+    train = Vectors([np.load(path, mmap_mode="r") for path in vectors], np.load(work / "rows.npy"))
+    dev = Vectors([np.load(texts)], np.load(work / "held.npy"))
+    recipe = ReaderRecipe()
+    known = dataset.tokenizer.vocabulary[: recipe.words + len(SPECIAL)]
+    found = read_vectors([str(words)], known, seed=0)
+    start = reduce_vectors((found.matrix * found.found[:, None])[len(SPECIAL) :], recipe.word_size, 0)
+    return Lesson(dataset, train, dev, start, TEACHER)
+
+
+# ---------------------------------------------------------------- variants
+
+
+class Layers(PretrainingRun):
+    def _new_network(self, rank: int, vector: int) -> ReaderNetwork:
+        model = self.reader_recipe.recipe.override(layers=2).model
+        return ReaderNetwork(model, self.known, self.reader_recipe.buckets, rank, vector)
+
+
+class StaticNetwork(ReaderNetwork):
+    """A weighted mean of words, then a linear map: what model2vec does, taught by the same teacher."""
+
+    def __init__(self, recipe: Any, vocabulary: int, buckets: int, vector: int) -> None:
+        super().__init__(recipe, vocabulary, buckets, 1, vector)
+        del self.encoder, self.pooling, self.vector
+        self.weight = nn.Parameter(torch.zeros(vocabulary, 1))
+        self.vector = nn.Module()
+        self.vector.W_rows = nn.Parameter(torch.randn(vector, recipe.word_size) * recipe.word_size**-0.5)
+
+    def forward(self, read: ReaderInput) -> ReaderOutput:
+        places = torch.arange(read.ids.shape[1], device=read.ids.device) < read.lengths[:, None]
+        w = F.softplus(self.weight.index_select(0, read.ids.flatten()).view(*read.ids.shape)) * places
+        M = (self.vectors(read) * w.unsqueeze(2)).sum(1)
+        A = (w / w.sum(1, keepdim=True)).unsqueeze(1)
+        return ReaderOutput(F.linear(M, self.vector.W_rows), M.unsqueeze(1), A)
+
+
+class Static(PretrainingRun):
+    def _new_network(self, rank: int, vector: int) -> ReaderNetwork:
+        return StaticNetwork(self.reader_recipe.recipe.model, self.known, self.reader_recipe.buckets, vector)
+
+
+class TwinStepper(ReaderStepper):
+    """No teacher: a sentence read twice with other dropout must find itself among the others (SimCSE)."""
+
+    drop = Dropout(0.1)
+
+    def _read(self, read: ReaderInput) -> Tensor:
+        network: Any = self.computing
+        H = self.drop(network.encoder(self.drop(network.vectors(read)), read.lengths))
+        M, self.A = network.pooling(H, read.lengths)
+        return F.normalize(network.vector(M).float(), dim=1)
+
+    def _backward(self, batch: Any, share: float) -> None:
+        read = self.spelling.read(batch.ids, batch.lengths)
+        v, twin = self._read(read), self._read(read)
+        rows = torch.arange(len(v), device=v.device)
+        loss = F.cross_entropy(v @ twin.T / self.reader_recipe.temperature, rows)
+        P = (
+            (self.A @ self.A.transpose(1, 2) - torch.eye(self.A.shape[1], device=v.device))
+            .square()
+            .sum((1, 2))
+            .mean()
+        )
+        (loss + self.reader_recipe.penalty * P).backward()
+        cosine = (v * twin).sum(1).mean()
+        self._count(len(v), loss.detach() * len(v), P.detach() * len(v), cosine.detach() * len(v))
+
+
+class Twins(PretrainingRun):
+    def _build_stepper(self, targets: Any) -> Any:
+        return TwinStepper(
+            self.network,
+            self.train_split,
+            self.reader_recipe,
+            self.processes,
+            self.spelling,
+            self.lesson.train,
+        )
+
+
+KINDS = {"layers": Layers, "static": Static, "twins": Twins}
+
+
+# ---------------------------------------------------------------- runs
+
+
+class Texts:
+    """The texts to measure by, as the first words of the vocabulary and others, which are spelled."""
+
+    def __init__(
+        self, meta: dict[str, Any], words: tuple[str, ...], recipe: ReaderRecipe, device: Any
+    ) -> None:
+        first = meta["texts"][slice(*meta["spans"]["first"])]
+        rng = np.random.default_rng(0)
+        self.meta, texts = meta, meta["texts"] + [swap_letters(text, rng) for text in first]
+        split = Tokenizer.from_words([]).split
+        found = {word.lower() for text in texts for word in split(text)}
+        others = sorted(found - set(words))
+        self.tokenizer = Tokenizer.from_words([*words[len(SPECIAL) :], *others])
+        self.split = Split(*truncate(*self.tokenizer.encode(texts), LONGEST))
+        self.spelling = Spelling(self.tokenizer.vocabulary, len(words), recipe.buckets, 0.0, 0, device)
+
+    def measure(self, network: ReaderNetwork, vectors: np.ndarray) -> dict[str, Any]:
+        found = encode(network, self.split, self.spelling)
+        spans, meta = self.meta["spans"], self.meta
+        first, second = (found[slice(*spans[name])].cpu().numpy() for name in ("first", "second"))
+        wrong = found[len(meta["texts"]) :].cpu().numpy()
+        result: dict[str, Any] = {"sts": sts(first, second, meta), "sts_typos": sts(wrong, second, meta)}
+        teacher = torch.from_numpy(vectors).to(found.device).float()
+        for name, span in spans.items():
+            if name.startswith("held-"):
+                part = slice(*span)
+                result[f"cos {name[5:]}"] = round(float((found[part] * teacher[part]).sum(1).mean()), 4)
+        some = Split(*_some(self.split, *spans["first"]))
+        rows = describe_rows(network, some, self.spelling, self.tokenizer.vocabulary)
+        return {**result, "overlap": round(rows["overlap"], 4)}
+
+
+def _some(split: Split, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    starts = split.starts
+    end = starts[high] if high < len(split) else len(split.ids)
+    return split.ids[starts[low] : end], split.lengths[low:high]
+
+
+def run(arguments: argparse.Namespace) -> None:
+    work, out = arguments.work, arguments.out
+    lesson = load_lesson(work, arguments.vectors, arguments.texts, arguments.words)
+    meta = json.loads((arguments.corpus / "texts.json").read_text())
+    device, teacher = choose_device("auto"), np.load(arguments.texts)
+    for name in arguments.runs:
+        kind, seed = name.rsplit("-", 1)
+        options = {"epochs": arguments.epochs, **RUNS[kind], "seed": int(seed)}
+        recipe = ReaderRecipe().override(**options).for_rows(len(lesson.train))
+        this = lesson._replace(start=_start(kind, lesson, recipe, device))
+        begun = time.monotonic()
+        with run_context(device, None, True, 1e9) as context:
+            training = KINDS.get(kind, PretrainingRun)(this, recipe, None, context)
+            network = training.fit(False).network
+        seconds = time.monotonic() - begun
+        words = lesson.dataset.tokenizer.vocabulary[: training.known]
+        texts = Texts(meta, words, recipe, device)
+        figures = texts.measure(network, teacher)
+        figures |= {"steps": training.state.number, "seconds": round(seconds)}
+        if kind not in KINDS:
+            weights = {k: x.detach().float().cpu().numpy() for k, x in network.state_dict().items()}
+            facts = {"teacher": TEACHER, **measure_stored(training, words[len(SPECIAL) :], weights)}
+            facts["texts"] = {"files": arguments.about, "rows": len(lesson.train)}
+            figures["sts_stored"] = texts.measure(network, teacher)["sts"]
+            facts["seconds"] = round(seconds)
+            save_reader(out / name, words[len(SPECIAL) :], weights, recipe.to_dict(), facts, overwrite=True)
+        print(json.dumps({"name": name, **figures}), flush=True)
+        (out / f"{name}.json").write_text(json.dumps({"name": name, **figures}))
+
+
+def _start(kind: str, lesson: Lesson, recipe: ReaderRecipe, device: Any) -> np.ndarray:
+    known = len(lesson.start) + len(SPECIAL)
+    if kind == "ridge":
+        fitted = fit_words(lesson.dataset.splits["train"], lesson.train, known, device, recipe.seed)
+        return reduce_vectors(fitted[len(SPECIAL) :], recipe.word_size, recipe.seed)
+    if kind == "twins":  # without a teacher: GloVe
+        found = read_vectors("default", lesson.dataset.tokenizer.vocabulary[:known], seed=0)
+        vectors = (found.matrix * found.found[:, None])[len(SPECIAL) :]
+        return reduce_vectors(vectors, recipe.word_size, recipe.seed)
+    return lesson.start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("what", choices=("prepare", "run"))
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--corpus", type=Path, required=True, help="tokenizer.json and texts.json")
+    parser.add_argument("--files", type=Path, nargs="*", default=[])
+    parser.add_argument("--vectors", type=Path, nargs="*", default=[], help="of the files, in their order")
+    parser.add_argument("--texts", type=Path, help="the teacher's vectors of texts.json")
+    parser.add_argument("--words", type=Path, help="the teacher's vectors of the words, word2vec's format")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--about", nargs="*", default=["the corpus of experiments/reader"])
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--runs", nargs="*", default=[])
+    arguments = parser.parse_args()
+    (prepare if arguments.what == "prepare" else run)(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""The vectors of all-MiniLM-L6-v2 for lines of text, in plain torch: for a GPU machine with little else.
+
+    python experiments/reader/teach.py TEXTS... --teacher FOLDER --out vectors.npy
+    python experiments/reader/teach.py words.txt --teacher FOLDER --out words.bin
+
+TEXTS are .txt files, also .xz and .gz, with one text per line; FOLDER holds the teacher's model.safetensors
+and tokenizer.json. A .npy file gets one row per text, in fp16; a .bin file is word2vec's, with the lines as
+its words.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import Tensor
+
+from limelight.storage.array_files import NpyWriter
+from limelight.storage.files import atomic_file
+from limelight.tables.formats import read_values
+
+VECTOR = 384
+PIECES = 128  # of a text, at most
+CHUNK = 65_536  # texts at a time
+
+
+class Teacher:
+    """all-MiniLM-L6-v2: token ids -> unit vectors of 384 numbers."""
+
+    def __init__(self, folder: Path, device: str) -> None:
+        dtype = torch.float16 if device == "cuda" else torch.float32
+        weights = load_file(folder / "model.safetensors")
+        self.weights = {k: v.to(device, dtype) for k, v in weights.items() if v.is_floating_point()}
+        self.device = device
+        self.tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.tokenizer.no_padding()
+        self.tokenizer.enable_truncation(PIECES)
+
+    def linear(self, x: Tensor, name: str) -> Tensor:
+        return F.linear(x, self.weights[name + ".weight"], self.weights[name + ".bias"])
+
+    def norm(self, x: Tensor, name: str) -> Tensor:
+        return F.layer_norm(x, (VECTOR,), self.weights[name + ".weight"], self.weights[name + ".bias"], 1e-12)
+
+    @torch.no_grad()
+    def __call__(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """ids and mask (batch, n), the mask True at tokens -> (batch, 384)."""
+        table = {k.split(".")[1]: v for k, v in self.weights.items() if k.startswith("embeddings.")}
+        x = F.embedding(ids, table["word_embeddings"])
+        x = x + table["position_embeddings"][: ids.shape[1]] + table["token_type_embeddings"][0]
+        x = self.norm(x, "embeddings.LayerNorm")
+        batch, n, _ = x.shape
+        for i in range(6):
+            layer = f"encoder.layer.{i}."
+            q, k, v = (
+                self.linear(x, f"{layer}attention.self.{name}").view(batch, n, 12, 32).transpose(1, 2)
+                for name in ("query", "key", "value")
+            )
+            a = F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None, :])
+            a = a.transpose(1, 2).reshape(batch, n, VECTOR)
+            x = self.norm(
+                x + self.linear(a, layer + "attention.output.dense"), layer + "attention.output.LayerNorm"
+            )
+            h = self.linear(F.gelu(self.linear(x, layer + "intermediate.dense")), layer + "output.dense")
+            x = self.norm(x + h, layer + "output.LayerNorm")
+        tokens = mask.unsqueeze(-1).float()
+        return F.normalize((x.float() * tokens).sum(1) / tokens.sum(1), dim=-1)
+
+    def encode(self, texts: list[str], batch_tokens: int = 131_072) -> np.ndarray:
+        """(texts, 384) in fp16."""
+        pieces = [np.array(e.ids, np.int32) for e in self.tokenizer.encode_batch(texts)]
+        lengths = np.array([len(each) for each in pieces])
+        flat = torch.from_numpy(np.concatenate(pieces)).to(self.device)
+        starts = torch.from_numpy(np.cumsum(lengths) - lengths).to(self.device)
+        sizes = torch.from_numpy(lengths).to(self.device)
+        out = torch.empty(len(lengths), VECTOR, dtype=torch.float16, device=self.device)
+        order, i = np.argsort(lengths, kind="stable"), 0
+        while i < len(order):
+            longest = int(lengths[order[min(i + 2047, len(order) - 1)]])
+            rows = order[i : i + max(8, min(2048, batch_tokens // max(8, longest)))]
+            r = torch.from_numpy(rows).to(self.device)
+            places = torch.arange(int(lengths[rows[-1]]), device=self.device)
+            mask = places[None] < sizes[r][:, None]
+            index = (starts[r][:, None] + places[None]).clamp(max=len(flat) - 1)
+            out[r] = self(flat[index].long().masked_fill(~mask, 0), mask).half()
+            i += len(rows)
+        return out.cpu().numpy()
+
+
+def lines(paths: Iterable[Path]) -> Iterator[str]:
+    return (text for path in paths for (text,) in read_values(path, ("text",)))  # type: ignore[misc]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("texts", type=Path, nargs="+")
+    parser.add_argument("--teacher", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help=".npy, or .bin for the vectors of words")
+    arguments = parser.parse_args()
+    teacher = Teacher(arguments.teacher, "cuda" if torch.cuda.is_available() else "cpu")
+    texts = lines(arguments.texts)
+    with atomic_file(arguments.out) as file:
+        if arguments.out.suffix == ".bin":
+            words = list(texts)
+            file.write(f"{len(words)} {VECTOR}\n".encode())
+            for word, vector in zip(words, teacher.encode(words).astype("<f4"), strict=True):
+                file.write(word.encode() + b" " + vector.tobytes() + b"\n")
+            return
+        writer = NpyWriter(file, np.float16)
+        while chunk := list(islice(texts, CHUNK)):
+            writer.append(teacher.encode(chunk))
+        writer.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The network: described once, in PyTorch and as ONNX operators."""

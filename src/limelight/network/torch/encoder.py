@@ -1,0 +1,90 @@
+"""Words to H: equations 1 to 4 of the paper."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ...text.tokenizer import PAD
+from .lstm.bilstm import bilstm
+from .rows import rows
+
+
+class WordEmbedding(nn.Module):
+    """Equation 1: S = (w_1, ..., w_n), one d-dimensional vector per word.
+
+    >>> WordEmbedding(vocabulary=10, d=4)(torch.tensor([[5, 2, 0]])).shape
+    torch.Size([1, 3, 4])
+    """
+
+    def __init__(self, vocabulary: int, d: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(vocabulary, d) * 0.1)
+        self.sparse = False  # True: the gradient holds only the rows of the words read
+        self.part: tuple[Tensor, Tensor] | None = None  # read instead: some rows, each word's index
+        with torch.no_grad():
+            self.weight[PAD] = 0
+
+    def forward(self, ids: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """ids (batch, n) -> S (batch, n, d); on a GPU in `dtype`, if that is given."""
+        if ids.is_cuda:  # its gradient needs no sorting and can be captured
+            return rows(self.weight, ids, dtype or self.weight.dtype)
+        weight: Tensor = self.weight
+        if self.part is not None:
+            weight, places = self.part
+            ids = places[ids]
+        if self.sparse:
+            return nn.functional.embedding(ids, weight, sparse=True)
+        return nn.functional.embedding(ids, weight, padding_idx=PAD)
+
+
+class Projection(nn.Module):
+    """relu(W w + b), read in place of a word vector w, which may then stay frozen.
+
+    >>> Projection(d=4, size=2)(torch.randn(1, 3, 4)).shape
+    torch.Size([1, 3, 2])
+    """
+
+    def __init__(self, d: int, size: int) -> None:
+        super().__init__()
+        self.W, self.b = uniform(d**-0.5, size, d), uniform(d**-0.5, size)
+
+    def forward(self, S: Tensor) -> Tensor:
+        """S (..., d) -> (..., size)."""
+        return torch.relu(nn.functional.linear(S.to(self.W.dtype), self.W, self.b))
+
+
+class BiLSTM(nn.Module):
+    """Equations 2 to 4: H = (h_1, ..., h_n), each h_t the two directions' states side by side.
+
+    With several layers, each reads the words again together with the states of all layers below.
+
+    >>> H = BiLSTM(d=4, u=3)(torch.randn(2, 5, 4), torch.tensor([5, 2]))
+    >>> H.shape, H[1, 2:].any().item()
+    (torch.Size([2, 5, 6]), False)
+    """
+
+    def __init__(self, d: int, u: int, layers: int = 1) -> None:
+        super().__init__()
+        self.layers, self.size = layers, 2 * u
+        self.clip = 0.0  # bound on the gradients at the gates; the author's code has one
+        for k in range(layers):
+            bound = u**-0.5
+            self.register_parameter(f"W_ih_{k}", uniform(bound, 2, 4 * u, d + 2 * u * k))
+            self.register_parameter(f"W_hh_{k}", uniform(bound, 2, 4 * u, u))
+            self.register_parameter(f"b_{k}", uniform(bound, 2, 4 * u))
+
+    def forward(self, S: Tensor, lengths: Tensor) -> Tensor:
+        """S (batch, n, d) -> H (batch, n, 2u), zero on padding."""
+        S = S.to(next(self.parameters()).dtype)
+        states: list[Tensor] = []
+        for k in range(self.layers):
+            W_ih, W_hh, b = (getattr(self, f"{name}_{k}") for name in ("W_ih", "W_hh", "b"))
+            X = torch.cat([S, *states], dim=2) if states else S  # (batch, n, d + 2u * k)
+            states.append(bilstm(X, lengths, W_ih, W_hh, b, self.clip))
+        return states[-1]
+
+
+def uniform(bound: float, *shape: int) -> nn.Parameter:
+    """A parameter drawn uniformly from [-bound, bound]."""
+    return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))

@@ -1,0 +1,163 @@
+"""The whole network from a recipe: words -> H -> M, A -> (with a second sentence, F_r) -> logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ...config.recipe import ModelRecipe
+from .attention import StructuredSelfAttention
+from .baselines import Convolution, MaxPooling
+from .dropout import Dropout
+from .encoder import BiLSTM, Projection, WordEmbedding
+from .heads import FullHead, GatedEncoder, LinearHead, PrunedHead, concat_features
+from .initialisation import initialise
+from .reader import VectorMap
+
+T = TypeVar("T", bound=nn.Module)
+
+
+class Output(NamedTuple):
+    """The network's output for a batch; the last two only for pairs."""
+
+    logits: Tensor  # (batch, classes)
+    M: Tensor  # (batch, r, 2u)
+    A: Tensor  # (batch, r, n)
+    M2: Tensor | None = None
+    A2: Tensor | None = None
+
+
+class Network(nn.Module):
+    """The paper's model, or one of its baselines, for single sentences or pairs.
+
+    >>> small = ModelRecipe(word_size=8, hidden=6, attention_hidden=5, rows=3, head_hidden=7)
+    >>> network = Network(small, vocabulary=100, classes=2)
+    >>> output = network(torch.tensor([[4, 8, 15], [16, 23, 0]]), torch.tensor([3, 2]))
+    >>> output.logits.shape, output.M.shape, output.A.shape
+    (torch.Size([2, 2]), torch.Size([2, 3, 12]), torch.Size([2, 3, 3]))
+    """
+
+    tables = ("words",)  # read by rows
+
+    def __init__(self, recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool = False) -> None:
+        super().__init__()
+        self.recipe, self.pair = recipe, pair
+        self.words = WordEmbedding(vocabulary, recipe.word_size)
+        self.projection = Projection(recipe.word_size, recipe.projection) if recipe.projection else None
+        self.encoder = _encoder(recipe)
+        self.pooling = _pooling(recipe, self.encoder.size)
+        self.max_pooling = MaxPooling() if recipe.has_max_row else None
+        rows, size = recipe.matrix_rows, self.encoder.size
+        self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
+        self.vector: VectorMap | None = None
+        if pair and recipe.pair == "vectors":
+            self.vector = VectorMap(rows, size, recipe.vector_rank, recipe.vector_size)
+        self.head: nn.Module = _head(recipe, *recipe.head_inputs(pair), classes)
+        self.dropout_words = Dropout(recipe.dropout_words)
+        self.dropout_states = Dropout(recipe.dropout_states)
+        self.dropout_matrix = Dropout(recipe.dropout_matrix)
+        if recipe.author_code:
+            initialise(self)
+
+    def forward(
+        self, ids: Tensor, lengths: Tensor, ids2: Tensor | None = None, lengths2: Tensor | None = None
+    ) -> Output:
+        """ids (batch, n) and lengths (batch,), twice for pairs (of equal or different n)."""
+        if not self.pair:
+            M, A = self.embed(ids, lengths)
+            return Output(self._classify(M), M, A)
+        if ids2 is None or lengths2 is None:
+            raise ValueError("this network reads pairs: give ids2 and lengths2")
+        both, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
+        M, M2 = both.chunk(2)
+        F_r = self.relate(M, M2) if self.gate is None else self.gate.joined(both)
+        return Output(self._classify(F_r), M, A, M2, A2)
+
+    def embed(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
+        lengths = lengths.clamp(min=1)  # an empty sentence reads one padding word: finite, and A sums to 1
+        if ids.shape[1] == 0:
+            ids = ids.new_zeros(len(ids), 1)
+        H = self.dropout_states(self.encoder(self.dropout_words(self.vectors(ids)), lengths))
+        return self.pool(H, lengths)
+
+    def vectors(self, ids: Tensor) -> Tensor:
+        """ids (batch, n) -> S (batch, n, d): the words as the encoder reads them, projected or not."""
+        S: Tensor = self.words(ids, next(self.encoder.parameters()).dtype)
+        return S if self.projection is None else self.projection(S)
+
+    def pool(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """H (batch, n, 2u) to M and A."""
+        M, A = self.pooling(H, lengths)
+        if self.max_pooling is None:
+            return M, A
+        M_max, A_max = self.max_pooling(H, lengths)
+        return torch.cat([M, M_max], dim=1), torch.cat([A, A_max.to(A.dtype)], dim=1)
+
+    def relate(self, M: Tensor, M2: Tensor) -> Tensor:
+        """Two embeddings to F_r, the features of their relation."""
+        if self.gate is not None:
+            related: Tensor = self.gate(M, M2)
+            return related
+        if self.vector is not None:
+            M, M2 = self.vector.scaled(M), self.vector.scaled(M2)
+        return concat_features(M, M2)
+
+    def _classify(self, features: Tensor) -> Tensor:
+        """M or F_r (batch, rows, size) -> logits (batch, classes)."""
+        logits: Tensor = self.head(self.dropout_matrix(features))
+        return logits
+
+    def _embed_both(self, ids: Tensor, lengths: Tensor, ids2: Tensor, lengths2: Tensor) -> tuple[Tensor, ...]:
+        """Both sentences through the shared encoder in one call: M (2 * batch, r, 2u) of both, A of each."""
+        n, n2 = ids.shape[1], ids2.shape[1]
+        width = max(n, n2)
+        both = torch.cat([_widen(ids, width), _widen(ids2, width)])
+        M, A = self.embed(both, torch.cat([lengths, lengths2]))
+        A1, A2 = A.chunk(2)
+        return M, A1[..., :n], A2[..., :n2]
+
+
+def _widen(ids: Tensor, width: int) -> Tensor:
+    more = width - ids.shape[1]
+    return nn.functional.pad(ids, (0, more)) if more else ids
+
+
+def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T:
+    """A network with trained weights, named as in its state_dict, in evaluation mode.
+
+    >>> recipe = ModelRecipe(word_size=8, hidden=6, attention_hidden=5, rows=3, head_hidden=7)
+    >>> ones = {name: np.ones(w.shape, np.float32) for name, w in Network(recipe, 9, 2).state_dict().items()}
+    >>> with_weights(lambda: Network(recipe, 9, 2), ones).words.weight.mean().item()
+    1.0
+    """
+    with torch.random.fork_rng(devices=[]):  # the random starting weights are thrown away
+        network = build()
+    network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()}, assign=True)
+    return network.eval()
+
+
+def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:
+    d = recipe.projection or recipe.word_size
+    if recipe.embedding == "cnn":
+        return Convolution(d, 2 * recipe.hidden)
+    return BiLSTM(d, recipe.hidden, recipe.layers)
+
+
+def _pooling(recipe: ModelRecipe, size: int) -> StructuredSelfAttention | MaxPooling:
+    if recipe.embedding == "self-attention":
+        return StructuredSelfAttention(size, recipe.attention_hidden, recipe.rows, recipe.author_code)
+    return MaxPooling()
+
+
+def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> nn.Module:
+    if recipe.head == "full":
+        return FullHead(rows, size, recipe.head_hidden, classes, recipe.dropout)
+    if recipe.head == "linear":
+        return LinearHead(rows, size, classes)
+    p, q = recipe.row_units, recipe.column_units
+    return PrunedHead(rows, size, p, q, classes, recipe.dropout, recipe.mix_units)

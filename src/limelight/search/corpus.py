@@ -1,0 +1,111 @@
+"""What goes into an index: the texts of a table with their other columns, or a list of texts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import LimelightError, tidy_os_errors
+from ..storage.compression import check_file
+from ..tables.cells import plain
+from ..tables.columns import choose_columns
+from ..tables.formats import BadRowError, column_names, read_values
+from ..text.sentences import sentence_spans
+from ..text.tables import check_text
+
+
+class Corpus:
+    """Texts to index, which can be read again from the start: a table, or texts in memory.
+
+    >>> corpus = Corpus(["Good soup. Cold tea.", "Late train."])
+    >>> [(entry["row"], entry["text"]) for entry in corpus.entries(sentences=True)]
+    [(1, 'Good soup.'), (1, 'Cold tea.'), (2, 'Late train.')]
+    """
+
+    def __init__(
+        self, given: str | Path | Iterable[str], text: str | None = None, on_bad: str = "error"
+    ) -> None:
+        self.on_bad, self.skipped = on_bad, 0
+        self._texts: list[Any] | None = None
+        if isinstance(given, str | os.PathLike):
+            self.path = Path(given)
+            check_file(self.path)
+            self.name, self._where = self.path.name, str(given)
+            self.text: str | None = choose_columns(self.path, text, need_label=False).text
+            self._seen = self._stat()
+            self.sha256 = _file_sha256(self.path)
+        else:
+            self._texts = list(given)
+            self.name = self._where = f"{len(self._texts):,} texts"
+            self.text = None
+            self.sha256 = hashlib.sha256(json.dumps(self._texts, default=str).encode()).hexdigest()
+
+    def entries(self, sentences: bool) -> Iterator[dict[str, Any]]:
+        """Each text with the number of its row, from 1, and its other columns; or each sentence of it."""
+        for number, text, columns in self._rows():
+            if not sentences:
+                yield {"text": text, "row": number, "columns": columns}
+                continue
+            for start, end in sentence_spans(text):
+                yield {"text": text[start:end], "row": number, "start": start, "columns": columns}
+
+    def check(self, sentences: bool) -> None:
+        """Raise if there is nothing to index, or at the first row that cannot be used."""
+        deque(self._rows(), maxlen=0)
+        if next(self.entries(sentences), None) is None:
+            raise LimelightError(f"{self._where}: no sentences to index")
+
+    def _rows(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        self.skipped, number = 0, 0
+        for number, (text, columns) in enumerate(self._values(), 1):
+            try:
+                if isinstance(text, BadRowError):
+                    raise text
+                check_text(text, f"column {self.text!r}" if self.text else "it")
+            except BadRowError as error:
+                self._reject(number, error)
+            else:
+                yield number, text, columns
+        if number == self.skipped:
+            raise LimelightError(f"{self._where}: no texts to index")
+        self.check_unchanged()
+
+    def _values(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+        if self._texts is not None:
+            yield from ((text, {}) for text in self._texts)
+            return
+        assert self.text is not None
+        others = [name for name in dict.fromkeys(column_names(self.path)) if name != self.text]
+        for values in read_values(self.path, [self.text, *others]):
+            if isinstance(values, BadRowError):
+                yield values, {}
+            else:
+                yield values[0], {name: plain(value) for name, value in zip(others, values[1:], strict=True)}
+
+    def _reject(self, number: int, error: BadRowError) -> None:
+        if self.on_bad == "error":
+            raise LimelightError(
+                f"{self._where}, row {number}: {error}; correct it, or skip such rows with --skip-bad "
+                "(in Python: on_bad='skip')"
+            )
+        self.skipped += 1
+
+    def check_unchanged(self) -> None:
+        """Raise if the file has changed since its checksum was taken."""
+        if self._texts is None and self._stat() != self._seen:
+            raise LimelightError(f"{self.path} changed while it was being read; run this again")
+
+    def _stat(self) -> tuple[int, int]:
+        with tidy_os_errors(f"cannot read {self.path}"):
+            found = os.stat(self.path)
+        return found.st_size, found.st_mtime_ns
+
+
+def _file_sha256(path: Path) -> str:
+    with tidy_os_errors(f"cannot read {path}"), open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,124 @@
+"""Exact search: the query against every vector of an index, on all cores, in blocks that fit the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ..network.onnx.graph import Graph
+from ..runtime.session import Session
+from .shards import ZERO, Shard
+
+BLOCK_BYTES = 2**22  # of vectors
+QUERIES = 64  # at once: their scores fit the cache too
+HIGH, LOW = 63, 127  # a number of a query is high * 127 + low, both from -63 to 63
+
+
+class ExactSearch:
+    """Finds the vectors with the largest dot products.
+
+    A query is rounded to 14 bits and multiplied in whole numbers, so that the same vector finds the same
+    texts on any machine, in any blocks and with any number of threads. Bytes times 7 bits never overflow the
+    16-bit sums of older processors.
+
+    >>> from limelight.search.shards import quantise
+    >>> nothing = np.zeros(0, np.uint8), np.zeros(3, np.int64)
+    >>> scores, places = ExactSearch(2).search([Shard(*quantise(np.eye(3)), *nothing)], np.eye(3)[1:2], 2)
+    >>> places.tolist(), scores.round(3).tolist()
+    ([[1, 0]], [[1.0, 0.0]])
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        graph = Graph("exact search")
+        vectors, queries = (
+            graph.input("vectors", "uint8", "n", "size"),
+            graph.input("queries", "int8", "size", "q"),
+        )
+        graph.output("products", graph.op("MatMulInteger", vectors, queries), "int32", "n", "q")
+        self._session = Session(graph)
+
+    def search(self, shards: Sequence[Shard], Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The best k scores and places, (queries, k) each, for unit vectors Q (queries, size)."""
+        parts = [self._search(shards, Q[at : at + QUERIES], k) for at in range(0, len(Q), QUERIES)]
+        scores, places = zip(*parts, strict=True)
+        return np.concatenate(scores), np.concatenate(places)
+
+    def _search(self, shards: Sequence[Shard], Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        planes, steps = split_query(Q)
+        kind = np.int32 if Q.shape[1] <= 2000 else np.int64  # 2000 * 127 * 8064 < 2**31
+        zeros = ZERO * _join(planes.sum(axis=0, dtype=kind)[None])
+        best = _Best(len(Q), min(k, sum(map(len, shards))))
+
+        def scan(block: tuple[int, np.ndarray, np.ndarray]) -> None:
+            first, vectors, scales = block
+            (products,) = self._session.run({"vectors": vectors, "queries": planes}, "products")
+            whole = _join(products.astype(kind, copy=False)) - zeros  # (block, queries)
+            scores = np.multiply(whole.T, scales, dtype=np.float32, casting="unsafe", order="C")
+            best.add(first, scores)
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            for _ in pool.map(scan, _blocks(shards)):
+                pass
+        scores, places = best.sorted()
+        return scores * steps[:, None], places
+
+
+def _join(planes: np.ndarray) -> np.ndarray:
+    """The sums over both planes, (n, queries), of those over each, (n, 2 queries)."""
+    high, low = np.split(planes, 2, axis=1)
+    return np.asarray(high * LOW + low)
+
+
+def split_query(Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Queries (q, size) as two planes of 7 bits, (size, 2 q), and the step of each query.
+
+    >>> planes, steps = split_query(np.array([[1.0, -0.5]]))
+    >>> planes.T.tolist(), [round(float(x), 3) for x in (planes[:, 0] * 127.0 + planes[:, 1]) * steps[0]]
+    ([[63, -32], [0, 63]], [1.0, -0.5])
+    """
+    steps = np.abs(Q).max(axis=1) / (HIGH * LOW)
+    whole = np.rint(Q / np.where(steps > 0, steps, 1)[:, None])
+    high = np.rint(whole / LOW)
+    planes = np.concatenate([high, whole - high * LOW]).astype(np.int8)  # (2 q, size)
+    return np.ascontiguousarray(planes.T), steps.astype(np.float32)
+
+
+def _blocks(shards: Sequence[Shard]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """The place of the first vector, the vectors and the scales of each block."""
+    first = 0
+    for shard in shards:
+        size = max(1, BLOCK_BYTES // shard.vectors.shape[1])
+        for at in range(0, len(shard), size):
+            yield first + at, shard.vectors[at : at + size], shard.scales[at : at + size]
+        first += len(shard)
+
+
+class _Best:
+    """The best k of each query so far. Of equal scores, those of the first places count."""
+
+    def __init__(self, queries: int, k: int) -> None:
+        self.k, self.floors = k, np.full(queries, -np.inf, np.float32)  # the k-th score of a block at least
+        self.found: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(queries)]
+
+    def add(self, first: int, scores: np.ndarray) -> None:
+        """The scores of a block, (queries, n); several threads may add at once."""
+        for query, row in enumerate(scores):
+            places = np.flatnonzero(row >= self.floors[query])
+            if len(places) > self.k:
+                places = places[np.argsort(-row[places], kind="stable")[: self.k]]
+            if len(places) == self.k:
+                self.floors[query] = max(self.floors[query], row[places].min())
+            if len(places):
+                self.found[query].append((row[places], first + places))
+
+    def sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Scores and places, (queries, k) each."""
+        scores, places = (np.empty((len(self.found), self.k), kind) for kind in (np.float32, np.int64))
+        for query, parts in enumerate(self.found):
+            each_score, each_place = (np.concatenate(side) for side in zip(*parts, strict=True))
+            order = np.lexsort((each_place, -each_score))[: self.k]
+            scores[query], places[query] = each_score[order], each_place[order]
+        return scores, places

@@ -1,0 +1,255 @@
+"""Writes tables some rows at a time: new columns first, then those of the table that was read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol, TextIO
+
+import numpy as np
+
+from ..errors import LimelightError, warn
+from ..storage.files import atomic_file, check_output_file
+from ..text.tables import Row
+from .cells import ABSENT, as_text, list_cells, plain
+from .formats import FORMATS as READABLE
+from .kept_columns import KeptColumns, free_names
+
+FORMATS = ("csv", "tsv", "jsonl", "parquet")
+Values = Sequence[Any] | np.ndarray  # of a new column, for some rows
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", re.ASCII)
+
+
+class NewColumn(NamedTuple):
+    """A column that is added, by kind "label", "labels", "number", "probability", "words", "vector", ..."""
+
+    name: str
+    kind: str
+    type: str = ""  # of labels, as in cells.find_type
+
+
+class TableWriter(Protocol):
+    """Takes some rows at a time, and for each new column their values."""
+
+    def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None: ...
+    def finish(self) -> None: ...
+
+
+def format_of(path: str | Path) -> str | None:
+    """The format to write by a file's name; None if it is not a table's.
+
+    >>> format_of("answers.TSV"), format_of("m.npy")
+    ('tsv', None)
+    """
+    found = READABLE.get(Path(path).suffix.lower())
+    return found if found in FORMATS else None
+
+
+def require_format(path: str | Path) -> str:
+    """The format to write by a file's name, or an error."""
+    form = format_of(path)
+    if form is None:
+        raise LimelightError(f"{path} must end in .csv, .tsv, .jsonl or .parquet")
+    return form
+
+
+@contextmanager
+def write_table(
+    path: str | Path,
+    form: str,
+    new: Sequence[NewColumn],
+    kept: KeptColumns,
+    *,
+    escaped: bool = False,
+    overwrite: bool = False,
+) -> Iterator[TableWriter]:
+    """A table in a file that appears whole when this ends without an error."""
+    check_output_file(path, overwrite)
+    with atomic_file(path, overwrite) as file:
+        if form == "parquet":
+            writer = ParquetTable(file, new, kept)
+            with closing(writer):
+                yield writer
+                writer.finish()
+            return
+        stream = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
+        yield write_stream(stream, form, new, kept, escaped=escaped)
+        stream.flush()
+        stream.detach()
+
+
+def write_stream(
+    stream: TextIO, form: str, new: Sequence[NewColumn], kept: KeptColumns, *, escaped: bool = False
+) -> TableWriter:
+    """A table of lines, written to an open stream; the header of csv or tsv at once."""
+    if form == "jsonl":
+        return JsonTable(stream, new, kept)
+    return CsvTable(stream, new, kept, "\t" if form == "tsv" else ",", escaped)
+
+
+def escape_formulas(cells: list[Any]) -> list[Any]:
+    """Put an apostrophe before texts that a spreadsheet would take for a formula; numbers stay numbers.
+
+    >>> escape_formulas(["=cmd()", "fine", -1, "-1.5"])
+    ["'=cmd()", 'fine', -1, '-1.5']
+    """
+    return [f"'{x}" if isinstance(x, str) and _is_formula(x) else x for x in cells]
+
+
+def _is_formula(cell: str) -> bool:
+    return cell[:1] in tuple("=+-@\t\r") and not _NUMBER.fullmatch(cell)
+
+
+class CsvTable:
+    """csv or tsv. Words that decided are written for people, vectors as JSON."""
+
+    def __init__(
+        self, stream: TextIO, new: Sequence[NewColumn], kept: KeptColumns, delimiter: str, escaped: bool
+    ) -> None:
+        self.stream, self.kept = stream, kept
+        # The writer quotes a cell with a return in it only if its own lines end in one.
+        self._lines = csv.writer(_ShortEnds(stream), delimiter=delimiter, lineterminator="\r\n")
+        self._escape = escape_formulas if escaped else list
+        self._formats = [_FOR_CSV[column.kind] for column in new]
+        self._write([*(column.name for column in new), *_names(kept, new)])
+
+    def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None:
+        new = [map(form, each) for form, each in zip(self._formats, values, strict=True)]
+        for row, *cells in zip(rows, *new, strict=True):
+            if isinstance(row.cells, list):  # from csv, tsv or lines: text already
+                self._write(cells + row.cells)
+            else:
+                self._write([*cells, *map(as_text, list_cells(row.cells, self.kept.names))])
+        self.stream.flush()
+
+    def _write(self, cells: list[Any]) -> None:
+        self._lines.writerow(self._escape(cells))
+
+    def finish(self) -> None:
+        self.stream.flush()
+
+
+class _ShortEnds:
+    """A stream for lines that end in a return and a newline; it writes the newline alone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, line: str) -> int:
+        return self.stream.write(line.removesuffix("\r\n") + "\n")
+
+
+class JsonTable:
+    """A JSON object on each line. A key that a row did not have, it does not get."""
+
+    def __init__(self, stream: TextIO, new: Sequence[NewColumn], kept: KeptColumns) -> None:
+        self.stream, self.kept, self.new = stream, kept, new
+        self._names = _names(kept, new)
+
+    def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None:
+        for row, *found in zip(rows, *values, strict=True):
+            line = {
+                column.name: _FOR_JSON[column.kind](value)
+                for column, value in zip(self.new, found, strict=True)
+            }
+            cells = zip(self._names, list_cells(row.cells, self.kept.names), strict=True)
+            line |= {name: plain(value) for name, value in cells if value is not ABSENT}
+            self.stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self.stream.flush()
+
+    def finish(self) -> None:
+        self.stream.flush()
+
+
+class ParquetTable:
+    """Parquet. Columns of a parquet table pass through as they are, nested or not."""
+
+    def __init__(self, file: BinaryIO, new: Sequence[NewColumn], kept: KeptColumns) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise LimelightError("writing .parquet needs pyarrow: pip install '.[tables]'") from None
+        self.arrow: Any = pyarrow
+        self.file, self.new, self.kept = file, new, kept
+        self._names = _names(kept, new)
+        self._writer: Any = None
+
+    def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None:
+        from .arrow_columns import kept_arrays, new_array
+
+        schema = self._start(values)
+        fields = [schema.field(k) for k in range(len(self.new))]
+        arrays = [new_array(field, each) for field, each in zip(fields, values, strict=True)]
+        arrays += kept_arrays([row.cells for row in rows], self.kept)
+        self._writer.write_table(self.arrow.Table.from_arrays(arrays, schema=schema))
+
+    def _start(self, values: Sequence[Values]) -> Any:
+        """The schema; the size of vectors is known when the first come."""
+        if self._writer is None:
+            from .arrow_columns import kept_types, new_field
+
+            pa = self.arrow
+            fields = [new_field(column, each) for column, each in zip(self.new, values, strict=True)]
+            fields += map(pa.field, self._names, kept_types(self.kept))
+            self._writer = pa.parquet.ParquetWriter(self.file, pa.schema(fields))
+        return self._writer.schema
+
+    def finish(self) -> None:
+        if self._writer is None:
+            self._start([[]] * len(self.new))
+        self._writer.close()
+
+    def close(self) -> None:
+        """After an error, while the file is open: pyarrow would complain of it when it is not."""
+        if self._writer is not None and self._writer.is_open:
+            with suppress(Exception):
+                self._writer.close()
+            self._writer.is_open = False
+
+
+def _names(kept: KeptColumns, new: Sequence[NewColumn]) -> list[str]:
+    """The names of the kept columns; those that must change are said."""
+    names = free_names(kept.names, [column.name for column in new])
+    changed = [f"{a!r} is {b!r}" for a, b in zip(kept.names, names, strict=True) if a != b]
+    if changed:
+        warn(f"{kept.where}: in the output, its column {', '.join(changed)}: no two columns share a name")
+    return names
+
+
+def _round(probability: Any) -> float:
+    return round(float(probability), 6)
+
+
+def _numbers(vector: Any) -> Any:
+    """Numbers with the nine digits that float32 has."""
+    if vector.ndim > 1:
+        return [_numbers(row) for row in vector]
+    return [float(f"{x:.9g}") for x in vector.tolist()]
+
+
+def _words_for_people(words: Sequence[tuple[str, float]]) -> str:
+    return ", ".join(f"{word} {weight:+.3f}" for word, weight in words)
+
+
+_FOR_CSV: dict[str, Callable[[Any], Any]] = {
+    "label": lambda label: label,
+    "number": lambda x: f"{x:.6g}",
+    "probability": lambda p: f"{p:.6f}",
+    "words": _words_for_people,
+    "vector": lambda vector: json.dumps(_numbers(vector)),
+}
+_FOR_JSON: dict[str, Callable[[Any], Any]] = {
+    "label": lambda label: label,
+    "labels": list,
+    "number": lambda x: float(f"{x:.6g}"),
+    "probability": _round,
+    "probabilities": lambda found: {name: _round(p) for name, p in found.items()},
+    "words": lambda words: [[word, _round(weight)] for word, weight in words],
+    "vector": _numbers,
+}

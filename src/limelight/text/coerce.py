@@ -1,0 +1,268 @@
+"""Texts and labels as users pass them (lists, numpy arrays, pandas and Arrow columns), turned into lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import LimelightError
+from ..tables.formats import shorten
+from .labels import Label, are_many_numbers
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def as_list(values: Any, what: str) -> list[Any]:
+    """A list of Python's own values.
+
+    >>> as_list(np.array([1, 2]), "labels")
+    [1, 2]
+    >>> as_list("Good soup", "texts")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: texts must be a list or a column; got one string; put it in a list
+    """
+    if isinstance(values, (str, bytes)):
+        raise LimelightError(f"{what} must be a list or a column; got one string; put it in a list")
+    if isinstance(values, (Mapping, set, frozenset)) or not hasattr(values, "__iter__"):
+        raise LimelightError(f"{what} must be a list or a column, not {_type_name(values)}")
+    if getattr(values, "ndim", 1) != 1:
+        raise LimelightError(f"{what} must be one column; got {_type_name(values)} of shape {values.shape}")
+    for method in ("to_pylist", "tolist"):  # of Arrow; of numpy and pandas
+        if hasattr(values, method):
+            plain = list(getattr(values, method)())
+            kind = getattr(getattr(values, "dtype", None), "kind", "")
+            return _native_values(plain) if kind == "O" else plain
+    return _native_values(values)
+
+
+def _native_values(values: Iterable[Any]) -> list[Any]:
+    """Replace numpy's numbers by Python's own."""
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def as_texts(values: Any, what: str = "texts") -> list[str]:
+    """A list of strings; anything else in it is an error that names its place.
+
+    >>> as_texts(["Good soup", None])
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: texts[1] is None; each must be a string
+    """
+    texts = as_list(values, what)
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise LimelightError(f"{what}[{number}] is {_show(text)}; each must be a string")
+    return texts
+
+
+def as_pairs(values: Any) -> tuple[list[str], list[str]]:
+    """First and second texts from a list of pairs, or an array or data frame of two columns.
+
+    >>> as_pairs([("A man sleeps.", "He rests."), ("It rains.", "It is dry.")])
+    (['A man sleeps.', 'It rains.'], ['He rests.', 'It is dry.'])
+    """
+    if getattr(values, "ndim", 1) == 2:
+        values = np.asarray(values, dtype=object)  # a data frame too
+    rows = values.tolist() if isinstance(values, np.ndarray) else as_list(values, "pairs")
+    for number, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 2:
+            raise LimelightError(f"pairs[{number}] is {_show(row)}; each must be two strings")
+    return as_texts([row[0] for row in rows], "first texts"), as_texts(
+        [row[1] for row in rows], "second texts"
+    )
+
+
+def check_same_length(texts: list[Any], other: list[Any], what: str) -> None:
+    """Raise unless there are as many of one as of the other."""
+    if len(texts) != len(other):
+        raise LimelightError(
+            f"got {len(texts):,} texts but {len(other):,} {what}; there must be one for each text"
+        )
+
+
+def as_weights(values: Any, what: str) -> list[float]:
+    """A list of numbers of at least 0, none too large for float32.
+
+    >>> as_weights([1, -1], "sample weights")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: sample weights[1] is -1; it must be a number of at least 0
+    """
+    plain = as_list(values, what)
+    for number, weight in enumerate(plain):
+        if not isinstance(weight, (int, float)) or not 0 <= weight <= LARGEST:
+            raise LimelightError(f"{what}[{number}] is {_show(weight)}; it must be a number of at least 0")
+    return [float(weight) for weight in plain]
+
+
+def as_classes(labels: Any, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted classes in the labels' own type, at least `fewest`, and the class number of each row.
+
+    >>> classes, numbers = as_classes(["good", "bad", "good"])
+    >>> classes.tolist(), numbers.tolist()
+    (['bad', 'good'], [1, 0, 1])
+    """
+    plain = as_list(labels, "labels")
+    kinds = {type(label) for label in plain}
+    for number, label in enumerate(plain):
+        if not is_label(label):
+            raise LimelightError(
+                f"labels[{number}] is {_show(label)}; it must be text, a number or a boolean"
+            )
+    if len(kinds) > 1 and not kinds <= {int, float}:
+        names = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise LimelightError(f"labels have different types ({names}); convert them to one")
+    array = labels if isinstance(labels, np.ndarray) and labels.dtype != object else np.array(plain)
+    if array.dtype.kind in "fO" and any(type(x) is int and abs(x) > 2**53 for x in plain):
+        raise LimelightError("some labels are integers too large to stay exact; give them as text")
+    classes, numbers = np.unique(array, return_inverse=True)
+    if len(plain) and len(classes) < fewest:
+        raise LimelightError(f"every label is {plain[0]!r}; at least two classes are needed")
+    return classes, numbers
+
+
+class Targets(NamedTuple):
+    """Labels as the user passed them, read for training."""
+
+    task: str
+    classes: np.ndarray  # in the labels' own type; empty in regression
+    labels: list[Any]  # of each text: its class's number, a list of them, or a number to predict
+    indicator: bool = False  # whether they came as a table of zeros and ones
+
+
+def read_targets(labels: Any, task: str = "auto") -> Targets:
+    """Labels of a task; with 'auto', collections of labels and tables of zeros and ones are multi-label.
+
+    >>> read_targets([["cold", "soup"], []]).labels, read_targets([[1, 0], [0, 1]], "auto").classes.tolist()
+    ([[0, 1], []], [0, 1])
+    """
+    labels = labels if hasattr(labels, "__len__") else as_list(labels, "labels")  # or it is used up
+    if task == "multi-label" or (task == "auto" and _are_several(labels)):
+        return _read_sets(labels)
+    if task == "regression":
+        return Targets(task, np.empty(0), as_numbers(labels, "labels"))
+    classes, numbers = as_classes(labels)
+    if task == "auto" and are_many_numbers(classes.tolist()):
+        raise LimelightError(
+            f"labels are {len(classes):,} different numbers, such as {classes[0]}; to predict numbers, use a "
+            "regressor; if each is a class, say task='classification'"
+        )
+    if task == "ordinal" and classes.dtype.kind not in "iuf":
+        raise LimelightError(
+            f"task is 'ordinal', but {_show(classes.tolist()[0])} is not a number; number the labels in "
+            "their order, such as 1 to 5"
+        )
+    return Targets(task if task == "ordinal" else "classification", classes, numbers.tolist())
+
+
+def match_targets(labels: Any, like: Targets, what: str) -> list[Any]:
+    """Further labels as the first ones were given; one that is not among them is an error."""
+    if like.task == "regression":
+        return as_numbers(labels, what)
+    if like.task != "multi-label":
+        return class_numbers(labels, like.classes.tolist(), what)
+    if not like.indicator:
+        sets = _as_sets(labels, what)
+        return [class_numbers(each, like.classes.tolist(), f"{what}[{k}]") for k, each in enumerate(sets)]
+    table = _as_indicator(labels, what)
+    if table.shape[1] != len(like.classes):
+        raise LimelightError(f"{what} have {table.shape[1]} columns, the training labels {len(like.classes)}")
+    return [np.flatnonzero(row).tolist() for row in table]
+
+
+def as_numbers(values: Any, what: str) -> list[float]:
+    """A list of finite numbers.
+
+    >>> as_numbers([1, float("nan")], "labels")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: labels[1] is nan; it must be a finite number
+    """
+    plain = as_list(values, what)
+    for number, value in enumerate(plain):
+        right = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not right or not abs(value) <= LARGEST:
+            raise LimelightError(f"{what}[{number}] is {_show(value)}; it must be a finite number")
+    return [float(value) for value in plain]
+
+
+def _are_several(labels: Any) -> bool:
+    """Whether labels are a table with several columns, or collections."""
+    if getattr(labels, "ndim", 1) == 2:
+        return bool(labels.shape[1] > 1)
+    return isinstance(next(iter(labels), None), (list, tuple, set, frozenset, np.ndarray))
+
+
+def _read_sets(labels: Any) -> Targets:
+    if _is_indicator(labels):
+        table = _as_indicator(labels, "labels")
+        names = getattr(labels, "columns", None)  # of a data frame
+        classes = np.arange(table.shape[1]) if names is None else np.array(as_list(names, "columns"))
+        return Targets("multi-label", classes, [np.flatnonzero(row).tolist() for row in table], True)
+    sets = _as_sets(labels, "labels")
+    classes, numbers = as_classes([label for each in sets for label in each], fewest=1)
+    ends = np.cumsum([len(each) for each in sets])[:-1]
+    return Targets("multi-label", classes, [part.tolist() for part in np.split(numbers, ends)])
+
+
+def _is_indicator(labels: Any) -> bool:
+    """Whether labels are a table of zeros and ones: an array, a data frame, or lists of one length."""
+    if getattr(labels, "ndim", 1) == 2:
+        return True
+    rows = labels if isinstance(labels, (list, tuple)) else []
+    width = len(rows[0]) if rows and isinstance(rows[0], (list, tuple, np.ndarray)) else 0
+    return width > 1 and all(
+        isinstance(row, (list, tuple, np.ndarray))
+        and len(row) == width
+        and all(not isinstance(x, str) and x in (0, 1) for x in row)
+        for row in rows
+    )
+
+
+def _as_indicator(labels: Any, what: str) -> np.ndarray:
+    """(rows, labels) of zeros and ones."""
+    table = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels)  # or it is sparse
+    if table.ndim != 2 or table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
+        raise LimelightError(f"{what} must be a table of zeros and ones, or a list of labels for each text")
+    return table
+
+
+def _as_sets(labels: Any, what: str) -> list[list[Any]]:
+    """A list of labels for each text."""
+    found = []
+    for number, each in enumerate(as_list(labels, what)):
+        if not isinstance(each, (list, tuple, set, frozenset, np.ndarray)):
+            raise LimelightError(f"{what}[{number}] is {_show(each)}; give a list of labels for each text")
+        found.append(as_list(sorted(each, key=str) if isinstance(each, (set, frozenset)) else each, what))
+    return found
+
+
+def class_numbers(labels: Any, classes: Sequence[Label], what: str = "labels") -> list[int]:
+    """The class number of each label; a label that is not a class is an error.
+
+    >>> class_numbers(["good", "bad"], ["bad", "good"])
+    [1, 0]
+    """
+    places = {label: number for number, label in enumerate(classes)}
+    plain = as_list(labels, what)
+    for number, label in enumerate(plain):
+        if not is_label(label) or label not in places:
+            raise unknown_label_error(f"{what}[{number}]", label, classes)
+    return [places[label] for label in plain]
+
+
+def is_label(value: Any) -> bool:
+    """Whether a value is text, a number or a boolean; NaN means that it is missing."""
+    return isinstance(value, (str, int, float)) and value == value
+
+
+def unknown_label_error(what: str, label: Any, classes: Sequence[Label]) -> LimelightError:
+    """The error about a label that is not one of the classes."""
+    return LimelightError(f"{what} is {_show(label)}; the classes are: {', '.join(map(str, classes[:20]))}")
+
+
+def _type_name(values: Any) -> str:
+    return "None" if values is None else type(values).__name__
+
+
+def _show(value: Any) -> str:
+    return shorten(repr(value))

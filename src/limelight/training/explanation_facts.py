@@ -1,0 +1,174 @@
+"""What a saved model knows about its pictures: the words each row reads, how far to trust what decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from ..config.recipe import ModelRecipe
+from ..network.outputs import activate
+from ..network.torch.network import Network
+from ..reading.answers import explained_classes
+from ..reading.row_words import row_words
+from ..runtime.decided import linear_part, most_weighted, word_losses, word_weights
+from ..text.batches import gather
+from ..text.dataset import Dataset, Split
+from ..text.tokenizer import SPECIAL, UNKNOWN
+from .evaluate import logits, plan_batches
+
+ROW_TEXTS, ROW_WORDS = 1000, 12_000  # training rows that the words are taken from, and their words in all
+TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
+
+Weights = Mapping[str, np.ndarray]
+
+
+class States(NamedTuple):
+    """One sentence in the network."""
+
+    ids: np.ndarray  # (n,)
+    H: np.ndarray  # (n, 2u)
+    M: np.ndarray  # (r, 2u)
+    A: np.ndarray  # (r, n)
+
+
+def picture_facts(
+    network: Network,
+    dataset: Dataset,
+    recipe: ModelRecipe,
+    weights: Weights,
+    thresholds: np.ndarray | None = None,
+) -> dict[str, Any]:
+    """`rows`, from training texts; and `trust`, if there are development texts and probabilities."""
+    facts: dict[str, Any] = {"rows": describe_rows(network, dataset)}
+    if "dev" in dataset.splits and dataset.task != "regression":
+        facts["trust"] = measure_trust(
+            network, dataset.splits["dev"], recipe, weights, dataset.task, thresholds
+        )
+    return facts
+
+
+def describe_rows(network: Network, dataset: Dataset) -> list[list[str]]:
+    """The words of each row, none for a row without a clear aspect."""
+    split = _sample(dataset.splits["train"], ROW_TEXTS, ROW_WORDS)
+    sentences = [side for sides, _ in _read(network, split) for side in sides]
+    found = row_words(
+        np.concatenate([each.ids for each in sentences]),
+        np.concatenate([each.A for each in sentences], axis=1),
+        np.array([len(each.ids) for each in sentences]),
+    )
+    words = dataset.tokenizer.vocabulary
+    return [[words[k] for k, _ in row.words if k >= len(SPECIAL)] if row.clear else [] for row in found]
+
+
+def measure_trust(
+    network: Network,
+    split: Split,
+    recipe: ModelRecipe,
+    weights: Weights,
+    task: str = "classification",
+    thresholds: np.ndarray | None = None,
+) -> dict[str, Any]:
+    """How far the predicted class's probability falls without the words that decided, or random ones.
+
+    Comprehensiveness, as in explain/faithfulness.py, with one random draw per text.
+    """
+    rng, variants, predicted = np.random.default_rng(0), [], []
+    for sides, scores in _read(network, _sample(split, TRUST_TEXTS, TRUST_WORDS)):
+        P = activate(task, scores[None].astype(float))
+        predicted.append(explained_classes(task, P[0], thresholds)[0])
+        decided = _decided(network, sides, scores, predicted[-1], recipe, weights)
+        left_out = np.concatenate([most_weighted(each) for each in (decided, rng.random(len(decided)))])
+        kept = np.concatenate([np.ones((1, len(decided)), bool), ~left_out])
+        variants += [_keep([side.ids for side in sides], mask) for mask in kept]
+    Z = logits(network, _join(variants)).astype(float)
+    P = activate(task, Z).reshape(len(predicted), -1, Z.shape[1])
+    p = P[np.arange(len(predicted)), :, predicted]  # (texts, variants)
+    without, random = (p[:, :1] - p[:, 1:]).reshape(len(p), 2, -1).mean(axis=(0, 2)).tolist()
+    return {
+        "data": "held-out texts",
+        "texts": len(p),
+        "without": round(without, 4),
+        "random": round(random, 4),
+    }
+
+
+def _decided(
+    network: Network,
+    sides: Sequence[States],
+    scores: np.ndarray,
+    target: int,
+    recipe: ModelRecipe,
+    weights: Weights,
+) -> np.ndarray:
+    """(n + m,): how much of one of the logits, `scores` (classes,), rests on each word."""
+    if network.pair:
+        M, texts = [side.M for side in sides], [(side.A, side.H) for side in sides]
+        losses = word_losses(partial(_classify, network), scores, M, texts, recipe.max_rows)
+        return np.concatenate(losses)[:, target]
+    direction = np.eye(len(scores), dtype=np.float32)[[target]]
+    W = linear_part(weights, recipe, direction, sides[0].M[None])
+    return word_weights(sides[0].A, sides[0].H, W[0], recipe.max_rows)
+
+
+@torch.no_grad()
+def _classify(network: Network, *M: np.ndarray) -> np.ndarray:
+    """The logits (pairs, classes) of pairs of matrices, each (pairs, r, 2u)."""
+    device = next(network.parameters()).device
+    Z = network.head(network.relate(*(torch.from_numpy(each).to(device) for each in M)))
+    return np.asarray(Z.float().cpu().numpy())
+
+
+@torch.no_grad()
+def _read(network: Network, split: Split) -> Iterator[tuple[list[States], np.ndarray]]:
+    """Every row: both sides, and the logits (classes,)."""
+    network.eval()
+    device = next(network.parameters()).device
+    for rows in plan_batches(network, split):
+        batch = gather(split, rows)
+        given = [(batch.ids, batch.lengths), *([(batch.ids2, batch.lengths2)] if network.pair else [])]
+        sides, M = [], []
+        for ids, lengths in given:
+            assert ids is not None
+            assert lengths is not None
+            n = torch.from_numpy(lengths).to(device)
+            H = network.encoder(network.vectors(torch.from_numpy(ids).to(device)), n)
+            M_side, A = network.pool(H, n)
+            M.append(M_side)
+            sides.append((ids, lengths, *(x.float().cpu().numpy() for x in (H, M_side, A))))
+        scores = network.head(network.relate(*M) if network.pair else M[0]).float().cpu().numpy()
+        for k in range(len(rows)):
+            found = [(ids[k], int(n[k]), H[k], m[k], A[k]) for ids, n, H, m, A in sides]
+            yield [States(ids[:n], H[:n], m, A[:, :n]) for ids, n, H, m, A in found], scores[k]
+
+
+# ---------------------------------------------------------------- texts as word ids
+
+
+def _sample(split: Split, texts: int, words: int) -> Split:
+    """Rows drawn at random: at most so many, with at most so many words in all, but at least one."""
+    order = np.random.default_rng(0).permutation(len(split))[:texts]
+    lengths = sum(np.asarray(n)[order].astype(np.int64) for _, _, n in split.sides)
+    order = order[: max(1, int((np.cumsum(lengths) <= words).sum()))]
+    return _join([split.row(k) for k in order])
+
+
+def _keep(sides: Sequence[np.ndarray], mask: np.ndarray) -> list[np.ndarray]:
+    """The ids where `mask` (n + m,) is True; a text without words is one unknown."""
+    parts = np.split(mask, np.cumsum([len(side) for side in sides])[:-1])
+    return [
+        side[part] if part.any() else np.array([UNKNOWN], side.dtype)
+        for side, part in zip(sides, parts, strict=True)
+    ]
+
+
+def _join(texts: Sequence[Sequence[np.ndarray]]) -> Split:
+    """A split of these texts or pairs."""
+    columns = [
+        (np.concatenate(column), np.array([len(each) for each in column]))
+        for column in zip(*texts, strict=True)
+    ]
+    return Split(*columns[0]) if len(columns) == 1 else Split(*columns[0], None, None, *columns[1])

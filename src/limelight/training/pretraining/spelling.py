@@ -1,0 +1,183 @@
+"""Which words of a batch are spelled from their n-grams in training, and with which typing errors.
+
+Words outside the vocabulary always are. Known words are too at times, the rarer the more often, so that the
+n-grams learn; and some are misspelled, as people misspell them, while the teacher saw them as they were.
+Random choices depend on the seed, the step and the place in the batch alone: a run on several processes, or a
+resumed one, makes the same.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...network.torch.reader import ReaderInput
+from ...runtime.spelling import MOST, SIZES, gram_hashes
+from ...text.tokenizer import PAD, SPECIAL, UNKNOWN
+
+SPELLED, RARE = 0.1, 20_000  # words of this rank and above are spelled this often, more frequent ones less
+VARIANTS = 4  # misspellings of a word
+SHORTEST = 4  # letters of a word that is misspelled
+ROOM = 6  # on a GPU, one word in this many can be spelled; the number must not depend on the words
+
+
+class Spelling:
+    """The n-grams of every word in the texts, the first `known` of which have vectors of their own."""
+
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        known: int,
+        buckets: int,
+        typos: float,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.known, self.typos, self.seed = known, typos, seed
+        self.buckets = _to(gram_table(vocabulary, buckets), device)  # (words of the texts, MOST)
+        rank = torch.arange(len(vocabulary), device=device) - len(SPECIAL)
+        self.rate = SPELLED * (rank / RARE).clamp(0, 1)  # (words of the texts,)
+        self.variants = None
+        if typos:
+            wrong = [misspellings(word, seed) for word in vocabulary[:known]]
+            flat = [each for some in wrong for each in some]
+            self.variants = _to(gram_table(flat, buckets).reshape(known, VARIANTS, MOST), device)
+            errs = [some[0] != word for some, word in zip(wrong, vocabulary[:known], strict=True)]
+            self.can_err = torch.tensor(errs, device=device)
+
+    def read(self, ids: Tensor, lengths: Tensor, u: Tensor | None = None) -> ReaderInput:
+        """ids (batch, n) of all words -> those known, and the n-grams of those spelled.
+
+        u (batch, n) in [0, 1) chooses which known words are spelled, and how; without it none is.
+        """
+        known = ids < self.known
+        spelled = ~known | (ids == UNKNOWN)
+        wrong = torch.zeros_like(spelled)
+        if u is not None:
+            wrong = known & (u < self.typos)
+            if self.variants is not None:
+                wrong &= self.can_err[ids.clamp(max=self.known - 1)]
+            spelled = spelled | wrong | ((u >= self.typos) & (u < self.typos + self.rate[ids]))
+        spelled = spelled & (ids != PAD)
+        places = self._places(spelled)
+        words = ids.flatten()[places]
+        buckets = self.buckets[words]
+        if u is not None and self.variants is not None:
+            variant = (u.flatten()[places] * (VARIANTS / self.typos)).long().clamp(max=VARIANTS - 1)
+            misspelled = self.variants[words.clamp(max=self.known - 1), variant]
+            buckets = torch.where(wrong.flatten()[places].unsqueeze(1), misspelled, buckets)
+        buckets = buckets.long() * spelled.flatten()[places].unsqueeze(1)
+        return ReaderInput(ids.masked_fill(spelled, PAD), lengths, places, buckets)
+
+    def _places(self, spelled: Tensor) -> Tensor:
+        """Where the spelled words are; on a GPU a fixed number of places, the spelled words first."""
+        flat = spelled.flatten()
+        if not flat.is_cuda:
+            return flat.nonzero().squeeze(1)
+        order = torch.argsort(flat.to(torch.uint8), descending=True, stable=True)
+        return order[: max(64, len(flat) // ROOM)]
+
+
+def uniform(rows: Tensor, n: int, step: Tensor, seed: int) -> Tensor:
+    """(rows, n) numbers in [0, 1) that depend on the row's number, the place, the step and the seed alone.
+
+    >>> rows, step = torch.arange(1000), torch.tensor(7)
+    >>> u = uniform(rows, 50, step, seed=0)
+    >>> bool(torch.equal(u[1::2], uniform(rows[1::2], 50, step, seed=0))), round(u.mean().item(), 2)
+    (True, 0.5)
+    """
+    start = zlib.crc32(str(seed).encode())
+    t = torch.arange(n, device=rows.device)
+    x = rows[:, None] * 0x9E3779B97F4A7C1 + t * 0xBF58476D1CE4E5B + step * 0x94D049BB133111F + start
+    for shift, factor in ((31, 0x7FB5D329728EA185), (27, 0x1B03738712FAD5C9)):
+        x = (x ^ (x >> shift)) * factor
+    return ((x >> 40) & 0xFFFFFF).float() / 2**24
+
+
+def misspellings(word: str, seed: int) -> list[str]:
+    """VARIANTS misspellings of a word: two letters swapped, one left out, or one doubled.
+
+    Short words and those with other signs than letters stay as they are.
+
+    >>> misspellings("banana", seed=0), misspellings("3.14", seed=0)
+    (['anana', 'baanna', 'bannana', 'anana'], ['3.14', '3.14', '3.14', '3.14'])
+    """
+    if len(word) < SHORTEST or not word.isalpha():
+        return [word] * VARIANTS
+    choose = random.Random(f"{seed} {word}")
+    return [_misspell(word, choose) for _ in range(VARIANTS)]
+
+
+def _misspell(word: str, choose: random.Random) -> str:
+    k = choose.randrange(len(word) - 1)
+    kind = choose.randrange(3)
+    if kind == 0:
+        return word[:k] + word[k + 1] + word[k] + word[k + 2 :]
+    return word[:k] + word[k + 1 :] if kind == 1 else word[: k + 1] + word[k:]
+
+
+# ---------------------------------------------------------------- n-grams of many words
+
+
+def gram_table(words: Sequence[str], buckets: int) -> np.ndarray:
+    """(words, MOST) int32: the buckets of each word's n-grams, from 1 on; 0 for none, and for special words.
+
+    >>> [h % 5 + 1 for h in gram_hashes("hi")] == gram_table(["hi"], 5)[0, :3].tolist()
+    True
+    """
+    table = np.zeros((len(words), MOST), np.int32)
+    plain = [k for k, word in enumerate(words) if word.isascii()]
+    for start in range(0, len(plain), 1 << 16):
+        some = plain[start : start + (1 << 16)]
+        table[some] = _ascii_grams([words[k] for k in some], buckets)
+    for k in sorted(set(range(len(words))) - set(plain)):
+        hashes = gram_hashes(words[k])
+        table[k, : len(hashes)] = [h % buckets + 1 for h in hashes]
+    table[[k for k, word in enumerate(words[: len(SPECIAL)]) if word in SPECIAL]] = 0
+    return table
+
+
+def _ascii_grams(words: Sequence[str], buckets: int) -> np.ndarray:
+    """The same for words of ASCII characters, all at once: crc32 by its table."""
+    longest = max(len(word) for word in words)
+    width = min(longest, MOST + max(SIZES)) + 2  # what is beyond has no place in the table
+    marked = np.array([f"<{word}>"[:width].encode() for word in words], f"S{width}")
+    letters = marked.view(np.uint8).reshape(len(words), width)
+    lengths = np.array([len(word) + 2 for word in words])
+    hashes, inside = [], []
+    for size in SIZES:
+        starts = max(width - size + 1, 0)
+        crc = np.full((len(words), starts), 0xFFFFFFFF, np.uint32)
+        for k in range(size):
+            crc = _CRC[(crc ^ letters[:, k : k + starts]) & 0xFF] ^ (crc >> 8)
+        hashes.append(crc ^ np.uint32(0xFFFFFFFF))
+        inside.append(np.arange(starts) + size <= lengths[:, None])
+    return _first(np.concatenate(hashes, 1) % buckets + 1, np.concatenate(inside, 1))
+
+
+def _first(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """The first MOST values of each row that are inside, then zeros."""
+    place = np.cumsum(inside, 1) - 1
+    rows, columns = np.nonzero(inside & (place < MOST))
+    table = np.zeros((len(values), MOST), np.int32)
+    table[rows, place[rows, columns]] = values[rows, columns]
+    return table
+
+
+def _to(table: np.ndarray, device: torch.device) -> Tensor:
+    return torch.from_numpy(table).to(device)
+
+
+def _crc_table() -> np.ndarray:
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = np.where(table & 1, (table >> 1) ^ np.uint32(0xEDB88320), table >> 1).astype(np.uint32)
+    return table
+
+
+_CRC = _crc_table()

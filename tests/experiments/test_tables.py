@@ -1,0 +1,159 @@
+"""Tables from given results, to the letter, and the sizes of the pruning table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from experiments.paper import table1, table2, table3, table4
+from experiments.paper.plan import Data, Plan
+
+from experiments_small import result, results
+
+
+def written(module, plan, found):
+    module.write(plan, found)
+    name = module.__name__.rsplit(".", 1)[1]
+    return (plan.out / f"{name}.md").read_text(), json.loads((plan.out / f"{name}.json").read_text())
+
+
+def test_table_1(tmp_path):
+    plan = Plan(
+        tmp_path,
+        (Data("yelp", "yelp", Path()), Data("blogs", "age", Path())),
+        options={"epochs": 3},
+        note="A tenth of the reviews.",
+    )
+    found = results(
+        result("yelp", "yelp", "self-attention", 0, 0.60),
+        result("yelp", "yelp", "self-attention", 1, 0.62),
+        result("yelp", "yelp", "cnn", 0, 0.58),
+    )
+    text, content = written(table1, plan, found)
+    assert (
+        text
+        == """\
+## Table 1: self-attention and the baselines
+
+|  | yelp | the paper's yelp | blogs | the paper's age |
+|---|---|---|---|---|
+| BiLSTM + max pooling + MLP | - | 61.99 | - | 77.40 |
+| CNN + max pooling + MLP | 58.00 | 62.05 | - | 78.15 |
+| Structured self-attention | 61.00 ± 1.41 | 64.21 | - | 80.45 |
+
+- Test accuracy in per cent at the best development epoch: mean ± standard deviation over seeds.
+- yelp: 1,000 / 200 / 400 train / dev / test rows (the paper's yelp: 500,000 / 2,000 / 2,000); \
+vectors: none; seeds: 0, 1; one standard error of an accuracy on this test set: 2.45 points.
+- blogs: no finished runs.
+- Changed from the paper's settings: epochs = 3.
+- A tenth of the reviews.
+"""
+    )
+    cell = content["accuracy"]["yelp"]["self-attention"]
+    assert (cell["seeds"], round(cell["mean"], 6), round(cell["spread"], 6)) == ([0, 1], 0.61, 0.014142)
+    assert round(cell["standard_error"], 6) == 0.024387
+    assert cell["paper"] == 64.21
+    assert list(content["runs"]) == list(found)
+
+
+def test_no_standard_error_where_all_is_right(tmp_path):
+    plan = Plan(tmp_path, (Data("yelp", "yelp", Path()),))
+    text, _ = written(table1, plan, results(result("yelp", "yelp", "cnn", 0, 1.0)))
+    assert "(the paper's yelp: 500,000 / 2,000 / 2,000); vectors: none; seeds: 0.\n" in text
+    assert "standard error" not in text
+
+
+def test_table_1_by_length():
+    def quarters(*accuracies):
+        return [{"words": [10 * k, 10 * k + 9], "rows": 5, "accuracy": a} for k, a in enumerate(accuracies)]
+
+    found = results(
+        result("yelp", "yelp", "max", 0, 0.5, by_length=quarters(0.5, 0.4)),
+        result("yelp", "yelp", "cnn", 0, 0.5, by_length=quarters(0.6, 0.3)),
+        result("yelp", "yelp", "self-attention", 0, 0.5, by_length=quarters(0.5, 0.5)),
+        result("yelp", "yelp", "self-attention", 1, 0.5, by_length=quarters(0.6, 0.6)),
+    )
+    assert (
+        table1.lengths(found, Data("yelp", "yelp", Path()))
+        == """\
+| yelp, words | BiLSTM + max pooling + MLP | CNN + max pooling + MLP | Structured self-attention |
+|---|---|---|---|
+| 0 to 9 | 50.00 | 60.00 | 55.00 |
+| 10 to 19 | 40.00 | 30.00 | 55.00 |"""
+    )
+    assert table1.lengths(found, Data("age", "age", Path())) == ""
+
+
+@pytest.mark.parametrize(
+    ("lengths", "rows"),
+    [
+        ([11, 11, 11, 11], []),
+        ([8, 11, 11, 11], ["| 8 to 8 | 80.00 | 80.00 | 80.00 |", "| 11 to 11 | 50.00 | 50.00 | 50.00 |"]),
+    ],
+)
+def test_table_1_has_each_length_once(lengths, rows):
+    parts = [
+        {"words": [n, n], "rows": count, "accuracy": accuracy}
+        for n, count, accuracy in zip(lengths, (3, 2, 2, 1), (0.8, 0.4, 0.6, 0.5), strict=True)
+    ]
+    found = results(*(result("yelp", "yelp", m, 0, 0.5, by_length=parts) for m in table1.MODELS))
+    assert table1.lengths(found, Data("yelp", "yelp", Path())).splitlines()[2:] == rows
+
+
+def test_table_2(tmp_path):
+    plan = Plan(tmp_path, (Data("snli", "snli", Path()),), note="Trained on 22% of the training set.")
+    text, _ = written(table2, plan, results(result("snli", "snli", "self-attention", 0, 0.75)))
+    lines = text.splitlines()
+    assert lines[2:4] == ["|  | snli | published |", "|---|---|---|"]
+    assert "| 300D NSE encoders (Munkhdalai and Yu, 2016b) |  | 84.6 |" in lines
+    assert "| The paper's own model |  | 84.4 |" in lines
+    assert "| Structured self-attention, the paper's settings | 75.00 |  |" in lines
+    assert lines[-1] == "- Trained on 22% of the training set."
+
+
+def test_table_3(tmp_path):
+    plan = Plan(tmp_path, (Data("age", "age", Path()),))
+    found = results(
+        result("age", "age", "self-attention", 0, 0.61), result("age", "age", "no-penalty", 0, 0.6)
+    )
+    text, _ = written(table3, plan, found)
+    assert text.splitlines()[2:6] == [
+        "|  | age | the paper's age |",
+        "|---|---|---|",
+        "| with penalty (1.0) | 61.00 | 80.45 |",
+        "| without penalty (0.0) | 60.00 | 79.27 |",
+    ]
+
+
+def test_table_4_counts_without_training(tmp_path):
+    text, content = written(table4, Plan(tmp_path), {})
+    sizes = {name: row["parameters"] for name, row in content["sizes"].items()}
+    hidden_and_softmax = {name: (row["hidden"], row["softmax"]) for name, row in sizes.items()}
+    assert hidden_and_softmax == {
+        "yelp, original": (54_000_000, 15_000),
+        "yelp, pruned": (2_890_500, 52_500),
+        "age, original": (72_000_000, 20_000),
+        "age, pruned": (822_750, 63_750),
+        "snli, original": (72_000_000, 12_000),
+        "snli, pruned": (5_595_000, 45_000),
+    }
+    assert sizes["yelp, pruned"]["other"] == 1_182_900
+    assert sizes["snli, pruned"]["other"] == 21_600_000 + 1_442_400 + 94_500
+    assert sizes["yelp, pruned"]["total"] == 2_890_500 + 52_500 + 5 + 1_182_900
+    assert (
+        "| yelp, pruned, p=150 q=10 | 2,890,500 | 2.7M | 52,500 | 52.5K | 1,182,900 | 1.3M | "
+        "4,125,905 | 4.1M | - | 63.86 |"
+    ) in text.splitlines()
+
+
+def test_table_4_counts_what_was_trained(tmp_path):
+    plan = Plan(tmp_path, (Data("yelp", "yelp", Path()),))
+    parts = dict.fromkeys(
+        ("words", "encoder", "attention", "gate", "hidden", "hidden biases", "softmax", "softmax biases"), 10
+    )
+    text, _ = written(table4, plan, results(result("yelp", "yelp", "pruned", 0, 0.5, parameters=parts)))
+    assert (
+        "| yelp, pruned, p=150 q=10 | 20 | 2.7M | 10 | 52.5K | 30 | 1.3M | 70 | 4.1M | 50.00 | 63.86 |"
+        in text
+    )

@@ -1,0 +1,289 @@
+"""An index: made, added to, replaced, searched; and everything that can be wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trained
+from limelight import Index, LimelightError, load
+from limelight.search import index_folder
+from limelight.search.shards import ZERO
+from reviews import write_csv
+
+TEXTS = [
+    "The soup was cold. We left early.",
+    "A friendly host.",
+    "The train was late.",
+    "Cold tea, warm beer.",
+]
+HERE = Path(__file__).parents[1]
+
+
+def write_table(folder: Path) -> Path:
+    return write_csv(folder / "texts.csv", text=TEXTS, stars=[1, 5, 2, 3], city=["Ghent", "Bonn", "Rome", ""])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_table(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    return Index.create(folder / "index", write_table(folder)).folder
+
+
+@pytest.fixture
+def index(tmp_path: Path, built: Path) -> Index:
+    return Index.open(shutil.copytree(built, tmp_path / "index"))
+
+
+def stored(index: Index) -> np.ndarray:
+    parts = [(shard.vectors.astype(float) - ZERO) * shard.scales[:, None] for shard in index._shards]
+    return np.concatenate(parts)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+# ---------------------------------------------------------------- what it holds and finds
+
+
+def test_vectors_are_those_of_the_reader(index):
+    V = load("reader", precision="int8").encode(TEXTS)
+    assert np.abs(stored(index) - V).max() < 2e-3
+
+
+def test_hits_have_score_row_columns_and_words(index):
+    hits = index.search("cold broth", k=2)
+    cosines = load("reader").encode(TEXTS) @ load("reader").encode("cold broth")
+    best = int(cosines.argmax())
+    assert (hits[0].text, hits[0].row, hits[0].source) == (TEXTS[best], best + 1, "texts.csv")
+    assert hits[0].columns == {"stars": str([1, 5, 2, 3][best]), "city": ["Ghent", "Bonn", "Rome", ""][best]}
+    assert hits[0].score == pytest.approx(cosines[best], abs=0.02)
+    assert hits[0].comparison.matrix.sum() == pytest.approx(hits[0].score, abs=0.02)
+    assert hits[0].score > hits[1].score
+    assert hits[0].to_dict()["words"] == hits[0].comparison.top_pairs(5)
+    assert index.search("cold broth", k=1, words=False)[0].comparison is None
+
+
+def test_more_hits_than_texts_are_all_texts(index):
+    assert sorted(hit.row for hit in index.search("soup", k=100)) == [1, 2, 3, 4]
+
+
+def test_several_queries_are_those_one_by_one(index):
+    both = index.search(["late train", "kind owner"], k=3)
+    for query, hits in zip(["late train", "kind owner"], both, strict=True):
+        assert [hit.text for hit in hits] == [hit.text for hit in index.search(query, k=3)]
+
+
+def test_sentences_point_back_to_their_rows(tmp_path, table):
+    index = Index.create(tmp_path / "index", table, sentences=True)
+    assert len(index) == 5
+    hit = index.search("we went away", k=1)[0]
+    assert (hit.text, hit.row, hit.start) == ("We left early.", 1, TEXTS[0].index("We"))
+    assert hit.columns["city"] == "Ghent"
+
+
+def test_one_hit_per_row(tmp_path):
+    texts = ["Cold soup. The soup was cold. My soup was cold.", "Cold tea.", "A late train."]
+    index = Index.create(tmp_path / "index", texts, sentences=True)
+    rows = [hit.row for hit in index.search("cold soup", k=3, per_row=True)]
+    assert rows[:2] == [1, 2]
+    assert sorted(rows) == [1, 2, 3]
+    assert index.search("cold soup", k=1, per_row=True)[0].text == index.search("cold soup", k=1)[0].text
+
+
+def test_any_text_comes_back_as_it_was(tmp_path):
+    texts = ["naïve 日本 👩‍🍳", 'a "quote"\nand a line', "lone \ud800 surrogate"]
+    index = Index.create(tmp_path / "index", texts)
+    assert {hit.text for hit in index.search("anything", words=False)} == set(texts)
+
+
+def test_values_without_a_json_form_become_text(tmp_path):
+    import datetime
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "texts.parquet"
+    day = datetime.date(2020, 2, 29)
+    pq.write_table(pa.table({"text": ["soup"], "day": [day], "price": [float("nan")], "n": [3]}), path)
+    assert Index.create(tmp_path / "index", path).search("soup")[0].columns == {
+        "day": "2020-02-29",
+        "price": None,
+        "n": 3,
+    }
+
+
+def test_a_trained_model_is_searched_by_its_matrix(tmp_path):
+    model = trained.save(tmp_path / "model")
+    texts = ["w1 w2", "w3 w4 w5", "w2 w2"]
+    index = Index.create(tmp_path / "index", texts, model=model, precision="float32")
+    M = load(model).embed(texts, flat=True).astype(float)
+    V = M / np.linalg.norm(M, axis=1, keepdims=True)
+    assert np.abs(stored(index) - V).max() < 2e-2
+    assert index.search(texts[1], k=1)[0].row == 2
+    with pytest.raises(LimelightError, match="none of the words"):
+        index.search("unheard")
+
+
+# ---------------------------------------------------------------- growing
+
+
+def test_adding_gives_the_hits_of_both(tmp_path, index):
+    more = write_csv(tmp_path / "more.csv", text=["Chilly broth is served."])
+    assert index.add(more) == 1
+    again = Index.open(index.folder)
+    assert len(again) == len(index) == 5
+    assert again.search("chilly broth", k=1)[0].source == "more.csv"
+    assert [source.name for source in again.config.sources] == ["texts.csv", "more.csv"]
+
+
+def test_the_same_table_twice_is_skipped_with_a_warning(index, table):
+    before = contents(index.folder)
+    with pytest.warns(UserWarning, match=r"texts\.csv is already in the index"):
+        assert index.add(table) == 0
+    assert contents(index.folder) == before
+
+
+def test_shards_do_not_change_what_is_found(tmp_path, table, index, monkeypatch):
+    monkeypatch.setattr(index_folder, "SHARD_TEXTS", 2)
+    small = Index.create(tmp_path / "small", table)
+    assert [shard.rows for shard in small.config.shards] == [2, 2]
+    assert [hit.text for hit in small.search("tea")] == [hit.text for hit in index.search("tea")]
+
+
+def test_an_index_is_replaced_only_if_asked(tmp_path, index):
+    other = write_csv(tmp_path / "other.csv", text=["Only this."])
+    with pytest.raises(LimelightError, match="--overwrite"):
+        Index.create(index.folder, other)
+    assert len(Index.create(index.folder, other, overwrite=True)) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index", "other.csv"]
+
+
+def test_what_is_not_an_index_is_never_replaced(tmp_path, table):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(LimelightError, match="not an index"):
+        Index.create(tmp_path / "mine", table, overwrite=True)
+    assert (tmp_path / "mine" / "thesis.txt").exists()
+
+
+def test_a_foreign_file_in_an_index_keeps_it_from_being_replaced(index, table):
+    (index.folder / "notes.txt").write_text("mine")
+    with pytest.raises(LimelightError, match=r"notes\.txt"):
+        Index.create(index.folder, table, overwrite=True)
+
+
+def test_a_foreign_file_where_the_new_index_is_built_stays(tmp_path, index, table):
+    place = tmp_path / ".index.limelight-new"
+    place.mkdir()
+    (place / "notes.txt").write_text("mine")
+    with pytest.raises(LimelightError, match=r"notes\.txt"):
+        Index.create(index.folder, table, overwrite=True)
+    assert (place / "notes.txt").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
+def test_killed_while_writing_it_resumes_to_the_same_bytes(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": f"{HERE.parent / 'src'}:{HERE}", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(HERE / "similar" / "killing_index.py"), str(tmp_path), "3"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found.pop("left") == ["alone", "first.csv", "killed", "model", "second.csv"]
+    assert {name: (each["kills"], each["different"]) for name, each in found.items()} == {
+        name: (3, []) for name in ("create", "add", "overwrite")
+    }
+
+
+# ---------------------------------------------------------------- what can be wrong
+
+
+def test_another_model_is_noticed(tmp_path, index):
+    model = trained.save(tmp_path / "model")
+    with pytest.raises(LimelightError, match="another model"):
+        Index.open(index.folder, model=model)
+
+
+def test_a_moved_model_is_found_where_it_is_now(tmp_path):
+    old = trained.save(tmp_path / "old")
+    Index.create(tmp_path / "index", ["w1 w2"], model=old)
+    old.rename(tmp_path / "new")
+    with pytest.raises(LimelightError, match="not a model"):
+        Index.open(tmp_path / "index")
+    assert len(Index.open(tmp_path / "index", model=tmp_path / "new")) == 1
+
+
+@pytest.mark.parametrize("size", [0, 7, 100, -1])
+def test_a_truncated_shard_is_one_line(index, size):
+    (path,) = index.folder.glob("shard-*")
+    content = path.read_bytes()
+    path.write_bytes(content[:size])
+    with pytest.raises(LimelightError, match=r"shard-.*bytes") as error:
+        Index.open(index.folder)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_shard_is_one_line(index):
+    next(index.folder.glob("shard-*")).unlink()
+    with pytest.raises(LimelightError, match="is missing"):
+        Index.open(index.folder)
+
+
+def test_an_altered_byte_is_found_by_verify(index):
+    index.verify()
+    (path,) = index.folder.glob("shard-*")
+    content = bytearray(path.read_bytes())
+    content[-40] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(LimelightError, match="checksum"):
+        index.verify()
+
+
+def test_an_altered_description_is_one_line(index):
+    path = index.folder / "index.json"
+    path.write_text(path.read_text().replace('"rows": 4', '"rows": 5'))
+    with pytest.raises(LimelightError, match="checksum"):
+        Index.open(index.folder)
+
+
+@pytest.mark.parametrize("query", ["", "  \n"])
+def test_a_query_without_words_is_one_line(index, query):
+    with pytest.raises(LimelightError, match="no words"):
+        index.search(query)
+
+
+def test_a_query_of_unknown_words_goes_by_their_spelling(index):
+    with pytest.warns(UserWarning, match="spelling"):
+        assert len(index.search("qwxzv")) == 4
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentences", "complaint"),
+    [([], False, "no texts"), (["  "], False, "row 1"), (["..."], True, "no sentences")],
+)
+def test_an_empty_corpus_leaves_nothing_behind(tmp_path, texts, sentences, complaint):
+    with pytest.raises(LimelightError, match=complaint):
+        Index.create(tmp_path / "index", texts, sentences=sentences)
+    assert not (tmp_path / "index").exists()
+
+
+def test_an_unfinished_corpus_comes_first(tmp_path, index, monkeypatch):
+    config = index_folder.read_config(index.folder)
+    config.sources[0].finished = False
+    index_folder.write_config(index.folder, config)
+    other = write_csv(tmp_path / "other.csv", text=["Only this."])
+    with pytest.raises(LimelightError, match=r"texts\.csv is in the index only in part"):
+        Index.open(index.folder).add(other)

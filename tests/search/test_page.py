@@ -1,0 +1,46 @@
+"""The page of a search: whole, escaped, with the words of each match."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from limelight.reading.comparison import ComparedText, Comparison
+from limelight.search.index import Hit
+from limelight.search.page import results_page
+from reading.parse import Parsed
+
+
+def compared(text: str, effects: list[float]) -> ComparedText:
+    ends = np.cumsum([len(word) + 1 for word in text.split()])
+    starts = [0, *ends[:-1]]
+    return ComparedText(text, np.stack([starts, ends - 1], 1), np.ones(len(ends), bool), np.array(effects))
+
+
+def hit(text: str, effects: list[float]) -> Hit:
+    matrix = np.array([effects])
+    comparison = Comparison(compared("broth", [0.5]), compared(text, effects), 0.5, matrix)
+    return Hit(0.5, text, "menu <1>.csv", 0, 7, None, {"city": "<Ghent>", "none": None}, comparison)
+
+
+def test_words_are_lit_by_their_effects_on_one_scale():
+    page = results_page(["broth"], [[hit("cold soup", [-0.1, 0.4]), hit("soup", [0.2])]], "menu")
+    assert "<b class=h9 title=+0.400>soup</b>" in page
+    assert '<b class="c2" title="-0.100">cold</b>' in page
+    assert "title=+0.200>soup</b>" in page
+    assert page.count("row 7") == 2
+
+
+def test_everything_from_outside_is_escaped():
+    bad = "<script>alert(1)</script>"
+    page = results_page([bad], [[hit(bad, [0.3])]], bad)
+    assert "<script" not in page
+    assert "menu &lt;1&gt;.csv" in page
+    assert "&lt;Ghent&gt;" in page
+    assert "none:" not in page
+    assert bad in Parsed(page).maps[0].text
+
+
+def test_a_hit_without_words_shows_its_text():
+    page = results_page(["broth", "tea"], [[Hit(0.5, "cold soup", "menu.csv", 0, 7, None, {})], []], "menu")
+    assert "cold soup" in page
+    assert "orange" not in page
