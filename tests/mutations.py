@@ -32,9 +32,9 @@ import torch
 
 import trained
 from limelight.errors import LimelightError
+from limelight.runtime.folder import save_reader
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
-from limelight.runtime.reader_folder import save_reader
 from limelight.search import index_folder
 from limelight.search.index import Index
 from limelight.text.dataset import Dataset

@@ -7,6 +7,7 @@ can be got wrong. Every function also takes complex numbers, so that `gradient` 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -142,6 +143,11 @@ def max_pooling(H: Array) -> tuple[Array, Array]:
 # Appendix A: M (rows, size) -> logits (classes,)
 
 
+def linear_head(M: Array, W_o: Array, b_o: Array) -> Array:
+    """Not in the paper: a sum over the rows in order."""
+    return W_o @ M.reshape(-1) + b_o
+
+
 def full_head(M: Array, W_1: Array, b_1: Array, W_2: Array, b_2: Array) -> Array:
     rows_in_order = np.array([m for row in M for m in row])
     return W_2 @ relu(W_1 @ rows_in_order + b_1) + b_2
@@ -219,35 +225,58 @@ def numbered(parameters: Parameters, *names: str) -> list[tuple[Array, ...]]:
     return layers
 
 
-def embed(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array]:
-    """M and A of one sentence."""
-    S = np.array([parameters["words.weight"][i] for i in ids])
+ENCODERS: dict[str, Callable[[Array, dict[str, Array]], Array]] = {
+    "bilstm": lambda S, weights: stacked_bilstm(S, numbered(weights, "W_ih", "W_hh", "b")),
+    "cnn": lambda S, weights: convolution(S, **weights),
+    "words": lambda S, weights: S,
+}
+
+
+def states(recipe: Any, parameters: Parameters, S: Array) -> Array:
+    """H (n, size) of word vectors S (n, d); the recipe names the encoder."""
     if "projection.W" in parameters:
         S = projection(S, **part(parameters, "projection"))
-    if embedding == "cnn":
-        return max_pooling(convolution(S, **part(parameters, "encoder")))
-    H = stacked_bilstm(S, numbered(part(parameters, "encoder"), "W_ih", "W_hh", "b"))
-    pool = {"self-attention": attention, "max": max_pooling}[embedding]
-    return pool(H, **part(parameters, "pooling"))
+    return ENCODERS[recipe.encoder](S, part(parameters, "encoder"))
+
+
+def embed(recipe: Any, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array]:
+    """M and A of one sentence; with the recipe's `max_row`, not in the paper, a last row of max pooling."""
+    H = states(recipe, parameters, np.array([parameters["words.weight"][i] for i in ids]))
+    if recipe.pooling == "max":
+        return max_pooling(H)
+    M, A = attention(H, **part(parameters, "pooling"))
+    if not recipe.max_row:
+        return M, A
+    M_max, A_max = max_pooling(H)
+    return np.concatenate([M, M_max]), np.concatenate([A, A_max])
 
 
 def classify(parameters: Parameters, M: Array) -> Array:
     head = part(parameters, "head")
-    return full_head(M, **head) if "W_1" in head else pruned_head(M, **head)
+    if "W_1" in head:
+        return full_head(M, **head)
+    return pruned_head(M, **head) if {"W_v_0", "W_h_0"} & set(head) else linear_head(M, **head)
 
 
-def network(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array, Array]:
+def answers(task: str, logits: Array) -> Array:
+    """What a model gives: the probabilities of the labels, or the number."""
+    if task == "regression":
+        return logits
+    return sigmoid(logits) if task == "multi-label" else softmax(logits)
+
+
+def network(recipe: Any, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array, Array]:
     """Logits, M and A of one sentence."""
-    M, A = embed(embedding, parameters, ids)
+    M, A = embed(recipe, parameters, ids)
     return classify(parameters, M), M, A
 
 
 def pair_network(
-    embedding: str, parameters: Parameters, premise: Sequence[int], hypothesis: Sequence[int]
+    recipe: Any, parameters: Parameters, premise: Sequence[int], hypothesis: Sequence[int]
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Logits, and M and A of the premise and of the hypothesis."""
-    M_p, A_p = embed(embedding, parameters, premise)
-    M_h, A_h = embed(embedding, parameters, hypothesis)
+    M_p, A_p = embed(recipe, parameters, premise)
+    M_h, A_h = embed(recipe, parameters, hypothesis)
     return classify(parameters, relation(parameters, M_p, M_h)), M_p, A_p, M_h, A_h
 
 

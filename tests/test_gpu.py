@@ -20,9 +20,9 @@ from limelight.bulk.ray_engine import _cores_per_gpu
 from limelight.cli import main
 from limelight.errors import LimelightError
 from limelight.runtime import devices, gpu
-from limelight.runtime.gpu import TorchReaderRunner, TorchRunner
+from limelight.runtime.gpu import TorchRunner
 from limelight.runtime.model import Model
-from limelight.runtime.reader import Reader, load
+from limelight.runtime.reader import load
 from plain_kernels import plain_kernels
 from trained import ARCHITECTURES, LABELS, network_of, recipe_of, texts_of, weights_of
 
@@ -35,17 +35,12 @@ class OnCpu(TorchRunner):
     device = "cpu"
 
 
-class ReaderOnCpu(TorchReaderRunner):
-    device = "cpu"
-
-
 def with_torch(model: Any, precision: str = "float32", threads: int = 1) -> Any:
     """The same model, run by PyTorch."""
-    kind = ReaderOnCpu if isinstance(model, Reader) else OnCpu
     run, labels = model._runner, len(getattr(model, "labels", ()))
     parts = run.weights, run.recipe, run.tokenizer, labels, model.pair
     other = pickle.loads(pickle.dumps(model))
-    other._runner = kind(*parts, precision, threads)
+    other._runner = OnCpu(*parts, precision, threads)
     return other
 
 
@@ -227,7 +222,7 @@ def test_without_a_gpu() -> None:
         pytest.skip("there is one")
     with pytest.raises(LimelightError, match=r"device is 'cuda'.*no GPU"):
         load("reader", device="cuda")
-    assert type(load("reader", device="auto")._runner).__name__ == "ReaderRunner"
+    assert type(load("reader", device="auto")._runner).__name__ == "OnnxRunner"
 
 
 @pytest.mark.parametrize(

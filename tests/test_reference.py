@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import reference
+from limelight.config.recipe import ModelRecipe
 
 
 def test_the_complex_step_agrees_with_central_differences():
@@ -25,7 +26,7 @@ def test_the_complex_step_agrees_with_central_differences():
     values = {name: rng.normal(0, 0.5, shape) for name, shape in shapes.items()}
 
     def loss(v):
-        logits, _, A = reference.network("self-attention", v, [3, 1, 4, 5])
+        logits, _, A = reference.network(ModelRecipe(), v, [3, 1, 4, 5])
         return reference.cross_entropy(logits, 1) + reference.penalty([A])
 
     step = 1e-5

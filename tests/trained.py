@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from limelight.config.recipe import Recipe
+from limelight.network.parts import ENCODERS
 from limelight.network.torch.network import Network
 from limelight.runtime.folder import save_folder
 from limelight.text.tokenizer import Tokenizer
@@ -34,6 +35,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "max": {"embedding": "max"},
     "max of two layers": {"embedding": "max", "layers": 2},
     "cnn": {"embedding": "cnn"},
+    **{f"{name}, rows": {"encoder": name} for name in ENCODERS if name != "bilstm"},
     "projected": {"projection": 5},
     "projected to more": {"projection": 12, "layers": 2},
     "projected cnn": {"embedding": "cnn", "projection": 5},

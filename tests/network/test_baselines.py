@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import reference
 from agreement import assert_agree_on_sentences, assert_gradcheck, pad, randomise
 from drawing import examples
-from limelight.network.torch.baselines import Convolution, MaxPooling
+from limelight.network.torch.attention import MaxPooling
+from limelight.network.torch.encoder import Convolution
 
 lengths = st.lists(st.integers(1, 8), min_size=1, max_size=4)
 

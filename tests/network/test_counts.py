@@ -71,12 +71,12 @@ def test_the_presets_have_the_paper_s_sizes():
     assert count(preset("age").model, 5)["hidden"] == 30 * 600 * 2000
 
 
-@pytest.mark.parametrize("embedding", ["max", "cnn"])
-def test_a_baseline_has_one_row(embedding):
-    parts = count(ModelRecipe(embedding=embedding), 5)
+@pytest.mark.parametrize("encoder", ["bilstm", "cnn"])
+def test_a_baseline_has_one_row(encoder):
+    parts = count(ModelRecipe(encoder=encoder, pooling="max"), 5)
     assert parts["hidden"] == U2 * 3000
     assert parts["attention"] == 0
-    assert parts["encoder"] == (U2 * 100 * 3 + U2 if embedding == "cnn" else 962_400)
+    assert parts["encoder"] == (U2 * 100 * 3 + U2 if encoder == "cnn" else 962_400)
 
 
 def test_the_author_s_attention_has_biases():

@@ -16,10 +16,12 @@ import reference
 from agreement import assert_agree, pad, randomise, values_of
 from drawing import examples
 from limelight.config.recipe import ModelRecipe
+from limelight.network.parts import ENCODERS, POOLINGS
 from limelight.network.torch.attention import penalty
 from limelight.network.torch.network import Network
 
-EMBEDDINGS = ("self-attention", "max", "cnn")
+BASELINES = [("bilstm", "max"), ("cnn", "max")]
+EMBEDDINGS = [*((encoder, "self-attention") for encoder in ENCODERS), *BASELINES]
 VOCABULARY, CLASSES = 7, 3
 SENTENCES, OTHERS = [[3, 1, 5, 2], [2, 4], [6]], [[5], [1, 3, 3], [2, 6]]
 LABELS = [2, 0, 1]
@@ -41,33 +43,31 @@ def tensors(sentences: list[list[int]], extra: int = 0) -> tuple[Tensor, Tensor]
     return pad([torch.tensor(s, dtype=torch.long) for s in sentences], extra, rubbish=0)
 
 
-VARIANTS = [{"embedding": e} for e in EMBEDDINGS] + [
+VARIANTS = [{"encoder": e, "pooling": p} for e, p in EMBEDDINGS] + [
     {"head": "pruned"},
     {"head": "pruned", "mix_units": 3},
     {"author_code": True, "layers": 2},
-    {"embedding": "cnn", "head": "pruned"},
+    {"encoder": "cnn", "pooling": "max", "head": "pruned"},
     {"projection": 2},
     {"author_code": True},
-    {"projection": 4, "embedding": "cnn"},
+    {"projection": 4, "encoder": "cnn", "pooling": "max"},
 ]
 PAIRS = [
     {"pair": "gated"},
     {"pair": "concat"},
     {"pair": "gated", "head": "pruned"},
-    {"pair": "concat", "embedding": "max"},
+    {"pair": "concat", "pooling": "max"},
     {"pair": "concat", "author_code": True},
     {"pair": "vectors"},
-    {"pair": "vectors", "head": "pruned", "embedding": "max"},
+    {"pair": "vectors", "head": "pruned", "pooling": "max"},
 ]
 
 
 def reference_loss(recipe: ModelRecipe, pair: bool, v: dict[str, np.ndarray]) -> np.ndarray:
     if pair:
-        outputs = [
-            reference.pair_network(recipe.embedding, v, *ids) for ids in zip(SENTENCES, OTHERS, strict=True)
-        ]
+        outputs = [reference.pair_network(recipe, v, *ids) for ids in zip(SENTENCES, OTHERS, strict=True)]
     else:
-        outputs = [reference.network(recipe.embedding, v, ids) for ids in SENTENCES]
+        outputs = [reference.network(recipe, v, ids) for ids in SENTENCES]
     loss = sum(reference.cross_entropy(o[0], y) for o, y in zip(outputs, LABELS, strict=True)) / len(LABELS)
     loss = loss + 0.3 * reference.penalty([o[2] for o in outputs])
     return loss + 0.3 * reference.penalty([o[4] for o in outputs]) if pair else loss
@@ -100,7 +100,8 @@ def test_the_loss_and_all_of_its_gradient_equal_the_reference(options, pair):
 
 recipes = st.builds(
     small,
-    embedding=st.sampled_from(EMBEDDINGS),
+    encoder=st.sampled_from(list(ENCODERS)),
+    pooling=st.sampled_from(list(POOLINGS)),
     word_size=st.integers(1, 4),
     projection=st.integers(0, 3),
     hidden=st.integers(1, 3),
@@ -132,7 +133,7 @@ def test_any_network_equals_the_reference(recipe, batch, classes, extra, seed):
     network = randomise(Network(recipe, VOCABULARY, classes), seed)
 
     def expected(v):
-        return list(zip(*(reference.network(recipe.embedding, v, ids) for ids in batch), strict=True))
+        return list(zip(*(reference.network(recipe, v, ids) for ids in batch), strict=True))
 
     assert_agree(
         lambda v: functional_call(network, v, tensors(batch, extra))[:3], expected, values_of(network)
@@ -152,7 +153,7 @@ def test_any_pair_network_equals_the_reference(recipe, batch, extra, seed):
     inputs = (*tensors(premises, extra[0]), *tensors(hypotheses, extra[1]))
 
     def expected(v):
-        return list(zip(*(reference.pair_network(recipe.embedding, v, *ids) for ids in batch), strict=True))
+        return list(zip(*(reference.pair_network(recipe, v, *ids) for ids in batch), strict=True))
 
     assert_agree(lambda v: functional_call(network, v, inputs), expected, values_of(network))
 
@@ -171,9 +172,9 @@ UNUSUAL = {"only unknown words": [1, 1, 1], "one word": [4], "one unknown word":
 
 
 @pytest.mark.parametrize("pair", [False, True])
-@pytest.mark.parametrize("embedding", EMBEDDINGS)
-def test_unusual_sentences_have_a_finite_embedding_and_attention_that_sums_to_one(embedding, pair):
-    network = randomise(Network(small(embedding=embedding), VOCABULARY, CLASSES, pair), 0)
+@pytest.mark.parametrize(("encoder", "pooling"), EMBEDDINGS)
+def test_unusual_sentences_have_a_finite_embedding_and_attention_that_sums_to_one(encoder, pooling, pair):
+    network = randomise(Network(small(encoder=encoder, pooling=pooling), VOCABULARY, CLASSES, pair), 0)
     batch = tensors([[3, 2, 5, 6], *UNUSUAL.values()], extra=2)
     output = network(*batch, *(batch if pair else ()))
     for M, A in [(output.M, output.A), (output.M2, output.A2)][: 1 + pair]:
@@ -186,9 +187,9 @@ def test_unusual_sentences_have_a_finite_embedding_and_attention_that_sums_to_on
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-@pytest.mark.parametrize("embedding", EMBEDDINGS)
-def test_an_unusual_sentence_is_the_same_alone(embedding, name):
-    network = randomise(Network(small(embedding=embedding), VOCABULARY, CLASSES), 0)
+@pytest.mark.parametrize(("encoder", "pooling"), EMBEDDINGS)
+def test_an_unusual_sentence_is_the_same_alone(encoder, pooling, name):
+    network = randomise(Network(small(encoder=encoder, pooling=pooling), VOCABULARY, CLASSES), 0)
     alone = network(*tensors([UNUSUAL[name]], extra=0 if UNUSUAL[name] else 1))
     among = network(*tensors([[3, 2, 5, 6], UNUSUAL[name]], extra=60))
     torch.testing.assert_close(among.M[1:], alone.M, rtol=0, atol=1e-12)
@@ -202,7 +203,7 @@ def test_a_document_of_50_000_words_goes_forward_and_backward():
     network = randomise(Network(small(hidden=8, rows=3), VOCABULARY, CLASSES), 0)
     ids = torch.randint(1, VOCABULARY, (1, n), generator=torch.manual_seed(0))
     output = network(ids, torch.tensor([n]))
-    logits, M, A = reference.network("self-attention", values_of(network), ids[0].tolist())
+    logits, M, A = reference.network(ModelRecipe(), values_of(network), ids[0].tolist())
     np.testing.assert_allclose(output.logits[0].detach().numpy(), logits, rtol=0, atol=1e-10)
     np.testing.assert_allclose(output.M[0].detach().numpy(), M, rtol=0, atol=1e-10)
     np.testing.assert_allclose(output.A[0].detach().numpy(), A, rtol=0, atol=1e-10)
@@ -220,7 +221,7 @@ def test_the_max_row_stands_below_the_attention_s(head):
     values = values_of(network)
     output = network(*tensors(SENTENCES, 2))
     for k, ids in enumerate(SENTENCES):
-        M, A = reference.embed("self-attention", values, ids)
+        M, A = reference.embed(ModelRecipe(), values, ids)
         H = reference.stacked_bilstm(
             np.array([values["words.weight"][i] for i in ids]),
             reference.numbered(reference.part(values, "encoder"), "W_ih", "W_hh", "b"),

@@ -7,26 +7,24 @@ import torch
 
 import reference
 from limelight.config.recipe import ModelRecipe
-from limelight.network.torch.reader import ReaderInput, ReaderNetwork, round_to_4_bits
-from limelight.runtime.reader_file import pack_reader, unpack_reader
+from limelight.network.torch.network import Network, Spelled
+from limelight.network.torch.rounding import round_to_4_bits
+from limelight.network.weights import pack_all, unpack_all
 
-RECIPE = ModelRecipe(word_size=32, hidden=3, attention_hidden=4, rows=2)
+RECIPE = ModelRecipe(
+    word_size=32, hidden=3, attention_hidden=4, rows=2, head="vector", buckets=5, vector_rank=4, vector_size=6
+)
 
 
-def network() -> ReaderNetwork:
+def network() -> Network:
     torch.manual_seed(0)
-    return ReaderNetwork(RECIPE, vocabulary=9, buckets=5, rank=4, vector=6).double()
+    return Network(RECIPE, vocabulary=9).double()
 
 
 def test_the_vector_is_the_sum_over_rows_of_linear_maps():
     net = network()
-    read = ReaderInput(
-        torch.tensor([[3, 0, 8], [2, 0, 0]]),
-        torch.tensor([3, 1]),
-        torch.tensor([1]),
-        torch.tensor([[2, 5, 0]]),
-    )
-    v, M, A = net(read)
+    spelled = Spelled(torch.tensor([1]), torch.tensor([[2, 5, 0]]))
+    v, M, A, *_ = net(torch.tensor([[3, 0, 8], [2, 0, 0]]), torch.tensor([3, 1]), spelled=spelled)
     w = {name: x.detach().numpy() for name, x in net.named_parameters()}
     spelled = (w["grams.weight"][2] + w["grams.weight"][5]) / 2
     S = np.array([w["words.weight"][3], spelled, w["words.weight"][8]])
@@ -42,8 +40,8 @@ def test_the_vector_is_the_sum_over_rows_of_linear_maps():
 def test_padding_gets_no_gradient_and_rounding_passes_it_through():
     net = network()
     net.rounding.fill_(1)
-    read = ReaderInput(torch.tensor([[3, 0]]), torch.tensor([2]), torch.tensor([1]), torch.tensor([[0, 4]]))
-    net(read).v.sum().backward()
+    spelled = Spelled(torch.tensor([1]), torch.tensor([[0, 4]]))
+    net(torch.tensor([[3, 0]]), torch.tensor([2]), spelled=spelled).logits.sum().backward()
     moved = net.words.weight.grad.any(dim=1)
     assert moved.tolist() == [k == 3 for k in range(9)]
     assert net.grams.weight.grad.any(dim=1).tolist() == [k == 4 for k in range(6)]
@@ -59,8 +57,7 @@ def test_words_are_rounded_in_training_as_they_are_stored():
         "vector.W_shared": random.standard_normal((6, 6)), "vector.W_rows": random.standard_normal((8, 6)),
     }  # fmt: skip
     weights = {name: x.astype(np.float32) for name, x in weights.items()}
-    words, stored = unpack_reader(pack_reader(["a", "b", "c"], weights))
-    assert words == ["a", "b", "c"]
+    stored = unpack_all(pack_all(weights))
     rounded = round_to_4_bits(torch.from_numpy(weights["words.weight"]))
     np.testing.assert_allclose(stored["words.weight"], rounded, rtol=1e-6)
     np.testing.assert_array_equal(stored["encoder.b_0"], weights["encoder.b_0"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from limelight.runtime.reader_folder import open_reader
+from limelight.runtime.folder import open_reader
 from limelight.text.dataset import Split
 from limelight.training.pretraining.start import fit_words, reduce_vectors, start_grams
 from limelight.training.pretraining.step import divergence

@@ -29,21 +29,16 @@ def states(model: Model, text: str) -> np.ndarray:
     """H (n, 2u)."""
     weights = float64(model)
     S = weights["words.weight"][model.tokenizer.locate(text)[0]]
-    if "projection.W" in weights:
-        S = reference.projection(S, **reference.part(weights, "projection"))
-    encoder = reference.part(weights, "encoder")
-    if model.recipe.model.embedding == "cnn":
-        return reference.convolution(S, **encoder)
-    return reference.stacked_bilstm(S, reference.numbered(encoder, "W_ih", "W_hh", "b"))
+    return reference.states(model.recipe.model, weights, S)
 
 
 def matrix(model: Model, H: np.ndarray, values: np.ndarray) -> np.ndarray:
     """M of the attention that H gives, over other `values` of the words."""
     rows = []
-    if model.recipe.model.embedding == "self-attention":
+    if model.recipe.model.attention_rows:
         _, A = reference.attention(H, **reference.part(float64(model), "pooling"))
         rows += [A @ values]
-    if model.recipe.model.embedding != "self-attention" or model.recipe.model.max_row:
+    if model.recipe.model.max_rows:
         rows += [np.array([[values[k, j] for j, k in enumerate(H.argmax(axis=0))]])]
     return np.concatenate(rows)
 
@@ -95,10 +90,10 @@ def matrix_of_others(model: Model, H: np.ndarray, t: int) -> np.ndarray:
     if not left:
         return np.zeros_like(matrix(model, H, H))
     rows = []
-    if model.recipe.model.embedding == "self-attention":
+    if model.recipe.model.attention_rows:
         _, A = reference.attention(H, **reference.part(float64(model), "pooling"))
         rows += [(a[left] / a[left].sum()) @ H[left] for a in A]
-    if model.recipe.model.embedding != "self-attention" or model.recipe.model.max_row:
+    if model.recipe.model.max_rows:
         rows += [H[left].max(axis=0)]
     return np.array(rows)
 

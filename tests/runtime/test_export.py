@@ -117,7 +117,7 @@ def test_int8_is_near(name: str, pair: str | None, small: int, monkeypatch: pyte
     )
     np.testing.assert_allclose(near[0], exact[0], atol=0.05)
     np.testing.assert_allclose(near[1], exact[1], atol=0.05)
-    if recipe.model.embedding != "cnn":  # a CNN's maxima often tie, and then any of the words may hold them
+    if recipe.model.encoder != "cnn":  # a CNN's maxima often tie, and then any of the words may hold them
         assert np.abs(near[2] - exact[2]).mean() < 0.01
     np.testing.assert_allclose(near[2].sum(axis=2), 1, atol=1e-5)
 

@@ -28,7 +28,8 @@ from limelight.errors import LimelightError
 from limelight.network.onnx.arithmetic import Int8
 from limelight.network.onnx.graph import Graph
 from limelight.reading.reading import PairReading, Reading
-from limelight.runtime import runner
+from limelight.runtime import onnx_runner as runner
+from limelight.runtime import runner as any_runner
 from limelight.runtime.model import Model
 from limelight.runtime.session import Session
 from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, texts_of, weights_of
@@ -129,7 +130,9 @@ def test_same_text_same_int8_answer_beside_others(
     np.testing.assert_allclose(model.embed(texts, batch_words=10**5)[0], model.embed(texts[:1])[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in ARCHITECTURES if "cnn" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name, options in ARCHITECTURES.items() if not {"cnn", "words"} & set(options.values())]
+)
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_two_directions_in_two_threads(name: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A single batch that is large runs so, and gives what it gives in one thread."""
@@ -137,7 +140,7 @@ def test_two_directions_in_two_threads(name: str, precision: str, monkeypatch: p
     one, two = (model_of(ARCHITECTURES[name], precision=precision, threads=n) for n in (1, 2))
     M, A = one.embed(texts), one.read(texts[0]).attention
     monkeypatch.setattr(runner, "TWO_THREADS", 0)
-    monkeypatch.delattr(runner.Runner, "encoder")  # only the other way is left
+    monkeypatch.delattr(runner.OnnxRunner, "encoder")  # only the other way is left
     np.testing.assert_allclose(two.embed(texts), M, rtol=0, atol=1e-6)
     np.testing.assert_allclose(two.read(texts[0]).attention, A, rtol=0, atol=1e-6)
 
@@ -145,7 +148,7 @@ def test_two_directions_in_two_threads(name: str, precision: str, monkeypatch: p
 def test_embedding_keeps_the_order_over_many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = texts_of(200)
     whole = model_of().embed(texts)
-    monkeypatch.setattr(runner, "CHUNK_TEXTS", (7, 7))
+    monkeypatch.setattr(any_runner, "CHUNK_TEXTS", (7, 7))
     np.testing.assert_allclose(model_of().embed(texts), whole, rtol=0, atol=1e-6)
     np.testing.assert_allclose(model_of().embed(iter(texts)), whole, rtol=0, atol=1e-6)
     streamed = list(model_of().embed_stream(iter(texts)))
@@ -168,7 +171,7 @@ def test_int8_is_near_and_keeps_the_order() -> None:
 
 
 def test_streams_read_no_further_than_they_must(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "CHUNK_TEXTS", (5, 5))
+    monkeypatch.setattr(any_runner, "CHUNK_TEXTS", (5, 5))
     taken = []
 
     def endless() -> Any:
@@ -358,7 +361,8 @@ def test_a_thread_that_outlives_the_main_one_still_gets_answers(tmp_path: Path) 
     model_of().save(tmp_path / "model")
     program = f"""
 import threading, time
-from limelight.runtime import runner
+from limelight.runtime import onnx_runner as runner
+from limelight.runtime import runner as any_runner
 from limelight.runtime.model import Model
 runner.TWO_THREADS = 0
 model = Model.load({str(tmp_path / "model")!r}, threads=2)
@@ -381,7 +385,8 @@ def test_a_forked_child_answers_and_ends(tmp_path: Path, threads: int) -> None:
     program = f"""
 import multiprocessing, os, sys
 import numpy as np
-from limelight.runtime import runner
+from limelight.runtime import onnx_runner as runner
+from limelight.runtime import runner as any_runner
 from limelight.runtime.model import Model
 runner.TWO_THREADS = 0
 model = Model.load({str(tmp_path / "model")!r}, threads={threads})

@@ -18,11 +18,12 @@ import limelight.bundled
 import reference
 from limelight.errors import LimelightError
 from limelight.reading import to_html, to_json, to_svg, to_terminal
-from limelight.runtime import runner
+from limelight.runtime import onnx_runner as runner
+from limelight.runtime.batches import encode_spelled
+from limelight.runtime.folder import BUNDLED, open_folder
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
-from limelight.runtime.reader_folder import BUNDLED, open_reader
-from limelight.runtime.spelling import encode_spelled, gram_hashes, spell
+from limelight.text.spelling import gram_hashes, spell
 from limelight.text.tokenizer import Tokenizer
 
 TEXTS = [
@@ -72,16 +73,16 @@ def compute(words: Sequence[str], known: dict[str, int], weights: dict[str, np.n
 
 
 def test_vectors_follow_from_the_mathematics(reader, vectors):
-    words, stored = open_reader()[:2]
-    known = {word: k + 2 for k, word in enumerate(words)}
-    weights = {name: array.astype(np.float64) for name, array in stored.items()}
+    found = open_folder()
+    known = {word: k for k, word in enumerate(found.tokenizer.vocabulary)}
+    weights = {name: array.astype(np.float64) for name, array in found.weights.items()}
     for text, v in zip(TEXTS, vectors, strict=True):
         np.testing.assert_allclose(v, compute(reader.tokenizer.split(text), known, weights), atol=1e-4)
 
 
 def test_four_bit_numbers_are_unpacked_in_order():
     packed = load_file(BUNDLED / "reader.safetensors")
-    weights = open_reader().weights
+    weights = open_folder().weights
     for row in (2, 4711, 42001):
         nibbles = [x for byte in packed["words.weight"][row].tolist() for x in (byte % 16, byte // 16)]
         scales = packed["words.weight.scale"][row].astype(float)

@@ -1,21 +1,30 @@
-"""A reader's folder from elsewhere: anything wrong with it is one line."""
+"""A reader's folder: saved and read again, of version 0.2, and from strangers."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 import safetensors.numpy
 
 import limelight
-from limelight.errors import LimelightError
-from limelight.runtime.reader_file import pack_reader, unpack_reader
-from limelight.runtime.reader_folder import is_reader_folder, open_reader, save_reader
+from limelight.network.weights import pack_all
+from limelight.runtime.batches import encode_spelled
+from limelight.runtime.config_file import format_config
+from limelight.runtime.folder import is_reader_folder, open_folder
+from limelight.runtime.reader import Reader
+from limelight.text.spelling import MAX_GRAMS, gram_hashes
+from refusing import refuses
 
 WORDS = ["soup", "cold", "train"]
+FACTS = {"rows": [["cold"], ["soup"]], "held_out": 9, "teacher": "<a>|b", "overlap": 0.1}
+TEXTS = ["cold soup", "a blorp of cold trains!", "", "soup"]
 
 
 def weights(rows: int = 2) -> dict[str, np.ndarray]:
@@ -28,87 +37,159 @@ def weights(rows: int = 2) -> dict[str, np.ndarray]:
     return {name: random.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
 
 
+def reader() -> Reader:
+    return Reader.from_parts(words=WORDS, weights=weights(), facts=FACTS)
+
+
 @pytest.fixture
-def folder(tmp_path) -> Path:
-    facts = {"rows": [["cold"], ["soup"]], "held_out": 9, "teacher": "<a>|b", "overlap": 0.1}
-    save_reader(tmp_path / "reader", WORDS, weights(), {"rows": 2}, facts)
+def folder(tmp_path: Path) -> Path:
+    reader().save(tmp_path / "reader")
     return tmp_path / "reader"
 
 
-def test_what_is_saved_is_read_again(folder):
-    found = open_reader(folder)
-    assert found.words == WORDS
-    assert found.recipe == {"rows": 2}
+def old_tensors() -> dict[str, np.ndarray]:
+    return {"vocabulary": np.frombuffer("\n".join(WORDS).encode(), np.uint8), **pack_all(weights())}
+
+
+def save_old(path: Path, tensors: dict[str, np.ndarray]) -> Path:
+    """As version 0.2 wrote it."""
+    content = safetensors.numpy.save(tensors)
+    config = json.loads(format_config("reader", {"rows": 2}, [], FACTS, {"reader.safetensors": content}))
+    config |= {"format": 1, "limelight": "0.2.0"}
+    rest = {name: value for name, value in config.items() if name != "sha256"}
+    plain = json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
+    path.mkdir()
+    (path / "config.json").write_text(json.dumps({**rest, "sha256": hashlib.sha256(plain).hexdigest()}))
+    (path / "reader.safetensors").write_bytes(content)
+    return path
+
+
+# ---------------------------------------------------------------- what is saved is read again
+
+
+def test_what_is_saved_is_read_again(folder: Path) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "README.md", "config.json", "model.onnx", "model.safetensors", "tokenizer.json",
+    ]  # fmt: skip
+    found = open_folder(folder)
+    assert found.is_reader
+    assert found.tokenizer.vocabulary[2:] == tuple(WORDS)
+    assert (found.recipe.model.rows, found.recipe.model.buckets, found.recipe.model.vector_size) == (2, 7, 7)
     assert found.facts["rows"] == [["cold"], ["soup"]]
     assert is_reader_folder(folder)
-    reader = limelight.load(folder)
-    assert reader.encode(["cold soup", "blorp"]).shape == (2, 7)
+    assert limelight.load(folder).encode(TEXTS).shape == (4, 7)
     assert "| 1 | cold |" in (folder / "README.md").read_text()
 
 
-def test_the_same_reader_gives_the_same_bytes_and_is_not_overwritten(folder, tmp_path):
-    facts = open_reader(folder).facts
-    save_reader(tmp_path / "again", WORDS, weights(), {"rows": 2}, facts)
+def test_the_same_reader_gives_the_same_bytes_and_is_not_overwritten(folder: Path, tmp_path: Path) -> None:
+    reader().save(tmp_path / "again")
     for path in folder.iterdir():
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
-    with pytest.raises(LimelightError, match="already exists"):
-        save_reader(folder, WORDS, weights(), {}, {})
+    with refuses("exists"):
+        reader().save(folder)
 
 
-def change(name, value):
+def test_saving_again_changes_nothing(folder: Path, tmp_path: Path) -> None:
+    limelight.load(folder).save(tmp_path / "again")
+    for name in ("model.safetensors", "model.onnx", "tokenizer.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_a_reader_of_version_0_2_gives_the_same_vectors(folder: Path, tmp_path: Path) -> None:
+    old = limelight.load(save_old(tmp_path / "old", old_tensors()))
+    np.testing.assert_array_equal(old.encode(TEXTS), limelight.load(folder).encode(TEXTS))
+    assert old.facts["pretraining"] == {"rows": 2}
+    old.save(tmp_path / "new")
+    np.testing.assert_array_equal(limelight.load(tmp_path / "new").encode(TEXTS), old.encode(TEXTS))
+
+
+@pytest.mark.parametrize("texts", [TEXTS, ["cold soup", "soup"]], ids=["spelled", "known"])
+def test_the_graph_gives_the_same_vectors(folder: Path, texts: list[str]) -> None:
+    """As another program runs it: word ids, and the n-grams of words outside the vocabulary."""
+    loaded = limelight.load(folder)
+    grams = loaded.weights["grams.weight"]
+    sentences = encode_spelled(loaded.tokenizer, texts, loaded.weights["words.weight"], grams)
+    numbers = {word: None for text in texts for word in loaded.tokenizer.words(text) if word not in WORDS}
+    buckets = np.zeros((len(numbers), MAX_GRAMS), np.int32)
+    for row, word in zip(buckets, numbers, strict=True):
+        own = [hash % (len(grams) - 1) + 1 for hash in gram_hashes(word)]
+        row[: len(own)] = own
+    feed = sentences.feed(np.arange(len(texts)))
+    session = onnxruntime.InferenceSession(folder / "model.onnx")
+    given = {"ids": feed["ids"], "lengths": feed["lengths"], "buckets": buckets}
+    vectors, M = session.run(["vector", "M"], given)
+    np.testing.assert_allclose(M, loaded.embed(texts), atol=1e-5)
+    expected = loaded.encode(texts, normalize_embeddings=False)
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+# ---------------------------------------------------------------- from strangers
+
+
+def change(name: str, value: np.ndarray) -> Callable[[dict[str, Any]], None]:
     return lambda stored: stored.__setitem__(name, value)
 
 
+def drop(*names: str) -> Callable[[dict[str, Any]], None]:
+    return lambda stored: [stored.pop(name) for name in names]  # type: ignore[return-value]
+
+
 @pytest.mark.parametrize(
-    ("spoil", "match"),
+    ("spoil", "code"),
     [
-        (lambda stored: stored.pop("vocabulary"), "words"),
-        (lambda stored: stored.pop("encoder.W_hh_0"), "a scale without its weights"),
-        (lambda stored: [stored.pop(f"encoder.W_hh_0{end}") for end in ("", ".scale")], "not a reader"),
-        (lambda stored: [stored.pop(f"pooling.W_s1{end}") for end in ("", ".scale")], "its weights are"),
-        (change("vocabulary", np.frombuffer(b"soup\nsoup\ncold", np.uint8)), "distinct"),
-        (change("vocabulary", np.frombuffer(b"\xff\xfe", np.uint8)), "UTF-8"),
-        (change("words.weight", np.zeros((4, 16), np.uint8)), "fit together"),
-        (change("encoder.b_0", np.full((2, 12), np.nan, np.float32)), "not finite"),
-        (change("encoder.b_0", np.zeros((2, 12), np.float16)), "no scale"),
-        (change("vector.W_rows", np.zeros((7, 9), np.int8)), "shape"),
-        (change("extra", np.zeros(3, np.float32)), "its weights are"),
+        (drop("vocabulary"), "file-damaged"),
+        (drop("encoder.W_hh_0"), "file-damaged"),
+        (drop("encoder.W_hh_0", "encoder.W_hh_0.scale"), "file-damaged"),
+        (drop("pooling.W_s1", "pooling.W_s1.scale"), "weights-names"),
+        (change("vocabulary", np.frombuffer(b"soup\nsoup\ncold", np.uint8)), "file-damaged"),
+        (change("vocabulary", np.frombuffer(b"\xff\xfe", np.uint8)), "file-damaged"),
+        (change("words.weight", np.zeros((4, 16), np.uint8)), "file-damaged"),
+        (change("encoder.b_0", np.full((2, 12), np.nan, np.float32)), "not-finite"),
+        (change("encoder.b_0", np.zeros((2, 12), np.float16)), "file-damaged"),
+        (change("vector.W_rows", np.zeros((7, 9), np.int8)), "file-damaged"),
+        (change("extra", np.zeros(3, np.float32)), "weights-names"),
     ],
 )
-def test_a_damaged_file_is_one_line(spoil, match):
-    stored = safetensors.numpy.load(pack_reader(WORDS, weights()))
-    spoil(stored)
-    with pytest.raises(LimelightError, match=match) as error:
-        unpack_reader(safetensors.numpy.save(stored))
-    assert "\n" not in str(error.value)
+def test_a_damaged_old_reader_is_one_line(spoil: Any, code: str, tmp_path: Path) -> None:
+    tensors = old_tensors()
+    spoil(tensors)
+    path = save_old(tmp_path / "old", tensors)
+    with refuses(code):
+        limelight.load(path)
+
+
+def test_shapes_are_checked_before_anything_is_unpacked(tmp_path: Path) -> None:
+    """A small file cannot claim scales that would make a large table of it."""
+    tensors = old_tensors()
+    tensors["grams.weight.scale"] = np.ones((1, 2**20), np.float16)
+    with refuses("file-damaged"):
+        limelight.load(save_old(tmp_path / "old", tensors))
 
 
 @pytest.mark.parametrize("cut", [0, 4, 100, -1])
-def test_a_truncated_file_is_noticed_by_its_size_and_by_itself(cut, folder):
-    content = (folder / "reader.safetensors").read_bytes()[:cut]
-    with pytest.raises(LimelightError, match=r"reader\.safetensors"):
-        unpack_reader(content)
-    (folder / "reader.safetensors").write_bytes(content)
-    with pytest.raises(LimelightError, match="bytes"):
-        open_reader(folder)
+def test_a_truncated_file_is_noticed(cut: int, folder: Path) -> None:
+    content = (folder / "model.safetensors").read_bytes()[:cut]
+    (folder / "model.safetensors").write_bytes(content)
+    with refuses("file-damaged"):
+        limelight.load(folder)
 
 
-def test_an_altered_file_or_configuration_is_noticed(folder):
-    content = bytearray((folder / "reader.safetensors").read_bytes())
+def test_an_altered_file_or_configuration_is_noticed(folder: Path) -> None:
+    content = bytearray((folder / "model.safetensors").read_bytes())
     content[-1] ^= 1
-    (folder / "reader.safetensors").write_bytes(bytes(content))
-    with pytest.raises(LimelightError, match="checksum"):
+    (folder / "model.safetensors").write_bytes(bytes(content))
+    with refuses("file-damaged"):
         limelight.load(folder)
     config = json.loads((folder / "config.json").read_text())
-    config["recipe"]["rows"] = 3
+    config["recipe"]["model"]["rows"] = 3
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(LimelightError, match=r"config\.json was altered"):
+    with refuses("file-damaged"):
         limelight.load(folder)
 
 
-def test_a_folder_of_another_kind_is_no_reader(folder, tmp_path):
-    with pytest.raises(LimelightError, match="not a folder"):
-        open_reader(tmp_path / "nothing")
-    shutil.copy(folder / "reader.safetensors", tmp_path)
-    with pytest.raises(LimelightError, match=r"config\.json"):
-        open_reader(tmp_path)
+def test_a_folder_of_another_kind_is_not_a_reader(folder: Path, tmp_path: Path) -> None:
+    with refuses("not-a-model"):
+        Reader.load(tmp_path / "nothing")
+    (folder / "config.json").unlink()
+    with refuses("not-a-model"):
+        Reader.load(folder)

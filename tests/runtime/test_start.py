@@ -11,8 +11,8 @@ from limelight.errors import LimelightError
 from limelight.network.parts import shapes
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
-from limelight.runtime.spelling import spell
 from limelight.runtime.start import load_start, start_of
+from limelight.text.spelling import spell
 from limelight.text.tokenizer import Tokenizer
 
 

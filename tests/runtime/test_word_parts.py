@@ -47,7 +47,7 @@ def reader_of(embedding: str = "self-attention", precision: str = "float32") -> 
         shapes["vector.W_rows"] = (8, 6)
     random = np.random.default_rng(0)
     weights = {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-    return Reader(tuple("abcdefg"), weights, precision)
+    return Reader.from_parts(words=tuple("abcdefg"), weights=weights, precision=precision)
 
 
 @cache
@@ -66,16 +66,6 @@ def bundled() -> Reader:
 # ---------------------------------------------------------------- float64, one word at a time
 
 
-def states(embedding: str, weights: dict[str, np.ndarray], S: np.ndarray) -> np.ndarray:
-    """H (n, 2u)."""
-    encoder = reference.part(weights, "encoder")
-    if "projection.W" in weights:
-        S = reference.projection(S, **reference.part(weights, "projection"))
-    if embedding == "cnn":
-        return reference.convolution(S, **encoder)
-    return reference.stacked_bilstm(S, reference.numbered(encoder, "W_ih", "W_hh", "b"))
-
-
 def rows(weights: dict[str, np.ndarray], H: np.ndarray, attention: np.ndarray, has_max: bool) -> np.ndarray:
     """M (r, 2u) of some words: what attention there is on them, scaled to 1; then a max-pooled row."""
     M = [(row / row.sum()) @ H for row in attention]
@@ -84,7 +74,7 @@ def rows(weights: dict[str, np.ndarray], H: np.ndarray, attention: np.ndarray, h
 
 def expected_parts(weights: dict[str, np.ndarray], recipe: Any, S: np.ndarray) -> np.ndarray:
     """(n, size), from the definition at the top of the module."""
-    H = states(recipe.embedding, weights, S)
+    H = reference.states(recipe, weights, S)
     n, has_max = len(H), not recipe.attention_rows or recipe.max_row
     A = np.empty((0, n))
     if recipe.attention_rows:

@@ -13,7 +13,7 @@ import limelight
 from limelight import PairClassifier, TextClassifier
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
-from limelight.network.torch.heads import LAST_LAYER, SteadyHead
+from limelight.network.torch.heads import LAST_LAYER, ScaledLinearHead
 from limelight.runtime.model import Model
 from limelight.runtime.start import Start, load_start
 from limelight.text.encode import encode_texts
@@ -153,7 +153,7 @@ def test_only_the_new_classes_are_fitted_first(head, pair):
     data = toys.dataset(rows=90, dev=0, pair=pair)
     network = build_network(data, recipe)
     if recipe.model.head == "linear":
-        network.head = SteadyHead(network.head)  # as training has it
+        network.head = ScaledLinearHead(network.head)  # as training has it
     before = {name: w.clone() for name, w in network.state_dict().items()}
     loss = evaluate(network, data.splits["train"]).loss
     fit_new_classes(network, data.splits["train"], [2], None, 0)

@@ -34,7 +34,7 @@ def loss_of(
     feed = HostFeed(data.splits["train"], torch.device("cpu"), weights)
     batch = feed.batch(torch.tensor(rows), width)
     output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-    rows = recipe.model.rows if recipe.model.embedding == "self-attention" else 0
+    rows = recipe.model.attention_rows
     return loss(output, batch, recipe.training, rows, len(data.tokenizer))
 
 
@@ -50,9 +50,9 @@ def test_the_penalty_is_that_of_every_sentence_by_itself(scale: str, pair: bool,
     for row in range(6):
         sentences = [words(data, row, side) for side in range(1 + pair)]
         if pair:
-            logits, _, A, _, A2 = reference.pair_network("self-attention", parameters, *sentences)
+            logits, _, A, _, A2 = reference.pair_network(ModelRecipe(), parameters, *sentences)
         else:
-            logits, _, A = reference.network("self-attention", parameters, *sentences)
+            logits, _, A = reference.network(ModelRecipe(), parameters, *sentences)
         penalties.append(sum(reference.penalty([x], scale) for x in ((A, A2) if pair else (A,))))
         entropies.append(reference.cross_entropy(logits, int(data.splits["train"].labels[row])))
     assert found.labels.item() == pytest.approx(np.mean(entropies), abs=1e-12)
@@ -69,10 +69,10 @@ def test_the_aspect_penalty_sums_each_rows_attention_by_word_over_the_batch(pair
     for row in range(6):
         sentences = [words(data, row, side) for side in range(1 + pair)]
         if pair:
-            _, _, *both = reference.pair_network("self-attention", parameters, *sentences)
+            _, _, *both = reference.pair_network(ModelRecipe(), parameters, *sentences)
             attention = [both[0], both[2]]
         else:
-            attention = [reference.network("self-attention", parameters, *sentences)[2]]
+            attention = [reference.network(ModelRecipe(), parameters, *sentences)[2]]
         for A, ids in zip(attention, sentences, strict=True):
             for t, word in enumerate(ids):
                 Q[:, word] += A[:, t]

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
-from limelight.network.torch.heads import LinearHead, SteadyHead, VectorHead
+from limelight.network.torch.heads import LinearHead, ScaledLinearHead, VectorHead
 from limelight.runtime.start import Start
 from limelight.text.batches import as_targets
 from limelight.training import Callback
@@ -67,7 +67,7 @@ def test_a_vector_head_is_a_linear_map_of_M():
 
 def test_a_steady_head_is_the_linear_one_in_another_scale():
     linear, M = LinearHead(3, 6, 2), torch.randn(7, 3, 6)
-    steady = SteadyHead(linear)
+    steady = ScaledLinearHead(linear)
     torch.testing.assert_close(steady(M), linear(M))
     torch.testing.assert_close(steady.to_linear().W_o, linear.W_o)
     assert torch.allclose(steady.W_scaled, linear.W_o * 18**0.5)

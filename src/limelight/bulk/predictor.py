@@ -13,11 +13,10 @@ import numpy as np
 from ..errors import LimelightError
 from ..runtime.confidence import check_threshold
 from ..runtime.devices import choose_device
-from ..runtime.folder import is_reader
+from ..runtime.folder import is_reader, is_reader_folder
 from ..runtime.model import Model
 from ..runtime.predictions import Predictions
 from ..runtime.reader import Reader, load, model_sha256
-from ..runtime.reader_folder import is_reader_folder
 from ..tables.columns import Columns, choose_columns
 from ..tables.kept_columns import KeptColumns
 from ..tables.writers import NewColumn

@@ -77,8 +77,7 @@ def run(args: argparse.Namespace) -> int:
 def _run_bulk(args: argparse.Namespace) -> int:
     from ..bulk import Predictor
     from ..errors import LimelightError
-    from ..runtime.folder import is_reader
-    from ..runtime.reader_folder import is_reader_folder
+    from ..runtime.folder import is_reader, is_reader_folder
 
     if args.vector and not (is_reader(args.model) or is_reader_folder(args.model)):
         raise LimelightError('--vector works with readers only, such as "reader"; a model gives M')

@@ -36,8 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Describe a model if there is one, otherwise a preset: a data folder may have the same name."""
-    from ..runtime.folder import is_reader
-    from ..runtime.reader_folder import is_reader_folder
+    from ..runtime.folder import is_reader, is_reader_folder
 
     if is_reader(args.what) or is_reader_folder(args.what):
         data = _describe_reader(args)
@@ -70,17 +69,16 @@ def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _describe_reader(args: argparse.Namespace) -> dict[str, Any]:
-    from ..runtime.folder import is_reader
-    from ..runtime.reader_folder import BUNDLED, open_reader
+    from ..network.parts import parameters_by_part
+    from ..runtime.folder import BUNDLED, is_reader, open_folder
+    from ..text.tokenizer import SPECIAL
 
-    found = open_reader(BUNDLED if is_reader(args.what) else args.what)
-    parts = dict.fromkeys(("words", "grams", "encoder", "pooling", "vector"), 0)
-    for name, weights in found.weights.items():
-        parts[name.partition(".")[0]] += weights.size
+    found = open_folder(BUNDLED if is_reader(args.what) else args.what)
     return {
-        "reader": args.what, "vocabulary": len(found.words), "vector": len(found.weights["vector.W_rows"]),
-        "parameters": parts, "recipe": found.recipe, "facts": found.facts,
-        "limelight": found.version,
+        "reader": args.what, "vocabulary": len(found.tokenizer) - len(SPECIAL),
+        "vector": found.recipe.model.vector_size,
+        "parameters": parameters_by_part({name: each.shape for name, each in found.weights.items()}),
+        "recipe": found.facts.get("pretraining", {}), "facts": found.facts, "limelight": found.version,
     }  # fmt: skip
 
 

@@ -21,6 +21,26 @@ REMOVED: dict[str, tuple[Any, dict[str, str]]] = {  # the one value that is left
     "filter_width": (3, {"embedding": "cnn"}),
     "head_layers": (1, {"head": "pruned"}),
 }
+EMBEDDINGS = {  # one option until 0.2 -> encoder and pooling
+    "self-attention": ("bilstm", "self-attention"), "max": ("bilstm", "max"), "cnn": ("cnn", "max"),
+}  # fmt: skip
+
+
+def split_embedding(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with `encoder` and `pooling` in place of `embedding`, which 0.2 had.
+
+    >>> split_embedding({"embedding": "max", "rows": 8})
+    {'rows': 8, 'encoder': 'bilstm', 'pooling': 'max'}
+    """
+    found = dict(options)
+    if (was := found.pop("embedding", None)) is None:
+        return found
+    if was not in EMBEDDINGS:
+        raise LimelightError(
+            f"embedding is {was!r}; it must be one of: {', '.join(EMBEDDINGS)}", code="option-value"
+        )
+    encoder, pooling = EMBEDDINGS[was]
+    return {**found, "encoder": encoder, "pooling": pooling}
 
 
 def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,4 +60,4 @@ def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
     gone = {*REMOVED, *TRAINING_ONLY}
     if options.get("penalty_scale") == "kl":  # only training depended on it
         gone.add("penalty_scale")
-    return {RENAMED.get(name, name): value for name, value in options.items() if name not in gone}
+    return split_embedding({RENAMED.get(k, k): value for k, value in options.items() if k not in gone})

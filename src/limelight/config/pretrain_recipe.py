@@ -20,9 +20,9 @@ LARGEST_BATCH, FEWEST_BATCHES = 2048, 16  # and the fewest batches of an epoch, 
 class ReaderRecipe:
     """How a reader is made."""
 
-    embedding: str = option(
+    pooling: str = option(
         "self-attention",
-        "Sentence embedding: structured self-attention, or max pooling.",
+        "From words to rows of the embedding matrix: structured self-attention, or each unit's maximum.",
         choices=("self-attention", "max"),
     )
     words: int = option(42_000, "Words with a vector of their own; others are read by their spelling.", low=1)
@@ -87,7 +87,7 @@ class ReaderRecipe:
     def recipe(self) -> Recipe:
         """The same as a recipe of the whole library: what its training and its runtime read."""
         return Recipe().override(
-            embedding=self.embedding, word_size=self.word_size, hidden=self.hidden, rows=self.rows,
+            pooling=self.pooling, word_size=self.word_size, hidden=self.hidden, rows=self.rows,
             attention_hidden=self.attention_hidden, max_length=self.max_length, penalty=self.penalty,
             batch_size=max(self.batch_size, 1), epochs=max(self.epochs, 1), seed=self.seed,
             learning_rate=self.learning_rate, precision=self.precision, optimizer="adam",

@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import LimelightError
-from .migrations import RENAMED, upgrade
+from .migrations import RENAMED, split_embedding, upgrade
 from .options import Needs, check_value, option, to_builtin
 
-ATTENTION = Needs("embedding 'self-attention'", lambda o: o.embedding == "self-attention")
-LSTM = Needs("an LSTM, not embedding 'cnn'", lambda o: o.embedding != "cnn")
+ATTENTION = Needs("pooling 'self-attention'", lambda o: o.pooling == "self-attention")
+LSTM = Needs("encoder 'bilstm'", lambda o: o.encoder == "bilstm")
 VECTORS = Needs("pretrained vectors", lambda o: bool(o.vectors))
 WORDS = Needs("pretrained vectors, or start", lambda o: bool(o.vectors or o.start))
 NO_START = Needs("start ''; the weights to start from bring their own", lambda o: not o.start)
 NO_VECTORS = Needs(
     "random initial word vectors; pretrained ones set the size", lambda o: not (o.vectors or o.start)
 )
+READER = Needs("head 'vector'", lambda o: o.head == "vector")
 FULL = Needs("head 'full'", lambda o: o.head == "full")
 PRUNED = Needs("head 'pruned'", lambda o: o.head == "pruned")
 PENALTY = Needs("a penalty above 0", lambda o: o.penalty > 0)
@@ -100,13 +101,25 @@ class TextRecipe:
 class ModelRecipe:
     """The network, with the paper's symbols."""
 
-    embedding: str = option(
+    encoder: str = option(
+        "bilstm",
+        "How words are read: the paper's bidirectional LSTM, the CNN of its baseline, or each by itself.",
+        choices=("bilstm", "cnn", "words"),
+        basic=True,
+    )
+    pooling: str = option(
         "self-attention",
-        "Sentence embedding: the paper's structured self-attention, or one of its two baselines.",
-        choices=("self-attention", "max", "cnn"),
+        "From words to rows of the embedding matrix: structured self-attention, or each unit's maximum.",
+        choices=("self-attention", "max"),
         basic=True,
     )
     word_size: int = option(100, "Size of the word vectors [d].", low=1, needs=NO_VECTORS)
+    buckets: int = option(
+        0,
+        "Vectors for hashed character n-grams, which spell the words outside the vocabulary of a reader.",
+        low=0,
+        needs=READER,
+    )
     projection: int = option(
         0, "Project the word vectors to this size with a trained layer, relu(W w + b); 0 disables it.", low=0
     )
@@ -148,8 +161,8 @@ class ModelRecipe:
     head: str = option(
         "full",
         "Hidden layer of the classifier: fully connected, pruned as in appendix A, or none (linear; pairs "
-        "then have the pruned one, unless pair is 'vectors').",
-        choices=("full", "pruned", "linear"),
+        "then have the pruned one, unless pair is 'vectors'). A reader has none and gives a vector.",
+        choices=("full", "pruned", "linear", "vector"),
     )
     head_hidden: int = option(3000, "Hidden units of the full head [b].", low=1, needs=FULL)
     row_units: int = option(150, "Hidden units per row of M in the pruned head [p].", low=0, needs=PRUNED)
@@ -178,12 +191,12 @@ class ModelRecipe:
     @property
     def attention_rows(self) -> int:
         """Rows of M made by self-attention [r], which the penalty applies to."""
-        return self.rows if self.embedding == "self-attention" else 0
+        return self.rows if self.pooling == "self-attention" else 0
 
     @property
     def has_max_row(self) -> bool:
         """Whether the last row of M is the max-pooled one."""
-        return self.embedding == "self-attention" and self.max_row
+        return self.pooling == "self-attention" and self.max_row
 
     @property
     def matrix_rows(self) -> int:
@@ -194,12 +207,6 @@ class ModelRecipe:
     def max_rows(self) -> int:
         """Its last rows, one at most, that hold maxima over the words instead of attention."""
         return int(self.has_max_row or not self.attention_rows)
-
-    def head_inputs(self, pair: bool) -> tuple[int, int]:
-        """Rows and size of what the classifier reads: of M or, for pairs, of F_r."""
-        if pair and self.pair == "vectors":
-            return 1, 4 * self.vector_size
-        return self.matrix_rows, 2 * self.hidden * (4 if pair and self.pair != "gated" else 1)
 
 
 @dataclass(frozen=True)
@@ -333,7 +340,7 @@ class Recipe:
     def override(self, **options: Any) -> Recipe:
         """The same recipe with some fields changed, whichever section they are in."""
         sections: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
-        for name, value in options.items():
+        for name, value in split_embedding(options).items():
             sections[section_of(name)][name] = to_builtin(value)
         return Recipe(**{s: dataclasses.replace(getattr(self, s), **o) for s, o in sections.items()})
 

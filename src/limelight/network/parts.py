@@ -1,43 +1,178 @@
-"""The names and shapes of a network's tensors, from its recipe: what a file of weights is checked against."""
+"""The network, described once: four parts, the names and shapes of their weights, and when each is there.
+
+    text -> words -> ids -> H (n, size) -> A (r, n) -> M (r, size) -> a label, a number, a vector
+            Words           Encoder        Pooling                    Head
+
+PyTorch modules (`torch/`), ONNX operators (`onnx/`), the check of a folder from a stranger, the size estimate
+and the card of a model take the network from here. A new encoder, pooling or head is an entry in a table
+below, a module in `torch/`, a function of operators in `onnx/layers.py` and a float64 version in
+tests/reference.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
-from .onnx.export import rows_and_size
 
 FILTER_WIDTH = 3  # words that a CNN filter sees at once
 MAX_LAYERS = 1000  # a recipe from outside must not keep us looping
 Shapes = dict[str, tuple[int, ...]]
 
 
+class Encoder(NamedTuple):
+    """From words to states H: the size of a state, and the weights for words of d numbers."""
+
+    size: Callable[[ModelRecipe], int]
+    weights: Callable[[ModelRecipe, int], Shapes]
+
+
+# ---------------------------------------------------------------- words and encoders
+
+
+def _words(recipe: ModelRecipe, vocabulary: int) -> Shapes:
+    """A vector for each word; those of n-grams spell other words; a projection stands between."""
+    d, c = recipe.word_size, recipe.projection
+    return {
+        "words.weight": (vocabulary, d),
+        **({"grams.weight": (recipe.buckets + 1, d)} if recipe.buckets else {}),
+        **({"projection.W": (c, d), "projection.b": (c,)} if c else {}),
+    }
+
+
+def word_size(recipe: ModelRecipe) -> int:
+    """The size of a word as the encoder reads it [d]."""
+    return recipe.projection or recipe.word_size
+
+
+def _bilstm(recipe: ModelRecipe, d: int) -> Shapes:
+    u, layers = recipe.hidden, Shapes()
+    if recipe.layers > MAX_LAYERS:
+        raise LimelightError(
+            f"layers is {recipe.layers}; it must be at most {MAX_LAYERS}", code="option-value"
+        )
+    for k in range(recipe.layers):
+        layers[f"encoder.W_ih_{k}"] = (2, 4 * u, d + 2 * u * k)
+        layers[f"encoder.W_hh_{k}"] = (2, 4 * u, u)
+        layers[f"encoder.b_{k}"] = (2, 4 * u)
+    return layers
+
+
+def _cnn(recipe: ModelRecipe, d: int) -> Shapes:
+    return {"encoder.W": (2 * recipe.hidden, d, FILTER_WIDTH), "encoder.b": (2 * recipe.hidden,)}
+
+
+ENCODERS = {
+    "bilstm": Encoder(lambda recipe: 2 * recipe.hidden, _bilstm),
+    "cnn": Encoder(lambda recipe: 2 * recipe.hidden, _cnn),
+    "words": Encoder(word_size, lambda recipe, d: {}),  # H is the words themselves
+}
+
+
+def state_size(recipe: ModelRecipe) -> int:
+    """The size of a state h_t, and of a row of M: 2u for an LSTM.
+
+    >>> state_size(ModelRecipe(hidden=300)), state_size(ModelRecipe(encoder="words", word_size=100))
+    (600, 100)
+    """
+    return ENCODERS[recipe.encoder].size(recipe)
+
+
+# ---------------------------------------------------------------- poolings
+
+
+def _self_attention(recipe: ModelRecipe, size: int) -> Shapes:
+    d_a, r = recipe.attention_hidden, recipe.rows
+    biases: Shapes = {"pooling.b_s1": (d_a,), "pooling.b_s2": (r,)} if recipe.author_code else {}
+    return {"pooling.W_s1": (d_a, size), "pooling.W_s2": (r, d_a), **biases}
+
+
+POOLINGS: dict[str, Callable[[ModelRecipe, int], Shapes]] = {
+    "self-attention": _self_attention,
+    "max": lambda recipe, size: {},
+}
+
+
+def matrix_shape(recipe: ModelRecipe) -> tuple[int, int]:
+    """The shape of M: (r, 2u).
+
+    >>> matrix_shape(ModelRecipe(rows=30, hidden=300)), matrix_shape(ModelRecipe(pooling="max", hidden=7))
+    ((30, 600), (1, 14))
+    """
+    return recipe.matrix_rows, state_size(recipe)
+
+
+# ---------------------------------------------------------------- heads
+
+
+def _relation(recipe: ModelRecipe) -> Shapes:
+    """What makes F_r of two texts' M."""
+    rows, size = matrix_shape(recipe)
+    if recipe.pair == "gated":
+        return {"gate.W_fp": (rows, size, size), "gate.W_fh": (rows, size, size)}
+    return _vector(recipe, rows, size) if recipe.pair == "vectors" else {}
+
+
+def head_inputs(recipe: ModelRecipe, pair: bool) -> tuple[int, int]:
+    """Rows and size of what the head reads: of M or, for pairs, of F_r."""
+    rows, size = matrix_shape(recipe)
+    if not pair or recipe.pair == "gated":
+        return rows, size
+    return (1, 4 * recipe.vector_size) if recipe.pair == "vectors" else (rows, 4 * size)
+
+
+def _vector(recipe: ModelRecipe, rows: int, size: int, outputs: int = 0) -> Shapes:
+    """v = sum over the rows of M: V_r U m_r; U is shared, each row has its own V_r."""
+    k, v = recipe.vector_rank, recipe.vector_size
+    return {"vector.W_shared": (k, size), "vector.W_rows": (v, rows * k)}
+
+
+def _full(recipe: ModelRecipe, rows: int, size: int, outputs: int) -> Shapes:
+    b = recipe.head_hidden
+    hidden: Shapes = {"head.W_1": (b, rows * size), "head.b_1": (b,)}
+    return {**hidden, "head.W_2": (outputs, b), "head.b_2": (outputs,)}
+
+
+def _pruned(recipe: ModelRecipe, rows: int, size: int, outputs: int) -> Shapes:
+    p, q, mix = recipe.row_units, recipe.column_units, recipe.mix_units
+    groups, units = Shapes(), rows * p + size * q
+    if p:
+        groups |= {"head.W_v_0": (rows, size, p), "head.b_v_0": (rows, p)}
+    if q:
+        groups |= {"head.W_h_0": (size, rows, q), "head.b_h_0": (size, q)}
+    if mix:
+        groups |= {"head.W_m": (mix, units), "head.b_m": (mix,)}
+    return {**groups, "head.W_o": (outputs, mix or units), "head.b_o": (outputs,)}
+
+
+def _linear(recipe: ModelRecipe, rows: int, size: int, outputs: int) -> Shapes:
+    return {"head.W_o": (outputs, rows * size), "head.b_o": (outputs,)}
+
+
+HEADS = {"full": _full, "pruned": _pruned, "linear": _linear, "vector": _vector}
+
+
+# ---------------------------------------------------------------- the whole
+
+
 def shapes(recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool) -> Shapes:
     """The name and shape of every tensor, as in `network.state_dict()`.
 
-    >>> recipe = ModelRecipe(embedding="max", word_size=4, hidden=3, head_hidden=6)
+    >>> recipe = ModelRecipe(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> shapes(recipe, vocabulary=10, classes=2, pair=False)["encoder.W_ih_0"]
     (2, 12, 4)
     """
-    if recipe.layers > MAX_LAYERS:
-        raise LimelightError(f"layers is {recipe.layers}; it must be at most {MAX_LAYERS}")
-    rows, size = rows_and_size(recipe)
-    d, c = recipe.word_size, recipe.projection
-    gated = {"gate.W_fp": (rows, size, size), "gate.W_fh": (rows, size, size)}
-    k, v = recipe.vector_rank, recipe.vector_size
-    vector = {"vector.W_shared": (k, size), "vector.W_rows": (v, rows * k)}
     return {
-        "words.weight": (vocabulary, d),
-        **({"projection.W": (c, d), "projection.b": (c,)} if c else {}),
-        **_encoder(recipe),
-        **_pooling(recipe, size),
-        **(gated if pair and recipe.pair == "gated" else {}),
-        **(vector if pair and recipe.pair == "vectors" else {}),
-        **_head(recipe, *recipe.head_inputs(pair), classes),
+        **_words(recipe, vocabulary),
+        **ENCODERS[recipe.encoder].weights(recipe, word_size(recipe)),
+        **POOLINGS[recipe.pooling](recipe, state_size(recipe)),
+        **(_relation(recipe) if pair else {}),
+        **HEADS[recipe.head](recipe, *head_inputs(recipe, pair), classes),
     }
 
 
@@ -47,60 +182,26 @@ def check_weights(weights: Mapping[str, np.ndarray], expected: Shapes) -> None:
     for name, shape in expected.items():
         array = weights[name]
         if array.shape != shape or array.dtype != np.float32:
+            found = f"{array.dtype} {array.shape}"
             raise LimelightError(
-                f"weight {name} is {array.dtype} {array.shape}; the recipe needs float32 {shape}"
+                f"weight {name} is {found}; the recipe needs float32 {shape}", code="weights-shape"
             )
         if not np.isfinite(array).all():
-            raise LimelightError(f"weight {name} contains numbers that are not finite; train again")
+            raise LimelightError(
+                f"weight {name} contains numbers that are not finite; train again", code="not-finite"
+            )
 
 
 def check_names(found: set[str], expected: set[str]) -> None:
     """Raise unless the weights have exactly the expected names."""
     if missing := sorted(expected - found):
-        raise LimelightError(f"the weights lack {', '.join(missing[:3])}, which the recipe needs")
+        names = ", ".join(missing[:3])
+        raise LimelightError(f"the weights lack {names}, which the recipe needs", code="weights-names")
     if extra := sorted(found - expected):
-        raise LimelightError(f"the weights include {str(extra[0])[:60]!r}, which the recipe does not have")
-
-
-def _encoder(recipe: ModelRecipe) -> Shapes:
-    d, u = recipe.projection or recipe.word_size, recipe.hidden
-    if recipe.embedding == "cnn":
-        return {"encoder.W": (2 * u, d, FILTER_WIDTH), "encoder.b": (2 * u,)}
-    layers: Shapes = {}
-    for k in range(recipe.layers):
-        layers[f"encoder.W_ih_{k}"] = (2, 4 * u, d + 2 * u * k)
-        layers[f"encoder.W_hh_{k}"] = (2, 4 * u, u)
-        layers[f"encoder.b_{k}"] = (2, 4 * u)
-    return layers
-
-
-def _pooling(recipe: ModelRecipe, size: int) -> Shapes:
-    if recipe.embedding != "self-attention":
-        return {}
-    d_a, r = recipe.attention_hidden, recipe.rows
-    biases: Shapes = {"pooling.b_s1": (d_a,), "pooling.b_s2": (r,)} if recipe.author_code else {}
-    return {"pooling.W_s1": (d_a, size), "pooling.W_s2": (r, d_a), **biases}
-
-
-def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Shapes:
-    b, p, q = recipe.head_hidden, recipe.row_units, recipe.column_units
-    if recipe.head == "full":
-        return {
-            "head.W_1": (b, rows * size), "head.b_1": (b,),
-            "head.W_2": (classes, b), "head.b_2": (classes,),
-        }  # fmt: skip
-    if recipe.head == "linear":
-        return {"head.W_o": (classes, rows * size), "head.b_o": (classes,)}
-    groups: Shapes = {}
-    if p:
-        groups["head.W_v_0"], groups["head.b_v_0"] = (rows, size, p), (rows, p)
-    if q:
-        groups["head.W_h_0"], groups["head.b_h_0"] = (size, rows, q), (size, q)
-    units = rows * p + size * q
-    if recipe.mix_units:
-        groups["head.W_m"], groups["head.b_m"] = (recipe.mix_units, units), (recipe.mix_units,)
-        units = recipe.mix_units
-    return {**groups, "head.W_o": (classes, units), "head.b_o": (classes,)}
+        raise LimelightError(
+            f"the weights include {str(extra[0])[:60]!r}, which the recipe does not have",
+            code="weights-names",
+        )
 
 
 def parameters_by_part(tensors: Shapes) -> dict[str, int]:
@@ -111,7 +212,7 @@ def parameters_by_part(tensors: Shapes) -> dict[str, int]:
     (54000000, 15000)
     """
     parts = dict.fromkeys(
-        ("words", "projection", "encoder", "attention", "gate", "vector",
+        ("words", "grams", "projection", "encoder", "attention", "gate", "vector",
          "hidden", "hidden biases", "softmax", "softmax biases"), 0,
     )  # fmt: skip
     for name, shape in tensors.items():

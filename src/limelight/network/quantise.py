@@ -1,4 +1,9 @@
-"""Word vectors in 4 bits: two numbers to a byte, the first in its lower half, and a scale for each GROUP."""
+"""Numbers in few bits, for all who store or compute with them.
+
+8 bits: whole multiples, -127 to 127, of a scale for each line. 4 bits: -7 to 7, two to a byte, the first in
+its lower half, and a float16 scale for each GROUP. A tensor stored so has its scales beside it, under its
+name and `.scale`; it is read through `values`, so that nobody takes stored bytes for numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +11,37 @@ from collections.abc import Mapping
 
 import numpy as np
 
-GROUP, TOP = 32, 7
-WORDS, SCALE = "words.weight", "words.weight.scale"
+GROUP = 32  # numbers of a word vector that share a scale
+TOP_4, TOP_8 = 7, 127
+SCALE = ".scale"
+Weights = Mapping[str, np.ndarray]
 
 
-def word_vectors(weights: Mapping[str, np.ndarray], every: int = 1) -> np.ndarray:
-    """The word vectors (n, d) in float32, whichever way they are stored; or one of `every` so many.
+def quantise(
+    numbers: np.ndarray, top: int = TOP_8, axis: int = -1, scales: type = np.float32
+) -> tuple[np.ndarray, np.ndarray]:
+    """Integers from -top to top, and the scales that undo it, one for each line along `axis`.
 
-    >>> rows = np.tile(np.float32([-7, 7]), (4, 16))
-    >>> stored = dict(zip((WORDS, SCALE), pack(rows)))
-    >>> np.array_equal(word_vectors(stored), rows), np.array_equal(word_vectors({WORDS: rows}), rows)
-    (True, True)
+    >>> integers, scale = quantise(np.array([[0.5, -1.0], [0.0, 0.0]], np.float32))
+    >>> integers.tolist(), (integers * scale).round(2).tolist()
+    ([[64, -127], [0, 0]], [[0.5, -1.0], [0.0, 0.0]])
     """
-    words = weights[WORDS][::every]
-    return unpack(words, weights[SCALE][::every]) if SCALE in weights else words
+    largest = np.maximum(numbers.max(axis=axis, keepdims=True), -numbers.min(axis=axis, keepdims=True))
+    least = 1e-7 if scales is np.float16 else 1e-30  # no scale is 0
+    scale = np.maximum(largest / np.float32(top), least).astype(scales)
+    rounded = numbers / scale.astype(np.float32)
+    np.rint(rounded, out=rounded)
+    return rounded.clip(-top, top, out=rounded).astype(np.int8), scale
 
 
 def pack(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n, d) -> (n, d / 2) bytes and (n, d / GROUP) float16 scales.
+    """4 bits: (n, d) -> (n, d / 2) bytes and (n, d / GROUP) float16 scales.
 
     >>> packed, scale = pack(np.linspace(-7, 7, 32, dtype=np.float32)[None])
     >>> packed.shape, scale.tolist(), unpack(packed, scale)[0, [0, 20, 31]].tolist()
     ((1, 16), [[1.0]], [-7.0, 2.0, 7.0])
     """
-    rounded, scale = quantise(rows.reshape(len(rows), -1, GROUP), TOP)
+    rounded, scale = quantise(rows.reshape(len(rows), -1, GROUP), TOP_4, scales=np.float16)
     pairs = (rounded + 8).astype(np.uint8).reshape(len(rows), -1, 2)
     return pairs[..., 0] | pairs[..., 1] << 4, scale[..., 0]
 
@@ -46,8 +58,17 @@ def round_to_4_bits(rows: np.ndarray) -> np.ndarray:
     return unpack(*pack(rows)) if rows.shape[1] % GROUP == 0 else rows
 
 
-def quantise(values: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-    """Whole multiples of a float16 scale for each line of the last dimension."""
-    scale = np.maximum(np.abs(values).max(axis=-1, keepdims=True) / top, 1e-7).astype(np.float16)
-    rounded = np.rint(values / scale.astype(np.float32)).clip(-top, top)
-    return rounded.astype(np.int8), scale
+def values(weights: Weights, name: str, every: int = 1) -> np.ndarray:
+    """A tensor in float32, whichever way it is stored; or one of `every` so many of its lines.
+
+    >>> rows = np.tile(np.float32([-7, 7]), (4, 16))
+    >>> stored = dict(zip(("words.weight", "words.weight.scale"), pack(rows)))
+    >>> np.array_equal(values(stored, "words.weight"), rows), values({"w": rows}, "w", every=2).shape
+    (True, (2, 32))
+    """
+    found, scale = weights[name][::every], weights.get(name + SCALE)
+    if scale is None:
+        return found
+    if found.dtype == np.uint8:
+        return unpack(found, scale[::every])
+    return np.asarray(found.astype(np.float32) * scale[::every].astype(np.float32))

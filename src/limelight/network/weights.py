@@ -1,7 +1,8 @@
-"""Weights as one model.safetensors, read without trusting any of it.
+"""Weights as one model.safetensors, written small and read without trusting any of it.
 
-All are float32. Word vectors that 4 bits hold exactly, such as a reader's, take an eighth of that: as bytes
-`words.weight` (n, d / 2) and float16 `words.weight.scale` (n, d / 32).
+Tensors are float32, or in few bits with float16 scales beside them (`quantise.py`): word vectors in 4 bits as
+bytes `words.weight` (n, d / 2) and `words.weight.scale` (n, d / 32); a reader's matrices in int8, with a
+scale for each line.
 """
 
 from __future__ import annotations
@@ -16,97 +17,130 @@ from ..errors import LimelightError
 from ..storage.json_file import parse_object
 from .onnx.graph import Location
 from .parts import Shapes, check_names
-from .quantise import GROUP, SCALE, WORDS, pack, unpack, word_vectors
+from .quantise import GROUP, SCALE, Weights, pack, quantise, unpack, values
 
-_NUMPY = {"F32": "<f4", "F16": "<f2", "U8": "u1"}
+TABLES = ("words.weight", "grams.weight")  # read by rows
+FILE = "model.safetensors"
 MAX_HEADER = 2**20  # bytes; a few hundred per tensor are usual
+_NUMPY = {"F32": "<f4", "F16": "<f2", "U8": "u1", "I8": "i1"}
+_Layout = dict[str, tuple[str, tuple[int, ...]]]
 
 
-def pack_words(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def pack_words(weights: Weights) -> dict[str, np.ndarray]:
     """The weights with their words in 4 bits, if that loses nothing."""
-    words = weights[WORDS]
+    words = weights["words.weight"]
     if words.shape[1] % GROUP == 0:
         packed, scale = pack(words)
         if np.array_equal(unpack(packed, scale), words):
-            return {**weights, WORDS: packed, SCALE: scale}
+            return {**weights, "words.weight": packed, "words.weight.scale": scale}
     return dict(weights)
 
 
-def read_weights(content: bytes, expected: Shapes) -> dict[str, np.ndarray]:
-    """Views into `content`: exactly the expected tensors, float32, side by side, nothing between or after.
+def pack_all(weights: Weights) -> dict[str, np.ndarray]:
+    """All weights rounded, as a reader stores them: tables in 4 bits, matrices in int8, biases as they are.
+
+    >>> small = pack_all({"words.weight": np.ones((3, 32)), "vector.W_shared": np.ones((5, 7))})
+    >>> [(name, each.dtype.name, each.shape) for name, each in small.items()][::2]
+    [('words.weight', 'uint8', (3, 16)), ('vector.W_shared', 'int8', (5, 7))]
+    """
+    packed: dict[str, np.ndarray] = {}
+    for name, array in weights.items():
+        if name in TABLES:
+            packed[name], packed[name + SCALE] = pack(array)
+        elif ".b_" in name:
+            packed[name] = np.asarray(array, np.float32)
+        else:
+            packed[name], packed[name + SCALE] = quantise(array, scales=np.float16)
+    return packed
+
+
+def unpack_all(stored: Weights) -> dict[str, np.ndarray]:
+    """Every tensor in float32."""
+    return {name: values(stored, name) for name in stored if not name.endswith(SCALE)}
+
+
+def read_weights(content: bytes, expected: Shapes, file: str = FILE) -> dict[str, np.ndarray]:
+    """Exactly the expected tensors in float32; in the file they are side by side, nothing between or after.
+
+    Shapes are checked in the header, before anything is unpacked.
 
     >>> read_weights(b"rubbish", {})
     Traceback (most recent call last):
     limelight.errors.LimelightError: model.safetensors is not a safetensors file: it is 7 bytes long
     """
-    locations, layout = tensor_locations(content, expected), _layout(_header(content)[0], expected)
-    arrays = {
+    locations, layout = (
+        tensor_locations(content, expected, file),
+        _layout(header_of(content, file)[0], expected),
+    )
+    stored = {
         name: np.frombuffer(content, _NUMPY[dtype], prod(shape), locations[name].offset).reshape(shape)
         for name, (dtype, shape) in layout.items()
     }
-    if SCALE in arrays:
-        arrays[WORDS] = word_vectors(arrays)
-        del arrays[SCALE]
-    return arrays
+    return unpack_all(stored)
 
 
-def tensor_locations(content: bytes, expected: Shapes) -> dict[str, Location]:
+def tensor_locations(content: bytes, expected: Shapes, file: str = FILE) -> dict[str, Location]:
     """Where each tensor is in the file."""
-    header, start = _header(content)
+    header, start = header_of(content, file)
     layout = _layout(header, expected)
     header.pop("__metadata__", None)
     check_names(set(header), set(layout))
     locations = {}
     for name, (dtype, shape) in layout.items():
-        begin, end = _offsets(name, header[name], dtype, shape)
-        locations[name] = Location("model.safetensors", start + begin, end - begin)
+        begin, end = _offsets(file, name, header[name], dtype, shape)
+        locations[name] = Location(file, start + begin, end - begin)
     end = start
     for location in sorted(locations.values(), key=lambda location: location.offset):
         if location.offset != end:
-            raise LimelightError(
-                "the tensors in model.safetensors overlap or leave gaps; fetch the folder again"
-            )
+            raise _damaged(f"the tensors in {file} overlap or leave gaps; fetch the folder again")
         end += location.bytes
     if end != len(content):
-        raise LimelightError(f"model.safetensors has {len(content):,} bytes; its header describes {end:,}")
+        raise _damaged(f"{file} has {len(content):,} bytes; its header describes {end:,}")
     return locations
 
 
-def _header(content: bytes) -> tuple[dict[str, Any], int]:
+def header_of(content: bytes, file: str = FILE) -> tuple[dict[str, Any], int]:
+    """The header of a safetensors file, and where its data begins."""
     if len(content) < 8:
-        raise LimelightError(f"model.safetensors is not a safetensors file: it is {len(content)} bytes long")
+        raise _damaged(f"{file} is not a safetensors file: it is {len(content)} bytes long")
     size = int.from_bytes(content[:8], "little")
     if size > min(MAX_HEADER, len(content) - 8) or size % 4:
-        raise LimelightError(f"model.safetensors is damaged: its header claims to be {size:,} bytes long")
-    return parse_object(content[8 : 8 + size], "the header of model.safetensors"), 8 + size
+        raise _damaged(f"{file} is damaged: its header claims to be {size:,} bytes long")
+    return parse_object(content[8 : 8 + size], f"the header of {file}"), 8 + size
 
 
-def _layout(header: Mapping[str, Any], expected: Shapes) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """The type and shape that each tensor must have."""
-    layout = {name: ("F32", shape) for name, shape in expected.items()}
-    entry = header.get(WORDS)
-    if isinstance(entry, dict) and entry.get("dtype") == "U8":
-        n, d = expected[WORDS]
-        layout |= {WORDS: ("U8", (n, d // 2)), SCALE: ("F16", (n, d // GROUP))}
+def _layout(header: Mapping[str, Any], expected: Shapes) -> _Layout:
+    """The type and shape that each tensor must have, by the way the header says it is stored."""
+    layout: _Layout = {}
+    for name, shape in expected.items():
+        entry = header.get(name)
+        dtype = entry.get("dtype") if isinstance(entry, dict) else None
+        if name == "vocabulary":  # of an old reader: bytes
+            layout[name] = "U8", shape
+        elif dtype == "U8" and name in TABLES:
+            n, d = shape
+            layout |= {name: ("U8", (n, d // 2)), name + SCALE: ("F16", (n, d // GROUP))}
+        elif dtype == "I8" and len(shape) > 1 and name not in TABLES:
+            layout |= {name: ("I8", shape), name + SCALE: ("F16", (*shape[:-1], 1))}
+        else:
+            layout[name] = "F32", shape
     return layout
 
 
-def _offsets(name: str, entry: Any, dtype: str, shape: tuple[int, ...]) -> tuple[int, int]:
+def _offsets(file: str, name: str, entry: Any, dtype: str, shape: tuple[int, ...]) -> tuple[int, int]:
     """The start and end of a tensor in the data; its entry must match the recipe."""
     if not isinstance(entry, dict) or entry.get("dtype") != dtype or entry.get("shape") != list(shape):
-        found = (
-            str(entry)[:80] if not isinstance(entry, dict) else f"{entry.get('dtype')} {entry.get('shape')}"
-        )
-        raise LimelightError(
-            f"{name} in model.safetensors is {found[:80]}; the recipe needs {dtype} {list(shape)}"
-        )
+        found = str(entry) if not isinstance(entry, dict) else f"{entry.get('dtype')} {entry.get('shape')}"
+        raise _damaged(f"{name} in {file} is {found[:80]}; the recipe needs {dtype} {list(shape)}")
     offsets = entry.get("data_offsets")
     if not (isinstance(offsets, list) and len(offsets) == 2 and all(type(x) is int for x in offsets)):
-        raise LimelightError(f"{name} in model.safetensors has no valid data_offsets: {str(offsets)[:60]}")
+        raise _damaged(f"{name} in {file} has no valid data_offsets: {str(offsets)[:60]}")
     begin, end = offsets
     size = prod(shape) * np.dtype(_NUMPY[dtype]).itemsize
     if begin < 0 or end - begin != size:
-        raise LimelightError(
-            f"{name} in model.safetensors is at {begin} to {end}, which is not {size:,} bytes"
-        )
+        raise _damaged(f"{name} in {file} is at {begin} to {end}, which is not {size:,} bytes")
     return begin, end
+
+
+def _damaged(message: str) -> LimelightError:
+    return LimelightError(message, code="file-damaged")

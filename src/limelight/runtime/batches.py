@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..text.batches import truncate
-from ..text.tokenizer import PAD, Tokenizer
+from ..text.spelling import spell
+from ..text.tokenizer import PAD, UNKNOWN, Tokenizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +45,15 @@ class Sentences:
         limelight.errors.LimelightError: text 1 has the word id 7; they go from 0 to 6
         """
         if not self.lengths.all():
-            raise LimelightError(f"text {int(np.argmin(self.lengths))} has no word ids; give it at least one")
+            raise LimelightError(
+                f"text {int(np.argmin(self.lengths))} has no word ids; give it at least one", code="word-ids"
+            )
         if len(self.ids) and not 0 <= self.ids.min() <= self.ids.max() < vocabulary:
             at = int(np.flatnonzero((self.ids < 0) | (self.ids >= vocabulary))[0])
             text = int(np.searchsorted(self.starts, at, side="right")) - 1
             raise LimelightError(
-                f"text {text} has the word id {self.ids[at]}; they go from 0 to {vocabulary - 1}"
+                f"text {text} has the word id {self.ids[at]}; they go from 0 to {vocabulary - 1}",
+                code="word-ids",
             )
         return self
 
@@ -109,6 +113,52 @@ class Sentences:
         return np.asarray(vars(self)["starts"])
 
 
+@dataclass(frozen=True, eq=False)
+class SpelledSentences(Sentences):
+    """Sentences that reach the network as word vectors; ids from len(table) on are spelled words."""
+
+    table: np.ndarray  # (vocabulary, d)
+    spelled: np.ndarray  # (other words, d)
+    max_sentences: int | None = None  # in a batch
+
+    def batches(self, budget: int, multiple: int = 1) -> list[np.ndarray]:
+        """Batches of at most `budget` words and `max_sentences` sentences."""
+        size = self.max_sentences or budget
+        whole = super().batches(budget, multiple)
+        return [batch[k : k + size] for batch in whole for k in range(0, len(batch), size)]
+
+    def feed(self, batch: np.ndarray) -> dict[str, np.ndarray]:
+        """The word vectors X (n, batch, d) beside ids (batch, n) and lengths (batch,)."""
+        feed = super().feed(batch)
+        ids = feed["ids"].T
+        others = ids >= len(self.table)
+        X = self.table[np.where(others, PAD, ids)]
+        X[others] = self.spelled[ids[others] - len(self.table)]
+        return {**feed, "X": X}
+
+
+def encode_spelled(
+    tokenizer: Tokenizer, texts: Sequence[str], table: np.ndarray, grams: np.ndarray
+) -> SpelledSentences:
+    """Look up the words of each text; those outside the vocabulary get ids of their own.
+
+    >>> table, grams = np.zeros((3, 2), np.float32), np.ones((5, 2), np.float32)
+    >>> found = encode_spelled(Tokenizer.from_words(["good"]), ["good soup", "Soup!"], table, grams)
+    >>> found.ids.tolist(), found.spelled.tolist()
+    ([2, 3, 3, 4], [[1.0, 1.0], [1.0, 1.0]])
+    """
+    ids, lengths = tokenizer.encode(texts)
+    ends, numbers = np.cumsum(lengths), dict[str, int]()
+    unknown = np.flatnonzero(ids == UNKNOWN)
+    for k in np.unique(np.searchsorted(ends, unknown, side="right")):
+        words = ids[ends[k] - lengths[k] : ends[k]]
+        split = tokenizer.words(texts[k])  # a text without words stays one unknown word
+        for at in np.flatnonzero(words == UNKNOWN).tolist() if split else ():
+            words[at] = len(table) + numbers.setdefault(split[at], len(numbers))
+    spelled = spell(list(numbers), grams)
+    return SpelledSentences(ids, lengths, table, spelled)
+
+
 def chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
     """Lists of up to `size` texts, read one list at a time.
 
@@ -129,18 +179,21 @@ def check_texts(texts: Iterable[Any]) -> Iterator[str]:
     """
     if isinstance(texts, str | bytes):
         raise LimelightError(
-            f"expected a list of texts; got one text: put it in a list, [{str(texts)[:30]!r}]"
+            f"expected a list of texts; got one text: put it in a list, [{str(texts)[:30]!r}]",
+            code="text-type",
         )
     is_column = not isinstance(texts, Mapping | set | frozenset) and getattr(texts, "ndim", 1) == 1
     if not is_column or not hasattr(texts, "__iter__"):
-        raise LimelightError(f"expected a list or a column of texts, not {type(texts).__name__}")
+        raise LimelightError(
+            f"expected a list or a column of texts, not {type(texts).__name__}", code="text-type"
+        )
     if isinstance(texts, list | tuple) and set(map(type, texts)) == {str}:  # quicker than one by one
         yield from texts
         return
     for k, text in enumerate(texts.to_pylist() if hasattr(texts, "to_pylist") else texts):  # an Arrow column
         if not isinstance(text, str):
             given = f"{str(text)[:40]}, of type {type(text).__name__}"
-            raise LimelightError(f"text {k} is {given}; every text must be a string")
+            raise LimelightError(f"text {k} is {given}; every text must be a string", code="text-type")
         yield text
 
 
@@ -155,10 +208,14 @@ def check_pairs(texts: Iterable[str], texts2: Iterable[str]) -> Iterator[tuple[s
     for text in rest:
         text2 = next(rest2, None)
         if text2 is None:
-            raise LimelightError("got more first texts than second texts; every pair needs both")
+            raise LimelightError(
+                "got more first texts than second texts; every pair needs both", code="pair-or-text"
+            )
         yield text, text2
     if next(rest2, None) is not None:
-        raise LimelightError("got more second texts than first texts; every pair needs both")
+        raise LimelightError(
+            "got more second texts than first texts; every pair needs both", code="pair-or-text"
+        )
 
 
 def collect(parts: Iterable[np.ndarray], count: int | None, shape: tuple[int, ...]) -> np.ndarray:
@@ -170,7 +227,7 @@ def collect(parts: Iterable[np.ndarray], count: int | None, shape: tuple[int, ..
         whole[done : done + len(part)] = part
         done += len(part)
     if done != count:  # never return memory that was not written
-        raise LimelightError(f"len() of the texts is {count:,}, but they yield {done:,}")
+        raise LimelightError(f"len() of the texts is {count:,}, but they yield {done:,}", code="text-count")
     return whole
 
 

@@ -32,7 +32,8 @@ from .metrics import forgetting_sentence
 from .reader_card import rows_section
 
 _TASKS = {"multi-label": "Gives {what} any number of labels", "regression": "Predicts a number for {what}"}
-_ALWAYS = ("embedding", "word_size", "hidden", "rows", "head", "epochs", "seed")
+_ENCODERS = {"bilstm": "a bidirectional LSTM and ", "cnn": "a CNN and ", "words": "its words and "}
+_ALWAYS = ("encoder", "pooling", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USES = {"regression": "Predicting this number for {what} like those it was trained on"}
 _USE = "Classifying {what} like those it was trained on into the labels above"
 _MEASURES = {"accuracy": "accuracy", "micro_f1": "f1", "r2": "r_squared"}  # ours, by what the hub calls them
@@ -127,10 +128,9 @@ def _inputs(pair: bool) -> str:
 
 def _summary(recipe: Recipe, pair: bool, vocabulary: int) -> str:
     model = recipe.model
-    if model.embedding == "self-attention":
-        how = f"a bidirectional LSTM and structured self-attention with {model.rows} rows"
-    else:
-        how = f"the baseline '{model.embedding}' in place of self-attention"
+    how = _ENCODERS[model.encoder] + (
+        f"structured self-attention with {model.rows} rows" if model.attention_rows else "max pooling"
+    )
     what = _TASKS.get(recipe.text.task, "Classifies {what}").format(what=_inputs(pair))
     return (
         f"{what} by {how}, trained with Limelight. Its vocabulary is "

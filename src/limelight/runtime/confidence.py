@@ -90,14 +90,17 @@ def threshold_for(curve: Sequence[Answered], precision: float) -> Answered:
     Answered(threshold=0.8, share=0.67, precision=1.0)
     """
     if not 0 < precision <= 1:
-        raise LimelightError(f"the wanted precision is {precision:g}; it must be above 0 and at most 1")
+        raise LimelightError(
+            f"the wanted precision is {precision:g}; it must be above 0 and at most 1", code="option-value"
+        )
     for point in curve:
         if point.precision >= precision:
             return point
     best = max(curve, key=lambda point: point.precision)
     raise LimelightError(
         f"no threshold has a precision of {precision:.1%} on the development set; the best is "
-        f"{best.precision:.1%}, at {best.threshold:.3f}"
+        f"{best.precision:.1%}, at {best.threshold:.3f}",
+        code="precision-unreachable",
     )
 
 
@@ -124,5 +127,7 @@ def check_threshold(value: Any, name: str = "abstain_below") -> float:
     limelight.errors.LimelightError: abstain_below is 80; it must be a probability from 0 to 1, such as 0.8
     """
     if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-        raise LimelightError(f"{name} is {value!r}; it must be a probability from 0 to 1, such as 0.8")
+        raise LimelightError(
+            f"{name} is {value!r}; it must be a probability from 0 to 1, such as 0.8", code="option-value"
+        )
     return float(value)

@@ -6,18 +6,25 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from .. import __version__
 from ..errors import LimelightError, tidy_os_errors
+from ..storage.files import old_folders
 from ..storage.json_file import parse_object
-from ..storage.open_files import open_together, read_whole
+from ..storage.open_files import open_together, read_regular, read_whole
 from ..text.labels import Label
 
-FORMAT = 1
-MODEL_KINDS = ("text", "pair")
+FORMAT = 2  # 1: until 0.2, with readers of another file
+FILES = {  # beside config.json, by kind
+    "text": ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx"),
+    "pair": ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx"),
+    "reader": ("tokenizer.json", "model.safetensors", "model.onnx"),
+}
+OLD_READER = "reader.safetensors"  # the words and weights of a reader of format 1
+READ = ("tokenizer.json", "model.safetensors", OLD_READER)  # the graphs are for other programs
 MAX_CONFIG = 2**26  # bytes
 _FIELDS = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": dict, "sha256": str}
 
@@ -49,7 +56,8 @@ def format_config(
     content = json.dumps(config, indent=2).encode()
     if len(content) > MAX_CONFIG:
         raise LimelightError(
-            f"config.json would be {len(content):,} bytes; the limit is {MAX_CONFIG:,}: shorten the facts"
+            f"config.json would be {len(content):,} bytes; the limit is {MAX_CONFIG:,}: shorten the facts",
+            code="too-large",
         )
     return content
 
@@ -57,16 +65,15 @@ def format_config(
 class SavedFiles:
     """The open files of one saved folder: its config, checked, and the others, checked when they are read."""
 
-    def __init__(
-        self, files: Mapping[str, BinaryIO], names: Sequence[str], kinds: Sequence[str], sha256: str | None
-    ) -> None:
+    def __init__(self, files: Mapping[str, BinaryIO], sha256: str | None) -> None:
         content = read_whole(files["config.json"], "config.json", MAX_CONFIG)
         self.sha256 = hashlib.sha256(content).hexdigest()
         if sha256 is not None and self.sha256 != sha256.lower():
             raise LimelightError(
-                f"the SHA-256 of config.json is {self.sha256}, not the {sha256[:64]!r} asked for"
+                f"the SHA-256 of config.json is {self.sha256}, not the {sha256[:64]!r} asked for",
+                code="checksum-other",
             )
-        self.config = _parse_config(content, names, kinds)
+        self.config = _parse_config(content)
         self.version = _written_by(self.config)
         self._files = files
 
@@ -74,22 +81,22 @@ class SavedFiles:
         """The bytes of a file, which must have the size and checksum of its entry in config.json."""
         entry = self.config["files"][name]
         if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
-            raise LimelightError(f"config.json must give bytes and sha256 of {name}")
+            raise LimelightError(f"config.json must give bytes and sha256 of {name}", code="file-damaged")
         if name not in self._files:
-            raise LimelightError(f"{name} is missing; fetch the folder again")
+            raise LimelightError(f"{name} is missing; fetch the folder again", code="file-damaged")
         if (size := os.fstat(self._files[name].fileno()).st_size) != entry["bytes"]:
             expected = f"not the {str(entry['bytes'])[:20]} it was saved with"
-            raise LimelightError(f"{name} has {size} bytes, {expected}; fetch it again")
+            raise LimelightError(f"{name} has {size} bytes, {expected}; fetch it again", code="file-damaged")
         content = read_whole(self._files[name], name, largest)
         if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-            raise LimelightError(f"{name} was altered: its checksum does not match; fetch it again")
+            raise LimelightError(
+                f"{name} was altered: its checksum does not match; fetch it again", code="file-damaged"
+            )
         return content
 
 
 @contextmanager
-def open_saved(
-    path: Path, names: Sequence[str], kinds: Sequence[str] = MODEL_KINDS, sha256: str | None = None
-) -> Iterator[SavedFiles]:
+def open_saved(path: Path, sha256: str | None = None) -> Iterator[SavedFiles]:
     """Open a saved folder; anything wrong with it is an error of one line.
 
     Every file is read once, and all of them from one folder, even if a writer replaces it meanwhile. With
@@ -97,44 +104,73 @@ def open_saved(
     """
     with tidy_os_errors(f"cannot read {path}"), ExitStack() as stack:
         try:
-            files = open_together(path, ("config.json", *names), stack)
+            files = open_together(path, ("config.json", *READ), stack)
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise LimelightError(f"{path} is not a folder; give a folder saved by Limelight") from error
+            raise LimelightError(
+                f"{path} is not a folder; give a folder saved by Limelight", code="not-a-model"
+            ) from error
         except LimelightError as error:
-            raise LimelightError(f"{path}: {error}") from error
+            raise LimelightError(f"{path}: {error}", code=error.code) from error
         if "config.json" not in files:
             best = path / "best"  # of a run in progress
             hint = f"; the best model of its run so far is {best}" if (best / "config.json").exists() else ""
-            raise LimelightError(f"{path}: not a model saved by Limelight: it has no config.json{hint}")
+            raise LimelightError(
+                f"{path}: not a model saved by Limelight: it has no config.json{hint}", code="not-a-model"
+            )
         try:
-            yield SavedFiles(files, names, kinds, sha256)
+            yield SavedFiles(files, sha256)
         except LimelightError as error:
-            raise LimelightError(f"{path}: {error}") from error
+            raise LimelightError(f"{path}: {error}", code=error.code) from error
 
 
-def _parse_config(content: bytes, files: Sequence[str], kinds: Sequence[str]) -> dict[str, Any]:
-    """Parse a config.json and check its fields; it must be of one of `kinds` and list `files`."""
+def _parse_config(content: bytes) -> dict[str, Any]:
+    """Parse a config.json and check its fields; it must be of a known kind and list the files of its kind."""
     config = parse_object(content, "config.json")
     version = config.get("format")
     if type(version) is not int or version < 1 or "limelight" not in config:
-        raise LimelightError("config.json was not written by Limelight; give a folder saved by Limelight")
+        raise LimelightError(
+            "config.json was not written by Limelight; give a folder saved by Limelight", code="not-a-model"
+        )
     if version > FORMAT:
         raise LimelightError(
             f"this model has format {version}, of Limelight {_written_by(config)}, and this Limelight "
-            f"({__version__}) reads up to {FORMAT}: upgrade limelight"
+            f"({__version__}) reads up to {FORMAT}: upgrade limelight",
+            code="newer-version",
         )
     for name, kind in _FIELDS.items():
         if not isinstance(config.get(name), kind):
-            raise LimelightError(f"{name!r} in config.json is missing or not of type {kind.__name__}")
+            raise LimelightError(
+                f"{name!r} in config.json is missing or not of type {kind.__name__}", code="file-damaged"
+            )
     if _checksum(config) != config["sha256"]:
-        raise LimelightError("config.json was altered: its checksum does not match; fetch the folder again")
-    if config["kind"] not in kinds:
         raise LimelightError(
-            f"the model's kind is {config['kind'][:60]!r}; it must be one of {', '.join(kinds)}"
+            "config.json was altered: its checksum does not match; fetch the folder again",
+            code="file-damaged",
         )
+    kind = config["kind"]
+    if kind not in FILES:
+        raise LimelightError(
+            f"the model's kind is {kind[:60]!r}; it must be one of {', '.join(FILES)}", code="file-damaged"
+        )
+    files = (OLD_READER,) if kind == "reader" and version == 1 else FILES[kind]
     if set(config["files"]) != set(files):
-        raise LimelightError(f"config.json must list exactly the files {', '.join(files)}")
+        raise LimelightError(
+            f"config.json must list exactly the files {', '.join(files)}", code="file-damaged"
+        )
     return config
+
+
+def saved_kind(path: Path) -> str:
+    """The kind that a folder's config.json names, "text", "pair" or "reader"; "" if it is not a saved model.
+
+    >>> saved_kind(Path("no such folder"))
+    ''
+    """
+    for place in (path, *old_folders(path)):
+        with suppress(OSError, LimelightError):
+            kind = parse_object(read_regular(place / "config.json", MAX_CONFIG), "config.json").get("kind")
+            return kind if kind in FILES else ""
+    return ""
 
 
 def _written_by(config: Mapping[str, Any]) -> str:
@@ -148,5 +184,5 @@ def _checksum(config: Mapping[str, Any]) -> str:
     try:
         content = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except RecursionError as error:
-        raise LimelightError("config.json is nested too deeply") from error
+        raise LimelightError("config.json is nested too deeply", code="file-damaged") from error
     return hashlib.sha256(content.encode()).hexdigest()

@@ -28,11 +28,11 @@ SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for comprehensiveness and 
 AT_ONCE = 256  # words left out: for each there is an M in memory
 
 
-def way_of(recipe: ModelRecipe, pair: bool) -> str:
+def attribution_method(recipe: ModelRecipe, pair: bool) -> str:
     """How it is found what decided: a key of captions.METHODS.
 
-    >>> way_of(ModelRecipe(head="linear"), pair=False), way_of(ModelRecipe(head="linear"), pair=True)
-    ('sum', 'left out of attention')
+    >>> [attribution_method(ModelRecipe(head="linear"), pair) for pair in (False, True)]
+    ['sum', 'left out of attention']
     """
     if pair:
         return "left out of attention"

@@ -7,6 +7,8 @@ import importlib.util
 import os
 
 from ..errors import LimelightError
+from .onnx_runner import OnnxRunner
+from .runner import Runner
 
 PRECISIONS = {"cpu": ("float32", "int8"), "cuda": ("bf16", "float32")}  # the first one is the default
 
@@ -18,15 +20,29 @@ def choose_device(device: str, precision: str | None) -> tuple[str, str]:
     (('cpu', 'float32'), ('cuda', 'bf16'))
     """
     if device not in (*PRECISIONS, "auto"):
-        raise LimelightError(f"device is {device!r}; it must be cpu, cuda or auto")
+        raise LimelightError(f"device is {device!r}; it must be cpu, cuda or auto", code="option-value")
     if device == "auto":
         device = "cuda" if _sees_gpu() else "cpu"
     known = PRECISIONS[device]
     if precision is not None and precision not in known:
         raise LimelightError(
-            f"precision is {precision!r}; it must be one of: {', '.join(known)} on the device {device!r}"
+            f"precision is {precision!r}; it must be one of: {', '.join(known)} on the device {device!r}",
+            code="option-value",
         )
     return device, precision or known[0]
+
+
+def runner_on(device: str) -> type[Runner]:
+    """The class that runs a network on a device.
+
+    >>> runner_on("cpu").__name__
+    'OnnxRunner'
+    """
+    if device == "cpu":
+        return OnnxRunner
+    from .gpu import TorchRunner
+
+    return TorchRunner
 
 
 def _sees_gpu() -> bool:

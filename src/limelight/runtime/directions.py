@@ -8,8 +8,8 @@ from concurrent.futures import Executor
 import numpy as np
 
 from ..config.recipe import ModelRecipe
-from ..network.onnx.arithmetic import quantise
 from ..network.onnx.export import direction_graph, pooling_graph
+from ..network.quantise import quantise
 from .session import Session
 
 
@@ -46,7 +46,7 @@ class Directions:
         """The word vectors; in int8, rounded as in the int8 table, each word with its own scale."""
         rows = np.asarray(self.table[ids])
         if self.int8:
-            integers, scale = quantise(rows, axis=2)
+            integers, scale = quantise(rows)
             rows = np.asarray(integers * scale)
         W, b = self.projection
         return rows if W is None else np.maximum(rows @ W.T + b, 0)

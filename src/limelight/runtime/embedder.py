@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from ..config.recipe import Recipe
-from ..network.onnx.export import rows_and_size
+from ..network.parts import matrix_shape
 from ..reading.comparison import ComparedText, Comparison
 from .batches import check_pairs, check_texts, collect, count_texts
 from .runner import Runner
@@ -19,6 +19,11 @@ class Embedder:
 
     recipe: Recipe
     _runner: Runner
+
+    @property
+    def embedding_shape(self) -> tuple[int, int]:
+        """The shape of M: (r, 2u)."""
+        return matrix_shape(self.recipe.model)
 
     def embed(
         self,
@@ -33,7 +38,7 @@ class Embedder:
         A batch has at most `batch_words` words with padding, by default as many as suit the device.
         """
         parts = self.embed_stream(texts, batch_words=batch_words, progress=progress)
-        M = collect(parts, count_texts(texts), rows_and_size(self.recipe.model))
+        M = collect(parts, count_texts(texts), self.embedding_shape)
         return M.reshape(len(M), M.shape[1] * M.shape[2]) if flat else M
 
     def embed_stream(

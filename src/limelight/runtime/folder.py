@@ -28,19 +28,22 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.onnx.export import export_onnx
 from ..network.parts import check_weights, shapes
-from ..network.weights import MAX_HEADER, pack_words, read_weights, tensor_locations
+from ..network.weights import MAX_HEADER, pack_all, pack_words, read_weights, tensor_locations, unpack_all
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
 from ..text.labels import MAX_DIGITS, Label, is_too_large
 from ..text.tasks import find_task
-from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, Tokenizer
+from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card
-from .config_file import MODEL_KINDS, format_config, open_saved
+from .config_file import FILES, OLD_READER, SavedFiles, format_config, open_saved, saved_kind
+from .old_reader import read_old_reader
+from .reader_card import reader_card
 
-FILES = ("tokenizer.json", "model.safetensors", "model.onnx", "model.int8.onnx")  # beside config.json
-MAX_GRAPH = 2**26  # bytes of a graph without its weights; a few thousand are usual
-LAYOUT = FolderLayout("a model folder", ("config.json", "model.safetensors"), (*FILES, "README.md"))
+BUNDLED = Path(__file__).parents[1] / "bundled" / "reader"
+LAYOUT = FolderLayout(
+    "a model folder", ("config.json", "model.safetensors"), (*FILES["text"], OLD_READER, "README.md")
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,11 @@ class Folder:
     sha256: str  # of config.json, which has the checksums of the other files
     version: str  # of Limelight, that wrote it
     thresholds: np.ndarray | None = None  # (labels,), where a text may have several labels
+
+    @property
+    def is_reader(self) -> bool:
+        """Whether its head gives a vector."""
+        return self.recipe.model.head == "vector"
 
 
 # ---------------------------------------------------------------- writing
@@ -85,37 +93,64 @@ def save_folder(
     ...     open_folder(path).labels
     (1, 5)
     """
-    task = find_task(recipe.text.task).name
-    labels, facts = plain_labels(labels, task), to_json_values(facts or {})
+    task, facts = find_task(recipe.text.task).name, to_json_values(facts or {})
+    is_reader = recipe.model.head == "vector"
+    labels = () if is_reader else plain_labels(labels, task)
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
     weights = {name: np.asarray(array) for name, array in weights.items()}
     check_weights(weights, expected)
-    weights = pack_words(weights)
-    tensors = b"".join(safetensors_pieces(weights))
+    stored = pack_all(without_special(weights)) if is_reader else pack_words(weights)
+    tensors = b"".join(safetensors_pieces(stored))
     options: dict[str, Any] = {"recipe": recipe.model, "classes": len(labels), "pair": pair, "task": task}
     contents = {
         "tokenizer.json": tokenizer.to_json().encode(),
         "model.safetensors": tensors,
-        "model.onnx": export_onnx(weights, **options, locations=tensor_locations(tensors, expected)),
-        "model.int8.onnx": export_onnx(weights, **options, int8=True),
+        "model.onnx": export_onnx(stored, **options, locations=tensor_locations(tensors, expected)),
     }
+    if not is_reader:
+        contents["model.int8.onnx"] = export_onnx(stored, **options, int8=True)
     if card is None:
-        card = model_card(
-            recipe=recipe,
-            labels=labels,
-            pair=pair,
-            vocabulary=len(tokenizer) - len(SPECIAL),
-            facts=facts,
-            thresholds=thresholds,
-        )
+        words = len(tokenizer) - len(SPECIAL)
+        about: dict[str, Any] = {
+            "recipe": recipe,
+            "labels": labels,
+            "pair": pair,
+            "vocabulary": words,
+            "facts": facts,
+        }
+        card = reader_card(words, recipe, facts) if is_reader else model_card(**about, thresholds=thresholds)
     contents["config.json"] = format_config(
-        MODEL_KINDS[pair], recipe.to_dict(), labels, facts, contents,
+        "reader" if is_reader else ("text", "pair")[pair], recipe.to_dict(), labels, facts, contents,
         None if thresholds is None else thresholds.tolist(),
     )  # fmt: skip
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
     with atomic_folder(path, LAYOUT, overwrite) as folder:
         for name, content in contents.items():
             (folder / name).write_bytes(content)
+
+
+def as_stored(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A reader's weights as they will be read again: rounded to a few bits."""
+    return unpack_all(pack_all(without_special(weights)))
+
+
+def without_special(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A reader's weights with zeros for padding and for the one word of a text without words."""
+    table = weights["words.weight"].copy()
+    table[: UNKNOWN + 1] = 0
+    return {**weights, "words.weight": table}
+
+
+def holds_weights(path: str | Path, weights: Mapping[str, np.ndarray]) -> bool:
+    """Whether a folder holds a reader with exactly these weights.
+
+    >>> holds_weights("no such folder", {})
+    False
+    """
+    if saved_kind(Path(path)) != "reader":
+        return False
+    found, rounded = open_folder(path).weights, as_stored(weights)
+    return found.keys() == rounded.keys() and all(np.array_equal(found[k], rounded[k]) for k in found)
 
 
 def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[Label, ...]:
@@ -132,13 +167,17 @@ def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[L
     plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
     for label in plain:
         if not isinstance(label, str | int | float) or (isinstance(label, float) and not isfinite(label)):
-            raise LimelightError(f"a label must be text, a number or a boolean; got {str(label)[:60]!r}")
+            raise LimelightError(
+                f"a label must be text, a number or a boolean; got {str(label)[:60]!r}", code="label-type"
+            )
         if is_too_large(label):
-            raise LimelightError(f"a label is an integer of more than {MAX_DIGITS} digits; write it as text")
+            raise LimelightError(
+                f"a label is an integer of more than {MAX_DIGITS} digits; write it as text", code="label-type"
+            )
     if len(plain) < (1 if task in ("multi-label", "regression") else 2):
-        raise LimelightError(f"a classifier needs at least two labels; got {plain}")
+        raise LimelightError(f"a classifier needs at least two labels; got {plain}", code="label-count")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
-        raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}")
+        raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}", code="label-duplicate")
     return tuple(plain)
 
 
@@ -156,24 +195,44 @@ def is_reader(name: str | Path) -> bool:
     )
 
 
-def open_folder(path: str | Path, sha256: str | None = None) -> Folder:
-    """Read a folder and check all of it; with `sha256`, its config.json must have that checksum."""
-    with open_saved(Path(path), FILES, sha256=sha256) as saved:
-        config = saved.config
-        recipe = Recipe.from_dict(config["recipe"])
-        task = find_task(recipe.text.task).name
-        labels = plain_labels(config["labels"], task)
-        thresholds = _parse_thresholds(config.get("thresholds"), task, len(labels))
-        pair = config["kind"] == "pair"
-        tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
-        expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
-        size = 4 * sum(map(prod, expected.values()))
-        for name in ("model.onnx", "model.int8.onnx"):  # never run here, but a damaged one is noticed
-            saved.read(name, size + MAX_GRAPH)
-        weights = read_weights(saved.read("model.safetensors", size + MAX_HEADER + 8), expected)
-        check_weights(weights, expected)
-        about = config["facts"], weights, saved.sha256, saved.version, thresholds
-        return Folder(recipe, tokenizer, labels, pair, *about)
+def is_reader_folder(path: str | Path) -> bool:
+    """Whether a folder holds a reader.
+
+    >>> is_reader_folder(BUNDLED), is_reader_folder("no such folder")
+    (True, False)
+    """
+    return saved_kind(Path(path)) == "reader"
+
+
+def open_folder(path: str | Path = BUNDLED, sha256: str | None = None) -> Folder:
+    """Read a folder and check all of it; with `sha256`, its config.json must have that checksum.
+
+    The graphs are for other programs: they are not read, and have their checksums in config.json.
+    """
+    with open_saved(Path(path), sha256) as saved:
+        if saved.config["kind"] == "reader" and saved.config["format"] == 1:
+            recipe, tokenizer, weights, facts = read_old_reader(saved)
+            return Folder(
+                recipe, tokenizer, (), False, facts, without_special(weights), saved.sha256, saved.version
+            )
+        return _read_folder(saved)
+
+
+def _read_folder(saved: SavedFiles) -> Folder:
+    config, kind = saved.config, saved.config["kind"]
+    recipe = Recipe.from_dict(config["recipe"])
+    if (recipe.model.head == "vector") != (kind == "reader"):
+        raise LimelightError(f"the head of a {kind} model is {recipe.model.head!r}", code="file-damaged")
+    task, pair = find_task(recipe.text.task).name, kind == "pair"
+    labels = () if kind == "reader" else plain_labels(config["labels"], task)
+    thresholds = _parse_thresholds(config.get("thresholds"), task, len(labels))
+    tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
+    expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
+    largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
+    weights = read_weights(saved.read("model.safetensors", largest), expected)
+    check_weights(weights, expected)
+    about = config["facts"], weights, saved.sha256, saved.version, thresholds
+    return Folder(recipe, tokenizer, labels, pair, *about)
 
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:
@@ -181,9 +240,11 @@ def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:
     if given is None or task != "multi-label":
         return None
     if not isinstance(given, list) or not all(type(x) in (int, float) and 0 <= x <= 1 for x in given):
-        raise LimelightError("'thresholds' in config.json must be numbers from 0 to 1")
+        raise LimelightError("'thresholds' in config.json must be numbers from 0 to 1", code="file-damaged")
     if len(given) != labels:
-        raise LimelightError(f"config.json has {len(given)} thresholds for {labels} labels")
+        raise LimelightError(
+            f"config.json has {len(given)} thresholds for {labels} labels", code="file-damaged"
+        )
     return np.array(given, dtype=np.float64)
 
 
@@ -191,4 +252,6 @@ def _parse_tokenizer(content: bytes) -> Tokenizer:
     try:
         return Tokenizer(content.decode())
     except ValueError as error:
-        raise LimelightError(f"tokenizer.json was not written by Limelight: {str(error)[:120]}") from error
+        raise LimelightError(
+            f"tokenizer.json was not written by Limelight: {str(error)[:120]}", code="file-damaged"
+        ) from error

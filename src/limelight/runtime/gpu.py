@@ -23,14 +23,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..errors import LimelightError
-from ..network.onnx.export import rows_and_size
 from ..network.outputs import activate
-from ..text.tasks import find_task
+from ..network.parts import matrix_shape
 from ..text.tokenizer import PAD
-from .batches import Sentences, chunks
-from .reader import ReaderRunner
-from .runner import Prepare, Runner, check_finite, started_once
-from .spelling import SpelledSentences
+from .batches import Sentences, SpelledSentences, chunks
+from .runner import Prepare, Runner, check_finite
+from .session import locked_cached_property
 
 try:
     import torch
@@ -42,9 +40,8 @@ try:
     from ..network.torch.lstm import persistent
     from ..network.torch.lstm.table import GateTable
     from ..network.torch.network import Network, with_weights
-    from ..network.torch.reader import ReaderNetwork
 except ImportError:
-    raise LimelightError("device 'cuda' needs PyTorch: pip install '.[train]'") from None
+    raise LimelightError("device 'cuda' needs PyTorch: pip install '.[train]'", code="needs-extra") from None
 
 TEXTS, SENTENCES = 8192, 65_536  # at a time, at most: to split into words, and of those given as word ids
 MEMORY = 2**30  # bytes of M at a time
@@ -57,7 +54,7 @@ Item = TypeVar("Item")
 _launching = threading.Lock()  # kernels are queued by one thread at a time
 
 
-class Words(NamedTuple):
+class DeviceBatch(NamedTuple):
     """Texts on the device, from the longest to the shortest."""
 
     ids: Tensor  # (words,)
@@ -67,7 +64,7 @@ class Words(NamedTuple):
     spelled: Tensor  # (other words, d): of a reader
     gates: Tensor | None  # of these, where those of known words are in a table
 
-    def part(self, first: int, count: int) -> Words:
+    def part(self, first: int, count: int) -> DeviceBatch:
         """Some of the texts."""
         starts, lengths, order = (x[first : first + count] for x in self[1:4])
         return self._replace(starts=starts, lengths=lengths, order=order)
@@ -89,12 +86,14 @@ class TorchRunner(Runner):
         super().__init__(*args)
         self.dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
         if self.device == "cuda" and not torch.cuda.is_available():
-            raise LimelightError("device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'")
+            raise LimelightError(
+                "device is 'cuda', but PyTorch sees no GPU here; use 'cpu' or 'auto'", code="no-gpu"
+            )
 
-    @started_once
+    @locked_cached_property
     def running(self) -> tuple[Any, GateTable | None]:
         """The network on the device in evaluation mode, and its table."""
-        network = with_weights(self.build, self.weights).to(self.device, self.dtype)
+        network = with_weights(self._build, self.weights).to(self.device, self.dtype)
         return network, self._tabulate(network)
 
     @property
@@ -123,11 +122,10 @@ class TorchRunner(Runner):
         vectors: Tensor = network.vectors(ids.unsqueeze(0))[0]
         return vectors
 
-    def build(self) -> Any:
-        """The network, with any weights."""
+    def _build(self) -> Network:
         return Network(self.recipe.model, len(self.tokenizer), self.classes, self.pair)
 
-    @started_once
+    @locked_cached_property
     def splitters(self) -> ProcessPoolExecutor:
         """Processes that split texts into words. Each is a fork: it has the vocabulary, and needs no script
         that can be imported.
@@ -135,14 +133,14 @@ class TorchRunner(Runner):
         forks = multiprocessing.get_context("fork")
         return ProcessPoolExecutor(self.threads, forks, initializer=_adopt, initargs=(copy.copy(self),))
 
-    @started_once
+    @locked_cached_property
     def copies(self) -> torch.cuda.Stream:
         """Copies results back while the kernels of the next texts run."""
         return torch.cuda.Stream()
 
     def __getstate__(self) -> dict[str, Any]:
         running = "running", "splitters", "copies"
-        return {name: value for name, value in super().__getstate__().items() if name not in running}
+        return {name: value for name, value in vars(self).items() if name not in running}
 
     # ------------------------------------------------------------ many texts
 
@@ -175,7 +173,7 @@ class TorchRunner(Runner):
         if 0 < count <= size:
             on_batch(count)
             return self.rows(sentences, budget, lambda M: M)
-        M = np.empty((count, *rows_and_size(self.recipe.model)), np.float32)
+        M = np.empty((count, *matrix_shape(self.recipe.model)), np.float32)
         with ThreadPoolExecutor(AHEAD) as threads:
             done, parts = 0, sentences.parts(size)
             for part in in_order(lambda x: threads.submit(self.embed_sentences, x, budget), parts, AHEAD):
@@ -186,38 +184,47 @@ class TorchRunner(Runner):
 
     def probabilities(self, sentences: Sentences, budget: int) -> np.ndarray:
         """(texts, classes)."""
-        return self._activate(self.rows(sentences, budget, lambda M: self.network.head(M)))
+        return activate(self.task, self.rows(sentences, budget, self.network.classify))
+
+    def vectors(
+        self, sentences: SpelledSentences, budget: int, max_sentences: int | None, unit_length: bool
+    ) -> np.ndarray:
+        """A reader's vectors (texts, vector); M stays on the device."""
+
+        def of(M: Tensor) -> Tensor:
+            v: Tensor = self.network.classify(M).float()
+            return normalize(v) if unit_length else v
+
+        return self.rows(replace(sentences, max_sentences=max_sentences), budget, of)
 
     @torch.no_grad()
     def pair_probabilities(self, prepared: tuple[Sentences, np.ndarray], budget: int) -> np.ndarray:
         """(pairs, classes); M stays on the device."""
         sentences, places = prepared
-        with self._turn():
+        with self._exclusive_launch():
             M = self._on_device(sentences, budget, lambda M: M)
             blocks = [self._upload(places[k : k + PAIRS].T) for k in range(0, len(places), PAIRS)]
             found = torch.cat([self._logits(M[first], M[second]) for first, second in blocks])
             copied = self._copy(found)
-        return self._activate(copied())
+        return activate(self.task, copied())
 
-    def _classify_block(self, *M: np.ndarray, output: str = "probabilities") -> np.ndarray:
-        with torch.no_grad(), self._turn():
+    def run_head(self, *M: np.ndarray, output: str) -> np.ndarray:
+        """One block."""
+        with torch.no_grad(), self._exclusive_launch():
             copied = self._copy(self._logits(*map(self._upload, M)))
-        return copied() if output == "logits" else self._activate(copied())
+        return activate(self.task, copied()) if output == "probabilities" else copied()
 
     def _logits(self, *M: Tensor) -> Tensor:
         same = [x.to(self.dtype) for x in M]
-        logits: Tensor = self.network.head(self.network.relate(*same) if self.pair else same[0])
+        logits: Tensor = self.network.classify(self.network.relate(*same) if self.pair else same[0])
         return logits.float()
-
-    def _activate(self, logits: np.ndarray) -> np.ndarray:
-        return activate(find_task(self.recipe.text.task).name, logits)
 
     # ------------------------------------------------------------ some texts on the device
 
     @torch.no_grad()
     def rows(self, sentences: Sentences, budget: int | None, of: Callable[[Tensor], Tensor]) -> np.ndarray:
         """What `of` makes of each M, (sentences, ...), in order."""
-        with self._turn():
+        with self._exclusive_launch():
             copied = self._copy(self._on_device(sentences, budget, of))
         return copied()
 
@@ -241,38 +248,36 @@ class TorchRunner(Runner):
     ) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Run every batch; yield the indices of its sentences and the named outputs."""
         batches = self._batches(sentences, budget)
-        with self._turn():
+        with self._exclusive_launch():
             words = self._upload_words(sentences, batches)
         for batch, (part, width) in zip(batches, _parts(words, sentences, batches), strict=True):
-            with self._turn():
+            with self._exclusive_launch():
                 M, A, H = self._run(part, width)
                 found = {"M": M, "A": A[..., :width], "H": H[:, :width]}
                 copied = [self._copy(found[name].float()) for name in outputs]
             yield batch, [each() for each in copied]
 
-    def _run(self, words: Words, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    def _run(self, words: DeviceBatch, width: int) -> tuple[Tensor, Tensor, Tensor]:
         """M, A and H, padded to more than `width` words where that is quicker."""
         width += missing_columns(self.network.words.weight, width)
         if self.table is not None:
             H = self.table(words.ids, words.starts, words.lengths, width, words.gates)
         else:
             H = self.network.encoder(self.vectors_of(words, words.padded(width)), words.lengths)
-        return *self.pooled(H, words.lengths), H
+        return *self.network.pool(H, words.lengths), H
 
-    def vectors_of(self, words: Words, ids: Tensor) -> Tensor:
-        """S (batch, n, d) of ids (batch, n)."""
-        S: Tensor = self.network.vectors(ids)
-        return S
-
-    def pooled(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """M and A of H."""
-        M, A = self.network.pool(H, lengths)
-        return M, A
+    def vectors_of(self, words: DeviceBatch, ids: Tensor) -> Tensor:
+        """S (batch, n, d) of ids (batch, n); those beyond a reader's words are spelled words."""
+        if not self.recipe.model.buckets:
+            S: Tensor = self.network.vectors(ids)
+            return S
+        table = torch.cat([self.network.words.weight, words.spelled])
+        return table.index_select(0, ids.flatten()).view(*ids.shape, -1)
 
     # ------------------------------------------------------------ there and back
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _exclusive_launch(self) -> Iterator[None]:
         """Queue kernels alone, in float32 with exact products: TF32 is a setting of the whole process."""
         cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
         with _launching:
@@ -283,14 +288,14 @@ class TorchRunner(Runner):
             finally:
                 cudnn.allow_tf32, matmul.allow_tf32 = before
 
-    def _upload_words(self, sentences: Sentences, batches: list[np.ndarray]) -> Words:
+    def _upload_words(self, sentences: Sentences, batches: list[np.ndarray]) -> DeviceBatch:
         order = np.concatenate([np.empty(0, np.int64), *batches])
         of_texts = np.stack([sentences.starts[order], sentences.lengths[order], order]).astype(np.int64)
         starts, lengths, order_there = self._upload(of_texts)
         spelled = self._upload(getattr(sentences, "spelled", np.empty(0, np.float32))).to(self.dtype)
         gates = self.table.of(spelled) if self.table is not None and len(spelled) else None
         ids = self._upload(sentences.ids.astype(np.int32, copy=False))
-        return Words(ids, starts, lengths, order_there, spelled, gates)
+        return DeviceBatch(ids, starts, lengths, order_there, spelled, gates)
 
     def _upload(self, array: np.ndarray) -> Tensor:
         """From pinned memory: then nobody waits for the kernels before it."""
@@ -320,42 +325,6 @@ class TorchRunner(Runner):
         return wait
 
 
-class TorchReaderRunner(TorchRunner, ReaderRunner):
-    """The same for a reader: it spells words that are in no table, and maps M to one vector."""
-
-    def build(self) -> Any:
-        """The network, with any weights."""
-        (vector, _), (rank, _) = (self.weights[f"vector.{name}"].shape for name in ("W_rows", "W_shared"))
-        buckets = len(self.weights["grams.weight"]) - 1
-        return ReaderNetwork(self.recipe.model, len(self.tokenizer), buckets, rank, vector)
-
-    def known_words(self, network: Any) -> Tensor:
-        """(vocabulary, d)."""
-        words: Tensor = network.words.weight
-        return words
-
-    def vectors_of(self, words: Words, ids: Tensor) -> Tensor:
-        """S (batch, n, d); ids beyond the network's words are spelled words."""
-        table = torch.cat([self.network.words.weight, words.spelled])
-        return table.index_select(0, ids.flatten()).view(*ids.shape, -1)
-
-    def pooled(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """M and A of H."""
-        M, A = self.network.pooling(H, lengths)
-        return M, A
-
-    def vectors(
-        self, sentences: SpelledSentences, budget: int, most: int | None, unit_length: bool
-    ) -> np.ndarray:
-        """(texts, 384); M stays on the device."""
-
-        def of(M: Tensor) -> Tensor:
-            v: Tensor = self.network.vector(M).float()
-            return normalize(v) if unit_length else v
-
-        return self.rows(replace(sentences, most=most), budget, of)
-
-
 def in_order(submit: Callable[[Item], Future[T]], items: Iterable[Item], ahead: int) -> Iterator[T]:
     """The results of all items, in order, with some items submitted ahead of the one that is waited for.
 
@@ -372,7 +341,9 @@ def in_order(submit: Callable[[Item], Future[T]], items: Iterable[Item], ahead: 
         yield pending.popleft().result()
 
 
-def _parts(words: Words, sentences: Sentences, batches: list[np.ndarray]) -> Iterator[tuple[Words, int]]:
+def _parts(
+    words: DeviceBatch, sentences: Sentences, batches: list[np.ndarray]
+) -> Iterator[tuple[DeviceBatch, int]]:
     """The texts of each batch on the device, and how many words the longest has."""
     done = 0
     for batch in batches:

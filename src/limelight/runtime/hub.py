@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import LimelightError
-from .folder import FILES
+from .config_file import FILES
 from .model import Model
 
 
@@ -25,10 +25,10 @@ def from_pretrained(name: str | Path, *, revision: str | None = None, **options:
         return Model.load(name, **options)
     hub = _hub()
     try:
-        files = [*FILES, "config.json", "README.md"]
+        files = [*FILES["text"], "config.json", "README.md"]
         folder = hub.snapshot_download(str(name), revision=revision, allow_patterns=files)
     except Exception as error:  # the hub's library raises many kinds: no such model, no network, no access
-        raise LimelightError(f"cannot get {name} from the hub: {_first_line(error)}") from error
+        raise LimelightError(f"cannot get {name} from the hub: {_first_line(error)}", code="hub") from error
     return Model.load(folder, **options)
 
 
@@ -46,7 +46,9 @@ def push_to_hub(model: Model, name: str, *, private: bool = False, message: str 
             address = api.create_repo(name, private=private, exist_ok=True)
             api.upload_folder(repo_id=name, folder_path=folder, commit_message=message)
         except Exception as error:  # as above
-            raise LimelightError(f"cannot upload {name} to the hub: {_first_line(error)}") from error
+            raise LimelightError(
+                f"cannot upload {name} to the hub: {_first_line(error)}", code="hub"
+            ) from error
     return str(address)
 
 
@@ -54,7 +56,9 @@ def _hub() -> Any:
     try:
         import huggingface_hub
     except ImportError:
-        raise LimelightError("the hub needs huggingface_hub: pip install '.[hub]'") from None
+        raise LimelightError(
+            "the hub needs huggingface_hub: pip install '.[hub]'", code="needs-extra"
+        ) from None
     return huggingface_hub
 
 

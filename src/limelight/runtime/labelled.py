@@ -29,5 +29,5 @@ def predict_labelled(
     first, second = text_columns(rows, model.pair)
     parts = list(model.predict_proba_stream(first, second, progress=progress))
     if sum(map(len, parts)) != len(truth):
-        raise LimelightError(f"{table} changed while it was being read; run this again")
+        raise LimelightError(f"{table} changed while it was being read; run this again", code="table-changed")
     return np.concatenate(parts), truth

@@ -12,7 +12,6 @@ import numpy as np
 from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..network.onnx.export import rows_and_size
 from ..network.parts import check_weights, shapes
 from ..reading.answers import decide, explained_classes, name_answers
 from ..reading.captions import trust_sentence
@@ -20,15 +19,14 @@ from ..reading.reading import PairReading, Reading
 from ..reading.row_names import row_names
 from ..text.labels import Label
 from ..text.tasks import LabelFormat, find_task
-from ..text.tokenizer import UNKNOWN, Tokenizer
+from ..text.tokenizer import Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
-from .decided import linear_part, row_losses, way_of, word_losses, word_weights
-from .devices import choose_device
+from .decided import attribution_method, linear_part, row_losses, word_losses, word_weights
+from .devices import choose_device, runner_on
 from .embedder import Embedder
 from .folder import is_reader, open_folder, plain_labels, save_folder
-from .reader_folder import is_reader_folder
-from .runner import EncodedText, Runner, progress_bar
+from .runner import EncodedText, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
 Decided = tuple[list[np.ndarray], np.ndarray]  # for each class the words' weights (n,); the rows' (r,)
@@ -69,12 +67,13 @@ class Model(Embedder):
         self.labels, self.pair, self.facts = tuple(labels), pair, dict(facts)
         self.task = find_task(recipe.text.task).name
         self.thresholds = thresholds  # (labels,): where a text may have several, from when on each is given
-        self.row_names = row_names(self.facts.get("rows"), rows_and_size(recipe.model)[0])
+        self.row_names = row_names(self.facts.get("rows"), self.embedding_shape[0])
         self.trust = trust_sentence(self.facts.get("trust"))
         self.version = __version__  # of Limelight, that wrote the folder
         device, precision = choose_device(device, precision)
-        runner = Runner.on(device)
-        self._runner = runner(weights, recipe, tokenizer, len(self.labels), pair, precision, threads)
+        self._runner = runner_on(device)(
+            weights, recipe, tokenizer, len(self.labels), pair, precision, threads
+        )
 
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
@@ -112,11 +111,14 @@ class Model(Embedder):
         """
         if is_reader(folder):
             raise LimelightError(
-                "the bundled reader has no labels: open it with limelight.load, or use limelight embed"
+                "the bundled reader has no labels: open it with limelight.load, or use limelight embed",
+                code="model-kind",
             )
-        if is_reader_folder(folder):
-            raise LimelightError(f"{folder} is a reader, without labels: open it with limelight.load")
         found = open_folder(folder, sha256)
+        if found.is_reader:
+            raise LimelightError(
+                f"{folder} is a reader, without labels: open it with limelight.load", code="model-kind"
+            )
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
         model = cls(*parts, precision, threads, found.thresholds, device)
         model.version = found.version
@@ -173,7 +175,9 @@ class Model(Embedder):
         if abstain_below is None:
             return answers
         if self.task in ("multi-label", "regression"):
-            raise LimelightError(f"abstain_below is for one class a text; the task is {self.task!r}")
+            raise LimelightError(
+                f"abstain_below is for one class a text; the task is {self.task!r}", code="task-other"
+            )
         sure = outputs[np.arange(len(found)), found] >= check_threshold(abstain_below)
         return [answer if is_sure else None for answer, is_sure in zip(answers, sure.tolist(), strict=True)]
 
@@ -191,7 +195,8 @@ class Model(Embedder):
         if not curve:
             raise LimelightError(
                 f"this model was saved without a development set of {FEWEST} rows to choose a threshold on; "
-                "choose one on a labelled table with 'limelight evaluate MODEL TABLE --target-precision'"
+                "choose one on a labelled table with 'limelight evaluate MODEL TABLE --target-precision'",
+                code="no-curve",
             )
         return threshold_for(curve, precision).threshold
 
@@ -266,11 +271,6 @@ class Model(Embedder):
         self._check_kind(M2)
         return self._runner.classify(M) if M2 is None else self._runner.classify(M, M2)
 
-    @property
-    def embedding_shape(self) -> tuple[int, int]:
-        """The shape of M: (r, 2u)."""
-        return rows_and_size(self.recipe.model)
-
     # ------------------------------------------------------------ readings
 
     def read(
@@ -300,7 +300,9 @@ class Model(Embedder):
         self._check_kind(texts2)
         off, rows = list(without_rows), self.embedding_shape[0]
         if any(not 0 <= row < rows for row in off):
-            raise LimelightError(f"without_rows is {off[:20]}; the rows are 0 to {rows - 1}")
+            raise LimelightError(
+                f"without_rows is {off[:20]}; the rows are 0 to {rows - 1}", code="option-value"
+            )
         pairs = ((text,) for text in check_texts(texts))
         if texts2 is not None:
             pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
@@ -371,8 +373,8 @@ class Model(Embedder):
         """The reading with what decided each of the classes."""
         recipe = self.recipe.model
         return Reading(
-            text.text, text.offsets, text.ids != UNKNOWN, text.A, M, self.labels, P, recipe.has_max_row,
-            decided=decided[0], decided_by=way_of(recipe, self.pair), row_names=self.row_names,
+            text.text, text.offsets, text.known, text.A, M, self.labels, P, recipe.has_max_row,
+            decided=decided[0], decided_by=attribution_method(recipe, self.pair), row_names=self.row_names,
             trust=self.trust, row_weights=rows, task=self.task, thresholds=self.thresholds,
             decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),
         )  # fmt: skip
@@ -392,6 +394,10 @@ class Model(Embedder):
 
     def _check_kind(self, texts2: Any) -> None:
         if self.pair and texts2 is None:
-            raise LimelightError("this model reads pairs of texts: give the second texts as well")
+            raise LimelightError(
+                "this model reads pairs of texts: give the second texts as well", code="pair-or-text"
+            )
         if not self.pair and texts2 is not None:
-            raise LimelightError("this model reads single texts, not pairs: leave out the second texts")
+            raise LimelightError(
+                "this model reads single texts, not pairs: leave out the second texts", code="pair-or-text"
+            )

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
-from ..network.onnx.export import linear_graph, rows_and_size, vector_encoder_graph, vector_graph
+from ..network.parts import check_weights, shapes
 from ..reading.reading import Reading
 from ..reading.row_names import row_names
-from ..text.tokenizer import UNKNOWN, Tokenizer, has_joined_characters
+from ..text.tokenizer import SPECIAL, Tokenizer
 from .batches import check_texts, collect, count_texts
-from .devices import choose_device
+from .devices import choose_device, runner_on
 from .embedder import Embedder
-from .folder import is_reader
+from .folder import BUNDLED, is_reader, is_reader_folder, open_folder, save_folder, without_special
 from .model import Model
-from .reader_file import reader_recipe
-from .reader_folder import BUNDLED, is_reader_folder, open_reader
-from .runner import BLOCK, Runner, check_finite, started_once
-from .session import Session
-from .spelling import SpelledSentences, encode_spelled
-from .word_parts import max_without, rows_without
+from .old_reader import recipe_of, tokenizer_of
 
 
 class Reader(Embedder):
@@ -45,28 +40,41 @@ class Reader(Embedder):
     """
 
     pair = False
-    _runner: ReaderRunner
 
     def __init__(
         self,
-        words: Sequence[str],
         weights: Mapping[str, np.ndarray],
+        recipe: Recipe,
+        tokenizer: Tokenizer,
+        facts: Mapping[str, Any],
         precision: str | None = None,
         threads: int | None = None,
-        facts: Mapping[str, Any] | None = None,
         device: str = "cpu",
     ) -> None:
-        self.facts = dict(facts or {})  # teacher, texts, figures, the words that each row reads
-        self.tokenizer = Tokenizer.from_words(words, split_characters=not has_joined_characters(words))
-        self.recipe = reader_recipe(weights)
-        self.weights = {**weights, "words.weight": _without_special(weights["words.weight"])}
+        self.weights, self.recipe, self.tokenizer = without_special(weights), recipe, tokenizer
+        self.facts = dict(facts)  # teacher, texts, figures, the words that each row reads
         device, precision = choose_device(device, precision)
-        runner = ReaderRunner.on(device)
-        self._runner = runner(self.weights, self.recipe, self.tokenizer, 0, False, precision, threads)
+        self._runner = runner_on(device)(self.weights, recipe, tokenizer, 0, False, precision, threads)
 
     def __repr__(self) -> str:
-        rows, size = rows_and_size(self.recipe.model)
+        rows, size = self.embedding_shape
         return f"Reader({len(self.tokenizer):,} words, M {rows} x {size})"
+
+    @classmethod
+    def from_parts(
+        cls,
+        *,
+        words: Sequence[str],
+        weights: Mapping[str, np.ndarray],
+        facts: Mapping[str, Any] | None = None,
+        precision: str | None = None,
+        threads: int | None = None,
+        device: str = "cpu",
+    ) -> Reader:
+        """Make a reader that was never saved; the sizes of its network are those of its weights."""
+        recipe = recipe_of({name: array.shape for name, array in weights.items()})
+        check_weights(weights, shapes(recipe.model, len(words) + len(SPECIAL), 0, False))
+        return cls(weights, recipe, tokenizer_of(tuple(words)), facts or {}, precision, threads, device)
 
     @classmethod
     def load(
@@ -79,8 +87,19 @@ class Reader(Embedder):
         device: str = "cpu",
     ) -> Reader:
         """Open a reader's folder, checking everything in it first; without one, the bundled reader."""
-        found = open_reader(BUNDLED if folder is None else folder, sha256)
-        return cls(found.words, found.weights, precision, threads, found.facts, device)
+        found = open_folder(BUNDLED if folder is None else folder, sha256)
+        if not found.is_reader:
+            raise LimelightError(
+                f"{folder} is a trained model: open it with limelight.load", code="model-kind"
+            )
+        return cls(found.weights, found.recipe, found.tokenizer, found.facts, precision, threads, device)
+
+    def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
+        """Write a folder for `load` to read, its weights in a few bits; `card` replaces its README.md."""
+        save_folder(
+            path, weights=self.weights, recipe=self.recipe, tokenizer=self.tokenizer, labels=(), pair=False,
+            facts=self.facts, card=card, overwrite=overwrite,
+        )  # fmt: skip
 
     def encode(
         self,
@@ -99,7 +118,7 @@ class Reader(Embedder):
         parts = self.encode_stream(
             texts, batch_size, show_progress_bar, normalize_embeddings=normalize_embeddings
         )
-        return collect(parts, count_texts(texts), self.weights["vector.W_rows"].shape[:1])
+        return collect(parts, count_texts(texts), (self.recipe.model.vector_size,))
 
     def encode_stream(
         self,
@@ -111,9 +130,9 @@ class Reader(Embedder):
     ) -> Iterator[np.ndarray]:
         """The vectors of any number of texts: one array (some texts, 384) per chunk of texts."""
         if batch_size is not None and batch_size < 1:
-            raise LimelightError(f"batch_size is {batch_size}; it must be at least 1")
+            raise LimelightError(f"batch_size is {batch_size}; it must be at least 1", code="option-value")
         run, total = self._runner, count_texts(texts)
-        compute = partial(run.vectors, most=batch_size, unit_length=normalize_embeddings)
+        compute: Any = partial(run.vectors, max_sentences=batch_size, unit_length=normalize_embeddings)
         return run.stream(check_texts(texts), run.sentences, compute, None, show_progress_bar, total)
 
     def read(self, text: str) -> Reading:
@@ -123,86 +142,10 @@ class Reader(Embedder):
         >>> reading.words, reading.attention.shape
         (('The', 'soup', 'was', 'cold', '.'), (24, 5))
         """
-        (text,) = check_texts([text])
-        ids, offsets = self.tokenizer.locate(text)
-        run = self._runner
-        ((_, (M, A)),) = run.encode(run.sentences([text]), run.batch_words, "M", "A")
-        names = row_names(self.facts.get("rows"), len(A[0]))
-        known, none = ids != UNKNOWN, np.empty(0, np.float32)
-        return Reading(text, offsets, known, A[0], M[0], (), none, row_names=names)
-
-
-class ReaderRunner(Runner):
-    """Feeds word vectors to the encoder, because a spelled word is in no table; maps M to one vector."""
-
-    @classmethod
-    def on(cls, device: str) -> type[ReaderRunner]:
-        """The class that runs on a device."""
-        if device == "cpu":
-            return cls
-        from .gpu import TorchReaderRunner
-
-        return TorchReaderRunner
-
-    @started_once
-    def encoder(self) -> Session:
-        """X, ids, lengths -> M, A, H."""
-        return Session(vector_encoder_graph(self.weights, self.recipe.model, self.int8))
-
-    @started_once
-    def mapping(self) -> Session:
-        """M -> v."""
-        return Session(vector_graph(self.weights, self.recipe.model, self.int8), self.threads)
-
-    def sentences(self, texts: list[str]) -> SpelledSentences:
-        table, grams = self.weights["words.weight"], self.weights["grams.weight"]
-        return encode_spelled(self.tokenizer, texts, table, grams)
-
-    def vectors(
-        self, sentences: SpelledSentences, budget: int, most: int | None, unit_length: bool
-    ) -> np.ndarray:
-        """(texts, 384), of at most so many texts in a batch."""
-        M = self.embed_sentences(replace(sentences, most=most), budget)
-        blocks = [M[k : k + BLOCK] for k in range(0, len(M), BLOCK)]
-        v = np.concatenate([check_finite(self.mapping.run({"M": block}, "v"))[0] for block in blocks])
-        return v / np.linalg.norm(v, axis=1, keepdims=True) if unit_length else v
-
-    # ------------------------------------------------------------ the words' shares in a text's vector
-
-    @started_once
-    def shared_map(self) -> Session:
-        """Times W_shared."""
-        return Session(linear_graph(self.weights, "vector.W_shared"), self.threads)
-
-    @started_once
-    def row_maps(self) -> Session:
-        """Times W_rows."""
-        return Session(linear_graph(self.weights, "vector.W_rows"), self.threads)
-
-    def reduce(self, M: np.ndarray) -> np.ndarray:
-        """(..., 2u) -> (..., rank)."""
-        (reduced,) = self.shared_map.run({"X": M.reshape(-1, M.shape[-1])}, "Y")
-        return np.asarray(reduced.reshape(*M.shape[:-1], -1))
-
-    def states(self, H: np.ndarray) -> np.ndarray:
-        """Where M = A H, H is reduced before A weights it: it is smaller than M without each word."""
-        return self.reduce(H) if self.recipe.model.attention_rows else H
-
-    def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
-        """(n, r, rank): the rows of M without each word, reduced."""
-        if self.recipe.model.attention_rows:
-            return rows_without(states, A)
-        return self.reduce(max_without(states))
-
-    def map_rows(self, M: np.ndarray) -> np.ndarray:
-        """(texts, 384) from the reduced rows."""
-        return self.row_maps.run({"X": M.reshape(len(M), -1)}, "Y")[0]
-
-    def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
-        """(r, r): each row's share in one unit vector times each row's share in the other."""
-        rows, rows2 = (self.map_rows(_one_by_one(self.reduce(each))) for each in (M, M2))  # (r, 384)
-        length, length2 = (np.linalg.norm(each.sum(axis=0)) for each in (rows, rows2))
-        return np.asarray(rows @ rows2.T / max(length * length2, np.finfo(np.float32).tiny))
+        (encoded,) = self._runner.encode_texts(list(check_texts([text])))
+        names, none = row_names(self.facts.get("rows"), self.embedding_shape[0]), np.empty(0, np.float32)
+        place = encoded.offsets, encoded.known, encoded.A, encoded.M
+        return Reading(text, *place, (), none, row_names=names)
 
 
 @overload
@@ -243,7 +186,9 @@ def load(
     """
     if is_reader(folder):
         if sha256 is not None:
-            raise LimelightError("sha256 is only for a saved folder; the reader comes with Limelight")
+            raise LimelightError(
+                "sha256 is only for a saved folder; the reader comes with Limelight", code="option-value"
+            )
         return Reader.load(precision=precision, threads=threads, device=device)
     kind = Reader if is_reader_folder(folder) else Model
     return kind.load(folder, precision=precision, threads=threads, sha256=sha256, device=device)
@@ -258,19 +203,7 @@ def model_sha256(model: str | Path) -> str:
     folder = BUNDLED if is_reader(model) else Path(model)
     with tidy_os_errors(f"cannot read {folder}"):
         if not (folder / "config.json").is_file():
-            raise LimelightError(f'{model} is not a model; give a folder saved by Limelight, or "reader"')
+            raise LimelightError(
+                f'{model} is not a model; give a folder saved by Limelight, or "reader"', code="not-a-model"
+            )
         return hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()
-
-
-def _without_special(table: np.ndarray) -> np.ndarray:
-    """Zeros for padding and for the one word of a text without words, as in training."""
-    table = table.copy()
-    table[: UNKNOWN + 1] = 0
-    return table
-
-
-def _one_by_one(M: np.ndarray) -> np.ndarray:
-    """(r, r, k): each row of M (r, k) alone, with zeros in place of the others."""
-    rows = np.zeros((len(M), *M.shape), M.dtype)
-    rows[np.arange(len(M)), np.arange(len(M))] = M
-    return rows

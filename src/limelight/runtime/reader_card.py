@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from ..config.recipe import Recipe
 from ..reading.captions import NO_ASPECT
 from .markdown import mapping, metadata, number, one_line, quote, table
 
@@ -27,25 +27,24 @@ The words that get the most attention above an even share{where}."""
 _LICENCES = "To be filled in: the licence of the teacher, and those of the texts."
 
 
-def reader_card(
-    words: int, weights: Mapping[str, np.ndarray], recipe: Mapping[str, Any], facts: Mapping[str, Any]
-) -> str:
-    """The card as Markdown; `facts` may have `licences`, a paragraph.
+def reader_card(words: int, recipe: Recipe, facts: Mapping[str, Any]) -> str:
+    """The card as Markdown; `facts` may have `licences`, a paragraph, and `pretraining`, its options.
 
-    >>> weights = {"vector.W_rows": np.zeros((384, 9)), "encoder.W_hh_0": np.zeros((2, 12, 3))}
-    >>> card = reader_card(5000, weights, {}, {"rows": [["no", "not"]], "held_out": 9, "teacher": "MiniLM"})
+    >>> facts = {"rows": [["no", "not"]], "held_out": 9, "teacher": "MiniLM"}
+    >>> card = reader_card(5000, Recipe(), facts)
     >>> "| 1 | no, not |" in card, "MiniLM" in card
     (True, True)
     """
+    options = mapping(facts.get("pretraining")) or dataclasses.asdict(recipe.model)
     parts = [
         metadata({"library_name": "limelight", "pipeline_tag": "sentence-similarity",
                          "tags": ["limelight", "sentence-embedding", "self-attention"], "license": "other"}),
         "# A Limelight reader",
-        _summary(words, len(weights["vector.W_rows"]), facts),
+        _summary(words, recipe.model.vector_size, facts),
         _USE,
         _figures(facts),
         rows_section(facts, _where(facts)),
-        "## Recipe\n\n" + table(("option", "value"), [(quote(k), quote(v)) for k, v in recipe.items()]),
+        "## Recipe\n\n" + table(("option", "value"), [(quote(k), quote(v)) for k, v in options.items()]),
         f"## Licences\n\n{quote(facts.get('licences') or _LICENCES)}",
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"

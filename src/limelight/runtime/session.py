@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import cached_property
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -16,6 +18,15 @@ from ..network.onnx.graph import Graph, Location
 
 # Held while sessions and thread pools are started: threads share one, and a fork waits until it is complete.
 start_lock = threading.Lock()
+T = TypeVar("T")
+
+
+class locked_cached_property(cached_property[T]):  # noqa: N801 - used as a decorator
+    """A cached property for several threads: the first one computes it, the others wait for it."""
+
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T:  # type: ignore[override]
+        with start_lock:
+            return super().__get__(instance, owner)
 
 
 class _Calls:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # What weights have fixed once they are trained.
 SIZES = (
-    "embedding", "word_size", "projection", "hidden", "layers", "attention_hidden", "rows", "max_row",
-    "author_code", "vector_size", "vector_rank",
+    "encoder", "pooling", "word_size", "projection", "hidden", "layers", "attention_hidden", "rows",
+    "max_row", "author_code", "vector_size", "vector_rank",
 )  # fmt: skip
 # The classifier of a trained model, which goes on with it; a reader has none.
 HEAD = ("head", "head_hidden", "row_units", "column_units", "mix_units", "pair")
@@ -69,21 +69,23 @@ class Start:
         if self.labels and own_task != task:
             raise LimelightError(
                 f"start: the task of {name or 'the model'} is {own_task!r}, that of the data {task!r}; give "
-                "--task, or start from a reader"
+                "--task, or start from a reader",
+                code="start-other",
             )
         if self.labels and self.pair != pair:
             own, data = ("pairs", "single texts") if self.pair else ("single texts", "pairs")
             raise LimelightError(
                 f"start: {name or 'the model'} reads {own}, but the data has {data}; "
-                f"start from a model of {data}, or from a reader"
+                f"start from a model of {data}, or from a reader",
+                code="start-other",
             )
 
     def vectors(self, vocabulary: Sequence[str]) -> Vectors:
         """Vectors for a vocabulary. New words: a reader spells them, and so does a model with its words;
         any other model reads them as <unk>.
         """
+        from ..text.spelling import spell
         from ..text.vectors import Vectors
-        from .spelling import spell
 
         ids = {word: number for number, word in enumerate(self.tokenizer.vocabulary)}
         places = np.array([ids.get(word, UNKNOWN) for word in vocabulary])
@@ -126,12 +128,14 @@ class Start:
             if name == "vectors" and recipe.text.vectors:
                 raise LimelightError(
                     f"vectors is {recipe.text.vectors!r}, but {recipe.text.start!r}, which training starts "
-                    "from, has its own; leave it out, or take another preset, such as light"
+                    "from, has its own; leave it out, or take another preset, such as light",
+                    code="start-other",
                 )
             if name in own and values[name] != own[name]:
                 raise LimelightError(
                     f"{name} is {values[name]!r}, but {recipe.text.start!r}, which training starts from, has "
-                    f"{own[name]!r}; leave it out, or take another preset, such as light"
+                    f"{own[name]!r}; leave it out, or take another preset, such as light",
+                    code="start-other",
                 )
         if self.labels and "fine_tune_words" not in given:  # or new words would all stay unknown
             own["fine_tune_words"] = self.recipe.training.fine_tune_words
@@ -161,7 +165,7 @@ def load_start(name: str, folder: str | Path = "") -> Start:
         with tidy_os_errors(f"cannot read {str(path)[:100]}"):  # such as a name that is too long
             found = load(path)
     except ValueError as error:  # our own, or about a NUL in the name
-        raise LimelightError(f"start: {error}") from error
+        raise LimelightError(f"start: {error}", code=getattr(error, "code", "start")) from error
     if isinstance(found, Reader):
         return Start(found.recipe, found.tokenizer, found.weights)
     return Start(found.recipe, found.tokenizer, found.weights, found.labels, found.pair)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..reading import captions
-from ..runtime.decided import way_of
+from ..runtime.decided import attribution_method
 from ..runtime.model import Model
 
 TEXTS = (
@@ -37,7 +37,7 @@ def about_model(model: Model) -> dict[str, Any]:
         "examples": PAIRS if model.pair else TEXTS,
         "dotted": "are not in the model's vocabulary: all of them are read as the same unknown word.",
         "notes": [
-            captions.METHODS[way_of(model.recipe.model, model.pair)],
+            captions.METHODS[attribution_method(model.recipe.model, model.pair)],
             model.trust or captions.NOT_MEASURED,
         ],
     }

@@ -10,8 +10,8 @@ from ..errors import LimelightError
 from ..reading.comparison import Comparison
 from ..reading.reading import AnyReading
 from ..runtime.model import Model
+from ..runtime.onnx_runner import BATCH_WORDS
 from ..runtime.reader import Reader
-from ..runtime.runner import BATCH_WORDS
 from .items import Item, columns, estimate_words
 
 AnyModel = Model | Reader

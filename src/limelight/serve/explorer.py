@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from ..network.weights import WORDS
 from ..runtime.model import Model
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .about import about_model
@@ -132,7 +131,7 @@ def nearest_words(model: Any, word: str) -> list[str]:
     ids, _ = model.tokenizer.locate(word)
     if ids[0] == UNKNOWN:
         return []
-    table = model.weights[WORDS]
+    table = model.weights["words.weight"]
     scores = (table @ table[ids[0]]) / np.maximum(np.linalg.norm(table, axis=1), 1e-9)
     order = np.argsort(-scores, kind="stable")[: NEAREST + len(SPECIAL) + 1]
     words = [model.tokenizer.vocabulary[k] for k in order if k >= len(SPECIAL) and k != ids[0]]

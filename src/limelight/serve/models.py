@@ -10,10 +10,9 @@ from typing import Any
 
 from ..errors import LimelightError
 from ..runtime.config_file import MAX_CONFIG
-from ..runtime.folder import is_reader
+from ..runtime.folder import BUNDLED, is_reader
 from ..runtime.model import Model
 from ..runtime.reader import Reader, load
-from ..runtime.reader_folder import BUNDLED
 from ..storage.open_files import read_regular
 from .batching import BATCH_WORDS, Batcher
 from .computing import predictions, vectors

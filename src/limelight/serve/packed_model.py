@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..network.quantise import WORDS
 from ..network.weights import pack_words
 from ..runtime.model import Model
 from ..text.rules import CHARACTERS, javascript_rules
@@ -35,8 +34,11 @@ def pack_model(
 
     The words are in the order of the vocabulary, the most frequent in the training data first.
     """
-    if model.recipe.model.embedding == "cnn":
-        raise LimelightError("a page cannot run a model with embedding 'cnn'; take one with an LSTM")
+    if model.recipe.model.encoder != "bilstm":
+        encoder = model.recipe.model.encoder
+        raise LimelightError(
+            f"a page cannot run the encoder {encoder!r}; take a model with an LSTM", code="no-page"
+        )
     if model.task != "classification":
         raise LimelightError(
             f"a page runs classifiers into one class; the task of this model is {model.task!r}: draw single "
@@ -77,7 +79,7 @@ def _count_words(model: Model, known: int, most: int, precision: str) -> int:
 
 def _similar(model: Model, kept: int) -> np.ndarray:
     """(2, others): the kept word most similar to each other word, from 0 on, and the factor of its vector."""
-    table, first = model.weights[WORDS], len(SPECIAL)
+    table, first = model.weights["words.weight"], len(SPECIAL)
     start, end = first + kept, min(len(table), first + MOST_WORDS)
     own = table[first : min(start, end)]
     directions = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
@@ -94,7 +96,8 @@ def _similar(model: Model, kept: int) -> np.ndarray:
 def _pack(model: Model, kept: int, precision: str, similar: np.ndarray) -> bytes:
     """`similar` is about the words after those that are kept."""
     size, recipe = kept + len(SPECIAL), model.recipe.model
-    weights = pack_words({**model.weights, WORDS: np.ascontiguousarray(model.weights[WORDS][:size])})
+    words = np.ascontiguousarray(model.weights["words.weight"][:size])
+    weights = pack_words({**model.weights, "words.weight": words})
     parts = {"float32": 0, "float16": PARTS[model.pair]}[precision]
     arrays = {name: _typed(name, array, parts) for name, array in weights.items()}
     best, factor = similar

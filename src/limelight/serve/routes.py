@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from .. import __version__
 from ..errors import LimelightError
-from ..network.onnx.export import rows_and_size
+from ..network.parts import matrix_shape
 from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
@@ -243,7 +243,7 @@ def _ranked(model: Model, P: np.ndarray, least: float) -> list[dict[str, Any]]:
 
 
 def _describe(model: Model | Reader) -> dict[str, Any]:
-    rows, size = rows_and_size(model.recipe.model)
+    rows, size = matrix_shape(model.recipe.model)
     shape = {"rows": rows, "row_size": size}
     if isinstance(model, Reader):
         return {**shape, "model_type": {"embedding": {"pooling": "structured self-attention"}}}

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..network.onnx.export import rows_and_size
-from ..network.parts import shapes
+from ..network.parts import matrix_shape, shapes
 from ..text.dataset import Dataset
 from .outcome import results_of
 
@@ -105,7 +104,7 @@ def as_model(recipe: Recipe, embedding: str) -> Recipe:
     model = recipe.override(embedding="self-attention").model
     if embedding == "self-attention" or model.head == "full":
         return recipe.override(embedding=embedding)
-    rows, size = rows_and_size(model)
+    rows, size = matrix_shape(model)
     units = rows * model.row_units + size * model.column_units
     return recipe.override(embedding=embedding, head="full", head_hidden=units)
 

@@ -17,9 +17,8 @@ from torch import Tensor
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..network.torch.heads import SteadyHead, VectorHead
+from ..network.torch.heads import ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
-from ..network.torch.reader import ReaderNetwork
 from ..runtime.start import Start
 from ..text.batches import training_plan
 from ..text.dataset import Dataset
@@ -89,7 +88,7 @@ class TrainingRun:
         self.checkpoints = Checkpoints(folder, self._identity()) if folder else None
         self.callbacks = callbacks if context.processes.first else ()
 
-    def _build_network(self) -> Network | ReaderNetwork:
+    def _build_network(self) -> Network:
         return build_network(self.dataset, self.recipe, self.context.start)
 
     def _build_stepper(self, targets: np.ndarray | None) -> Stepper:
@@ -336,7 +335,7 @@ class TrainingRun:
         self.stepper.load(present if self.best is None else self.best)
         self.network.zero_grad(set_to_none=True)
         self.network.eval()
-        if isinstance(head := getattr(self.network, "head", None), VectorHead | SteadyHead):
+        if isinstance(head := getattr(self.network, "head", None), VectorHead | ScaledLinearHead):
             self.network.head = head.to_linear()
         return self.network
 

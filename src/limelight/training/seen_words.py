@@ -33,11 +33,11 @@ class SeenWords:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Let the network read these rows in place of the table's."""
-        self.words.part = (self.rows, self.places)
+        self.words.row_subset = (self.rows, self.places)
         try:
             yield
         finally:
-            self.words.part = None
+            self.words.row_subset = None
 
     @torch.no_grad()
     def store(self) -> None:

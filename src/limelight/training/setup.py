@@ -12,7 +12,7 @@ import torch
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.parts import shapes
-from ..network.torch.heads import LAST_LAYER, SteadyHead, VectorHead
+from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..storage.memory import check_memory
@@ -32,7 +32,7 @@ def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) 
         with torch.no_grad():
             network.words.weight.copy_(torch.from_numpy(np.array(dataset.vectors)))
     network.words.weight.requires_grad_(recipe.training.fine_tune_words)
-    if recipe.model.embedding != "cnn":
+    if recipe.model.encoder == "bilstm":
         network.encoder.clip = recipe.training.clip_gates  # type: ignore[union-attr,assignment]
     if start is not None:
         _copy_weights(network, start, dataset, recipe)
@@ -74,7 +74,7 @@ def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Reci
             if len(dataset.splits["train"]) < FEWEST * len(dataset.labels):
                 _freeze(network)
         else:
-            network.head = SteadyHead(network.head)  # type: ignore[arg-type]
+            network.head = ScaledLinearHead(network.head)  # type: ignore[arg-type]
 
 
 def _freeze(network: Network) -> None:

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from ..config.recipe import Recipe
 from ..network.torch.network import Network
-from ..network.torch.reader import ReaderNetwork
 from ..text.batches import row_lengths
 from ..text.dataset import Split
 from .average import Average
@@ -39,7 +38,7 @@ class Stepper:
 
     def __init__(
         self,
-        network: Network | ReaderNetwork,
+        network: Network,
         split: Split,
         recipe: Recipe,
         processes: Processes,
@@ -230,7 +229,7 @@ def _tensors(network: nn.Module) -> Iterator[Tensor]:
     return chain(network.parameters(), network.buffers())
 
 
-def _computing(network: Network | ReaderNetwork, recipe: Recipe, device: torch.device) -> nn.Module:
+def _computing(network: Network, recipe: Recipe, device: torch.device) -> nn.Module:
     """The network that computes: itself, or a bf16 copy; updates go to the float32 original."""
     if recipe.training.precision == "float32" or device.type == "cpu":
         return network

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..quantise import GROUP, word_vectors
+from ..quantise import GROUP, SCALE, quantise, values
 from .graph import Graph
 
 OPEN = 20.0  # a gate at 20 is open: its sigmoid is 1 in float32, as is its hyperbolic tangent
@@ -26,27 +26,33 @@ class Float32:
         self.graph, self.weights = graph, weights
 
     def weight(self, name: str) -> str:
-        """Add the weight of this name to the graph."""
-        return self.graph.weight(name, self.weights[name])
+        """Add the weight of this name to the graph, in float32 however it is stored."""
+        stored = self.graph.weight(name, self.weights[name])
+        if name + SCALE not in self.weights:
+            return stored
+        g = self.graph
+        scale = g.weight(name + SCALE, self.weights[name + SCALE])
+        return g.op("Mul", g.op("Cast", stored, to=1), g.op("Cast", scale, to=1))
 
     def words(self, ids: str) -> str:
         """Equation 1: the word vectors, projected if the model does; ids (a, b) -> S (a, b, d)."""
-        if "words.weight.scale" in self.weights:
-            return self._project(self._words_of_4_bits(ids))
-        return self._project(self.graph.op("Gather", self.weight("words.weight"), ids))
+        return self._project(self.rows("words.weight", ids))
 
-    def _words_of_4_bits(self, ids: str) -> str:
-        """Two numbers to a byte and a scale for each group, unpacked for these words only."""
+    def rows(self, table: str, ids: str) -> str:
+        """The rows (a, b, d) of a table, unpacked for these ids (a, b) only."""
         g = self.graph
-        packed = g.op("Cast", g.op("Gather", self.weight("words.weight"), ids), to=6)  # (a, b, d / 2) int32
-        scale = g.op("Cast", g.op("Gather", self.weight("words.weight.scale"), ids), to=1)
+        rows = g.op("Gather", g.weight(table, self.weights[table]), ids)
+        if table + SCALE not in self.weights:
+            return rows
+        packed = g.op("Cast", rows, to=6)  # (a, b, d / 2) int32: two numbers to a byte
+        scale = g.op("Cast", g.op("Gather", g.weight(table + SCALE, self.weights[table + SCALE]), ids), to=1)
         last, sixteen = g.constant([-1], "int64"), g.constant(16, "int32")
         halves = (g.op("Mod", packed, sixteen), g.op("Div", packed, sixteen))
         pairs = g.op("Concat", *(g.op("Unsqueeze", half, last) for half in halves), axis=-1)
         numbers = g.op("Cast", g.op("Sub", pairs, g.constant(8, "int32")), to=1)  # (a, b, d / 2, 2)
         groups = g.op("Reshape", numbers, g.constant([0, 0, -1, GROUP], "int64"))
-        values = g.op("Mul", groups, g.op("Unsqueeze", scale, last))
-        return g.op("Reshape", values, g.constant([0, 0, -1], "int64"))  # (a, b, d)
+        found = g.op("Mul", groups, g.op("Unsqueeze", scale, last))
+        return g.op("Reshape", found, g.constant([0, 0, -1], "int64"))  # (a, b, d)
 
     def _project(self, S: str) -> str:
         """Always in float32: it is a small part of the work, and int8 words are already rounded once."""
@@ -108,7 +114,7 @@ class Int8(Float32):
         if "words.weight.scale" in self.weights:
             return super().words(ids)
         g = self.graph
-        table, scale = quantise(self.weights["words.weight"], axis=1)
+        table, scale = quantise(self.weights["words.weight"])
         rows = g.op("Cast", g.op("Gather", g.weight("words.int8", table), ids), to=1)
         return self._project(g.op("Mul", rows, g.op("Gather", g.weight("words.scale", scale), ids)))
 
@@ -136,7 +142,7 @@ class Int8(Float32):
         """As in float32, with a scale for each line of X (..., in); float32 if W is small."""
         if self.weights[W].size < self.SMALL:
             return super().linear(X, W, bias)
-        integers, scale = quantise(self.weights[W], axis=1)
+        integers, scale = quantise(values(self.weights, W))
         product = self._product(X, W, integers.T, scale[:, 0])
         return self.graph.op("Add", product, self.weight(bias)) if bias else product
 
@@ -150,7 +156,7 @@ class Int8(Float32):
         """As in float32, with a scale for each line of X; float32 if the groups are small."""
         if self.weights[W][0].size < self.SMALL:
             return super().grouped(X, W, bias)
-        product = self._product(X, W, *quantise(self.weights[W], axis=1))
+        product = self._product(X, W, *quantise(values(self.weights, W), axis=1))
         if not bias:
             return product
         return self.graph.op("Add", product, self.graph.weight(bias, self.weights[bias][:, None]))
@@ -167,8 +173,8 @@ class Int8(Float32):
 
     def _lstm_weight(self, name: str) -> tuple[str, str]:
         """Quantise and rearrange to (2, in, 4u); with a single direction, (1, in, 4u)."""
-        W = np.pad(_with_units(self.weights[name]), ((0, 0), (0, 0), (0, 2)))
-        integers, scale = quantise(W, axis=2)
+        W = np.pad(_with_units(values(self.weights, name)), ((0, 0), (0, 0), (0, 2)))
+        integers, scale = quantise(W)
         g = self.graph
         return g.weight(f"{name}.int8", integers.transpose(0, 2, 1)), g.weight(f"{name}.scale", scale[..., 0])
 
@@ -182,12 +188,11 @@ class Int8(Float32):
 
     def _bound(self, layer: int) -> float:
         """The largest input of this layer: word vectors and, above the first, states, which are below 1."""
-        if "projection.W" in self.weights:
-            every = len(self.weights["words.weight"]) // 2048 + 1  # all of them would take a second
-            some = word_vectors(self.weights, every)
-            words = some @ self.weights["projection.W"].T + self.weights["projection.b"]
-        else:
-            words = word_vectors(self.weights)
+        projects = "projection.W" in self.weights
+        every = len(self.weights["words.weight"]) // 2048 + 1 if projects else 1  # all would take a second
+        words = values(self.weights, "words.weight", every)
+        if projects:
+            words = words @ self.weights["projection.W"].T + self.weights["projection.b"]
         return max(float(words.max()), -float(words.min()), 1.0 if layer else 1e-30)
 
     def _number(self, value: float) -> str:
@@ -199,16 +204,3 @@ def _with_units(W: np.ndarray, value: float = 0.0) -> np.ndarray:
     gates = W.reshape(len(W), 4, W.shape[1] // 4, W.shape[2])[:, [0, 3, 1, 2]]
     gates = np.pad(gates, ((0, 0), (0, 0), (0, 2), (0, 0)), constant_values=value)
     return gates.reshape(len(W), -1, W.shape[2])
-
-
-def quantise(W: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Round to integers from -127 to 127; also return the scales that undo it, one per line along `axis`.
-
-    >>> integers, scale = quantise(np.array([[0.5, -1.0], [0.0, 0.0]], np.float32), axis=1)
-    >>> integers.tolist(), (integers * scale).round(2).tolist()
-    ([[64, -127], [0, 0]], [[0.5, -1.0], [0.0, 0.0]])
-    """
-    largest = np.maximum(W.max(axis=axis, keepdims=True), -W.min(axis=axis, keepdims=True))
-    scale = (np.where(largest > 1e-30, largest, 1) / np.float32(127)).astype(np.float32)
-    integers = W / scale
-    return np.rint(integers, out=integers).astype(np.int8), scale

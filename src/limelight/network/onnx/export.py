@@ -1,10 +1,12 @@
 """A trained model as ONNX graphs: whole, for programs that run model.onnx, and in parts, for our runtime.
 
-The whole graph of a text model:    ids, lengths        -> probabilities, M, A
-The whole graph of a pair model:    ids, lengths, pairs -> probabilities, M, A
+The whole graph of a text model:    ids, lengths          -> probabilities, M, A
+The whole graph of a pair model:    ids, lengths, pairs   -> probabilities, M, A
+The whole graph of a reader:        ids, lengths, buckets -> vector, M, A
 where `pairs` (p, 2) holds the indices of the sentences in each pair. A sentence is encoded once, however many
-pairs it is in. All inputs are int32; padding at the end of a row of ids is 0 and changes nothing. In
-regression the first output is `values`.
+pairs it is in. `buckets` (w, 32) holds the n-grams of words outside the vocabulary, 0 for none; the ids of
+these words begin after those of the vocabulary. All inputs are int32; padding at the end of a row of ids is 0
+and changes nothing. In regression the first output is `values`.
 """
 
 from __future__ import annotations
@@ -14,12 +16,18 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...config.recipe import ModelRecipe
+from ...text.spelling import MAX_GRAMS
 from ..outputs import ACTIVATIONS, OUTPUT_NAMES
+from ..parts import matrix_shape
+from ..quantise import Weights
 from .arithmetic import Float32, Int8
 from .graph import Graph, Location
-from .layers import activate, classify, encode, pair_features, pool, vector
+from .layers import activate, classify, encode, is_word, pair_features, pool, states
 
-Weights = Mapping[str, np.ndarray]
+
+def arithmetic(g: Graph, weights: Weights, int8: bool) -> Float32:
+    """The products of a graph."""
+    return Int8(g, weights) if int8 else Float32(g, weights)
 
 
 def export_onnx(
@@ -44,38 +52,52 @@ def export_onnx(
     [[0.5, 0.5]]
     """
     g = Graph("limelight")
-    net = Int8(g, weights) if int8 else Float32(g, weights)
-    M, A, _ = encode(net, recipe, *_sentence_inputs(g))
+    net = arithmetic(g, weights, int8)
+    ids, lengths = _sentence_inputs(g)
+    M, A, _ = encode(net, recipe, ids, lengths, _spelled_words(net, ids) if recipe.buckets else "")
+    features = M
     if pair:
         pairs = g.input("pairs", "int32", "pairs", 2)
         first, second = (
             g.op("Gather", M, g.op("Gather", pairs, g.constant(k, "int64"), axis=1)) for k in (0, 1)
         )
         features = pair_features(net, recipe, first, second)
+    output = classify(net, recipe, features)
+    if recipe.head == "vector":
+        g.output("vector", output, "float32", "batch", recipe.vector_size)
     else:
-        features = M
-    outputs = activate(g, classify(net, recipe, features), ACTIVATIONS[task])
-    rows = "pairs" if pair else "batch"
-    g.output(OUTPUT_NAMES.get(task, "probabilities"), outputs, "float32", rows, classes)
+        name, rows = OUTPUT_NAMES.get(task, "probabilities"), "pairs" if pair else "batch"
+        g.output(name, activate(g, output, ACTIVATIONS[task]), "float32", rows, classes)
     _embedding_outputs(g, recipe, M, A)
     return g.to_bytes(locations)
 
 
+def _spelled_words(net: Float32, ids: str) -> str:
+    """X (n, batch, d): the table's words; ids beyond it are read from the mean of their n-grams."""
+    g = net.graph
+    known, zero = g.constant(len(net.weights["words.weight"]), "int32"), g.constant(0, "int32")
+    given = g.input("buckets", "int32", "words", MAX_GRAMS)
+    buckets = g.op(
+        "Concat", given, g.constant(np.zeros((1, MAX_GRAMS)), "int32"), axis=0
+    )  # the last: no word
+    one, last = g.constant([1], "int64"), g.constant([-1], "int64")
+    on = g.op("Cast", g.op("Greater", buckets, zero), to=1)  # (words + 1, 32)
+    grams = g.op("Mul", net.rows("grams.weight", buckets), g.op("Unsqueeze", on, last))  # (words + 1, 32, d)
+    count = g.op("Max", g.op("ReduceSum", on, one, keepdims=1), g.constant(1, "float32"))
+    spelled = g.op("Div", g.op("ReduceSum", grams, one, keepdims=0), count)
+    ids = g.op("Transpose", ids, perm=[1, 0])
+    is_known, no_word = g.op("Less", ids, known), g.op("Cast", g.op("Shape", given, start=0, end=1), to=6)
+    others = g.op("Gather", spelled, g.op("Where", is_known, no_word, g.op("Sub", ids, known)))
+    table = net.words(g.op("Where", is_known, ids, zero))
+    return g.op("Where", g.op("Unsqueeze", is_known, last), table, others)
+
+
 def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """ids, lengths -> M, A, H."""
+    """ids, lengths -> M, A, H; where words are spelled, also from their vectors X (n, batch, d)."""
     g = Graph("encoder")
-    net = Int8(g, weights) if int8 else Float32(g, weights)
-    _embedding_outputs(g, recipe, *encode(net, recipe, *_sentence_inputs(g)))
-    return g
-
-
-def vector_encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """X, ids, lengths -> M, A, H for word vectors X, one layer. Of the ids, only the shape counts."""
-    g = Graph("vector encoder")
-    net = Int8(g, weights) if int8 else Float32(g, weights)
-    X = g.input("X", "float32", "n", "batch", recipe.word_size)
-    ids, lengths = _sentence_inputs(g)
-    _embedding_outputs(g, recipe, *pool(net, recipe, ids, lengths, net.lstm(X, lengths, 0)))
+    net = arithmetic(g, weights, int8)
+    X = g.input("X", "float32", "n", "batch", recipe.word_size) if recipe.buckets else ""
+    _embedding_outputs(g, recipe, *encode(net, recipe, *_sentence_inputs(g), X))
     return g
 
 
@@ -86,9 +108,8 @@ def direction_graph(weights: Weights, layer: int, direction: str, int8: bool) ->
     one_side = {**weights, **{name: weights[name][k : k + 1] for name in names}}
     _, units, d = one_side[f"encoder.W_ih_{layer}"].shape
     g = Graph(direction)
-    net = Int8(g, one_side) if int8 else Float32(g, one_side)
     X, lengths = g.input("X", "float32", "n", "batch", d), g.input("lengths", "int32", "batch")
-    Y = net.lstm(X, lengths, layer, direction)
+    Y = arithmetic(g, one_side, int8).lstm(X, lengths, layer, direction)
     g.output("Y", Y, "float32", "n", 1, "batch", units // 4)
     return g
 
@@ -96,54 +117,30 @@ def direction_graph(weights: Weights, layer: int, direction: str, int8: bool) ->
 def pooling_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
     """ids, lengths and the LSTM's Y -> M, A, H."""
     g = Graph("pooling")
-    net = Int8(g, weights) if int8 else Float32(g, weights)
+    net = arithmetic(g, weights, int8)
     ids, lengths = _sentence_inputs(g)
-    Y = g.input("Y", "float32", "n", 2, "batch", recipe.hidden)
-    _embedding_outputs(g, recipe, *pool(net, recipe, ids, lengths, Y))
+    H = states(g, g.input("Y", "float32", "n", 2, "batch", recipe.hidden))
+    _embedding_outputs(g, recipe, *pool(net, recipe, ids, is_word(g, ids, lengths), H))
     return g
 
 
 def head_graph(
     weights: Weights, recipe: ModelRecipe, classes: int, pair: bool, int8: bool, task: str = "classification"
 ) -> Graph:
-    """M (and for pairs M2) -> logits, probabilities (in regression both are the numbers)."""
+    """M (and for pairs M2) -> logits, probabilities (in regression both are the numbers; of a reader, v)."""
     g = Graph("head")
-    net = Int8(g, weights) if int8 else Float32(g, weights)
-    rows, size = rows_and_size(recipe)
+    net = arithmetic(g, weights, int8)
+    rows, size = matrix_shape(recipe)
     features = g.input("M", "float32", "batch", rows, size)
     if pair:
         features = pair_features(net, recipe, features, g.input("M2", "float32", "batch", rows, size))
     logits = classify(net, recipe, features)
+    if recipe.head == "vector":
+        g.output("vector", logits, "float32", "batch", recipe.vector_size)
+        return g
     g.output("logits", logits, "float32", "batch", classes)
     g.output("probabilities", activate(g, logits, ACTIVATIONS[task]), "float32", "batch", classes)
     return g
-
-
-def vector_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
-    """The reader's v."""
-    g = Graph("vector")
-    net = Int8(g, weights) if int8 else Float32(g, weights)
-    M = g.input("M", "float32", "batch", *rows_and_size(recipe))
-    g.output("v", vector(net, M), "float32", "batch", len(weights["vector.W_rows"]))
-    return g
-
-
-def linear_graph(weights: Weights, name: str) -> Graph:
-    """X (n, in) -> Y (n, out), times one of the weights, always in float32."""
-    out, size = weights[name].shape
-    g = Graph(name)
-    X = g.input("X", "float32", "n", size)
-    g.output("Y", Float32(g, weights).linear(X, name), "float32", "n", out)
-    return g
-
-
-def rows_and_size(recipe: ModelRecipe) -> tuple[int, int]:
-    """The shape of M: (r, 2u).
-
-    >>> rows_and_size(ModelRecipe(rows=30, hidden=300)), rows_and_size(ModelRecipe(embedding="max", hidden=7))
-    ((30, 600), (1, 14))
-    """
-    return recipe.matrix_rows, 2 * recipe.hidden
 
 
 def _sentence_inputs(g: Graph) -> tuple[str, str]:
@@ -151,7 +148,7 @@ def _sentence_inputs(g: Graph) -> tuple[str, str]:
 
 
 def _embedding_outputs(g: Graph, recipe: ModelRecipe, M: str, A: str, H: str = "") -> None:
-    rows, size = rows_and_size(recipe)
+    rows, size = matrix_shape(recipe)
     g.output("M", M, "float32", "batch", rows, size)
     g.output("A", A, "float32", "batch", rows, "n")
     if H:

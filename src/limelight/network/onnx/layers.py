@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 from ...config.recipe import ModelRecipe
+from ..parts import state_size
 from .arithmetic import Float32
 from .graph import Graph
 
 
-def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str) -> tuple[str, str, str]:
-    """ids (batch, n), lengths (batch,) -> M (batch, r, 2u), A (batch, r, n), H (batch, n, 2u)."""
+def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, X: str = "") -> tuple[str, str, str]:
+    """ids (batch, n), lengths (batch,) -> M (batch, r, 2u), A (batch, r, n), H (batch, n, 2u).
+
+    Word vectors X (n, batch, d) take the place of the table's; of the ids, only their shape then counts.
+    """
     g = net.graph
     lengths = g.op("Max", lengths, g.constant(1, "int32"))  # an empty sentence reads one padding word
-    if recipe.embedding == "cnn":
-        words = _is_word(g, ids, lengths)
-        H = _convolution(net, recipe, ids, words)
-        return *_max_pooling(g, H, ids, words, 2 * recipe.hidden), H
-    return pool(net, recipe, ids, lengths, _bilstm(net, recipe.layers, ids, lengths))
+    X = X or net.words(g.op("Transpose", ids, perm=[1, 0]))  # (n, batch, d): ONNX's LSTM reads time first
+    words = is_word(g, ids, lengths)
+    return pool(net, recipe, ids, words, ENCODERS[recipe.encoder](net, recipe, X, lengths, words))
 
 
-def pool(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, Y: str) -> tuple[str, str, str]:
-    """The LSTM's states Y (n, 2, batch, u) -> M, A and H."""
-    g = net.graph
-    words = _is_word(g, ids, lengths)
-    H = _side_by_side(g, Y, perm=[2, 0, 1, 3])  # (batch, n, 2u)
-    if recipe.embedding == "self-attention":
-        M, A = _self_attention(net, recipe, H, words)
-        if not recipe.has_max_row:
-            return M, A, H
-        M_max, A_max = _max_pooling(g, H, ids, words, 2 * recipe.hidden)
-        return g.op("Concat", M, M_max, axis=1), g.op("Concat", A, A_max, axis=1), H
-    return *_max_pooling(g, H, ids, words, 2 * recipe.hidden), H
+def pool(net: Float32, recipe: ModelRecipe, ids: str, words: str, H: str) -> tuple[str, str, str]:
+    """H (batch, n, 2u) -> M, A and H."""
+    parts = []
+    if recipe.pooling == "self-attention":
+        parts.append(_self_attention(net, recipe, H, words))
+    if recipe.max_rows:
+        parts.append(_max_pooling(net.graph, H, ids, words, state_size(recipe)))
+    if len(parts) == 1:
+        return *parts[0], H
+    M, A = (net.graph.op("Concat", *rows, axis=1) for rows in zip(*parts, strict=True))
+    return M, A, H
 
 
 # ---------------------------------------------------------------- words to H
 
 
-def _is_word(g: Graph, ids: str, lengths: str) -> str:
+def is_word(g: Graph, ids: str, lengths: str) -> str:
     """(batch, n): True on words, False on padding."""
     n = g.op("Gather", g.op("Shape", ids), g.constant(1, "int64"))
     zero, one = g.constant(0, "int32"), g.constant(1, "int32")
@@ -43,16 +44,20 @@ def _is_word(g: Graph, ids: str, lengths: str) -> str:
     return g.op("Less", t, _unsqueeze(g, lengths, 1))
 
 
-def _bilstm(net: Float32, layers: int, ids: str, lengths: str) -> str:
-    """Equations 2 to 4: the states Y (n, 2, batch, u)."""
-    g = net.graph
-    below = [net.words(g.op("Transpose", ids, perm=[1, 0]))]  # (n, batch, d): ONNX reads time first
-    for k in range(layers):
+def _bilstm(net: Float32, recipe: ModelRecipe, X: str, lengths: str, words: str) -> str:
+    """Equations 2 to 4; each layer reads the words and the layers below it."""
+    g, below = net.graph, [X]
+    for k in range(recipe.layers):
         X = below[0] if k == 0 else g.op("Concat", *below, axis=2)
         Y = net.lstm(X, lengths, k)  # (n, 2, batch, u)
-        if k < layers - 1:
+        if k < recipe.layers - 1:
             below.append(_side_by_side(g, Y, perm=[0, 2, 1, 3]))
-    return Y
+    return states(g, Y)
+
+
+def states(g: Graph, Y: str) -> str:
+    """H (batch, n, 2u) from an LSTM's Y (n, 2, batch, u)."""
+    return _side_by_side(g, Y, perm=[2, 0, 1, 3])
 
 
 def _side_by_side(g: Graph, Y: str, perm: list[int]) -> str:
@@ -60,14 +65,26 @@ def _side_by_side(g: Graph, Y: str, perm: list[int]) -> str:
     return g.op("Reshape", g.op("Transpose", Y, perm=perm), g.constant([0, 0, -1], "int64"))
 
 
-def _convolution(net: Float32, recipe: ModelRecipe, ids: str, words: str) -> str:
-    """The CNN's H (batch, n, filters), zero on padding."""
+def _cnn(net: Float32, recipe: ModelRecipe, X: str, lengths: str, words: str) -> str:
+    """One convolution over the words, ReLU; zero on padding."""
     g = net.graph
-    on = _unsqueeze(g, g.op("Cast", words, to=1), 2)  # (batch, n, 1)
-    S = g.op("Transpose", g.op("Mul", net.words(ids), on), perm=[0, 2, 1])  # (batch, d, n)
+    S = g.op("Transpose", _words(net, recipe, X, lengths, words), perm=[0, 2, 1])  # (batch, d, n)
     pads = [1, 1]  # a filter sees three words
     C = g.op("Conv", S, net.weight("encoder.W"), net.weight("encoder.b"), pads=pads)
-    return g.op("Mul", g.op("Transpose", g.op("Relu", C), perm=[0, 2, 1]), on)
+    return g.op("Mul", g.op("Transpose", g.op("Relu", C), perm=[0, 2, 1]), _on(g, words))
+
+
+def _words(net: Float32, recipe: ModelRecipe, X: str, lengths: str, words: str) -> str:
+    """The words themselves, (batch, n, d); zero on padding."""
+    return net.graph.op("Mul", net.graph.op("Transpose", X, perm=[1, 0, 2]), _on(net.graph, words))
+
+
+def _on(g: Graph, words: str) -> str:
+    """(batch, n, 1): 1 on words, 0 on padding."""
+    return _unsqueeze(g, g.op("Cast", words, to=1), 2)
+
+
+ENCODERS = {"bilstm": _bilstm, "cnn": _cnn, "words": _words}
 
 
 # ---------------------------------------------------------------- H to M and A
@@ -115,15 +132,9 @@ def pair_features(net: Float32, recipe: ModelRecipe, M: str, M2: str) -> str:
     return g.op("Concat", M, M2, difference, g.op("Mul", M, M2), axis=2)
 
 
-def vector(net: Float32, M: str) -> str:
-    """v (batch, vector), a sum over the rows of M: M_r times W_shared, then times the row's own map."""
-    rows = _flatten(net.graph, net.linear(M, "vector.W_shared"))  # (batch, r * rank)
-    return net.linear(rows, "vector.W_rows")
-
-
 def _scaled_vector(net: Float32, recipe: ModelRecipe, M: str) -> str:
     """(batch, 1, vector): v with a mean square of 1."""
-    g, v = net.graph, vector(net, M)
+    g, v = net.graph, _vector(net, recipe, M)
     length = g.op("Max", g.op("ReduceL2", v, axes=[1], keepdims=1), g.constant(1e-12, "float32"))
     size = g.constant(recipe.vector_size**0.5, "float32")
     return _unsqueeze(g, g.op("Mul", g.op("Div", v, length), size), 1)
@@ -137,29 +148,46 @@ def activate(g: Graph, logits: str, activation: str) -> str:
 
 
 def classify(net: Float32, recipe: ModelRecipe, M: str) -> str:
-    """M or F_r (batch, rows, size) -> logits (batch, classes)."""
+    """M or F_r (batch, rows, size) -> logits (batch, classes); of a reader, its vector."""
+    return HEADS[recipe.head](net, recipe, M)
+
+
+def _full(net: Float32, recipe: ModelRecipe, M: str) -> str:
     g = net.graph
-    if recipe.head == "full":
-        hidden = g.op("Relu", net.dense(_flatten(g, M), "head.W_1", "head.b_1"))
-        return net.dense(hidden, "head.W_2", "head.b_2")
-    if recipe.head == "linear":
-        return net.dense(_flatten(g, M), "head.W_o", "head.b_o")
-    parts = []
+    hidden = g.op("Relu", net.dense(_flatten(g, M), "head.W_1", "head.b_1"))
+    return net.dense(hidden, "head.W_2", "head.b_2")
+
+
+def _linear(net: Float32, recipe: ModelRecipe, M: str) -> str:
+    return net.dense(_flatten(net.graph, M), "head.W_o", "head.b_o")
+
+
+def _vector(net: Float32, recipe: ModelRecipe, M: str) -> str:
+    """v (batch, vector), a sum over the rows of M: M_r times W_shared, then times the row's own map."""
+    rows = _flatten(net.graph, net.linear(M, "vector.W_shared"))  # (batch, r * rank)
+    return net.linear(rows, "vector.W_rows")
+
+
+def _pruned(net: Float32, recipe: ModelRecipe, M: str) -> str:
+    g, parts = net.graph, []
     if recipe.row_units:
-        parts.append(_pruned(net, "v", g.op("Transpose", M, perm=[1, 0, 2])))
+        parts.append(_groups(net, "v", g.op("Transpose", M, perm=[1, 0, 2])))
     if recipe.column_units:
-        parts.append(_pruned(net, "h", g.op("Transpose", M, perm=[2, 0, 1])))
+        parts.append(_groups(net, "h", g.op("Transpose", M, perm=[2, 0, 1])))
     units = parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=1)
     if recipe.mix_units:
         units = g.op("Relu", net.dense(units, "head.W_m", "head.b_m"))
     return net.dense(units, "head.W_o", "head.b_o")
 
 
-def _pruned(net: Float32, side: str, groups: str) -> str:
+def _groups(net: Float32, side: str, groups: str) -> str:
     """M^v or M^h: (groups, batch, in) -> (batch, groups * units)."""
     g = net.graph
     groups = g.op("Relu", net.grouped(groups, f"head.W_{side}_0", f"head.b_{side}_0"))
     return _flatten(g, g.op("Transpose", groups, perm=[1, 0, 2]))
+
+
+HEADS = {"full": _full, "pruned": _pruned, "linear": _linear, "vector": _vector}
 
 
 def _unsqueeze(g: Graph, X: str, axis: int) -> str:

@@ -1,4 +1,4 @@
-"""H to A and M, and the penalty P: equations 5 to 8 of the paper."""
+"""H to A and M, and the penalty P: equations 5 to 8 of the paper; max pooling, its baseline."""
 
 from __future__ import annotations
 
@@ -48,6 +48,22 @@ class StructuredSelfAttention(nn.Module):
         b_s1 = None if self.b_s1 is None else pad_to(self.b_s1, d_a)
         b_s2 = None if self.b_s2 is None else pad_to(self.b_s2, r)
         return pad_to(self.W_s1, d_a, self.W_s1.shape[1]), b_s1, pad_to(self.W_s2, r, d_a), b_s2
+
+
+class MaxPooling(nn.Module):
+    """Each unit's maximum over the words, in one row; A: the share of units whose maximum a word holds.
+
+    >>> M, A = MaxPooling()(torch.tensor([[[1.0, 5.0], [2.0, 3.0], [9.0, 9.0]]]), torch.tensor([2]))
+    >>> M.tolist(), A.tolist()
+    ([[[2.0, 5.0]]], [[[0.5, 0.5, 0.0]]])
+    """
+
+    def forward(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """H (batch, n, size) -> M (batch, 1, size), A (batch, 1, n)."""
+        padding = ~mask(lengths, H.shape[1]).unsqueeze(2)
+        M, winners = H.masked_fill(padding, float("-inf")).max(dim=1)  # (batch, size)
+        A = H.new_zeros(H.shape[:2]).scatter_add(1, winners, torch.full_like(M, 1 / H.shape[2]))
+        return M.unsqueeze(1), A.detach().unsqueeze(1)
 
 
 def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:

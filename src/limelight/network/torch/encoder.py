@@ -1,12 +1,16 @@
-"""Words to H: equations 1 to 4 of the paper."""
+"""Words to H: equations 1 to 4 of the paper, its CNN baseline, and words that are read by themselves."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
+from ...config.recipe import ModelRecipe
 from ...text.tokenizer import PAD
-from .lstm.bilstm import bilstm
+from ..parts import FILTER_WIDTH
+from .lstm.bilstm import bilstm, mask
 from .rows import rows
 
 
@@ -21,7 +25,7 @@ class WordEmbedding(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(vocabulary, d) * 0.1)
         self.sparse = False  # True: the gradient holds only the rows of the words read
-        self.part: tuple[Tensor, Tensor] | None = None  # read instead: some rows, each word's index
+        self.row_subset: tuple[Tensor, Tensor] | None = None  # read instead: some rows, each word's index
         with torch.no_grad():
             self.weight[PAD] = 0
 
@@ -30,8 +34,8 @@ class WordEmbedding(nn.Module):
         if ids.is_cuda:  # its gradient needs no sorting and can be captured
             return rows(self.weight, ids, dtype or self.weight.dtype)
         weight: Tensor = self.weight
-        if self.part is not None:
-            weight, places = self.part
+        if self.row_subset is not None:
+            weight, places = self.row_subset
             ids = places[ids]
         if self.sparse:
             return nn.functional.embedding(ids, weight, sparse=True)
@@ -83,6 +87,52 @@ class BiLSTM(nn.Module):
             X = torch.cat([S, *states], dim=2) if states else S  # (batch, n, d + 2u * k)
             states.append(bilstm(X, lengths, W_ih, W_hh, b, self.clip))
         return states[-1]
+
+
+class Convolution(nn.Module):
+    """The CNN's H: one 1-D convolution over the words, ReLU; zeros beyond the sentence's ends.
+
+    >>> Convolution(d=4, filters=6)(torch.randn(2, 5, 4), torch.tensor([5, 1])).shape
+    torch.Size([2, 5, 6])
+    """
+
+    def __init__(self, d: int, filters: int, width: int = FILTER_WIDTH) -> None:
+        super().__init__()
+        self.size, self.width = filters, width
+        self.W, self.b = (
+            uniform((d * width) ** -0.5, filters, d, width),
+            uniform((d * width) ** -0.5, filters),
+        )
+
+    def forward(self, S: Tensor, lengths: Tensor) -> Tensor:
+        """S (batch, n, d) -> H (batch, n, filters), zero on padding."""
+        S, words = S.to(self.W.dtype), mask(lengths, S.shape[1]).unsqueeze(2)
+        left = (self.width - 1) // 2
+        padded = nn.functional.pad((S * words).transpose(1, 2), (left, self.width - 1 - left))
+        return torch.relu(nn.functional.conv1d(padded, self.W, self.b)).transpose(1, 2) * words
+
+
+class WordsAlone(nn.Module):
+    """H = S: each word is read by itself.
+
+    >>> WordsAlone(d=4)(torch.ones(1, 2, 4), torch.tensor([1]))[0, :, 0].tolist()
+    [1.0, 0.0]
+    """
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.size = d
+
+    def forward(self, S: Tensor, lengths: Tensor) -> Tensor:
+        """S (batch, n, d) -> H (batch, n, d), zero on padding."""
+        return S * mask(lengths, S.shape[1]).unsqueeze(2)
+
+
+ENCODERS: dict[str, Callable[[ModelRecipe, int], BiLSTM | Convolution | WordsAlone]] = {
+    "bilstm": lambda recipe, d: BiLSTM(d, recipe.hidden, recipe.layers),
+    "cnn": lambda recipe, d: Convolution(d, 2 * recipe.hidden),
+    "words": lambda recipe, d: WordsAlone(d),
+}
 
 
 def uniform(bound: float, *shape: int) -> nn.Parameter:

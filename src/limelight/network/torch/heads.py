@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ...config.recipe import ModelRecipe
 from .alignment import missing_columns, pad_to
 from .dropout import Dropout
 from .encoder import uniform
@@ -109,6 +110,28 @@ class LinearHead(nn.Module):
         return _logits(M.flatten(1), self.W_o, self.b_o)
 
 
+class VectorMap(nn.Module):
+    """v = sum over the rows of M: V_r U m_r, linear in M; U is shared, each row has its own V_r.
+
+    >>> VectorMap(rows=3, size=4, rank=2, vector=5)(torch.randn(7, 3, 4)).shape
+    torch.Size([7, 5])
+    """
+
+    def __init__(self, rows: int, size: int, rank: int, vector: int) -> None:
+        super().__init__()
+        self.W_shared = nn.Parameter(torch.randn(rank, size) * size**-0.5)
+        self.W_rows = nn.Parameter(torch.randn(vector, rows * rank) * (rows * rank) ** -0.5)
+
+    def forward(self, M: Tensor) -> Tensor:
+        """M (batch, rows, size) -> v (batch, vector)."""
+        return nn.functional.linear(nn.functional.linear(M, self.W_shared).flatten(1), self.W_rows)
+
+    def scaled(self, M: Tensor) -> Tensor:
+        """(batch, 1, vector): v with a mean square of 1, so that products have the cosine for their mean."""
+        scaled: Tensor = nn.functional.normalize(self(M), dim=1) * len(self.W_rows) ** 0.5
+        return scaled.unsqueeze(1)
+
+
 class VectorHead(nn.Module):
     """A linear head in three factors, for training: M to a reader's vector v, as it was learnt, to logits.
 
@@ -149,14 +172,14 @@ class VectorHead(nn.Module):
         return head
 
 
-class SteadyHead(nn.Module):
+class ScaledLinearHead(nn.Module):
     """A linear head for training: its weights are held `scale` times as large.
 
     Each step of Adam moves every weight by about the learning rate, and a logit by the sum over all of M:
     too far, where M is large. Here a step moves a logit as far as in a layer of few inputs.
 
     >>> linear, M = LinearHead(rows=3, size=4, classes=2), torch.randn(7, 3, 4)
-    >>> torch.allclose(SteadyHead(linear)(M), linear(M), atol=1e-6)
+    >>> torch.allclose(ScaledLinearHead(linear)(M), linear(M), atol=1e-6)
     True
     """
 
@@ -215,3 +238,16 @@ def concat_features(u: Tensor, v: Tensor) -> Tensor:
     [[[2.0, 3.0, 1.0, 6.0]]]
     """
     return torch.cat([u, v, (u - v).abs(), u * v], dim=2)
+
+
+def build_head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> nn.Module | None:
+    """The head of a recipe; a reader's is its map to one vector, `VectorMap`, and nothing more."""
+    match recipe.head:
+        case "full":
+            return FullHead(rows, size, recipe.head_hidden, classes, recipe.dropout)
+        case "linear":
+            return LinearHead(rows, size, classes)
+        case "pruned":
+            p, q = recipe.row_units, recipe.column_units
+            return PrunedHead(rows, size, p, q, classes, recipe.dropout, recipe.mix_units)
+    return None

@@ -7,8 +7,7 @@ import math
 import torch
 from torch import nn
 
-from .baselines import Convolution
-from .encoder import BiLSTM, WordEmbedding
+from .encoder import BiLSTM, Convolution, WordEmbedding
 from .heads import GatedEncoder
 
 

@@ -1,22 +1,22 @@
-"""The whole network from a recipe: words -> H -> M, A -> (with a second sentence, F_r) -> logits."""
+"""The whole network from a recipe: words -> H -> M, A -> (with a second sentence, F_r) -> logits, or v."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ...config.recipe import ModelRecipe
-from .attention import StructuredSelfAttention
-from .baselines import Convolution, MaxPooling
+from ..parts import head_inputs, matrix_shape, word_size
+from .attention import MaxPooling, StructuredSelfAttention
 from .dropout import Dropout
-from .encoder import BiLSTM, Projection, WordEmbedding
-from .heads import FullHead, GatedEncoder, LinearHead, PrunedHead, concat_features
+from .encoder import ENCODERS, Projection, WordEmbedding
+from .heads import GatedEncoder, VectorMap, build_head, concat_features
 from .initialisation import initialise
-from .reader import VectorMap
+from .rounding import round_to_4_bits
 
 T = TypeVar("T", bound=nn.Module)
 
@@ -24,15 +24,22 @@ T = TypeVar("T", bound=nn.Module)
 class Output(NamedTuple):
     """The network's output for a batch; the last two only for pairs."""
 
-    logits: Tensor  # (batch, classes)
+    logits: Tensor  # (batch, classes); of a reader its vectors (batch, vector), of any length
     M: Tensor  # (batch, r, 2u)
     A: Tensor  # (batch, r, n)
     M2: Tensor | None = None
     A2: Tensor | None = None
 
 
+class Spelled(NamedTuple):
+    """The words of a batch that are read by their character n-grams; their ids are 0."""
+
+    places: Tensor  # (p,): as indices into batch * n
+    buckets: Tensor  # (p, grams): the n-grams of each, 0 for none
+
+
 class Network(nn.Module):
-    """The paper's model, or one of its baselines, for single sentences or pairs.
+    """The paper's model, one of its baselines, or a reader, for single sentences or pairs.
 
     >>> small = ModelRecipe(word_size=8, hidden=6, attention_hidden=5, rows=3, head_hidden=7)
     >>> network = Network(small, vocabulary=100, classes=2)
@@ -41,54 +48,85 @@ class Network(nn.Module):
     (torch.Size([2, 2]), torch.Size([2, 3, 12]), torch.Size([2, 3, 3]))
     """
 
-    tables = ("words",)  # read by rows
+    rounding: Tensor
 
-    def __init__(self, recipe: ModelRecipe, vocabulary: int, classes: int, pair: bool = False) -> None:
+    def __init__(self, recipe: ModelRecipe, vocabulary: int, classes: int = 0, pair: bool = False) -> None:
         super().__init__()
         self.recipe, self.pair = recipe, pair
         self.words = WordEmbedding(vocabulary, recipe.word_size)
+        self.grams: Any = WordEmbedding(recipe.buckets + 1, recipe.word_size) if recipe.buckets else None
         self.projection = Projection(recipe.word_size, recipe.projection) if recipe.projection else None
-        self.encoder = _encoder(recipe)
+        self.encoder = ENCODERS[recipe.encoder](recipe, word_size(recipe))
         self.pooling = _pooling(recipe, self.encoder.size)
         self.max_pooling = MaxPooling() if recipe.has_max_row else None
-        rows, size = recipe.matrix_rows, self.encoder.size
+        rows, size = matrix_shape(recipe)
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
-        self.vector: VectorMap | None = None
-        if pair and recipe.pair == "vectors":
-            self.vector = VectorMap(rows, size, recipe.vector_rank, recipe.vector_size)
-        self.head: nn.Module = _head(recipe, *recipe.head_inputs(pair), classes)
+        maps = recipe.head == "vector" or (pair and recipe.pair == "vectors")
+        self.vector: Any = VectorMap(rows, size, recipe.vector_rank, recipe.vector_size) if maps else None
+        self.head: Any = build_head(recipe, *head_inputs(recipe, pair), classes)
         self.dropout_words = Dropout(recipe.dropout_words)
         self.dropout_states = Dropout(recipe.dropout_states)
         self.dropout_matrix = Dropout(recipe.dropout_matrix)
+        if recipe.buckets:
+            self.register_buffer("rounding", torch.zeros(()), persistent=False)  # 1: read words in 4 bits
         if recipe.author_code:
             initialise(self)
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The parts that are read by rows."""
+        return ("words",) if self.grams is None else ("words", "grams")
+
     def forward(
-        self, ids: Tensor, lengths: Tensor, ids2: Tensor | None = None, lengths2: Tensor | None = None
+        self,
+        ids: Tensor,
+        lengths: Tensor,
+        ids2: Tensor | None = None,
+        lengths2: Tensor | None = None,
+        spelled: Spelled | None = None,
     ) -> Output:
         """ids (batch, n) and lengths (batch,), twice for pairs (of equal or different n)."""
         if not self.pair:
-            M, A = self.embed(ids, lengths)
-            return Output(self._classify(M), M, A)
+            M, A = self.embed(ids, lengths, spelled)
+            return Output(self.classify(M), M, A)
         if ids2 is None or lengths2 is None:
             raise ValueError("this network reads pairs: give ids2 and lengths2")
         both, A, A2 = self._embed_both(ids, lengths, ids2, lengths2)
         M, M2 = both.chunk(2)
         F_r = self.relate(M, M2) if self.gate is None else self.gate.joined(both)
-        return Output(self._classify(F_r), M, A, M2, A2)
+        return Output(self.classify(F_r), M, A, M2, A2)
 
-    def embed(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def embed(self, ids: Tensor, lengths: Tensor, spelled: Spelled | None = None) -> tuple[Tensor, Tensor]:
         """One sentence each: M (batch, r, 2u) and A (batch, r, n)."""
         lengths = lengths.clamp(min=1)  # an empty sentence reads one padding word: finite, and A sums to 1
         if ids.shape[1] == 0:
             ids = ids.new_zeros(len(ids), 1)
-        H = self.dropout_states(self.encoder(self.dropout_words(self.vectors(ids)), lengths))
+        H = self.dropout_states(self.encoder(self.dropout_words(self.vectors(ids, spelled)), lengths))
         return self.pool(H, lengths)
 
-    def vectors(self, ids: Tensor) -> Tensor:
+    def vectors(self, ids: Tensor, spelled: Spelled | None = None) -> Tensor:
         """ids (batch, n) -> S (batch, n, d): the words as the encoder reads them, projected or not."""
-        S: Tensor = self.words(ids, next(self.encoder.parameters()).dtype)
+        if spelled is not None:
+            return self._spell(ids, spelled)
+        weights = next(self.encoder.parameters(), self.words.weight)
+        S: Tensor = self.words(ids, weights.dtype)
         return S if self.projection is None else self.projection(S)
+
+    def _spell(self, ids: Tensor, spelled: Spelled) -> Tensor:
+        """Known words from the table; for spelled ones, the mean of their n-grams' vectors."""
+        known = (ids > 0).unsqueeze(2)
+        S = self._rounded(self.words(ids)) * known  # padding stays zero, and gets no gradient
+        table = nn.functional.pad(self._rounded(self.grams.weight[1:]), (0, 0, 1, 0))
+        buckets = spelled.buckets
+        grams = table.index_select(0, buckets.flatten()).view(*buckets.shape, S.shape[2])
+        count = (buckets > 0).sum(1, keepdim=True).clamp(min=1)
+        return S.flatten(0, 1).index_add(0, spelled.places, grams.sum(1) / count).view_as(S)
+
+    def _rounded(self, rows: Tensor) -> Tensor:
+        """Rows as they will be stored, once `rounding` is 1; the gradient passes straight through."""
+        with torch.no_grad():
+            change = (round_to_4_bits(rows) - rows) * self.rounding.to(rows.dtype)
+        return rows + change
 
     def pool(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """H (batch, n, 2u) to M and A."""
@@ -107,9 +145,10 @@ class Network(nn.Module):
             M, M2 = self.vector.scaled(M), self.vector.scaled(M2)
         return concat_features(M, M2)
 
-    def _classify(self, features: Tensor) -> Tensor:
-        """M or F_r (batch, rows, size) -> logits (batch, classes)."""
-        logits: Tensor = self.head(self.dropout_matrix(features))
+    def classify(self, features: Tensor) -> Tensor:
+        """M or F_r (batch, rows, size) -> logits (batch, classes), or a reader's vectors."""
+        head = self.vector if self.head is None else self.head
+        logits: Tensor = head(self.dropout_matrix(features))
         return logits
 
     def _embed_both(self, ids: Tensor, lengths: Tensor, ids2: Tensor, lengths2: Tensor) -> tuple[Tensor, ...]:
@@ -141,23 +180,11 @@ def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T
     return network.eval()
 
 
-def _encoder(recipe: ModelRecipe) -> BiLSTM | Convolution:
-    d = recipe.projection or recipe.word_size
-    if recipe.embedding == "cnn":
-        return Convolution(d, 2 * recipe.hidden)
-    return BiLSTM(d, recipe.hidden, recipe.layers)
-
-
 def _pooling(recipe: ModelRecipe, size: int) -> StructuredSelfAttention | MaxPooling:
-    if recipe.embedding == "self-attention":
-        return StructuredSelfAttention(size, recipe.attention_hidden, recipe.rows, recipe.author_code)
-    return MaxPooling()
-
-
-def _head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> nn.Module:
-    if recipe.head == "full":
-        return FullHead(rows, size, recipe.head_hidden, classes, recipe.dropout)
-    if recipe.head == "linear":
-        return LinearHead(rows, size, classes)
-    p, q = recipe.row_units, recipe.column_units
-    return PrunedHead(rows, size, p, q, classes, recipe.dropout, recipe.mix_units)
+    if recipe.pooling == "max":
+        return MaxPooling()
+    pooling = StructuredSelfAttention(size, recipe.attention_hidden, recipe.rows, recipe.author_code)
+    if recipe.head == "vector":  # a sharper start: the rows read different words from the first step on
+        nn.init.normal_(pooling.W_s1, 0, size**-0.5)
+        nn.init.normal_(pooling.W_s2, 0, 2 * recipe.attention_hidden**-0.5)
+    return pooling

@@ -1,4 +1,4 @@
-// The network, one text at a time: the equations of model/ and runtime/layers.py.
+// The network, one text at a time: the equations of limelight/network/, described in its parts.py.
 
 import { Products } from "./kernel.js"
 
@@ -11,7 +11,7 @@ export class Network {
     this.words = words
     this.tensors = tensors
     this.size = 2 * recipe.hidden
-    this.maxRows = recipe.max_row || recipe.embedding === "max" ? 1 : 0 // the last row of M
+    this.maxRows = recipe.max_row || recipe.pooling === "max" ? 1 : 0 // the last row of M
     const matrices = Object.entries(tensors).flatMap(matricesOf)
     this.products = new Products(matrices.map(([, rows, columns]) => [rows, columns]))
     this.matrices = {}
@@ -30,7 +30,7 @@ export class Network {
     const n = ids.length, { recipe, size } = this
     const H = this.bilstm(ids)
     const A = [], M = []
-    if (recipe.embedding === "self-attention") {
+    if (recipe.pooling === "self-attention") {
       A.push(...this.attention(H, n))
       M.push(...A.map(row => weightedSum(row, H, n, size)))
     }

@@ -68,7 +68,7 @@ class PretrainJob(AnyJob):
 
     @property
     def layout(self) -> FolderLayout:
-        from ...runtime.reader_folder import LAYOUT
+        from ...runtime.folder import LAYOUT
 
         return LAYOUT
 
@@ -292,17 +292,21 @@ def _announce(run: Any, lesson: Lesson) -> None:
 
 def _finish(job: PretrainJob, run: Any, network: Any, seconds: float) -> dict[str, Any]:
     """Save the reader and remove the run's folder; measure it as it is stored, rounded."""
-    from ...runtime.reader_folder import holds_reader, save_reader
+    from ...runtime.folder import holds_weights
+    from ...runtime.reader import Reader
     from ..job import naming_kept_files
     from .result import measure_stored
 
     words = run.dataset.tokenizer.vocabulary[len(SPECIAL) : run.known]
     weights = {name: x.detach().float().cpu().numpy() for name, x in network.state_dict().items()}
     with naming_kept_files(job):
-        facts = measure_stored(run, words, weights) | {"teacher": run.lesson.teacher}
+        facts = measure_stored(run, weights) | {"teacher": run.lesson.teacher}
         facts |= {"texts": _describe_texts(job, run.dataset), "seconds": round(seconds)}
-        if not holds_reader(job.out, words, weights):  # it may have been killed after writing it
-            save_reader(job.out, words, weights, run.reader_recipe.to_dict(), facts, job.overwrite)
+        if not holds_weights(job.out, weights):  # it may have been killed after writing it
+            stored = {"pretraining": run.reader_recipe.to_dict(), **facts}
+            Reader.from_parts(words=words, weights=weights, facts=stored).save(
+                job.out, overwrite=job.overwrite
+            )
     shutil.rmtree(job.folder, ignore_errors=True)
     return facts
 

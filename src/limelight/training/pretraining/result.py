@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
-from ...runtime.reader_file import pack_reader, unpack_reader
+from ...runtime.folder import as_stored
 from .run import PretrainingRun, describe_rows, encode, mean_cosine
 
 
-def measure_stored(
-    run: PretrainingRun, words: Sequence[str], weights: Mapping[str, np.ndarray]
-) -> dict[str, Any]:
+def measure_stored(run: PretrainingRun, weights: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Cosine to the teacher, overlap of rows and the words that each reads, on the held-out texts."""
-    _, stored = unpack_reader(pack_reader(words, weights))
+    stored = as_stored(weights)
     network = run.network
     with torch.no_grad():
         for name, x in network.state_dict().items():

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...config.pretrain_recipe import ReaderRecipe
-from ...network.torch.reader import ReaderNetwork
+from ...network.torch.network import Network
 from ...reading.row_words import row_words
 from ...text.batches import gather, reading_plan, row_lengths
 from ...text.dataset import Dataset, Split
@@ -50,12 +50,15 @@ class PretrainingRun(TrainingRun):
         )
         super().__init__(lesson.dataset, recipe.recipe, folder, context, callbacks=[_DevCosine()])
 
-    def _build_network(self) -> ReaderNetwork:
+    def _build_network(self) -> Network:
         recipe, vector = self.reader_recipe, self.lesson.train.shape[1]
         torch.default_generator.manual_seed(recipe.seed)
         # one max-pooled row gets a map of full rank, to be compared fairly
-        rank = recipe.rank if recipe.embedding == "self-attention" else min(vector, 2 * recipe.hidden)
-        network = ReaderNetwork(recipe.recipe.model, self.known, recipe.buckets, rank, vector)
+        rank = recipe.rank if recipe.pooling == "self-attention" else min(vector, 2 * recipe.hidden)
+        model = recipe.recipe.override(
+            head="vector", buckets=recipe.buckets, vector_rank=rank, vector_size=vector
+        )
+        network = Network(model.model, self.known)
         words = torch.from_numpy(self.lesson.start)
         with torch.no_grad():
             network.words.weight[:] = 0
@@ -98,14 +101,14 @@ def known_words(dataset: Dataset, recipe: ReaderRecipe) -> int:
 
 
 @torch.no_grad()
-def encode(network: ReaderNetwork, split: Split, spelling: Spelling) -> Tensor:
+def encode(network: Network, split: Split, spelling: Spelling) -> Tensor:
     """(rows, vector) of length 1."""
     device = network.words.weight.device
     was, found = network.training, torch.empty(len(split), len(network.vector.W_rows), device=device)
     network.eval()
     for rows in reading_plan(row_lengths(split), WORDS[device.type]):
         ids, lengths = (torch.from_numpy(x).to(device) for x in gather(split, rows)[:2])
-        v = network(spelling.read(ids, lengths)).v.float()
+        v = network(*spelling.read(ids, lengths)).logits.float()
         found[torch.from_numpy(rows).to(device)] = F.normalize(v, dim=1)
     network.train(was)
     return found
@@ -122,7 +125,7 @@ def mean_cosine(found: Tensor, vectors: Vectors) -> float:
 
 @torch.no_grad()
 def describe_rows(
-    network: ReaderNetwork, split: Split, spelling: Spelling, vocabulary: tuple[str, ...]
+    network: Network, split: Split, spelling: Spelling, vocabulary: tuple[str, ...]
 ) -> dict[str, Any]:
     """For each row, the words it reads, none if it has no clear aspect; and how much rows overlap.
 
@@ -133,7 +136,7 @@ def describe_rows(
     found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # ids, A, lengths
     for rows in reading_plan(row_lengths(split), WORDS[device.type]):
         ids, lengths = (torch.from_numpy(x).to(device) for x in gather(split, rows)[:2])
-        A = network(spelling.read(ids, lengths)).A.float()  # (batch, r, n)
+        A = network(*spelling.read(ids, lengths)).A.float()  # (batch, r, n)
         is_word = torch.arange(ids.shape[1], device=device) < lengths[:, None]  # (batch, n)
         parts = (ids[is_word], A.transpose(1, 2)[is_word].T, lengths)
         found.append(tuple(x.cpu().numpy() for x in parts))  # type: ignore[arg-type]

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...network.torch.reader import ReaderInput
-from ...runtime.spelling import MOST, SIZES, gram_hashes
+from ...network.torch.network import Spelled
+from ...text.spelling import GRAM_SIZES, MAX_GRAMS, gram_hashes
 from ...text.tokenizer import PAD, SPECIAL, UNKNOWN
 
 SPELLED, RARE = 0.1, 20_000  # words of this rank and above are spelled this often, more frequent ones less
@@ -39,19 +39,21 @@ class Spelling:
         device: torch.device,
     ) -> None:
         self.known, self.typos, self.seed = known, typos, seed
-        self.buckets = _to(gram_table(vocabulary, buckets), device)  # (words of the texts, MOST)
+        self.buckets = _to(gram_table(vocabulary, buckets), device)  # (words of the texts, MAX_GRAMS)
         rank = torch.arange(len(vocabulary), device=device) - len(SPECIAL)
         self.rate = SPELLED * (rank / RARE).clamp(0, 1)  # (words of the texts,)
         self.variants = None
         if typos:
             wrong = [misspellings(word, seed) for word in vocabulary[:known]]
             flat = [each for some in wrong for each in some]
-            self.variants = _to(gram_table(flat, buckets).reshape(known, VARIANTS, MOST), device)
+            self.variants = _to(gram_table(flat, buckets).reshape(known, VARIANTS, MAX_GRAMS), device)
             errs = [some[0] != word for some, word in zip(wrong, vocabulary[:known], strict=True)]
             self.can_err = torch.tensor(errs, device=device)
 
-    def read(self, ids: Tensor, lengths: Tensor, u: Tensor | None = None) -> ReaderInput:
-        """ids (batch, n) of all words -> those known, and the n-grams of those spelled.
+    def read(
+        self, ids: Tensor, lengths: Tensor, u: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, None, None, Spelled]:
+        """What the network takes: ids (batch, n) of all words -> those known, n-grams of those spelled.
 
         u (batch, n) in [0, 1) chooses which known words are spelled, and how; without it none is.
         """
@@ -72,7 +74,7 @@ class Spelling:
             misspelled = self.variants[words.clamp(max=self.known - 1), variant]
             buckets = torch.where(wrong.flatten()[places].unsqueeze(1), misspelled, buckets)
         buckets = buckets.long() * spelled.flatten()[places].unsqueeze(1)
-        return ReaderInput(ids.masked_fill(spelled, PAD), lengths, places, buckets)
+        return ids.masked_fill(spelled, PAD), lengths, None, None, Spelled(places, buckets)
 
     def _places(self, spelled: Tensor) -> Tensor:
         """Where the spelled words are; on a GPU a fixed number of places, the spelled words first."""
@@ -125,12 +127,12 @@ def _misspell(word: str, choose: random.Random) -> str:
 
 
 def gram_table(words: Sequence[str], buckets: int) -> np.ndarray:
-    """(words, MOST) int32: the buckets of each word's n-grams, from 1 on; 0 for none, and for special words.
+    """(words, MAX_GRAMS) int32: the buckets of each word's n-grams, from 1 on; 0 for none.
 
     >>> [h % 5 + 1 for h in gram_hashes("hi")] == gram_table(["hi"], 5)[0, :3].tolist()
     True
     """
-    table = np.zeros((len(words), MOST), np.int32)
+    table = np.zeros((len(words), MAX_GRAMS), np.int32)
     plain = [k for k, word in enumerate(words) if word.isascii()]
     for start in range(0, len(plain), 1 << 16):
         some = plain[start : start + (1 << 16)]
@@ -145,12 +147,12 @@ def gram_table(words: Sequence[str], buckets: int) -> np.ndarray:
 def _ascii_grams(words: Sequence[str], buckets: int) -> np.ndarray:
     """The same for words of ASCII characters, all at once: crc32 by its table."""
     longest = max(len(word) for word in words)
-    width = min(longest, MOST + max(SIZES)) + 2  # what is beyond has no place in the table
+    width = min(longest, MAX_GRAMS + max(GRAM_SIZES)) + 2  # what is beyond has no place in the table
     marked = np.array([f"<{word}>"[:width].encode() for word in words], f"S{width}")
     letters = marked.view(np.uint8).reshape(len(words), width)
     lengths = np.array([len(word) + 2 for word in words])
     hashes, inside = [], []
-    for size in SIZES:
+    for size in GRAM_SIZES:
         starts = max(width - size + 1, 0)
         crc = np.full((len(words), starts), 0xFFFFFFFF, np.uint32)
         for k in range(size):
@@ -161,10 +163,10 @@ def _ascii_grams(words: Sequence[str], buckets: int) -> np.ndarray:
 
 
 def _first(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """The first MOST values of each row that are inside, then zeros."""
+    """The first MAX_GRAMS values of each row that are inside, then zeros."""
     place = np.cumsum(inside, 1) - 1
-    rows, columns = np.nonzero(inside & (place < MOST))
-    table = np.zeros((len(values), MOST), np.int32)
+    rows, columns = np.nonzero(inside & (place < MAX_GRAMS))
+    table = np.zeros((len(values), MAX_GRAMS), np.int32)
     table[rows, place[rows, columns]] = values[rows, columns]
     return table
 

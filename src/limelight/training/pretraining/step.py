@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from ...config.pretrain_recipe import ReaderRecipe
 from ...network.torch.attention import penalty
-from ...network.torch.reader import ReaderNetwork
+from ...network.torch.network import Network
 from ...text.dataset import Split
 from ..distributed import Processes
 from ..loss import Tensors
@@ -31,7 +31,7 @@ class ReaderStepper(Stepper):
 
     def __init__(
         self,
-        network: ReaderNetwork,
+        network: Network,
         split: Split,
         recipe: ReaderRecipe,
         processes: Processes,
@@ -61,8 +61,8 @@ class ReaderStepper(Stepper):
             assert batch.targets is not None
             u = uniform(places, batch.ids.shape[1], self.optimiser.steps, self.recipe.training.seed)
             self.computing.rounding.copy_(self.optimiser.steps >= self.round_from)  # type: ignore[operator,union-attr]
-            output = self.computing(self.spelling.read(batch.ids, batch.lengths, u))
-            v, t = F.normalize(output.v.float(), dim=1), F.normalize(batch.targets.float(), dim=1)
+            output = self.computing(*self.spelling.read(batch.ids, batch.lengths, u))
+            v, t = F.normalize(output.logits.float(), dim=1), F.normalize(batch.targets.float(), dim=1)
         else:
             v = t = torch.zeros(0, self._vector_size, device=device)
         v, t = self._whole_batch(v, t, places)

@@ -1,0 +1,102 @@
+"""A trained network on the CPU, by ONNX Runtime."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from ..network.onnx.export import encoder_graph, head_graph
+from .batches import Sentences
+from .directions import Directions
+from .runner import Runner, check_finite
+from .session import Session, locked_cached_property, start_lock
+
+BATCH_WORDS = 1024  # with padding: fewer read the weights too often, more fall out of the processor's cache
+TWO_THREADS = 2**24  # multiplications: less work than this is done before a second thread wakes up
+
+
+class OnnxRunner(Runner):
+    """Two sessions, the encoder and on top of it the head; each starts when first needed.
+
+    The encoder runs one batch per thread, because the steps of an LSTM wait for each other; a single large
+    batch runs one direction per thread. The head runs one block after the other, because every thread
+    helps with a large product.
+    """
+
+    batch_words = BATCH_WORDS
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.int8 = self.precision == "int8"
+        lstm = [name for name in self.weights if name.startswith(("encoder.W_ih", "encoder.W_hh"))]
+        self._multiplications_per_word = sum(self.weights[name].size for name in lstm)  # 0 without an LSTM
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the process it belongs to
+
+    @locked_cached_property
+    def encoder(self) -> Session:
+        """ids, lengths -> M, A, H."""
+        return Session(encoder_graph(self.weights, self.recipe.model, self.int8))
+
+    @locked_cached_property
+    def directions(self) -> Directions:
+        """The same on two threads."""
+        return Directions(self.weights, self.recipe.model, self.int8)
+
+    @locked_cached_property
+    def head(self) -> Session:
+        """M (and M2) -> logits and probabilities, or a vector."""
+        recipe = self.recipe.model
+        graph = head_graph(self.weights, recipe, self.classes, self.pair, self.int8, self.task)
+        return Session(graph, self.threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what runs: a copy in another process starts its own sessions and threads."""
+        running = Session, Directions
+        state = {name: value for name, value in vars(self).items() if not isinstance(value, running)}
+        return {**state, "_pool": None}
+
+    def pool(self) -> ThreadPoolExecutor:
+        """The threads, kept because starting one takes as long as a short text. A fork starts its own."""
+        if self._pool is None or self._pool[0] != os.getpid():
+            with start_lock:
+                if self._pool is None or self._pool[0] != os.getpid():
+                    self._pool = os.getpid(), ThreadPoolExecutor(self.threads)
+        return self._pool[1]
+
+    def run_head(self, *M: np.ndarray, output: str) -> np.ndarray:
+        """One block."""
+        return check_finite(self.head.run(dict(zip(("M", "M2"), M, strict=False)), output))[0]
+
+    def encode(
+        self, sentences: Sentences, budget: int, *outputs: str
+    ) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+        """Run every batch on one of the threads; yield the indices of its sentences and the named outputs."""
+        batches = sentences.batches(budget)
+        if len(batches) == 1:
+            batch = np.arange(len(sentences.lengths))
+            yield batch, check_finite(self._run_single_batch(sentences.feed(batch), *outputs))
+            return
+        encoder = self.encoder
+
+        def run(batch: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+            return batch, check_finite(encoder.run(sentences.feed(batch), *outputs))
+
+        alone = self.threads == 1 or _is_shutting_down()
+        yield from map(run, batches) if alone else self.pool().map(run, batches)
+
+    def _run_single_batch(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
+        """Run one batch with no other to keep the threads busy: a large one takes two of them."""
+        work = self._multiplications_per_word * feed["ids"].size
+        if self.threads == 1 or work <= TWO_THREADS or _is_shutting_down():
+            return self.encoder.run(feed, *outputs)
+        return self.directions.run(self.pool(), feed, *outputs)
+
+
+def _is_shutting_down() -> bool:
+    """Whether the interpreter is ending: threads that still run may finish, but a pool takes no new work."""
+    return not threading.main_thread().is_alive()
