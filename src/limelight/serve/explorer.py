@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from ..network.weights import WORDS
+from ..network.quantise import WORDS
 from ..runtime.model import Model
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .about import about_model
