@@ -142,6 +142,11 @@ def max_pooling(H: Array) -> tuple[Array, Array]:
 # Appendix A: M (rows, size) -> logits (classes,)
 
 
+def linear_head(M: Array, W_o: Array, b_o: Array) -> Array:
+    """Not in the paper: a sum over the rows in order."""
+    return W_o @ M.reshape(-1) + b_o
+
+
 def full_head(M: Array, W_1: Array, b_1: Array, W_2: Array, b_2: Array) -> Array:
     rows_in_order = np.array([m for row in M for m in row])
     return W_2 @ relu(W_1 @ rows_in_order + b_1) + b_2
@@ -219,21 +224,42 @@ def numbered(parameters: Parameters, *names: str) -> list[tuple[Array, ...]]:
     return layers
 
 
-def embed(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array]:
-    """M and A of one sentence."""
+def states(embedding: str, parameters: Parameters, ids: Sequence[int]) -> Array:
+    """H of one sentence."""
     S = np.array([parameters["words.weight"][i] for i in ids])
     if "projection.W" in parameters:
         S = projection(S, **part(parameters, "projection"))
     if embedding == "cnn":
-        return max_pooling(convolution(S, **part(parameters, "encoder")))
-    H = stacked_bilstm(S, numbered(part(parameters, "encoder"), "W_ih", "W_hh", "b"))
-    pool = {"self-attention": attention, "max": max_pooling}[embedding]
-    return pool(H, **part(parameters, "pooling"))
+        return convolution(S, **part(parameters, "encoder"))
+    return stacked_bilstm(S, numbered(part(parameters, "encoder"), "W_ih", "W_hh", "b"))
+
+
+def embed(
+    embedding: str, parameters: Parameters, ids: Sequence[int], max_row: bool = False
+) -> tuple[Array, Array]:
+    """M and A of one sentence; with `max_row`, which is not in the paper, a last row of max pooling."""
+    H = states(embedding, parameters, ids)
+    if embedding != "self-attention":
+        return max_pooling(H)
+    M, A = attention(H, **part(parameters, "pooling"))
+    if not max_row:
+        return M, A
+    M_max, A_max = max_pooling(H)
+    return np.concatenate([M, M_max]), np.concatenate([A, A_max])
 
 
 def classify(parameters: Parameters, M: Array) -> Array:
     head = part(parameters, "head")
-    return full_head(M, **head) if "W_1" in head else pruned_head(M, **head)
+    if "W_1" in head:
+        return full_head(M, **head)
+    return pruned_head(M, **head) if {"W_v_0", "W_h_0"} & set(head) else linear_head(M, **head)
+
+
+def answers(task: str, logits: Array) -> Array:
+    """What a model gives: the probabilities of the labels, or the number."""
+    if task == "regression":
+        return logits
+    return sigmoid(logits) if task == "multi-label" else softmax(logits)
 
 
 def network(embedding: str, parameters: Parameters, ids: Sequence[int]) -> tuple[Array, Array, Array]:
