@@ -27,7 +27,6 @@ from limelight.runtime.model import Model
 from limelight.runtime.start import Start, load_start
 from limelight.serve.packed_model import pack_model
 from limelight.text.tokenizer import Tokenizer
-from serve.in_node import run_node
 from test_gpu import with_torch
 
 Array = np.ndarray
@@ -197,28 +196,8 @@ class Artefacts:
             feed["pairs"] = np.array(in_pairs(range(len(ids))), np.int32)
         return session.run(names[:1], feed)[0]
 
-    def page(self, *precisions: str) -> Array:
-        """The JavaScript of the one-file page, in Node: (precisions, 100, labels)."""
-        model = limelight.load(self.folder, threads=1)
-        files = [self.place / f"{precision}.gz" for precision in precisions]
-        for file, precision in zip(files, precisions, strict=True):
-            file.write_bytes(pack_model(model, words=10**6, most=0, precision=precision)[0])
-        given = {"files": list(map(str, files)), "texts": list(zip(*self.given, strict=True))}
-        return np.array(run_node(self.place, PAGE, given))
-
-
-PAGE = """
-import zlib from "node:zlib"
-import { LocalModel } from "./local_model.js"
-import { parseModel } from "./model_file.js"
-import { softmax } from "./network.js"
-
-function answer({ files, texts }) {
-  return files.map(file => {
-    const model = new LocalModel(parseModel(new Uint8Array(zlib.gunzipSync(fs.readFileSync(file)))))
-    const known = new Map(texts.flat().map(text => [text, model.encode(text).M]))
-    const M = texts.map(all => all.map(text => known.get(text)))
-    return M.map(each => [...softmax(model.network.classify([each])[0].logits)])
-  })
-}
-"""
+    def pack_for_page(self, precision: str) -> dict[str, Any]:
+        """What the script of a page reads: the file of the model, and the texts."""
+        model, file = limelight.load(self.folder, threads=1), self.place / f"{precision}.gz"
+        file.write_bytes(pack_model(model, words=10**6, most=0, precision=precision)[0])
+        return {"file": str(file), "texts": list(zip(*self.given, strict=True))}
