@@ -161,7 +161,8 @@ class Artefacts:
         save_case(case, self.folder)
         self.reader = FolderReader(self.folder)
         self.task = case.recipe.text.task
-        self.given = [list(column) for column in zip(*in_pairs(texts()), strict=True)][: 1 + case.pair]
+        self.items = [item[: 1 + case.pair] for item in in_pairs(texts())]
+        self.given = [list(column) for column in zip(*self.items, strict=True)]
 
     @cached_property
     def reference(self) -> Array:
@@ -200,4 +201,4 @@ class Artefacts:
         """What the script of a page reads: the file of the model, and the texts."""
         model, file = limelight.load(self.folder, threads=1), self.place / f"{precision}.gz"
         file.write_bytes(pack_model(model, words=10**6, most=0, precision=precision)[0])
-        return {"file": str(file), "texts": list(zip(*self.given, strict=True))}
+        return {"file": str(file), "texts": self.items}
