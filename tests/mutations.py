@@ -32,7 +32,6 @@ import torch
 
 import trained
 from limelight.errors import LimelightError
-from limelight.runtime.folder import save_reader
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
 from limelight.search import index_folder
@@ -165,7 +164,7 @@ def model_target(place: Path) -> Target:
         assert np.isfinite(model.read("w1 w2").attention).all()
 
     return Target(
-        folder, ["config.json", "tokenizer.json", "model.safetensors", "model.onnx"], seal_folder, use
+        folder, ["config.json", "tokenizer.json", "model.safetensors"], seal_folder, use
     )
 
 
@@ -177,14 +176,15 @@ def reader_target(place: Path) -> Target:
         "pooling.W_s2": (2, 4), "vector.W_shared": (5, 6), "vector.W_rows": (7, 10),
     }  # fmt: skip
     weights = {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
-    save_reader(place / "reader", words, weights, {"rows": 2}, {"rows": [["cold"], ["soup"]]})
+    Reader.from_parts(words=words, weights=weights, facts={"rows": [["cold"]]}).save(place / "reader")
 
     def use(folder: Path) -> None:
         reader = Reader.load(folder, threads=1)
         assert np.isfinite(reader.encode(["cold soup unheard", ""])).all()
         assert np.isfinite(reader.read("cold soup").attention).all()
 
-    return Target(place / "reader", ["config.json", "reader.safetensors"], seal_folder, use)
+    files = ["config.json", "tokenizer.json", "model.safetensors"]
+    return Target(place / "reader", files, seal_folder, use)
 
 
 def checkpoint_target(place: Path) -> Target:

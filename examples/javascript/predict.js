@@ -11,28 +11,20 @@
 const fs = require("fs");
 const path = require("path");
 const ort = require("onnxruntime-node");
+const { Tokenizer } = require("./words.js");
 
-// Plain words and single marks. Limelight's own rules (in tokenizer.json, for the `tokenizers`
-// library) know more: abbreviations, clitics, addresses. Where that matters, send ids instead of text.
-const WORD = /[\p{L}\p{M}\p{N}]+|[^\s]/gu;
-const UNKNOWN = 1;
-
-function load(folder) {
+async function open(folder, file = "model.onnx") {
   const read = (name) => JSON.parse(fs.readFileSync(path.join(folder, name), "utf8"));
-  const [config, tokenizer] = [read("config.json"), read("tokenizer.json")];
-  const lowercase = tokenizer.normalizer !== null && tokenizer.normalizer.type === "Lowercase";
-  return { labels: config.labels, pair: config.kind === "pair", vocabulary: tokenizer.model.vocab, lowercase };
-}
-
-function split(text) {
-  return text.match(WORD) || [""]; // a text without words is one unknown word
-}
-
-function number(words, model) {
-  const own = (word) => Object.hasOwn(model.vocabulary, word);
-  return words
-    .map((word) => (model.lowercase ? word.toLowerCase() : word))
-    .map((word) => (own(word) ? model.vocabulary[word] : UNKNOWN));
+  const config = read("config.json");
+  const { task, max_length } = config.recipe.text;
+  return {
+    task,
+    labels: config.labels,
+    thresholds: config.thresholds,
+    pair: config.kind === "pair",
+    tokenizer: new Tokenizer(read("tokenizer.json"), max_length),
+    session: await ort.InferenceSession.create(path.join(folder, file)),
+  };
 }
 
 // ids (texts, n), padded with 0, and how long each text is; for a pair model also which texts meet
@@ -56,20 +48,30 @@ function shares(A, text, length) {
   return [...Array(length).keys()].map((t) => rows.reduce((sum, row) => sum + at(row, t), 0) / r);
 }
 
-async function predict(folder, file, texts) {
-  const model = load(folder);
+// The label; the list of those that are given, if there may be several; or the number
+function decide({ task, labels, thresholds }, outputs) {
+  if (task === "regression") return outputs[0];
+  if (task === "multi-label") return labels.filter((_, k) => outputs[k] >= (thresholds?.[k] ?? 0.5));
+  if (task !== "ordinal") return labels[outputs.indexOf(Math.max(...outputs))];
+  let sum = 0;
+  return labels.find((_, k) => (sum += outputs[k]) >= 0.5) ?? labels.at(-1);
+}
+
+async function predict(model, texts) {
   if (texts.length !== (model.pair ? 2 : 1)) {
     throw new Error(`this model reads ${model.pair ? "two texts" : "one text"}; got ${texts.length}`);
   }
-  const words = texts.map(split);
-  const ids = words.map((own) => number(own, model));
-  const session = await ort.InferenceSession.create(path.join(folder, file));
-  const { probabilities, A } = await session.run(feeds(ids, model.pair));
-  const P = Array.from(probabilities.data);
+  const words = texts.map((text) => model.tokenizer.encode(text));
+  const ids = words.map((own) => own.map(({ id }) => id));
+  const found = await model.session.run(feeds(ids, model.pair));
+  const outputs = Array.from((found.probabilities ?? found.values).data);
   return {
-    label: model.labels[P.indexOf(Math.max(...P))],
-    probabilities: P,
-    texts: words.map((own, k) => ({ words: own, attention: shares(A, k, own.length) })),
+    label: decide(model, outputs),
+    ...(model.task === "regression" ? {} : { probabilities: outputs }),
+    texts: words.map((own, k) => ({
+      words: own.map(({ word }) => word),
+      attention: shares(found.A, k, own.length),
+    })),
   };
 }
 
@@ -78,10 +80,15 @@ async function main() {
   const int8 = given[0] === "--int8";
   const [folder, ...texts] = int8 ? given.slice(1) : given;
   if (!folder || !texts.length) throw new Error("give a model folder and a text");
-  console.log(JSON.stringify(await predict(folder, int8 ? "model.int8.onnx" : "model.onnx", texts)));
+  const model = await open(folder, int8 ? "model.int8.onnx" : "model.onnx");
+  console.log(JSON.stringify(await predict(model, texts)));
 }
 
-main().catch((error) => {
-  console.error(`error: ${error.message}`);
-  process.exit(2);
-});
+module.exports = { open, predict };
+
+if (require.main === module) {
+  main().catch((error) => {
+    console.error(`error: ${error.message}`);
+    process.exit(2);
+  });
+}
