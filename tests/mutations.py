@@ -163,9 +163,7 @@ def model_target(place: Path) -> Target:
         assert P.shape == (2, len(model.labels))
         assert np.isfinite(model.read("w1 w2").attention).all()
 
-    return Target(
-        folder, ["config.json", "tokenizer.json", "model.safetensors"], seal_folder, use
-    )
+    return Target(folder, ["config.json", "tokenizer.json", "model.safetensors"], seal_folder, use)
 
 
 def reader_target(place: Path) -> Target:

@@ -11,8 +11,8 @@ import numpy as np
 
 from limelight.bundled import sentences
 from limelight.reading.row_words import row_words
-from limelight.runtime.reader import Reader
 from limelight.runtime.folder import BUNDLED, open_reader, save_reader
+from limelight.runtime.reader import Reader
 
 LICENCES = (
     "The teacher is under Apache-2.0. The README.md of the folder above lists every source of the texts with "

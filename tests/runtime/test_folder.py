@@ -11,7 +11,8 @@ import pytest
 
 import trained
 from limelight.errors import LimelightError
-from limelight.runtime.folder import FILES, open_folder
+from limelight.runtime.config_file import FILES
+from limelight.runtime.folder import open_folder
 from limelight.runtime.model import Model
 from trained import FACTS, LABELS, PAIRS, network_of, recipe_of, save, texts_of, weights_of
 
@@ -51,7 +52,7 @@ def test_the_onnx_files_answer_as_the_runtime(tmp_path: Path, pair: str | None, 
 def test_the_weights_are_stored_once(tmp_path: Path) -> None:
     folder = save(tmp_path / "model")
     assert (folder / "model.onnx").stat().st_size < 12_000  # the graph alone
-    assert sorted(f.name for f in folder.iterdir()) == sorted([*FILES, "README.md", "config.json"])
+    assert sorted(f.name for f in folder.iterdir()) == sorted([*FILES["text"], "README.md", "config.json"])
 
 
 @pytest.mark.parametrize("labels", [(1, 2, 3), ("1", "2", "3"), (1.0, 2.0, 2.5), (True, False, "maybe")])

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.errors import LimelightError
-from limelight.runtime.folder import FILES, Folder, open_folder
+from limelight.runtime.config_file import FILES
+from limelight.runtime.folder import Folder, open_folder
 from limelight.runtime.model import Model
 from trained import edit, replace, save
 
-CHECKED = (*FILES, "config.json")
+CHECKED = (*FILES["text"][:2], "config.json")
 NUMBERS = st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.none() | st.booleans() | NUMBERS | st.text(max_size=8) | st.just([]) | st.just({})
 

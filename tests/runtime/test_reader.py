@@ -19,6 +19,7 @@ import reference
 from limelight.errors import LimelightError
 from limelight.reading import to_html, to_json, to_svg, to_terminal
 from limelight.runtime import onnx_runner as runner
+from limelight.runtime import runner as any_runner
 from limelight.runtime.batches import encode_spelled
 from limelight.runtime.folder import BUNDLED, open_folder
 from limelight.runtime.model import Model
@@ -127,7 +128,7 @@ def test_batch_size_limits_the_texts_of_a_batch(reader, monkeypatch):
 
 
 def test_texts_in_several_chunks_and_from_a_generator(reader, vectors, monkeypatch, capfd):
-    monkeypatch.setattr(runner, "CHUNK_TEXTS", (2, 2))
+    monkeypatch.setattr(any_runner, "CHUNK_TEXTS", (2, 2))
     np.testing.assert_allclose(reader.encode(iter(TEXTS), show_progress_bar=True), vectors, atol=1e-5)
     assert "texts" in capfd.readouterr().err
     assert reader.encode([]).shape == (0, 384)

@@ -24,7 +24,7 @@ FILES = {  # beside config.json, by kind
     "reader": ("tokenizer.json", "model.safetensors", "model.onnx"),
 }
 OLD_READER = "reader.safetensors"  # the words and weights of a reader of format 1
-READ = ("tokenizer.json", "model.safetensors", OLD_READER)  # the graphs are for other programs
+OPENED = (*FILES["text"], OLD_READER)
 MAX_CONFIG = 2**26  # bytes
 _FIELDS = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": dict, "sha256": str}
 
@@ -79,20 +79,23 @@ class SavedFiles:
 
     def read(self, name: str, largest: int) -> bytes:
         """The bytes of a file, which must have the size and checksum of its entry in config.json."""
-        entry = self.config["files"][name]
-        if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
-            raise LimelightError(f"config.json must give bytes and sha256 of {name}", code="file-damaged")
-        if name not in self._files:
-            raise LimelightError(f"{name} is missing; fetch the folder again", code="file-damaged")
-        if (size := os.fstat(self._files[name].fileno()).st_size) != entry["bytes"]:
-            expected = f"not the {str(entry['bytes'])[:20]} it was saved with"
-            raise LimelightError(f"{name} has {size} bytes, {expected}; fetch it again", code="file-damaged")
+        entry = self.check_size(name)
         content = read_whole(self._files[name], name, largest)
         if hashlib.sha256(content).hexdigest() != entry["sha256"]:
-            raise LimelightError(
-                f"{name} was altered: its checksum does not match; fetch it again", code="file-damaged"
-            )
+            raise _damaged(f"{name} was altered: its checksum does not match; fetch it again")
         return content
+
+    def check_size(self, name: str) -> dict[str, Any]:
+        """A file's entry in config.json; the file must be there, and of that size."""
+        entry = self.config["files"][name]
+        if not isinstance(entry, dict) or set(entry) != {"bytes", "sha256"}:
+            raise _damaged(f"config.json must give bytes and sha256 of {name}")
+        if name not in self._files:
+            raise _damaged(f"{name} is missing; fetch the folder again")
+        if (size := os.fstat(self._files[name].fileno()).st_size) != entry["bytes"]:
+            expected = f"not the {str(entry['bytes'])[:20]} it was saved with"
+            raise _damaged(f"{name} has {size} bytes, {expected}; fetch it again")
+        return entry
 
 
 @contextmanager
@@ -104,7 +107,7 @@ def open_saved(path: Path, sha256: str | None = None) -> Iterator[SavedFiles]:
     """
     with tidy_os_errors(f"cannot read {path}"), ExitStack() as stack:
         try:
-            files = open_together(path, ("config.json", *READ), stack)
+            files = open_together(path, ("config.json", *OPENED), stack)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise LimelightError(
                 f"{path} is not a folder; give a folder saved by Limelight", code="not-a-model"
@@ -139,24 +142,15 @@ def _parse_config(content: bytes) -> dict[str, Any]:
         )
     for name, kind in _FIELDS.items():
         if not isinstance(config.get(name), kind):
-            raise LimelightError(
-                f"{name!r} in config.json is missing or not of type {kind.__name__}", code="file-damaged"
-            )
+            raise _damaged(f"{name!r} in config.json is missing or not of type {kind.__name__}")
     if _checksum(config) != config["sha256"]:
-        raise LimelightError(
-            "config.json was altered: its checksum does not match; fetch the folder again",
-            code="file-damaged",
-        )
+        raise _damaged("config.json was altered: its checksum does not match; fetch the folder again")
     kind = config["kind"]
     if kind not in FILES:
-        raise LimelightError(
-            f"the model's kind is {kind[:60]!r}; it must be one of {', '.join(FILES)}", code="file-damaged"
-        )
+        raise _damaged(f"the model's kind is {kind[:60]!r}; it must be one of {', '.join(FILES)}")
     files = (OLD_READER,) if kind == "reader" and version == 1 else FILES[kind]
     if set(config["files"]) != set(files):
-        raise LimelightError(
-            f"config.json must list exactly the files {', '.join(files)}", code="file-damaged"
-        )
+        raise _damaged(f"config.json must list exactly the files {', '.join(files)}")
     return config
 
 
@@ -184,5 +178,9 @@ def _checksum(config: Mapping[str, Any]) -> str:
     try:
         content = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except RecursionError as error:
-        raise LimelightError("config.json is nested too deeply", code="file-damaged") from error
+        raise _damaged("config.json is nested too deeply") from error
     return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _damaged(message: str) -> LimelightError:
+    return LimelightError(message, code="file-damaged")

@@ -207,7 +207,7 @@ def is_reader_folder(path: str | Path) -> bool:
 def open_folder(path: str | Path = BUNDLED, sha256: str | None = None) -> Folder:
     """Read a folder and check all of it; with `sha256`, its config.json must have that checksum.
 
-    The graphs are for other programs: they are not read, and have their checksums in config.json.
+    The graphs are for other programs: of them only the sizes are checked; config.json has their checksums.
     """
     with open_saved(Path(path), sha256) as saved:
         if saved.config["kind"] == "reader" and saved.config["format"] == 1:
@@ -226,6 +226,8 @@ def _read_folder(saved: SavedFiles) -> Folder:
     task, pair = find_task(recipe.text.task).name, kind == "pair"
     labels = () if kind == "reader" else plain_labels(config["labels"], task)
     thresholds = _parse_thresholds(config.get("thresholds"), task, len(labels))
+    for name in FILES[kind]:
+        saved.check_size(name)
     tokenizer = _parse_tokenizer(saved.read("tokenizer.json", MAX_TOKENIZER))
     expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
     largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
