@@ -27,7 +27,7 @@ from limelight.config.pretrain_recipe import ReaderRecipe
 from limelight.network.torch.dropout import Dropout
 from limelight.network.torch.reader import ReaderInput, ReaderNetwork, ReaderOutput
 from limelight.runtime.reader_folder import save_reader
-from limelight.tables.formats import read_values
+from limelight.tables.table import read_values
 from limelight.text.batches import truncate
 from limelight.text.dataset import Dataset, Split
 from limelight.text.tokenizer import SPECIAL, Tokenizer

@@ -11,11 +11,11 @@ import pytest
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
 from limelight.tables.columns import Columns
+from limelight.tables.rows import TableRows
 from limelight.text.dataset import Dataset
 from limelight.text.encode import encode_tables, encode_texts
 from limelight.text.holdout import choose_held_out
 from limelight.text.labels import LabelSets, NumberColumn, OrderedLabels, are_many_numbers
-from limelight.text.tables import TableRows
 from limelight.text.tasks import LabelFormat, find_task
 from reviews import write_csv
 
@@ -110,7 +110,9 @@ def test_nan_is_a_missing_number(tmp_path):
 
 def test_bad_numbers_can_be_skipped(tmp_path):
     table = write_csv(tmp_path / "a.csv", text=TEXTS, label=["1", "two", "", "4"])
-    rows = TableRows(table, Columns("text", "label"), on_bad="skip", labels=LabelFormat("regression"))
+    rows = TableRows(
+        table, Columns("text", "label"), on_bad="skip", parse_label=LabelFormat("regression").parse
+    )
     with pytest.warns(UserWarning, match="skipped 2"):
         assert [row.label for row in rows] == [1.0, 4.0]
 

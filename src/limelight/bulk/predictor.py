@@ -20,9 +20,9 @@ from ..runtime.reader import Reader, load, model_sha256
 from ..runtime.reader_folder import is_reader_folder
 from ..tables.columns import Columns, choose_columns
 from ..tables.kept_columns import KeptColumns
+from ..tables.rows import Row
 from ..tables.writers import NewColumn
 from ..text.coerce import as_texts
-from ..text.tables import Row
 from .frames import Added, add_columns, column_names
 
 EMBED = ("vector", "matrix")

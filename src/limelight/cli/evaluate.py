@@ -13,10 +13,10 @@ from ._shared import (
     add_columns,
     add_json,
     add_runtime,
-    columns_from,
     metrics_table,
     on_bad,
     on_terminal,
+    open_data,
     print_result,
     table,
     threshold_from,
@@ -93,8 +93,8 @@ def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, tuple[Any, ...], Ans
     from ..runtime.model import Model
 
     model = Model.load(args.model, precision=args.precision, device=args.device)
-    columns = columns_from(args, model.pair)
-    P, truth = predict_labelled(model, args.data, columns, on_bad(args), progress=on_terminal())
+    table, columns = open_data(args, model.pair)
+    P, truth = predict_labelled(model, table, columns, on_bad(args), progress=on_terminal())
     results = measure(model.task, P, truth, model.thresholds)
     return results, model.labels, _answered(args, model, P, truth)
 

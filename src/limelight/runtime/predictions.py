@@ -13,9 +13,10 @@ from ..reading.answers import name_answers
 from ..reading.reading import AnyReading
 from ..tables.cells import find_type
 from ..tables.columns import choose_columns
-from ..tables.kept_columns import KeptColumns, open_rows
+from ..tables.kept_columns import KeptColumns
+from ..tables.rows import Row, open_rows, text_columns
+from ..tables.table import open_table
 from ..tables.writers import NewColumn, TableWriter, Values, require_format, write_table
-from ..text.tables import Row, text_columns
 from .batches import chunks
 from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
@@ -52,13 +53,14 @@ def predict_table(
     10
     """
     form = require_format(out)
-    columns = choose_columns(table, text, None, text2, need_label=False, pair=model.pair)
-    rows, kept = open_rows(table, columns, on_bad)
-    found = Predictions(
-        model, form, kept, probabilities=probabilities, top=top, words=words, abstain_below=abstain_below
-    )
-    with write_table(out, form, found.columns, kept, overwrite=overwrite) as writer:
-        return found.write(rows, writer, progress)
+    with open_table(table) as opened:
+        columns = choose_columns(table, text, None, text2, False, model.pair, opened.names)
+        rows, kept = open_rows(opened, columns, on_bad)
+        found = Predictions(
+            model, form, kept, probabilities=probabilities, top=top, words=words, abstain_below=abstain_below
+        )
+        with write_table(out, form, found.columns, kept, overwrite=overwrite) as writer:
+            return found.write(rows, writer, progress)
 
 
 class Predictions:

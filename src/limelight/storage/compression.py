@@ -33,7 +33,7 @@ def open_bytes(path: str | Path, raw: BinaryIO | None = None) -> Iterator[Binary
     check_file(path)
     with tidy_reading(path), contextlib.ExitStack() as stack:
         raw = raw or stack.enter_context(open(path, "rb"))
-        yield stack.enter_context(_decompress(raw, path))
+        yield stack.enter_context(decompress(raw, path))
 
 
 def check_file(path: Path) -> None:
@@ -63,7 +63,8 @@ def tidy_reading(path: Path) -> Iterator[None]:
         raise LimelightError(f"cannot read {path}: {error}") from error
 
 
-def _decompress(raw: BinaryIO, path: Path) -> Any:
+def decompress(raw: BinaryIO, path: Path) -> Any:
+    """The decompressed bytes of an open file, as a context; `raw` stays open after it."""
     match path.suffix.lower():
         case ".gz":
             return gzip.GzipFile(fileobj=raw)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LimelightError
-from .formats import column_names, join_names
+from .formats import join_names
+from .table import column_names
 
 # Usual names of columns. One is guessed only if no other of its list is in the table.
 TEXTS = (

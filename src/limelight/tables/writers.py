@@ -15,10 +15,10 @@ import numpy as np
 
 from ..errors import LimelightError, warn
 from ..storage.files import atomic_file, check_output_file
-from ..text.tables import Row
 from .cells import ABSENT, as_text, list_cells, plain
 from .formats import FORMATS as READABLE
 from .kept_columns import KeptColumns, free_names
+from .rows import Row
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 Values = Sequence[Any] | np.ndarray  # of a new column, for some rows

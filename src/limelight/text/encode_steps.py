@@ -10,11 +10,11 @@ from tqdm import tqdm
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..tables.formats import join_names
+from ..tables.rows import Row, chunks, without_skipped
 from .batches import truncate
 from .holdout import Chunk
 from .labels import Label, are_many_numbers, join_classes
 from .sources import TextSource
-from .tables import Row, chunks, without_skipped
 from .tasks import LabelFormat, find_task
 from .tokenizer import Tokenizer
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..tables.formats import join_names
+from ..tables.rows import MAX_DIGITS
 
 Label = str | int | bool | float
 
-MAX_DIGITS = 300  # of a label that is an integer: a float can hold as much
 VALUE = "value"  # what a model of numbers calls its one output
 MANY_NUMBERS = 20  # different ones, not all whole: hardly classes
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
@@ -218,12 +218,3 @@ def _is_integer(text: str) -> bool:
     digits = text.removeprefix("-")
     plain = digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
     return plain and (digits[0] != "0" or text == "0")
-
-
-def is_too_large(label: Any) -> bool:
-    """Whether a label is an integer with more than `MAX_DIGITS` digits.
-
-    >>> is_too_large(10**400), is_too_large("10"), is_too_large(10)
-    (True, False, False)
-    """
-    return isinstance(label, int) and abs(label) >= 10**MAX_DIGITS

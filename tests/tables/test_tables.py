@@ -26,11 +26,11 @@ from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
 from limelight.tables.columns import Columns, choose_columns
-from limelight.tables.formats import column_names
+from limelight.tables.rows import Row, TableRows, chunks
+from limelight.tables.table import column_names
 from limelight.text.coerce import as_classes
 from limelight.text.encode import encode_texts
 from limelight.text.labels import LabelColumn
-from limelight.text.tables import Row, TableRows, chunks
 
 TEXTS = ["Good soup.", 'The "best" pie,\nby far', "naïve café 🍲", "tab\there"]
 STARS = [5, 4, 3, 1]
@@ -209,7 +209,7 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], m
         ("a.jsonl", b'{"text": "Good", "stars": 5}\n[1]\n', "row 2: line 2 is [1], not a JSON object"),
         ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"stars": 5}\n', "row 2: no text in column 'text'"),
         ("a.jsonl", b'{"text": 7, "stars": 5}\n', "row 1: 7 in column 'text' is not text"),
-        ("a.jsonl", b'{"text": "Good", "stars": [[5]]}\n', "row 1: [5] in column 'stars' is not a label"),
+        ("a.jsonl", b'{"text": "Good", "stars": [[5]]}\n', "row 1: [[5]] in column 'stars' is not a label"),
         ("a.jsonl", b'{"text": "Good", "stars": NaN}\n', "row 1: no label in column 'stars'"),
         ("a.jsonl", b'{"text": "Good", "stars": Infinity}\n', "row 1: inf in column 'stars' is not a label"),
         ("a.jsonl", b'{"text": "Go\xffod", "stars": 5}\n', "line 1: the byte at offset 12 is not UTF-8"),
