@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.errors import LimelightError
 from limelight.tables.columns import Columns
 from limelight.tables.kept_columns import KeptColumns, free_names
 from limelight.tables.rows import Row, open_rows
 from limelight.tables.table import open_table
 from limelight.tables.writers import NewColumn, escape_formulas, write_stream, write_table
+from refusing import refuses
 
 LABEL = [NewColumn("label", "label", "int")]
 
@@ -214,5 +214,5 @@ def test_halves_of_characters_and_formulas(tmp_path):
 
 def test_a_column_of_the_text_twice_is_an_error(tmp_path):
     (tmp_path / "in.csv").write_text("text,text\na,b\n")
-    with pytest.raises(LimelightError, match="2 columns named 'text'"), warnings.catch_warnings():
+    with refuses("column-twice"), warnings.catch_warnings():
         open_rows(open_table(tmp_path / "in.csv"), Columns("text"), "error")

@@ -57,7 +57,9 @@ def embed_by(model: Model | Reader, flat: bool, vector: bool, progress: bool) ->
     """A function from texts to their embeddings, some at a time."""
     if vector:
         if not isinstance(model, Reader):
-            raise LimelightError('--vector works with readers only, such as "reader"; a model gives M')
+            raise LimelightError(
+                '--vector works with readers only, such as "reader"; a model gives M', code="reader-only"
+            )
         return lambda texts: model.encode_stream(texts, show_progress_bar=progress)
 
     def embed(texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -83,5 +85,5 @@ def write_embedded(
             writer.append([pending.popleft() for _ in part], [part])
             count, shape = count + len(part), part.shape[1:]
         if not count:
-            raise LimelightError("no texts to embed")
+            raise LimelightError("no texts to embed", code="no-rows")
     return (count, *shape)

@@ -42,7 +42,7 @@ def write_embeddings(
             writer.append(np.ascontiguousarray(part, dtype="<f4"))
             rows, shape = rows + len(part), part.shape[1:]
         if not rows:
-            raise LimelightError("no texts to embed")
+            raise LimelightError("no texts to embed", code="no-rows")
         writer.finish()
     return (rows, *shape)
 
@@ -51,7 +51,8 @@ def check_format(path: str | Path) -> None:
     """Raise unless the file name ends in a format that can be written."""
     if Path(path).suffix.lower() not in FORMATS:
         raise LimelightError(
-            f"{path} must end in {' or '.join(FORMATS)}, or be a table: .parquet, .csv, .tsv, .jsonl"
+            f"{path} must end in {' or '.join(FORMATS)}, or be a table: .parquet, .csv, .tsv, .jsonl",
+            code="table-format",
         )
 
 

@@ -78,15 +78,23 @@ class Predictions:
         abstain_below: float | None = None,
     ) -> None:
         if top < 1:
-            raise LimelightError(f"top is {top}; it must be at least 1")
+            raise LimelightError(f"top is {top}; it must be at least 1", code="option-value")
         if model.task == "multi-label" and top > 1:
-            raise LimelightError(f"top is {top}, but a text may have several labels; ask for probabilities")
+            raise LimelightError(
+                f"top is {top}, but a text may have several labels; ask for probabilities",
+                code="task-mismatch",
+            )
         if model.task == "regression" and (top > 1 or probabilities):
-            raise LimelightError("this model predicts numbers: it has no probabilities, and no next labels")
+            raise LimelightError(
+                "this model predicts numbers: it has no probabilities, and no next labels",
+                code="task-mismatch",
+            )
         self.model, self.words, self.probabilities = model, words, probabilities
         self.top = min(top, len(model.labels))
         if model.task in ("multi-label", "regression") and abstain_below is not None:
-            raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
+            raise LimelightError(
+                f"abstain_below is for one class a text; the task is {model.task!r}", code="task-mismatch"
+            )
         self.least = 0.0 if abstain_below is None else check_threshold(abstain_below)
         self.unsure = 0  # rows without an answer so far
         self.nested, self.joined = form == "jsonl", form in ("csv", "tsv")

@@ -54,7 +54,7 @@ def require_format(path: str | Path) -> str:
     """The format to write by a file's name, or an error."""
     form = format_of(path)
     if form is None:
-        raise LimelightError(f"{path} must end in .csv, .tsv, .jsonl or .parquet")
+        raise LimelightError(f"{path} must end in .csv, .tsv, .jsonl or .parquet", code="table-format")
     return form
 
 
@@ -174,7 +174,9 @@ class ParquetTable:
             import pyarrow
             import pyarrow.parquet
         except ImportError:
-            raise LimelightError("writing .parquet needs pyarrow: pip install '.[tables]'") from None
+            raise LimelightError(
+                "writing .parquet needs pyarrow: pip install '.[tables]'", code="needs-extra"
+            ) from None
         self.arrow: Any = pyarrow
         self.file, self.new, self.kept = file, new, kept
         self._names = _names(kept, new)

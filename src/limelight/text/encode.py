@@ -139,7 +139,10 @@ def encode_texts(
     given = {"train": Texts(texts, labels, texts2, weights), "dev": dev, "test": test}
     sources = {name: MemorySource(Texts(*each), name) for name, each in given.items() if each is not None}
     if len({(source.pair, source.labelled) for source in sources.values()}) > 1:
-        raise LimelightError("train, dev and test must all have labels or none, and all second texts or none")
+        raise LimelightError(
+            "train, dev and test must all have labels or none, and all second texts or none",
+            code="split-mismatch",
+        )
     return _encode(sources, ArraysInMemory(), recipe, holdout, seed, progress, start, names)
 
 

@@ -81,7 +81,8 @@ class LabelColumn:
             row = self._row(self._numbers.index(unknown)) + 1
             raise LimelightError(
                 f"{where}, row {row}: the label {self.distinct[unknown]!r} does not occur in the training "
-                f"data, which has: {join_names([str(label) for label in classes])}"
+                f"data, which has: {join_names([str(label) for label in classes])}",
+                code="label-unknown",
             )
         return np.take(np.array(numbers, dtype=np.int32), self.numbers)
 
@@ -134,7 +135,8 @@ class OrderedLabels(LabelColumn):
             return found
         raise LimelightError(
             f"task is 'ordinal', but {str(found[0])!r} is not a number; number the labels in their order, "
-            "such as 1 to 5"
+            "such as 1 to 5",
+            code="label-type",
         )
 
 
@@ -194,7 +196,7 @@ def _class_type(labels: Sequence[Label]) -> type:
     if types == {bool}:
         return bool
     names = " and ".join(sorted(t.__name__ for t in types))
-    raise LimelightError(f"labels have different types ({names}); convert them to one")
+    raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
 
 
 def _normalise(label: Label) -> tuple[type, Any]:

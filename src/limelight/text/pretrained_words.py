@@ -36,7 +36,9 @@ class PretrainedWords(Protocol):
 def find_vector_files(recipe: TextRecipe, start: PretrainedWords | None, folder: str | Path) -> list[str]:
     """The files of vectors that the recipe names, checked before the long work; with a start, none."""
     if recipe.start and start is None:
-        raise LimelightError(f"start is {recipe.start!r}; encode with the weights that it names")
+        raise LimelightError(
+            f"start is {recipe.start!r}; encode with the weights that it names", code="start-missing"
+        )
     files = split_paths(recipe.vectors, folder) if recipe.vectors and not start else []
     check_vectors(files)
     return files

@@ -97,7 +97,9 @@ class TableSource:
     def _check_unchanged(self, path: Path) -> None:
         now = path.stat()
         if self._seen.setdefault(path, (now.st_size, now.st_mtime_ns)) != (now.st_size, now.st_mtime_ns):
-            raise LimelightError(f"{path} changed while it was being read; run this again")
+            raise LimelightError(
+                f"{path} changed while it was being read; run this again", code="file-changed"
+            )
 
 
 class MemorySource:
@@ -128,7 +130,9 @@ class MemorySource:
                 if self.labelled:
                     label = self.labels.parse(label, f"labels[{number}]")
             except BadRowError as error:
-                raise LimelightError(f"{self.where}: {error}; correct it or leave it out") from None
+                raise LimelightError(
+                    f"{self.where}: {error}; correct it or leave it out", code="bad-row"
+                ) from None
             yield Row(text, label, text2)
 
     def name_row(self, index: int) -> str:
@@ -138,9 +142,11 @@ class MemorySource:
     def _as_list(self, values: Any, what: str) -> list[Any]:
         plain = as_list(values, f"{self.where}: {what}")
         if not plain:
-            raise LimelightError(f"{self.where}: no {what}; give at least one")
+            raise LimelightError(f"{self.where}: no {what}; give at least one", code="no-rows")
         if what != "texts" and len(plain) != len(self._texts):
-            raise LimelightError(f"{self.where}: {len(self._texts):,} texts but {len(plain):,} {what}")
+            raise LimelightError(
+                f"{self.where}: {len(self._texts):,} texts but {len(plain):,} {what}", code="length-mismatch"
+            )
         return plain
 
 
@@ -158,7 +164,7 @@ def table_paths(given: Mapping[str, Any]) -> dict[str, list[Path]]:
     """
     found = {name: [] if each is None else _as_paths(name, each) for name, each in given.items()}
     if not found["train"]:
-        raise LimelightError("no training table; name at least one")
+        raise LimelightError("no training table; name at least one", code="no-tables")
     return {name: paths for name, paths in found.items() if paths}
 
 
@@ -168,5 +174,5 @@ def _as_paths(name: str, given: Any) -> list[Path]:
     for path in several:
         if not isinstance(path, str | os.PathLike) or not os.fspath(path):
             shown = "''" if isinstance(path, str) else type(path).__name__
-            raise LimelightError(f"{name} must be a file or a list of files, not {shown}")
+            raise LimelightError(f"{name} must be a file or a list of files, not {shown}", code="path-type")
     return [Path(path) for path in several]

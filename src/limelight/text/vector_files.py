@@ -51,10 +51,13 @@ class VectorFile:
         body = head[self._begin :]
         self.size = int(header[2]) if header else _usual_spaces(body)
         if not body.strip() or self.size < 1:
-            raise LimelightError(f"{self.path} has no vectors; each line must be a word and its numbers")
+            raise LimelightError(
+                f"{self.path} has no vectors; each line must be a word and its numbers", code="file-damaged"
+            )
         if self.size > MAX_SIZE:
             raise LimelightError(
-                f"{self.path} has vectors of {self.size:,} numbers; the limit is {MAX_SIZE:,}"
+                f"{self.path} has vectors of {self.size:,} numbers; the limit is {MAX_SIZE:,}",
+                code="file-damaged",
             )
         self.binary = header is not None and _is_binary(body, self.size)
         if not self.binary:
@@ -96,7 +99,9 @@ class VectorFile:
 
     def _check_held(self, rest: bytes) -> None:
         if len(rest) > MAX_LINE:
-            raise LimelightError(f"{self.path} has a line or a word of more than {MAX_LINE:,} bytes")
+            raise LimelightError(
+                f"{self.path} has a line or a word of more than {MAX_LINE:,} bytes", code="file-damaged"
+            )
 
     def _read_lines(
         self, block: bytes, start: int, stop: int, number: int, wanted: Container[bytes], take: Take
@@ -175,7 +180,8 @@ class VectorFile:
         if self.words is not None and count != self.words:
             raise LimelightError(
                 f"{self.path} promises {self.words:,} words in its first line but has {count:,}; "
-                "download it again"
+                "download it again",
+                code="file-damaged",
             )
 
     def _read_binary(self, blocks: Iterator[bytes], wanted: Container[bytes], take: Take) -> None:
@@ -192,13 +198,16 @@ class VectorFile:
                 if word in wanted:
                     vector = np.frombuffer(buffer, "<f4", self.size, space + 1)
                     if not np.isfinite(vector).all():
-                        raise LimelightError(f"{self.path}: a number of word {count:,} is not finite")
+                        raise LimelightError(
+                            f"{self.path}: a number of word {count:,} is not finite", code="file-damaged"
+                        )
                     take(word, vector)
                 start = end
             self._check_held(buffer[start:])
         if buffer[start:].strip(b"\n"):
             raise LimelightError(
-                f"{self.path} ends inside the vector of word {count + 1:,}; download it again"
+                f"{self.path} ends inside the vector of word {count + 1:,}; download it again",
+                code="file-damaged",
             )
         self._check_words(count)
 
@@ -215,7 +224,8 @@ class VectorFile:
 
     def _error(self, number: int, what: str) -> LimelightError:
         return LimelightError(
-            f"{self.path}, line {number}: {what}; correct the line or download the file again"
+            f"{self.path}, line {number}: {what}; correct the line or download the file again",
+            code="file-damaged",
         )
 
 

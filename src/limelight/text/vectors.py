@@ -57,7 +57,9 @@ def split_paths(paths: VectorPaths, folder: str | Path = "") -> list[str]:
     one = os.path.exists(os.path.join(folder, paths))
     found = [str(paths)] if one else [each.strip() for each in str(paths).split(",")]
     if not all(found):
-        raise LimelightError(f"vectors is {str(paths)!r}; each comma must separate two file names")
+        raise LimelightError(
+            f"vectors is {str(paths)!r}; each comma must separate two file names", code="option-value"
+        )
     return [each if each == "default" else os.path.join(folder, each) for each in found]
 
 
@@ -91,9 +93,11 @@ def read_vectors(
     ([0.5, 1.0], [False, False, True, False])
     """
     if missing not in MISSING:
-        raise LimelightError(f"missing is {missing!r}; it must be one of: {', '.join(MISSING)}")
+        raise LimelightError(
+            f"missing is {missing!r}; it must be one of: {', '.join(MISSING)}", code="option-value"
+        )
     if missing == "neighbours" and corpus is None:
-        raise LimelightError("missing='neighbours' needs the training data as corpus")
+        raise LimelightError("missing='neighbours' needs the training data as corpus", code="option-value")
     parts = [
         _read_file(path, vocabulary, seed + number, missing, corpus, progress)
         for number, path in enumerate(split_paths(paths))  # each has noise of its own
