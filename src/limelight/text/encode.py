@@ -182,7 +182,7 @@ def _encode(
     if known and task != "regression":
         facts["goes_on"] = _describe_classes(recipe.start, names or classes, known, counts)
     train = splits["train"]
-    found = find_vectors(tokenizer, recipe, start, vector_files, train, seed, progress)
+    found = find_vectors(tokenizer, recipe, start, vector_files, seed, progress)
     if found is not None:
         facts["vectors"] = vector_facts(found, recipe.start if start else recipe.vectors, train)
     return Dataset(tokenizer, classes, splits, None if found is None else found.matrix, facts, task)
