@@ -18,7 +18,7 @@ import torch
 from limelight.network.torch.network import Network
 from limelight.runtime.model import Model
 from limelight.tables.columns import choose_columns
-from limelight.text.tables import TableRows
+from limelight.tables.rows import TableRows
 
 
 def torch_outputs(model: Model, columns: list[list[str]]) -> list[list[np.ndarray]]:

@@ -18,7 +18,7 @@ import numpy as np
 import limelight
 from limelight import bundled
 from limelight.tables.columns import choose_columns
-from limelight.text.tables import TableRows
+from limelight.tables.rows import TableRows
 
 MOST, LONG = 8, 500  # texts in a group; words
 

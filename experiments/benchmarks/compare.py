@@ -22,7 +22,7 @@ import limelight
 from limelight.bundled import sentences
 from limelight.reading import ComparedText, Comparison
 from limelight.runtime.reader import Reader
-from limelight.tables.formats import read_values
+from limelight.tables.table import read_values
 
 PLANTED = [
     "zebra", "piano", "glacier", "lawyer", "vaccine", "orchid", "submarine", "tax", "bakery", "comet",

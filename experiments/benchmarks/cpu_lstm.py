@@ -30,7 +30,7 @@ from limelight.runtime.batches import Sentences
 from limelight.runtime.session import Session
 from limelight.runtime.spelling import SpelledSentences
 from limelight.tables.columns import choose_columns
-from limelight.text.tables import TableRows
+from limelight.tables.rows import TableRows
 
 SIZES = {"light": (100, 64), "reader": (256, 300)}  # d, u
 Way = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # X, places, lengths -> Y (n, 2, batch, u)

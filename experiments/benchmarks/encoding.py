@@ -23,8 +23,8 @@ def measure(path: str, times: int, text: str | None, label: str | None) -> dict[
     """Encode `times` copies of the table as one data set, in this process."""
     from limelight.config.recipe import TextRecipe
     from limelight.tables.columns import choose_columns
+    from limelight.tables.rows import TableRows
     from limelight.text.encode import encode_tables
-    from limelight.text.tables import TableRows
 
     columns = choose_columns(path, text, label)
     begin = time.perf_counter()

@@ -37,7 +37,7 @@ from limelight.config.recipe import ModelRecipe, Recipe
 from limelight.network.parts import shapes
 from limelight.runtime.model import Model
 from limelight.tables.columns import choose_columns
-from limelight.text.tables import TableRows
+from limelight.tables.rows import TableRows
 from limelight.text.tokenizer import Tokenizer
 
 LABELS = tuple("12345")

@@ -21,7 +21,7 @@ from limelight.bundled import sentences
 from limelight.runtime.model import Model
 from limelight.serve.one_file import save_page
 from limelight.tables.columns import choose_columns
-from limelight.text.tables import TableRows
+from limelight.tables.rows import TableRows
 
 SENTENCE = (
     "the movie was not as good as i had hoped it would be , and the actors were bad , "

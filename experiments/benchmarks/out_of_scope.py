@@ -16,7 +16,7 @@ from limelight.runtime.confidence import answered
 from limelight.runtime.labelled import predict_labelled
 from limelight.runtime.model import Model
 from limelight.tables.columns import choose_columns
-from limelight.text.tables import TableRows
+from limelight.tables.rows import TableRows
 
 
 def texts_of(table: str, most: int, seed: int) -> list[str]:

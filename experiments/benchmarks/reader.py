@@ -20,7 +20,7 @@ import numpy as np
 from minilm import MiniLM, weights_folder
 
 import limelight
-from limelight.tables.formats import read_values
+from limelight.tables.table import read_values
 
 Encode = Callable[[list[str]], np.ndarray]
 

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from limelight.storage.array_files import NpyWriter
 from limelight.storage.files import atomic_file
-from limelight.tables.formats import read_values
+from limelight.tables.table import read_values
 
 VECTOR = 384
 PIECES = 128  # of a text, at most

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from limelight.tables.formats import read_values
+from limelight.tables.table import read_values
 from limelight.text.vectors import read_vectors
 
 REQUEST = re.compile(

@@ -17,6 +17,7 @@ from drawing import examples
 from limelight.errors import LimelightError
 from limelight.text.rules import ascii_rules
 from limelight.text.tokenizer import LONGEST, PAD, UNKNOWN, Tokenizer, has_joined_characters
+from refusing import refuses
 
 CASED = Tokenizer.from_words([], lowercase=False)
 WORDS = [
@@ -278,7 +279,7 @@ def test_impossible_sizes(options: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("words", [["a", "a"], ["<pad>"], ["<unk>", "a"]])
 def test_words_that_cannot_be_a_vocabulary(words: list[str]) -> None:
-    with pytest.raises(LimelightError, match="distinct"):
+    with refuses("tokenizer-words"):
         Tokenizer.from_words(words)
 
 
@@ -405,7 +406,7 @@ def test_limits_beyond_any_machine_integer() -> None:
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(LimelightError, match="cannot read"):
+    with refuses("os-error"):
         Tokenizer.load(tmp_path / "nothing.json")
 
 
@@ -493,3 +494,10 @@ def test_long_lines_do_not_blow_up(unit: str) -> None:
     if unit.isascii():
         assert ascii_rules().findall(text[:-2]) == words[:-1]
     assert sum(map(len, words)) == len(text) - sum(map(text.count, " \u200d"))
+
+
+def test_one_string_is_not_a_list_of_texts() -> None:
+    for read in (Tokenizer.train, Tokenizer.from_words(["o"]).encode):
+        with refuses("text-type"):
+            read("one string")
+        read(["one string"])

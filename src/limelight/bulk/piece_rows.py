@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from ..errors import LimelightError
 from ..tables.columns import Columns, check_column
-from ..tables.formats import BadRowError, max_row, read_values
-from ..tables.kept_columns import KeptColumns, scan_columns
-from ..text.tables import check_text
+from ..tables.formats import BadRowError, max_row
+from ..tables.kept_columns import KeptColumns
+from ..tables.rows import check_text
+from ..tables.table import open_table
 from .pieces import InputFile, Piece, local_copy, names_of, parquet_file, version_of
 
 
@@ -107,9 +108,9 @@ def _fault(row: tuple[Any, ...], names: list[str], limit: int) -> str:
 
 
 def _other_rows(piece: Piece, columns: Columns, size: int) -> Iterator[Rows]:
-    with local_copy(piece.file) as path:
-        kept = scan_columns(path)
-        read = read_values(path, (columns.text, columns.text2), keep=True)
+    with local_copy(piece.file) as path, open_table(path) as table:
+        kept = KeptColumns.of_table(table)
+        read = table.rows((columns.text, columns.text2), keep=True)
         cells: list[Any] = []
         bad: list[tuple[int, str]] = []
         for number, values in enumerate(read, 1):

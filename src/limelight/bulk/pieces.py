@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.compression import check_file
-from ..tables.formats import column_names, open_parquet, table_format
+from ..tables.formats import table_format
+from ..tables.table import column_names, open_parquet
 
 PIECE_ROWS = 2**16  # of parquet; other formats cannot be read from the middle, so each file is one piece
 _IN_FOLDERS = ("csv", "tsv", "jsonl", "parquet")  # not .txt: a folder of tables may hold a README.txt

@@ -19,9 +19,9 @@ from ..runtime.predictions import Predictions
 from ..runtime.reader import Reader, load, model_sha256
 from ..tables.columns import Columns, choose_columns
 from ..tables.kept_columns import KeptColumns
+from ..tables.rows import Row
 from ..tables.writers import NewColumn
 from ..text.coerce import as_texts
-from ..text.tables import Row
 from .frames import Added, add_columns, column_names
 
 EMBED = ("vector", "matrix")

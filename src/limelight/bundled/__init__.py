@@ -51,7 +51,10 @@ def sentences_path(split: str = "train") -> Path:
     'sentences-test.csv.xz'
     """
     if split not in _SPLITS:
-        raise LimelightError(f"no split {split!r} in the demo sentences; choose one of {', '.join(_SPLITS)}")
+        raise LimelightError(
+            f"no split {split!r} in the demo sentences; choose one of {', '.join(_SPLITS)}",
+            code="option-value",
+        )
     return _HERE / f"sentences-{split}.csv.xz"
 
 

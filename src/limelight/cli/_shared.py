@@ -6,7 +6,7 @@ import argparse
 import json
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..tables.columns import Columns
     from ..tables.kept_columns import KeptColumns
+    from ..tables.rows import Row, TableRows
+    from ..tables.table import Table
     from ..text.dataset import Dataset
     from ..text.labels import LabelColumn
-    from ..text.tables import Row, TableRows
     from ..text.tokenizer import Tokenizer
     from ..training.job import AnyJob
 
@@ -219,11 +220,20 @@ def check_not_a_model(out: Path) -> None:
 
 def read_rows(args: argparse.Namespace, pair: bool) -> tuple[Iterator[Row], KeptColumns]:
     """The texts to work on, from a table with its other columns or from lines of standard input."""
-    from ..tables.kept_columns import KeptColumns, open_rows
+    from ..tables.kept_columns import KeptColumns
+    from ..tables.rows import open_rows
 
     if args.data in (None, "-"):
         return read_lines(args, pair), KeptColumns.of_texts(pair)
-    return open_rows(args.data, columns_from(args, pair, need_label=False), on_bad(args))
+    table, columns = open_data(args, pair, need_label=False)
+    rows, kept = open_rows(table, columns, on_bad(args))
+    return _to_the_end(table, rows), kept
+
+
+def _to_the_end(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows of a table, which is closed after them."""
+    with table:
+        yield from rows
 
 
 def read_lines(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
@@ -235,17 +245,19 @@ def read_lines(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
     return _lines(pair, skip_bad=on_bad(args) == "skip")
 
 
-def columns_from(args: argparse.Namespace, pair: bool, need_label: bool = True) -> Columns:
-    """The columns of a table for a model of pairs or of single texts; guessed ones are named."""
+def open_data(args: argparse.Namespace, pair: bool, need_label: bool = True) -> tuple[Table, Columns]:
+    """The table DATA, and its columns for a model of pairs or of single texts; guessed ones are named."""
     from ..tables.columns import Columns, choose_columns
+    from ..tables.table import open_table
 
     if args.text2 and not pair:
         raise LimelightError(f"this model reads single texts; --text2 {args.text2} is for models of pairs")
     label = getattr(args, "label", None)
-    columns = choose_columns(args.data, args.text, label, args.text2, need_label=need_label, pair=pair)
+    table = open_table(args.data)
+    columns = choose_columns(args.data, args.text, label, args.text2, need_label, pair, table.names)
     if on_terminal() and columns != Columns(args.text or "", label, args.text2):
         print(f"{columns} (guessed)", file=sys.stderr)
-    return columns
+    return table, columns
 
 
 def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
@@ -254,7 +266,7 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
     A blank line counts as a text without words, so that there are as many answers as lines.
     """
     from ..tables.formats import BoundedLines
-    from ..text.tables import Row
+    from ..tables.rows import Row
 
     if sys.stdin.isatty():
         print("one text per line; end with Ctrl-D", file=sys.stderr)

@@ -16,8 +16,8 @@ from ._shared import (
     add_overwrite,
     check_picture_file,
     check_words,
-    columns_from,
     on_bad,
+    open_data,
     read_lines,
 )
 from ._streams import print_painted
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..reading.reading import AnyReading
     from ..runtime.model import Model
     from ..runtime.reader import Reader
-    from ..text.tables import Row
+    from ..tables.rows import Row
 
 MOST = 200  # texts on a page: more are slow to open
 
@@ -142,13 +142,13 @@ def _chosen_rows(
     args: argparse.Namespace, model: Model | Reader, numbers: list[int] | None
 ) -> Iterator[tuple[int, Row]]:
     """Rows of a table and their numbers: all, or those named, whatever the others are like."""
-    from ..text.tables import ANY_LABELS, TableRows
+    from ..tables.rows import TableRows
+    from ..text.tasks import LabelFormat
 
-    columns = columns_from(args, model.pair, need_label=False)
-    rows = TableRows(
-        args.data, columns, on_bad="skip" if numbers else on_bad(args),
-        labels=getattr(model, "label_format", ANY_LABELS),
-    )  # fmt: skip
+    table, columns = open_data(args, model.pair, need_label=False)
+    labels = getattr(model, "label_format", LabelFormat())  # a reader has none
+    skip = "skip" if numbers else on_bad(args)
+    rows = TableRows(table, columns, on_bad=skip, parse_label=labels.parse)
     if numbers is None:
         yield from ((rows.number, row) for row in rows)
         return

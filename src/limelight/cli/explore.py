@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
-from ._shared import add_columns, add_overwrite, columns_from, on_bad, on_terminal, sample_rows
+from ._shared import add_columns, add_overwrite, on_bad, on_terminal, open_data, sample_rows
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..serve.explored import ExploredData
     from ..serve.neighbours import Neighbours
     from ..tables.columns import Columns
+    from ..tables.table import Table
 
 MOST = 200_000  # rows in the live page
 MOST_SAVED = 1_000  # rows in a saved one
@@ -183,10 +184,13 @@ def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> Explor
     if args.data is None:
         return None
     from ..serve.explored import explore_data
-    from ..text.tables import TableRows
+    from ..tables.rows import TableRows
+    from ..text.tasks import LabelFormat
 
-    model, columns = models[0], _columns(args, models[0].pair)
-    rows, _, count = sample_rows(TableRows(args.data, columns, on_bad=on_bad(args)), most, model.task)
+    model = models[0]
+    table, columns = _open_data(args, model.pair)
+    read = TableRows(table, columns, on_bad=on_bad(args), parse_label=LabelFormat().parse)
+    rows, _, count = sample_rows(read, most, model.task)
     if count > most:
         warn(f"{args.data}: showing {most:,} of its {count:,} rows, chosen at random")
     items = [(row.text,) if row.text2 is None else (row.text, row.text2) for row in rows]
@@ -195,14 +199,14 @@ def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> Explor
     return explore_data(models, items, truth, name=name, of_rows=count, progress=on_terminal())
 
 
-def _columns(args: argparse.Namespace, pair: bool) -> Columns:
+def _open_data(args: argparse.Namespace, pair: bool) -> tuple[Table, Columns]:
     """With the labels, if there are any."""
     try:
-        return columns_from(args, pair)
+        return open_data(args, pair)
     except LimelightError:
         if args.label:
             raise
-        return columns_from(args, pair, need_label=False)
+        return open_data(args, pair, need_label=False)
 
 
 def _truth(args: argparse.Namespace, model: Model, labels: list[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_least, check_page, columns_from, on_bad, sample_rows
+from ._shared import add_columns, add_overwrite, check_least, check_page, on_bad, open_data, sample_rows
 
 ORDER = 4
 HELP = "write an HTML report: how good a model is, what it reads, how far to trust that"
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from ..explain import save_report
     from ..explain.report import check_task
     from ..runtime.model import Model
-    from ..text.tables import TableRows, without_skipped
+    from ..tables.rows import TableRows, without_skipped
 
     check_page(args)
     if len(args.models) > 2:
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     check_least(args, most=1)
     models = [Model.load(folder) for folder in args.models]
     check_task(models)
-    columns = columns_from(args, models[0].pair)
-    read = TableRows(args.data, columns, on_bad=on_bad(args), labels=models[0].label_format)
+    table, columns = open_data(args, models[0].pair)
+    read = TableRows(table, columns, on_bad=on_bad(args), parse_label=models[0].label_format.parse)
     found, labels, total = sample_rows(read, args.most, models[0].task)
     data = without_skipped(Path(args.data).name, read.skipped)
     labels.index(models[0].labels, data)  # an unknown label is reported before the long work

@@ -13,8 +13,8 @@ from ._shared import (
     add_overwrite,
     check_least,
     check_page,
-    columns_from,
     on_bad,
+    open_data,
     print_result,
     sample_rows,
     save_page,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..explain.overview import RowEffect
     from ..explain.trust import Trust
     from ..runtime.model import Model
-    from ..text.tables import Row
+    from ..tables.rows import Row
 
 ORDER = 4
 HELP = "measure how faithful the pictures of a model are"
@@ -101,11 +101,11 @@ def _other(args: argparse.Namespace, model: Model) -> Model:
 
 def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
     """A random sample of the table."""
-    from ..text.tables import TableRows, without_skipped
+    from ..tables.rows import TableRows, without_skipped
 
     check_least(args, texts=1, seed=0)
-    columns = columns_from(args, model.pair, need_label=False)
-    read = TableRows(args.data, columns, on_bad=on_bad(args), labels=model.label_format)
+    table, columns = open_data(args, model.pair, need_label=False)
+    read = TableRows(table, columns, on_bad=on_bad(args), parse_label=model.label_format.parse)
     kept, labels, _ = sample_rows(read, args.texts, model.task, args.seed)
     # an unknown label is reported before the long work
     labels.index(model.labels, without_skipped(args.data, read.skipped))

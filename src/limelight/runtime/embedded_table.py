@@ -10,9 +10,10 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..tables.columns import choose_columns
-from ..tables.kept_columns import KeptColumns, open_rows
+from ..tables.kept_columns import KeptColumns
+from ..tables.rows import Row, open_rows
+from ..tables.table import open_table
 from ..tables.writers import NewColumn, require_format, write_table
-from ..text.tables import Row
 from .model import Model
 from .reader import Reader
 
@@ -45,9 +46,11 @@ def embed_table(
     ['embedding', 'id', 'text']
     """
     form = require_format(out)
-    rows, kept = open_rows(table, choose_columns(table, text, need_label=False), on_bad)
     embed = embed_by(model, flat, vector, progress)
-    return write_embedded(out, form, rows, kept, embed, overwrite)
+    with open_table(table) as opened:
+        columns = choose_columns(table, text, need_label=False, names=opened.names)
+        rows, kept = open_rows(opened, columns, on_bad)
+        return write_embedded(out, form, rows, kept, embed, overwrite)
 
 
 def embed_by(model: Model | Reader, flat: bool, vector: bool, progress: bool) -> Embed:
@@ -55,7 +58,7 @@ def embed_by(model: Model | Reader, flat: bool, vector: bool, progress: bool) ->
     if vector:
         if not isinstance(model, Reader):
             raise LimelightError(
-                '--vector works with readers only, such as "reader"; a model gives M', code="model-kind"
+                '--vector works with readers only, such as "reader"; a model gives M', code="reader-only"
             )
         return lambda texts: model.encode_stream(texts, show_progress_bar=progress)
 

@@ -52,7 +52,7 @@ def check_format(path: str | Path) -> None:
     if Path(path).suffix.lower() not in FORMATS:
         raise LimelightError(
             f"{path} must end in {' or '.join(FORMATS)}, or be a table: .parquet, .csv, .tsv, .jsonl",
-            code="file-format",
+            code="table-format",
         )
 
 

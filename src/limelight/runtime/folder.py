@@ -32,7 +32,8 @@ from ..network.weights import MAX_HEADER, pack_all, pack_words, read_weights, te
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
-from ..text.labels import MAX_DIGITS, Label, is_too_large
+from ..tables.rows import MAX_DIGITS, is_too_large
+from ..text.labels import Label
 from ..text.tasks import find_task
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card

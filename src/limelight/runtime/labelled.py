@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import LimelightError
 from ..tables.columns import Columns
-from ..text.tables import TableRows, text_columns, without_skipped
+from ..tables.rows import TableRows, text_columns, without_skipped
+from ..tables.table import Table, open_table
 from ..text.tasks import find_task
 from .model import Model
 
 
 def predict_labelled(
-    model: Model, table: str | Path, columns: Columns, on_bad: str = "error", progress: bool = False
+    model: Model, table: str | Path | Table, columns: Columns, on_bad: str = "error", progress: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Outputs (rows, classes), and the true labels as in text/tasks.py: class numbers (rows,), or others.
 
@@ -22,12 +24,15 @@ def predict_labelled(
 
     >>> P, truth = predict_labelled(model, "test.csv", Columns("text", "stars"))  # doctest: +SKIP
     """
-    checked = TableRows(table, columns, on_bad=on_bad, labels=model.label_format)
-    labels = find_task(model.task).column(row.label for row in checked)
-    truth = labels.index(model.labels, without_skipped(str(table), checked.skipped))
-    rows = TableRows(table, columns, on_bad=on_bad, labels=model.label_format)
-    first, second = text_columns(rows, model.pair)
-    parts = list(model.predict_proba_stream(first, second, progress=progress))
+    with table if isinstance(table, Table) else open_table(table) as table:
+        read = partial(TableRows, table, columns, on_bad=on_bad, parse_label=model.label_format.parse)
+        checked = read()
+        labels = find_task(model.task).column(row.label for row in checked)
+        truth = labels.index(model.labels, without_skipped(str(table.path), checked.skipped))
+        first, second = text_columns(read(), model.pair)
+        parts = list(model.predict_proba_stream(first, second, progress=progress))
     if sum(map(len, parts)) != len(truth):
-        raise LimelightError(f"{table} changed while it was being read; run this again", code="table-changed")
+        raise LimelightError(
+            f"{table.path} changed while it was being read; run this again", code="file-changed"
+        )
     return np.concatenate(parts), truth

@@ -13,9 +13,10 @@ from ..reading.answers import name_answers
 from ..reading.reading import AnyReading
 from ..tables.cells import find_type
 from ..tables.columns import choose_columns
-from ..tables.kept_columns import KeptColumns, open_rows
+from ..tables.kept_columns import KeptColumns
+from ..tables.rows import Row, open_rows, text_columns
+from ..tables.table import open_table
 from ..tables.writers import NewColumn, TableWriter, Values, require_format, write_table
-from ..text.tables import Row, text_columns
 from .batches import chunks
 from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
@@ -52,13 +53,14 @@ def predict_table(
     10
     """
     form = require_format(out)
-    columns = choose_columns(table, text, None, text2, need_label=False, pair=model.pair)
-    rows, kept = open_rows(table, columns, on_bad)
-    found = Predictions(
-        model, form, kept, probabilities=probabilities, top=top, words=words, abstain_below=abstain_below
-    )
-    with write_table(out, form, found.columns, kept, overwrite=overwrite) as writer:
-        return found.write(rows, writer, progress)
+    with open_table(table) as opened:
+        columns = choose_columns(table, text, None, text2, False, model.pair, opened.names)
+        rows, kept = open_rows(opened, columns, on_bad)
+        found = Predictions(
+            model, form, kept, probabilities=probabilities, top=top, words=words, abstain_below=abstain_below
+        )
+        with write_table(out, form, found.columns, kept, overwrite=overwrite) as writer:
+            return found.write(rows, writer, progress)
 
 
 class Predictions:
@@ -79,17 +81,19 @@ class Predictions:
             raise LimelightError(f"top is {top}; it must be at least 1", code="option-value")
         if model.task == "multi-label" and top > 1:
             raise LimelightError(
-                f"top is {top}, but a text may have several labels; ask for probabilities", code="task-other"
+                f"top is {top}, but a text may have several labels; ask for probabilities",
+                code="task-mismatch",
             )
         if model.task == "regression" and (top > 1 or probabilities):
             raise LimelightError(
-                "this model predicts numbers: it has no probabilities, and no next labels", code="task-other"
+                "this model predicts numbers: it has no probabilities, and no next labels",
+                code="task-mismatch",
             )
         self.model, self.words, self.probabilities = model, words, probabilities
         self.top = min(top, len(model.labels))
         if model.task in ("multi-label", "regression") and abstain_below is not None:
             raise LimelightError(
-                f"abstain_below is for one class a text; the task is {model.task!r}", code="task-other"
+                f"abstain_below is for one class a text; the task is {model.task!r}", code="task-mismatch"
             )
         self.least = 0.0 if abstain_below is None else check_threshold(abstain_below)
         self.unsure = 0  # rows without an answer so far

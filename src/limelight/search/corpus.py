@@ -14,9 +14,10 @@ from ..errors import LimelightError, tidy_os_errors
 from ..storage.compression import check_file
 from ..tables.cells import plain
 from ..tables.columns import choose_columns
-from ..tables.formats import BadRowError, column_names, read_values
+from ..tables.formats import BadRowError
+from ..tables.rows import check_text
+from ..tables.table import column_names, read_values
 from ..text.sentences import sentence_spans
-from ..text.tables import check_text
 
 
 class Corpus:

@@ -33,18 +33,18 @@ def open_bytes(path: str | Path, raw: BinaryIO | None = None) -> Iterator[Binary
     check_file(path)
     with tidy_reading(path), contextlib.ExitStack() as stack:
         raw = raw or stack.enter_context(open(path, "rb"))
-        yield stack.enter_context(_decompress(raw, path))
+        yield stack.enter_context(decompress(raw, path))
 
 
 def check_file(path: Path) -> None:
     """Raise if `path` is missing, a folder, a pipe or a device: a table is read more than once."""
     with tidy_os_errors(f"cannot read {path}"):  # a name may be too long to look for
         if not path.exists():
-            raise LimelightError(f"no such file: {path}")
+            raise LimelightError(f"no such file: {path}", code="file-missing")
         if path.is_dir():
-            raise LimelightError(f"{path} is a folder; name a file in it")
+            raise LimelightError(f"{path} is a folder; name a file in it", code="file-type")
         if not path.is_file():
-            raise LimelightError(f"{path} is a pipe or a device; give a file")
+            raise LimelightError(f"{path} is a pipe or a device; give a file", code="file-type")
 
 
 @contextlib.contextmanager
@@ -56,14 +56,16 @@ def tidy_reading(path: Path) -> Iterator[None]:
         raise
     except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise LimelightError(f"cannot read {path}: {reason}") from error
+        code = "os-error" if getattr(error, "errno", None) else "file-damaged"
+        raise LimelightError(f"cannot read {path}: {reason}", code=code) from error
     except Exception as error:
         if type(error).__name__ != "ZstdError":  # an optional library: its class cannot be named above
             raise
-        raise LimelightError(f"cannot read {path}: {error}") from error
+        raise LimelightError(f"cannot read {path}: {error}", code="file-damaged") from error
 
 
-def _decompress(raw: BinaryIO, path: Path) -> Any:
+def decompress(raw: BinaryIO, path: Path) -> Any:
+    """The decompressed bytes of an open file, as a context; `raw` stays open after it."""
     match path.suffix.lower():
         case ".gz":
             return gzip.GzipFile(fileobj=raw)
@@ -85,7 +87,9 @@ class _Zstandard(io.RawIOBase):
         try:
             import zstandard
         except ImportError:
-            raise LimelightError(f"{path} needs zstandard: pip install '.[tables]'") from None
+            raise LimelightError(
+                f"{path} needs zstandard: pip install '.[tables]'", code="needs-extra"
+            ) from None
         self._raw, self._new_frame = raw, zstandard.ZstdDecompressor().decompressobj
         self._frame, self._ready, self._taken = self._new_frame(), b"", 0
 
@@ -111,6 +115,7 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> IO[bytes]:
     names = [info.filename for info in archive.infolist() if not info.is_dir()]
     if len(names) != 1:
         raise LimelightError(
-            f"{path} holds {len(names)} files ({', '.join(names[:6])}); unpack it and give one of them"
+            f"{path} holds {len(names)} files ({', '.join(names[:6])}); unpack it and give one of them",
+            code="archive-files",
         )
     return archive.open(names[0])

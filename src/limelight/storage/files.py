@@ -47,7 +47,7 @@ def atomic_file(path: str | Path, overwrite: bool = True) -> Iterator[BinaryIO]:
     path = Path(os.path.realpath(path))  # follow links, as any program that writes does
     with tidy_os_errors(f"cannot write {path}"):
         if path.exists() and not path.is_file():  # such as /dev/null, which a rename would replace
-            raise LimelightError(f"cannot write {path}: it exists and is not a regular file")
+            raise LimelightError(f"cannot write {path}: it exists and is not a regular file", code="exists")
         with _temporary(path) as temporary:
             with open(temporary / _NEW, "wb") as file:
                 yield file
@@ -89,17 +89,21 @@ def check_replaceable(path: str | Path, layout: FolderLayout, overwrite: bool) -
     """
     path = Path(path)
     if path.name in ("", ".."):
-        raise LimelightError(f"{str(path)!r} cannot be the output; name a new folder")
+        raise LimelightError(f"{str(path)!r} cannot be the output; name a new folder", code="path-name")
     with tidy_os_errors(f"cannot write {path}"):
         _remove_leftovers(Path(os.path.realpath(path)))  # may bring back what was there before a kill
         if not path.exists() or (path.is_dir() and not any(path.iterdir())):
             return
         if not all((path / name).is_file() for name in layout.required):
-            raise LimelightError(f"{path} exists and is not {layout.name}; choose another name")
+            raise LimelightError(
+                f"{path} exists and is not {layout.name}; choose another name", code="exists"
+            )
         ours = {*layout.required, *layout.optional}
         foreign = sorted(each.name for each in path.iterdir() if each.name not in ours or not each.is_file())
         if overwrite and foreign:
-            raise LimelightError(f"{path} also holds {foreign[0]}, which would be lost; move it first")
+            raise LimelightError(
+                f"{path} also holds {foreign[0]}, which would be lost; move it first", code="exists"
+            )
     if not overwrite:
         raise _exists_error(path)
 
@@ -113,7 +117,7 @@ def check_output_file(path: str | Path, overwrite: bool) -> None:
     """
     path = Path(path)
     if path.is_dir():
-        raise LimelightError(f"{path} is a folder; give a file name")
+        raise LimelightError(f"{path} is a folder; give a file name", code="file-type")
     if path.exists() and not overwrite:
         raise _exists_error(path)
 
@@ -274,9 +278,8 @@ def _rename_to_free_name(new: Path, path: Path) -> None:
 
 
 def _exists_error(path: Path) -> LimelightError:
-    return LimelightError(
-        f"{path} already exists; choose another name or allow it with --overwrite (in Python: overwrite=True)"
-    )
+    todo = "choose another name or allow it with --overwrite (in Python: overwrite=True)"
+    return LimelightError(f"{path} already exists; {todo}", code="exists")
 
 
 def _fsync_folder(folder: Path) -> None:

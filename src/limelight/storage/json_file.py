@@ -29,9 +29,11 @@ def parse_object(content: bytes | str, what: str) -> dict[str, Any]:
             parse_float=_check_finite,
         )
     except (ValueError, RecursionError) as error:
-        raise LimelightError(f"{what} is not valid JSON: {' '.join(str(error).split())[:100]}") from error
+        raise LimelightError(
+            f"{what} is not valid JSON: {' '.join(str(error).split())[:100]}", code="json"
+        ) from error
     if not isinstance(data, dict):
-        raise LimelightError(f"{what} is not a JSON object")
+        raise LimelightError(f"{what} is not a JSON object", code="json")
     return data
 
 
@@ -51,7 +53,7 @@ def to_json_values(value: Any) -> Any:
         return None
     if value is None or isinstance(value, str | int | float):
         return value
-    raise LimelightError(f"facts about a model must be JSON values; got {type(value).__name__}")
+    raise LimelightError(f"facts about a model must be JSON values; got {type(value).__name__}", code="json")
 
 
 def _check_distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def _acquire(path: Path, busy: str) -> int:
             return handle
         os.close(handle)
         if not got:
-            raise BusyError(busy)
+            raise BusyError(busy, code="busy")
 
 
 def try_lock(handle: int) -> bool | None:

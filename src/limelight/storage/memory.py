@@ -37,4 +37,4 @@ def check_memory(need: int, what: str, todo: str = "use a machine with more") ->
     """
     if need > (have := total_memory()):
         needs = f"needs at least {min(need, 2**90) // 2**30:,} GiB of memory"
-        raise LimelightError(f"{what} {needs}, there are {have // 2**30:,}; {todo}")
+        raise LimelightError(f"{what} {needs}, there are {have // 2**30:,}; {todo}", code="memory")

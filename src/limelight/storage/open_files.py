@@ -35,10 +35,10 @@ def open_regular(path: str | Path, folder: int | None = None) -> BinaryIO:
     try:
         file = open(path, "rb", opener=opener)  # noqa: SIM115
     except IsADirectoryError:
-        raise LimelightError(f"{name} is not a regular file; give a plain file") from None
+        raise LimelightError(f"{name} is not a regular file; give a plain file", code="file-type") from None
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise LimelightError(f"{name} is not a regular file; give a plain file")
+        raise LimelightError(f"{name} is not a regular file; give a plain file", code="file-type")
     return file
 
 
@@ -52,7 +52,9 @@ def read_whole(file: BinaryIO, name: str, largest: int) -> bytes:
     """The bytes of an open file of at most `largest` bytes."""
     size = os.fstat(file.fileno()).st_size
     if size > largest:
-        raise LimelightError(f"{name} has {size:,} bytes; at most {largest:,} are expected")
+        raise LimelightError(
+            f"{name} has {size:,} bytes; at most {largest:,} are expected", code="file-too-large"
+        )
     check_memory(size, name)
     return file.read(size)
 
@@ -80,7 +82,7 @@ def open_together(path: Path, names: Iterable[str], stack: ExitStack) -> dict[st
             if len(files) == len(names) or is_current():
                 stack.push(attempt.pop_all())
                 return files
-    raise LimelightError(f"{path} is replaced all the time; try again later")
+    raise LimelightError(f"{path} is replaced all the time; try again later", code="file-changed")
 
 
 def _open_folder(path: Path, stack: ExitStack) -> tuple[int | None, Callable[[], bool]]:

@@ -123,6 +123,7 @@ def _to_python(column: Any) -> list[Any]:
         values: list[Any] = (column.cast(pa.string()) if is_time else column).to_pylist()
     except (ValueError, pa.ArrowException) as error:  # such as nanoseconds inside a list
         raise LimelightError(
-            f"a column of type {column.type} cannot be text ({error}); write .parquet instead"
+            f"a column of type {column.type} cannot be text ({error}); write .parquet instead",
+            code="column-type",
         ) from None
     return values

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LimelightError
-from .formats import column_names, join_names
+from .formats import join_names
+from .table import column_names
 
 # Usual names of columns. One is guessed only if no other of its list is in the table.
 TEXTS = (
@@ -69,9 +70,11 @@ def choose_columns(
     for name in given:
         check_column(path, name, names)
     if len(set(given)) < len(given):
-        raise LimelightError(f"{path}: one column cannot be two things; got {', '.join(given)}")
-    if pair is None and text is None:
-        pair = _has_only_pairs(names)
+        raise LimelightError(
+            f"{path}: one column cannot be two things; got {', '.join(given)}", code="column-twice"
+        )
+    if pair is None and text is None and text2 is None:
+        pair = _has_pairs(path, names)
     if pair or text2:
         text, text2 = _choose_pair(path, text, text2, names)
     else:
@@ -85,11 +88,16 @@ def choose_columns(
 def check_column(path: str | Path, name: str, names: list[str]) -> None:
     """Raise unless exactly one of the columns `names` has this name."""
     if names.count(name) > 1:
-        raise LimelightError(f"{path} has {names.count(name)} columns named {name!r}; rename all but one")
+        raise LimelightError(
+            f"{path} has {names.count(name)} columns named {name!r}; rename all but one", code="column-twice"
+        )
     if name not in names:
         near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.8)
         hint = f"did you mean {next(n for n in names if n.lower() == near[0])!r}? It" if near else "it"
-        raise LimelightError(f"{path} has no column {name!r}; {hint} has the columns: {join_names(names)}")
+        raise LimelightError(
+            f"{path} has no column {name!r}; {hint} has the columns: {join_names(names)}",
+            code="column-missing",
+        )
 
 
 def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: list[str]) -> tuple[str, str]:
@@ -99,7 +107,8 @@ def _choose_pair(path: str | Path, text: str | None, text2: str | None, names: l
     if len(pairs) != 1:
         raise LimelightError(
             f"{path}: which two columns are the pair of texts? Name them (--text, --text2); "
-            f"it has the columns: {join_names(names)}"
+            f"it has the columns: {join_names(names)}",
+            code="column-ambiguous",
         )
     return pairs[0]
 
@@ -109,15 +118,25 @@ def _usual_pairs(names: list[str]) -> list[tuple[str, str]]:
     return [(spelled[a], spelled[b]) for a, b in PAIRS if a in spelled and b in spelled]
 
 
-def _has_only_pairs(names: list[str]) -> bool:
+def _has_pairs(path: str | Path, names: list[str]) -> bool:
     """Whether there is a pair of text columns and no column that could be a single text."""
-    return len(_usual_pairs(names)) == 1 and not any(name.lower() in TEXTS for name in names)
+    pairs = _usual_pairs(names)
+    single = [name for name in names if name.lower() in TEXTS]
+    for first, second in pairs:
+        if first in single:
+            raise LimelightError(
+                f"{path} has the columns {first!r} and {second!r}: are these pairs of texts? For pairs add "
+                f"--text2 {second}, for single texts --text {first}",
+                code="column-ambiguous",
+            )
+    return len(pairs) == 1 and not single
 
 
 def _guess(path: str | Path, what: str, usual: Sequence[str], rest: list[str], names: list[str]) -> str:
     found = [name for name in rest if name.lower() in usual]
     if len(found) != 1:
         raise LimelightError(
-            f"{path}: which column is the {what}? Name it (--{what}); it has the columns: {join_names(names)}"
+            f"{path}: which column is the {what}? Name it (--{what}); it has: {join_names(names)}",
+            code="column-ambiguous",
         )
     return found[0]

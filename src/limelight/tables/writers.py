@@ -15,10 +15,10 @@ import numpy as np
 
 from ..errors import LimelightError, warn
 from ..storage.files import atomic_file, check_output_file
-from ..text.tables import Row
 from .cells import ABSENT, as_text, list_cells, plain
 from .formats import FORMATS as READABLE
 from .kept_columns import KeptColumns, free_names
+from .rows import Row
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 Values = Sequence[Any] | np.ndarray  # of a new column, for some rows
@@ -54,7 +54,7 @@ def require_format(path: str | Path) -> str:
     """The format to write by a file's name, or an error."""
     form = format_of(path)
     if form is None:
-        raise LimelightError(f"{path} must end in .csv, .tsv, .jsonl or .parquet")
+        raise LimelightError(f"{path} must end in .csv, .tsv, .jsonl or .parquet", code="table-format")
     return form
 
 
@@ -174,7 +174,9 @@ class ParquetTable:
             import pyarrow
             import pyarrow.parquet
         except ImportError:
-            raise LimelightError("writing .parquet needs pyarrow: pip install '.[tables]'") from None
+            raise LimelightError(
+                "writing .parquet needs pyarrow: pip install '.[tables]'", code="needs-extra"
+            ) from None
         self.arrow: Any = pyarrow
         self.file, self.new, self.kept = file, new, kept
         self._names = _names(kept, new)

@@ -22,6 +22,11 @@ DTYPES = {
 }  # fmt: skip
 
 
+def damaged(what: str) -> LimelightError:
+    """The error about an encoded data set that is not as it was written."""
+    return LimelightError(f"{what}; encode the data again", code="file-damaged")
+
+
 def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int = 1) -> np.ndarray:
     """Memory-map an array of this many rows and at most so many dimensions; it has one of `dtypes`."""
     with tidy_os_errors(f"cannot read {path}"):
@@ -32,12 +37,10 @@ def open_array(path: Path, dtypes: tuple[str, ...], size: int, dimensions: int =
             raise
         except Exception as error:  # numpy parses the header as Python, and much can be wrong with it
             reason = shorten(" ".join(str(error).split()))
-            raise LimelightError(f"{path} is damaged ({reason}); encode the data again") from None
+            raise damaged(f"{path} is damaged ({reason})") from None
     if values.shape[:1] != (size,) or values.ndim > dimensions or values.dtype.name not in dtypes:
-        raise LimelightError(
-            f"{path} holds {values.dtype.name} of shape {values.shape} instead of "
-            f"{' or '.join(dtypes)} of shape ({size},); encode the data again"
-        )
+        wanted = f"{' or '.join(dtypes)} of shape ({size},)"
+        raise damaged(f"{path} holds {values.dtype.name} of shape {values.shape} instead of {wanted}")
     return values
 
 

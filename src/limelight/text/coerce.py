@@ -24,11 +24,15 @@ def as_list(values: Any, what: str) -> list[Any]:
     limelight.errors.LimelightError: texts must be a list or a column; got one string; put it in a list
     """
     if isinstance(values, (str, bytes)):
-        raise LimelightError(f"{what} must be a list or a column; got one string; put it in a list")
+        raise LimelightError(
+            f"{what} must be a list or a column; got one string; put it in a list", code="text-type"
+        )
     if isinstance(values, (Mapping, set, frozenset)) or not hasattr(values, "__iter__"):
-        raise LimelightError(f"{what} must be a list or a column, not {_type_name(values)}")
+        raise LimelightError(f"{what} must be a list or a column, not {_type_name(values)}", code="list-type")
     if getattr(values, "ndim", 1) != 1:
-        raise LimelightError(f"{what} must be one column; got {_type_name(values)} of shape {values.shape}")
+        raise LimelightError(
+            f"{what} must be one column; got {_type_name(values)} of shape {values.shape}", code="list-type"
+        )
     for method in ("to_pylist", "tolist"):  # of Arrow; of numpy and pandas
         if hasattr(values, method):
             plain = list(getattr(values, method)())
@@ -52,7 +56,9 @@ def as_texts(values: Any, what: str = "texts") -> list[str]:
     texts = as_list(values, what)
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise LimelightError(f"{what}[{number}] is {_show(text)}; each must be a string")
+            raise LimelightError(
+                f"{what}[{number}] is {_show(text)}; each must be a string", code="text-type"
+            )
     return texts
 
 
@@ -67,7 +73,9 @@ def as_pairs(values: Any) -> tuple[list[str], list[str]]:
     rows = values.tolist() if isinstance(values, np.ndarray) else as_list(values, "pairs")
     for number, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 2:
-            raise LimelightError(f"pairs[{number}] is {_show(row)}; each must be two strings")
+            raise LimelightError(
+                f"pairs[{number}] is {_show(row)}; each must be two strings", code="text-type"
+            )
     return as_texts([row[0] for row in rows], "first texts"), as_texts(
         [row[1] for row in rows], "second texts"
     )
@@ -77,7 +85,8 @@ def check_same_length(texts: list[Any], other: list[Any], what: str) -> None:
     """Raise unless there are as many of one as of the other."""
     if len(texts) != len(other):
         raise LimelightError(
-            f"got {len(texts):,} texts but {len(other):,} {what}; there must be one for each text"
+            f"got {len(texts):,} texts but {len(other):,} {what}; there must be one for each text",
+            code="length-mismatch",
         )
 
 
@@ -91,7 +100,9 @@ def as_weights(values: Any, what: str) -> list[float]:
     plain = as_list(values, what)
     for number, weight in enumerate(plain):
         if not isinstance(weight, (int, float)) or not 0 <= weight <= LARGEST:
-            raise LimelightError(f"{what}[{number}] is {_show(weight)}; it must be a number of at least 0")
+            raise LimelightError(
+                f"{what}[{number}] is {_show(weight)}; it must be a number of at least 0", code="weight-value"
+            )
     return [float(weight) for weight in plain]
 
 
@@ -107,17 +118,22 @@ def as_classes(labels: Any, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
     for number, label in enumerate(plain):
         if not is_label(label):
             raise LimelightError(
-                f"labels[{number}] is {_show(label)}; it must be text, a number or a boolean"
+                f"labels[{number}] is {_show(label)}; it must be text, a number or a boolean",
+                code="label-type",
             )
     if len(kinds) > 1 and not kinds <= {int, float}:
         names = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise LimelightError(f"labels have different types ({names}); convert them to one")
+        raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
     array = labels if isinstance(labels, np.ndarray) and labels.dtype != object else np.array(plain)
     if array.dtype.kind in "fO" and any(type(x) is int and abs(x) > 2**53 for x in plain):
-        raise LimelightError("some labels are integers too large to stay exact; give them as text")
+        raise LimelightError(
+            "some labels are integers too large to stay exact; give them as text", code="label-type"
+        )
     classes, numbers = np.unique(array, return_inverse=True)
     if len(plain) and len(classes) < fewest:
-        raise LimelightError(f"every label is {plain[0]!r}; at least two classes are needed")
+        raise LimelightError(
+            f"every label is {plain[0]!r}; at least two classes are needed", code="label-count"
+        )
     return classes, numbers
 
 
@@ -145,12 +161,14 @@ def read_targets(labels: Any, task: str = "auto") -> Targets:
     if task == "auto" and are_many_numbers(classes.tolist()):
         raise LimelightError(
             f"labels are {len(classes):,} different numbers, such as {classes[0]}; to predict numbers, use a "
-            "regressor; if each is a class, say task='classification'"
+            "regressor; if each is a class, say task='classification'",
+            code="task-ambiguous",
         )
     if task == "ordinal" and classes.dtype.kind not in "iuf":
         raise LimelightError(
             f"task is 'ordinal', but {_show(classes.tolist()[0])} is not a number; number the labels in "
-            "their order, such as 1 to 5"
+            "their order, such as 1 to 5",
+            code="label-type",
         )
     return Targets(task if task == "ordinal" else "classification", classes, numbers.tolist())
 
@@ -166,7 +184,10 @@ def match_targets(labels: Any, like: Targets, what: str) -> list[Any]:
         return [class_numbers(each, like.classes.tolist(), f"{what}[{k}]") for k, each in enumerate(sets)]
     table = _as_indicator(labels, what)
     if table.shape[1] != len(like.classes):
-        raise LimelightError(f"{what} have {table.shape[1]} columns, the training labels {len(like.classes)}")
+        raise LimelightError(
+            f"{what} have {table.shape[1]} columns, the training labels {len(like.classes)}",
+            code="label-type",
+        )
     return [np.flatnonzero(row).tolist() for row in table]
 
 
@@ -181,7 +202,9 @@ def as_numbers(values: Any, what: str) -> list[float]:
     for number, value in enumerate(plain):
         right = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not right or not abs(value) <= LARGEST:
-            raise LimelightError(f"{what}[{number}] is {_show(value)}; it must be a finite number")
+            raise LimelightError(
+                f"{what}[{number}] is {_show(value)}; it must be a finite number", code="label-type"
+            )
     return [float(value) for value in plain]
 
 
@@ -222,7 +245,9 @@ def _as_indicator(labels: Any, what: str) -> np.ndarray:
     """(rows, labels) of zeros and ones."""
     table = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels)  # or it is sparse
     if table.ndim != 2 or table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
-        raise LimelightError(f"{what} must be a table of zeros and ones, or a list of labels for each text")
+        raise LimelightError(
+            f"{what} must be a table of zeros and ones, or a list of labels for each text", code="label-type"
+        )
     return table
 
 
@@ -231,7 +256,9 @@ def _as_sets(labels: Any, what: str) -> list[list[Any]]:
     found = []
     for number, each in enumerate(as_list(labels, what)):
         if not isinstance(each, (list, tuple, set, frozenset, np.ndarray)):
-            raise LimelightError(f"{what}[{number}] is {_show(each)}; give a list of labels for each text")
+            raise LimelightError(
+                f"{what}[{number}] is {_show(each)}; give a list of labels for each text", code="label-type"
+            )
         found.append(as_list(sorted(each, key=str) if isinstance(each, (set, frozenset)) else each, what))
     return found
 
@@ -257,7 +284,10 @@ def is_label(value: Any) -> bool:
 
 def unknown_label_error(what: str, label: Any, classes: Sequence[Label]) -> LimelightError:
     """The error about a label that is not one of the classes."""
-    return LimelightError(f"{what} is {_show(label)}; the classes are: {', '.join(map(str, classes[:20]))}")
+    return LimelightError(
+        f"{what} is {_show(label)}; the classes are: {', '.join(map(str, classes[:20]))}",
+        code="label-unknown",
+    )
 
 
 def _type_name(values: Any) -> str:

@@ -26,7 +26,7 @@ from ..storage.json_file import parse_object
 from ..storage.memory import check_memory
 from ..storage.open_files import open_regular, read_regular
 from ..tables.formats import shorten
-from .arrays import DTYPES, ArraysOnDisk, array_path, min_max, open_arrays
+from .arrays import DTYPES, ArraysOnDisk, array_path, damaged, min_max, open_arrays
 from .labels import Label
 from .tasks import find_task
 from .tokenizer import Tokenizer
@@ -134,9 +134,7 @@ class Dataset:
         description = _read_description(folder)
         tokenizer = Tokenizer.load(folder / "tokenizer.json")
         if tokenizer.hash != description["tokenizer"]:
-            raise LimelightError(
-                f"{folder}: tokenizer.json is not the one the data was encoded with; encode it again"
-            )
+            raise damaged(f"{folder}: tokenizer.json is not the one the data was encoded with")
         labels = tuple(description["labels"])
         splits = {
             name: Split(**open_arrays(folder, name, description["splits"][name]))
@@ -144,7 +142,7 @@ class Dataset:
             if name in description["splits"]
         }
         if len({(split.pair, split.labels is None) for split in splits.values()}) > 1:
-            raise LimelightError(f"{folder}: its splits do not fit together; encode the data again")
+            raise damaged(f"{folder}: its splits do not fit together")
         for name, split in splits.items():
             _check_split(split, f"{folder}: {name}", len(tokenizer), len(labels), description["task"])
         vectors = _read_vectors(folder, len(tokenizer)) if description["vectors"] else None
@@ -180,19 +178,22 @@ def _starts(lengths: np.ndarray) -> np.ndarray:
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / "dataset.json"
     if not path.is_file():
-        raise LimelightError(f"{folder} is not an encoded data set (no dataset.json); encode one first")
+        raise LimelightError(
+            f"{folder} is not an encoded data set (no dataset.json); encode one first", code="not-a-dataset"
+        )
     with tidy_os_errors(f"cannot read {path}"):
         content = read_regular(path, MAX_DESCRIPTION)
     try:
         description = parse_object(content, path.name)
     except LimelightError as error:
-        raise LimelightError(f"{path} is damaged ({error}); encode the data again") from None
+        raise damaged(f"{path} is damaged ({error})") from None
     if description.get("format") != FORMAT:
-        raise LimelightError(f"{path} does not describe a Limelight data set")
+        raise LimelightError(f"{path} does not describe a Limelight data set", code="not-a-dataset")
     if description.get("version") != VERSION:
         raise LimelightError(
             f"{path} has version {shorten(repr(description.get('version')))}, this version reads {VERSION}; "
-            "update Limelight or encode the data again"
+            "update Limelight or encode the data again",
+            code="version",
         )
     _check_description(description, path)
     return {"task": "classification", **description}  # older versions know no other
@@ -214,7 +215,7 @@ def _check_description(description: dict[str, Any], path: Path) -> None:
     if description.get("task", TASKS[0]) not in TASKS:
         wrong.append("task")
     if wrong:
-        raise LimelightError(f"{path} is damaged ({', '.join(sorted(wrong))}); encode the data again")
+        raise damaged(f"{path} is damaged ({', '.join(sorted(wrong))})")
 
 
 def _are_labels(labels: list[Any]) -> bool:
@@ -242,19 +243,19 @@ def _check_split(split: Split, where: str, words: int, classes: int, task: str) 
     """Check that sizes fit together and that ids and labels exist: nothing later has to check again."""
     for ids, lengths in ((split.ids, split.lengths), (split.ids2, split.lengths2)):
         if (ids is None) != (lengths is None) or (lengths is not None and len(lengths) != len(split)):
-            raise LimelightError(f"{where}: its arrays do not fit together; encode the data again")
+            raise damaged(f"{where}: its arrays do not fit together")
         if ids is not None and lengths is not None:
             fits = int(lengths.sum(dtype=np.int64)) == len(ids) and lengths.min() >= 1
             lowest, highest = min_max(ids)
             if not fits or lowest < 0 or highest >= words:
-                raise LimelightError(f"{where}: its word ids are damaged; encode the data again")
+                raise damaged(f"{where}: its word ids are damaged")
     if split.weights is not None and not (np.isfinite(split.weights) & (split.weights >= 0)).all():
-        raise LimelightError(f"{where}: its weights are damaged; encode the data again")
+        raise damaged(f"{where}: its weights are damaged")
     for values in (split.labels, split.weights):
         if values is not None and len(values) != len(split):
-            raise LimelightError(f"{where}: its arrays do not fit together; encode the data again")
+            raise damaged(f"{where}: its arrays do not fit together")
     if split.labels is not None and not find_task(task).fits(split.labels, classes):
-        raise LimelightError(f"{where}: some labels are not in dataset.json; encode the data again")
+        raise damaged(f"{where}: some labels are not in dataset.json")
 
 
 def _read_vectors(folder: Path, words: int) -> np.ndarray:
@@ -266,11 +267,12 @@ def _read_vectors(folder: Path, words: int) -> np.ndarray:
             vectors = safetensors.numpy.load_file(path)["vectors"]
         except (safetensors.SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
             reason = shorten(" ".join(str(error).split()))
-            raise LimelightError(f"{path} is damaged ({reason}); encode the data again") from None
+            raise damaged(f"{path} is damaged ({reason})") from None
     if vectors.ndim != 2 or len(vectors) != words or not vectors.size or vectors.dtype != np.float32:
         raise LimelightError(
-            f"{path} holds {vectors.dtype} of shape {vectors.shape}, not float32 of shape ({words}, d)"
+            f"{path} holds {vectors.dtype} of shape {vectors.shape}, not float32 of shape ({words}, d)",
+            code="file-damaged",
         )
     if not np.isfinite(vectors).all():
-        raise LimelightError(f"{path} holds numbers that are not finite; encode the data again")
+        raise damaged(f"{path} holds numbers that are not finite")
     return np.asarray(vectors)

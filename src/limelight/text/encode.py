@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ..errors import LimelightError, warn
 from ..storage.files import atomic_folder, check_replaceable
 from ..tables.columns import Columns, choose_columns
 from ..tables.formats import join_names
+from ..tables.table import open_table
 from .arrays import ArraysInMemory, ArraysOnDisk
 from .dataset import LAYOUT, SPLITS, Dataset, Split, write_description
 from .encode_steps import (
@@ -83,11 +85,16 @@ def encode_tables(
     """
     check_replaceable(out, LAYOUT, overwrite)
     files = table_paths({"train": train, "dev": dev, "test": test})
+    first = open_table(Path(folder, files["train"][0]))
     pair = None if labelled else False
-    first = Path(folder, files["train"][0])
-    columns = choose_columns(first, text, label, text2, need_label=labelled, pair=pair)
-    sources = {name: TableSource(paths, columns, on_bad, Path(folder)) for name, paths in files.items()}
-    with atomic_folder(out, LAYOUT, overwrite) as new:
+    columns = choose_columns(first.path, text, label, text2, labelled, pair, first.names)
+    sources = {
+        name: TableSource(paths, columns, on_bad, Path(folder), table=first if name == "train" else None)
+        for name, paths in files.items()
+    }
+    with ExitStack() as stack, atomic_folder(out, LAYOUT, overwrite) as new:
+        for source in sources.values():
+            stack.callback(source.close)
         arrays = ArraysOnDisk(new)
         dataset = _encode(sources, arrays, recipe, holdout, seed, progress, start, None, folder)
         dataset.facts["columns"] = asdict(columns)
@@ -132,7 +139,10 @@ def encode_texts(
     given = {"train": Texts(texts, labels, texts2, weights), "dev": dev, "test": test}
     sources = {name: MemorySource(Texts(*each), name) for name, each in given.items() if each is not None}
     if len({(source.pair, source.labelled) for source in sources.values()}) > 1:
-        raise LimelightError("train, dev and test must all have labels or none, and all second texts or none")
+        raise LimelightError(
+            "train, dev and test must all have labels or none, and all second texts or none",
+            code="split-mismatch",
+        )
     return _encode(sources, ArraysInMemory(), recipe, holdout, seed, progress, start, names)
 
 
@@ -172,7 +182,7 @@ def _encode(
     if known and task != "regression":
         facts["goes_on"] = _describe_classes(recipe.start, names or classes, known, counts)
     train = splits["train"]
-    found = find_vectors(tokenizer, recipe, start, vector_files, train, seed, progress)
+    found = find_vectors(tokenizer, recipe, start, vector_files, seed, progress)
     if found is not None:
         facts["vectors"] = vector_facts(found, recipe.start if start else recipe.vectors, train)
     return Dataset(tokenizer, classes, splits, None if found is None else found.matrix, facts, task)

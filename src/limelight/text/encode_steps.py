@@ -10,11 +10,11 @@ from tqdm import tqdm
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..tables.formats import join_names
+from ..tables.rows import Row, chunks, without_skipped
 from .batches import truncate
 from .holdout import Chunk
 from .labels import Label, are_many_numbers, join_classes
 from .sources import TextSource
-from .tables import Row, chunks, without_skipped
 from .tasks import LabelFormat, find_task
 from .tokenizer import Tokenizer
 
@@ -60,14 +60,18 @@ def read_labels(
 def check_different(labels: np.ndarray, classes: Sequence[Label], where: str) -> None:
     """Raise if there is nothing to learn, because all rows have the same label, or none has any."""
     if not classes:
-        raise LimelightError(f"{where}: no text has a label; at least one must")
+        raise LimelightError(f"{where}: no text has a label; at least one must", code="label-count")
     if len(classes) > 1 if labels.dtype.kind == "i" else (labels != labels[0]).any():
         return  # classes may be of a model that training goes on with
     if labels.dtype.kind == "u":
-        raise LimelightError(f"{where}: every text has the same labels; at least two must differ")
+        raise LimelightError(
+            f"{where}: every text has the same labels; at least two must differ", code="label-count"
+        )
     same = float(labels[0]) if labels.dtype.kind == "f" else classes[0]
     what = "numbers" if labels.dtype.kind == "f" else "classes"
-    raise LimelightError(f"{where}: every label is {same!r}; at least two {what} are needed")
+    raise LimelightError(
+        f"{where}: every label is {same!r}; at least two {what} are needed", code="label-count"
+    )
 
 
 def check_numbers(classes: Sequence[Label], task: str, where: str) -> None:
@@ -75,7 +79,8 @@ def check_numbers(classes: Sequence[Label], task: str, where: str) -> None:
     if task == "auto" and are_many_numbers(classes):
         raise LimelightError(
             f"{where}: the labels are {len(classes):,} different numbers, such as {classes[0]}; is each a "
-            "class, or are numbers to be predicted? Say --task classification or --task regression"
+            "class, or are numbers to be predicted? Say --task classification or --task regression",
+            code="task-ambiguous",
         )
 
 
@@ -138,7 +143,8 @@ def _check_lengths(chunk: Chunk, source: TextSource, done: int) -> None:
         if lengths[longest] > LONGEST_TEXT:
             raise LimelightError(
                 f"{source.name_row(done + longest)}: a text of {lengths[longest]:,} words is too long "
-                f"(limit: {LONGEST_TEXT:,}); truncate texts with --max-length (in Python: max_length)"
+                f"(limit: {LONGEST_TEXT:,}); truncate texts with --max-length (in Python: max_length)",
+                code="text-too-long",
             )
 
 

@@ -28,7 +28,9 @@ def choose_held_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
     300
     """
     if not isinstance(share, Real) or not 0 <= share < 1:
-        raise LimelightError(f"holdout is {share!r}; it must be a number of at least 0 and below 1")
+        raise LimelightError(
+            f"holdout is {share!r}; it must be a number of at least 0 and below 1", code="option-value"
+        )
     if share == 0:
         return np.zeros(len(labels), dtype=bool)
     counts = np.bincount(labels)

@@ -18,10 +18,10 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..tables.formats import join_names
+from ..tables.rows import MAX_DIGITS
 
 Label = str | int | bool | float
 
-MAX_DIGITS = 300  # of a label that is an integer: a float can hold as much
 VALUE = "value"  # what a model of numbers calls its one output
 MANY_NUMBERS = 20  # different ones, not all whole: hardly classes
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
@@ -81,7 +81,8 @@ class LabelColumn:
             row = self._row(self._numbers.index(unknown)) + 1
             raise LimelightError(
                 f"{where}, row {row}: the label {self.distinct[unknown]!r} does not occur in the training "
-                f"data, which has: {join_names([str(label) for label in classes])}"
+                f"data, which has: {join_names([str(label) for label in classes])}",
+                code="label-unknown",
             )
         return np.take(np.array(numbers, dtype=np.int32), self.numbers)
 
@@ -134,7 +135,8 @@ class OrderedLabels(LabelColumn):
             return found
         raise LimelightError(
             f"task is 'ordinal', but {str(found[0])!r} is not a number; number the labels in their order, "
-            "such as 1 to 5"
+            "such as 1 to 5",
+            code="label-type",
         )
 
 
@@ -194,7 +196,7 @@ def _class_type(labels: Sequence[Label]) -> type:
     if types == {bool}:
         return bool
     names = " and ".join(sorted(t.__name__ for t in types))
-    raise LimelightError(f"labels have different types ({names}); convert them to one")
+    raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
 
 
 def _normalise(label: Label) -> tuple[type, Any]:
@@ -218,12 +220,3 @@ def _is_integer(text: str) -> bool:
     digits = text.removeprefix("-")
     plain = digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
     return plain and (digits[0] != "0" or text == "0")
-
-
-def is_too_large(label: Any) -> bool:
-    """Whether a label is an integer with more than `MAX_DIGITS` digits.
-
-    >>> is_too_large(10**400), is_too_large("10"), is_too_large(10)
-    (True, False, False)
-    """
-    return isinstance(label, int) and abs(label) >= 10**MAX_DIGITS

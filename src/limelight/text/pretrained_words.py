@@ -36,7 +36,9 @@ class PretrainedWords(Protocol):
 def find_vector_files(recipe: TextRecipe, start: PretrainedWords | None, folder: str | Path) -> list[str]:
     """The files of vectors that the recipe names, checked before the long work; with a start, none."""
     if recipe.start and start is None:
-        raise LimelightError(f"start is {recipe.start!r}; encode with the weights that it names")
+        raise LimelightError(
+            f"start is {recipe.start!r}; encode with the weights that it names", code="start-missing"
+        )
     files = split_paths(recipe.vectors, folder) if recipe.vectors and not start else []
     check_vectors(files)
     return files
@@ -59,7 +61,6 @@ def find_vectors(
     recipe: TextRecipe,
     start: PretrainedWords | None,
     files: Sequence[str],
-    train: Split,
     seed: int,
     progress: bool,
 ) -> Vectors | None:
@@ -68,10 +69,11 @@ def find_vectors(
         return start.vectors(tokenizer.vocabulary)
     if not files:
         return None
-    return read_vectors(
-        files, tokenizer.vocabulary, seed=seed, missing=recipe.missing_vectors, corpus=train,
-        progress=progress,
-    )  # fmt: skip
+    missing = recipe.missing_vectors
+    if missing == "neighbours":  # of recipes that older versions wrote
+        warn("missing_vectors 'neighbours' is part of experiments/paper now: these words start from noise")
+        missing = "noise"
+    return read_vectors(files, tokenizer.vocabulary, seed=seed, missing=missing, progress=progress)
 
 
 def vector_facts(found: Vectors, source: str, train: Split) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import LimelightError
-from ..tables.columns import Columns, choose_columns
+from ..tables.columns import Columns
 from ..tables.formats import BadRowError
+from ..tables.rows import Row, TableRows, check_text
+from ..tables.table import Table, open_table
 from .coerce import as_list, as_weights
-from .tables import ANY_LABELS, Row, TableRows, check_text
 from .tasks import LabelFormat
 
 
@@ -36,14 +37,14 @@ class TableSource:
     on_bad: str
     folder: Path = Path()  # that relative paths start from; they are named as given
     skipped: int = 0  # of the last time the rows were read
-    labels: LabelFormat = ANY_LABELS
+    table: Table | None = None  # the one that is open
+    labels: LabelFormat = field(default_factory=LabelFormat)
     weights: ClassVar[None] = None
     _seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for path in self._files():  # a missing file or column is an error before the long work
-            names = self.columns.text, self.columns.label, self.columns.text2
-            choose_columns(path, *names, need_label=self.labelled)
+            self._read(path)
 
     @property
     def labelled(self) -> bool:
@@ -62,7 +63,7 @@ class TableSource:
         """Every row of every file; a file that has changed since it was first read is an error."""
         self.skipped = 0
         for path in self._files():
-            rows = TableRows(path, self.columns, on_bad=self.on_bad, labels=self.labels)
+            rows = self._read(path)
             self._check_unchanged(path)
             yield from rows
             self._check_unchanged(path)
@@ -71,7 +72,7 @@ class TableSource:
     def name_row(self, index: int) -> str:
         """The file and number of the row at an index among those that `rows` yields."""
         for path in self._files():
-            rows = TableRows(path, self.columns, on_bad=self.on_bad, labels=self.labels)
+            rows = self._read(path)
             for _ in rows:
                 if index == 0:
                     return f"{path}, row {rows.number}"
@@ -81,10 +82,24 @@ class TableSource:
     def _files(self) -> list[Path]:
         return [self.folder / path for path in self.paths]
 
+    def _read(self, path: Path) -> TableRows:
+        """The rows of a file, which stays open until another is read: most splits have just one."""
+        if self.table is None or self.table.path != path:
+            self.close()
+            self.table = open_table(path)
+        return TableRows(self.table, self.columns, on_bad=self.on_bad, parse_label=self.labels.parse)
+
+    def close(self) -> None:
+        """Close the file that is open."""
+        if self.table is not None:
+            self.table.close()
+
     def _check_unchanged(self, path: Path) -> None:
         now = path.stat()
         if self._seen.setdefault(path, (now.st_size, now.st_mtime_ns)) != (now.st_size, now.st_mtime_ns):
-            raise LimelightError(f"{path} changed while it was being read; run this again")
+            raise LimelightError(
+                f"{path} changed while it was being read; run this again", code="file-changed"
+            )
 
 
 class MemorySource:
@@ -93,7 +108,7 @@ class MemorySource:
     skipped = 0
 
     def __init__(self, given: Texts, where: str) -> None:
-        self.where, self.labels = where, ANY_LABELS
+        self.where, self.labels = where, LabelFormat()
         self._texts = self._as_list(given.texts, "texts")
         self._labels = None if given.labels is None else self._as_list(given.labels, "labels")
         self._texts2 = None if given.texts2 is None else self._as_list(given.texts2, "second texts")
@@ -115,7 +130,9 @@ class MemorySource:
                 if self.labelled:
                     label = self.labels.parse(label, f"labels[{number}]")
             except BadRowError as error:
-                raise LimelightError(f"{self.where}: {error}; correct it or leave it out") from None
+                raise LimelightError(
+                    f"{self.where}: {error}; correct it or leave it out", code="bad-row"
+                ) from None
             yield Row(text, label, text2)
 
     def name_row(self, index: int) -> str:
@@ -125,9 +142,11 @@ class MemorySource:
     def _as_list(self, values: Any, what: str) -> list[Any]:
         plain = as_list(values, f"{self.where}: {what}")
         if not plain:
-            raise LimelightError(f"{self.where}: no {what}; give at least one")
+            raise LimelightError(f"{self.where}: no {what}; give at least one", code="no-rows")
         if what != "texts" and len(plain) != len(self._texts):
-            raise LimelightError(f"{self.where}: {len(self._texts):,} texts but {len(plain):,} {what}")
+            raise LimelightError(
+                f"{self.where}: {len(self._texts):,} texts but {len(plain):,} {what}", code="length-mismatch"
+            )
         return plain
 
 
@@ -145,7 +164,7 @@ def table_paths(given: Mapping[str, Any]) -> dict[str, list[Path]]:
     """
     found = {name: [] if each is None else _as_paths(name, each) for name, each in given.items()}
     if not found["train"]:
-        raise LimelightError("no training table; name at least one")
+        raise LimelightError("no training table; name at least one", code="no-tables")
     return {name: paths for name, paths in found.items() if paths}
 
 
@@ -155,5 +174,5 @@ def _as_paths(name: str, given: Any) -> list[Path]:
     for path in several:
         if not isinstance(path, str | os.PathLike) or not os.fspath(path):
             shown = "''" if isinstance(path, str) else type(path).__name__
-            raise LimelightError(f"{name} must be a file or a list of files, not {shown}")
+            raise LimelightError(f"{name} must be a file or a list of files, not {shown}", code="path-type")
     return [Path(path) for path in several]

@@ -20,7 +20,8 @@ import numpy as np
 
 from ..config.recipe import TASKS
 from ..tables.formats import BadRowError, shorten
-from .labels import MAX_DIGITS, Label, LabelColumn, LabelSets, NumberColumn, OrderedLabels, is_too_large
+from ..tables.rows import check_label, is_missing
+from .labels import Label, LabelColumn, LabelSets, NumberColumn, OrderedLabels
 
 LARGEST = float(np.finfo(np.float32).max)
 BINS = 10  # of numbers, each of which gives its share of held-out rows
@@ -46,8 +47,7 @@ class LabelFormat:
             return _parse_labels(value, where, self.separator)
         if self.task == "regression":
             return _parse_number(value, where)
-        check_label(value, where)
-        return value
+        return check_label(value, where)
 
 
 @dataclass(frozen=True)
@@ -62,21 +62,6 @@ class Task:
     group: str = "class"  # what a stratum is called
 
 
-def check_label(label: Any, where: str) -> None:
-    """Raise unless a label is a string, a number or a boolean."""
-    if is_missing(label):
-        raise BadRowError(f"no label in {where}")
-    if is_too_large(label):
-        raise BadRowError(f"an integer of more than {MAX_DIGITS} digits in {where}: write it as text")
-    if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf):
-        raise BadRowError(f"{shorten(repr(label))} in {where} is not a label")
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a cell holds nothing."""
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-
-
 def _parse_labels(value: Any, where: str, separator: str) -> tuple[Label, ...]:
     """Any number of labels; an empty list, or an empty cell with a separator, is a text without any."""
     if isinstance(value, str) and separator:
@@ -87,12 +72,8 @@ def _parse_labels(value: Any, where: str, separator: str) -> tuple[Label, ...]:
             "with --separator"
         )
     if not isinstance(value, list | tuple | set | frozenset):
-        check_label(value, where)
-        value = [value]
-    found = [each.strip() if isinstance(each, str) else each for each in value]
-    for each in found:
-        check_label(each, where)
-    return tuple(found)
+        value = [check_label(value, where)]
+    return tuple(check_label(each.strip() if isinstance(each, str) else each, where) for each in value)
 
 
 def _parse_number(value: Any, where: str) -> float:

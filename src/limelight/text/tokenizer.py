@@ -81,7 +81,10 @@ class Tokenizer:
         ('<pad>', '<unk>', 'b', 'c')
         """
         if min_count < 1 or max_words < 1:
-            raise LimelightError(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
+            raise LimelightError(
+                f"min_count ({min_count}) and max_words ({max_words}) must be at least 1", code="option-value"
+            )
+        _check_several(texts)
         counter = _build({}, lowercase, split_characters)
         trainer = trainers.WordLevelTrainer(
             vocab_size=min(max_words, 2**31),
@@ -105,7 +108,9 @@ class Tokenizer:
         """
         ids = {word: number for number, word in enumerate((*SPECIAL, *words))}
         if len(ids) != len(words) + len(SPECIAL):
-            raise LimelightError(f"vocabulary words must be distinct and none of {', '.join(SPECIAL)}")
+            raise LimelightError(
+                f"vocabulary words must be distinct and none of {', '.join(SPECIAL)}", code="tokenizer-words"
+            )
         return cls(_build(ids, lowercase, split_characters).to_str())
 
     @classmethod
@@ -120,7 +125,9 @@ class Tokenizer:
             return cls(content.decode())
         except ValueError as error:
             reason = " ".join(str(error).split())
-            raise LimelightError(f"{path} is not a Limelight tokenizer: {reason}") from error
+            raise LimelightError(
+                f"{path} is not a Limelight tokenizer: {reason}", code="tokenizer-damaged"
+            ) from error
 
     def save(self, path: str | Path) -> None:
         """Write a standard tokenizer.json, which plain `tokenizers` loads too.
@@ -189,6 +196,7 @@ class Tokenizer:
         >>> ids.tolist(), lengths.tolist()
         ([2, 1, 1, 2], [2, 1, 1])
         """
+        _check_several(texts)
         ids, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         for chunk in _chunks(texts):
             words = self._encode_chunk(chunk)
@@ -212,6 +220,11 @@ class Tokenizer:
 
     def _encode(self, text: str) -> Any:
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False)
+
+
+def _check_several(texts: Iterable[str]) -> None:
+    if isinstance(texts, str):  # whose characters would pass for texts
+        raise LimelightError("texts must be a list; got one string; put it in a list", code="text-type")
 
 
 def has_joined_characters(words: Iterable[str]) -> bool:
@@ -243,7 +256,9 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
     to see one from outside, only its words.
     """
     if (size := len(text.encode(errors="replace"))) > MAX_TOKENIZER:
-        raise LimelightError(f"the vocabulary takes {size:,} bytes; the limit is {MAX_TOKENIZER:,}")
+        raise LimelightError(
+            f"the vocabulary takes {size:,} bytes; the limit is {MAX_TOKENIZER:,}", code="tokenizer-damaged"
+        )
     parts = parse_object(text, "tokenizer.json")
     lowercase = parts.get("normalizer") is not None
     model = parts["model"] if isinstance(parts.get("model"), dict) else {}
@@ -253,11 +268,16 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
     expected = _written(lowercase, split_characters)
     for name in (*expected, *parts):
         if name not in expected or name not in parts or parts[name] != expected[name]:
-            raise LimelightError(f"its part {name[:40]!r} is not as Limelight writes it")
+            raise LimelightError(
+                f"its part {name[:40]!r} is not as Limelight writes it", code="tokenizer-damaged"
+            )
     if not isinstance(ids, dict) or not _are_ids(ids):
-        raise LimelightError(f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}")
+        raise LimelightError(
+            f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}",
+            code="tokenizer-damaged",
+        )
     if any(map(_LONE_SURROGATE.search, ids)):
-        raise LimelightError("a word of its vocabulary is not text")
+        raise LimelightError("a word of its vocabulary is not text", code="tokenizer-damaged")
     return ids, lowercase, split_characters
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +16,8 @@ from ..storage.compression import check_file, open_bytes, tidy_reading
 from ..tables.formats import shorten
 
 BLOCK = 1 << 18
+PARSED_AT_ONCE = 1000  # lines
+LINES_PER_TICK = 1000  # of the progress bar
 HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*\n")
 MAX_SIZE = 100_000  # numbers of a vector
 MAX_LINE = 2**24  # bytes; a file without line ends is not one of vectors
@@ -26,6 +26,7 @@ NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 Take = Callable[[bytes, np.ndarray], None]
+Tick = Callable[[], object]
 
 
 class VectorFile:
@@ -44,144 +45,110 @@ class VectorFile:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         with open_bytes(self.path) as file:
-            head = _read(file, BLOCK)
+            head = file.read(BLOCK)
         header = HEADER.match(head)
         self.words = int(header[1]) if header else None
         self._begin = header.end() if header else 0
         body = head[self._begin :]
         self.size = int(header[2]) if header else _usual_spaces(body)
         if not body.strip() or self.size < 1:
-            raise LimelightError(f"{self.path} has no vectors; each line must be a word and its numbers")
+            raise self._damaged(" has no vectors; each line must be a word and its numbers")
         if self.size > MAX_SIZE:
-            raise LimelightError(
-                f"{self.path} has vectors of {self.size:,} numbers; the limit is {MAX_SIZE:,}"
-            )
+            raise self._damaged(f" has vectors of {self.size:,} numbers; the limit is {MAX_SIZE:,}")
         self.binary = header is not None and _is_binary(body, self.size)
         if not self.binary:
-            first = body.split(b"\n", 1)[0]
+            number, first = 2 if header else 1, body.split(b"\n", 1)[0]
             self._spaces = self.size + first.endswith((b" ", b" \r"))  # the word2vec tool writes one more
-            self._parse([(2 if header else 1, first)])
+            word = self._word(number, first)
+            self._parse([(number, word, first[len(word) :])])
 
     def read(self, wanted: Container[bytes], take: Take, progress: bool = False) -> None:
         """Read the file once and call `take` with every wanted word and its vector (d,)."""
         check_file(self.path)
-        with tidy_reading(self.path), open(self.path, "rb") as raw, open_bytes(self.path, raw) as file:
-            _read(file, self._begin)
-            blocks = _blocks(file, raw, progress)
-            if self.binary:
-                self._read_binary(blocks, wanted, take)
-            else:
-                self._read_text(blocks, wanted, take)
+        size, hidden = self.path.stat().st_size, None if progress else True
+        with (
+            tqdm(total=size, desc="reading vectors", unit="B", unit_scale=True, disable=hidden) as bar,
+            tidy_reading(self.path),
+            open(self.path, "rb") as raw,
+            open_bytes(self.path, raw) as file,
+        ):
+            file.read(self._begin)
+            read = self._read_binary if self.binary else self._read_text
+            count = read(file, wanted, take, lambda: bar.update(raw.tell() - bar.n))
+        if self.words is not None and count != self.words:
+            promised = f" promises {self.words:,} words in its first line but has {count:,}"
+            raise self._damaged(f"{promised}; download it again")
 
-    def _read_text(self, blocks: Iterator[bytes], wanted: Container[bytes], take: Take) -> None:
-        number = first = 1 if self.words is None else 2
-        blank = 0
-        for block, start, stop in self._whole_lines(blocks):
-            after = self._read_lines(block, start, stop, number, wanted, take)
-            blank += self._check_sizes(block, start, stop, number, after - number)
-            number = after
-        self._check_words(number - first - blank)
-
-    def _whole_lines(self, blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int, int]]:
-        """Yield pieces block[start:stop] of whole lines; only lines that two blocks share are copied."""
-        rest = b""
-        for block in itertools.chain(blocks, [b"\n"]):
-            first, last = block.find(b"\n") + 1, block.rfind(b"\n") + 1
-            if last:
-                line, rest = rest + block[:first], b""
-                yield line, 0, len(line)
-                yield block, first, last
-            rest += block[last:]
-            self._check_held(rest)
-
-    def _check_held(self, rest: bytes) -> None:
-        if len(rest) > MAX_LINE:
-            raise LimelightError(f"{self.path} has a line or a word of more than {MAX_LINE:,} bytes")
-
-    def _read_lines(
-        self, block: bytes, start: int, stop: int, number: int, wanted: Container[bytes], take: Take
-    ) -> int:
-        """Take wanted words from block[start:stop], whose first line is `number`; return the next number."""
-        found: list[tuple[int, bytes]] = []
-        find = block.find
-        while start < stop:
-            end = find(b"\n", start)
-            # A word may have spaces ('. . .'): what comes before the first one only says where to look.
-            if block[start : find(b" ", start)] in wanted:
-                found.append((number, block[start:end]))
-            start = end + 1
+    def _read_text(self, file: BinaryIO, wanted: Container[bytes], take: Take, tick: Tick) -> int:
+        """Take the wanted words, and return the number of all of them."""
+        count, pending = 0, list[tuple[int, bytes, bytes]]()
+        number = 1 if self.words is None else 2
+        while line := file.readline(MAX_LINE + 1):
+            self._check_held(line)
+            if line.count(b" ") == self._spaces or not line.isspace():
+                word = self._word(number, line)
+                count += 1
+                if word in wanted:
+                    pending.append((number, word, line[len(word) :]))
+                    if len(pending) == PARSED_AT_ONCE:
+                        self._take(pending, take)
             number += 1
-        for word, vector in self._parse(found, wanted):
-            take(word, vector)
-        return number
-
-    def _parse(
-        self, lines: list[tuple[int, bytes]], wanted: Container[bytes] | None = None
-    ) -> list[tuple[bytes, np.ndarray]]:
-        """Words and vectors (d,) of numbered lines; the last d fields of a line are its numbers."""
-        words, numbers = [], []
-        for number, line in lines:
-            word = self._word(number, line)
-            if wanted is None or word in wanted:
-                words.append(word)
-                numbers.append((number, line[len(word) :]))
-        if not words:
-            return []
-        if any(text.isspace() for _, text in numbers):  # numpy would skip such a line
-            raise self._unreadable(numbers)
-        try:
-            vectors = np.loadtxt([text for _, text in numbers], dtype=np.float32, comments=None, ndmin=2)
-        except ValueError:
-            raise self._unreadable(numbers) from None
-        if vectors.shape != (len(words), self.size):
-            raise self._unreadable(numbers)
-        if not np.isfinite(vectors).all():
-            row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
-            raise self._error(numbers[row][0], "a number is not finite")
-        return list(zip(words, vectors, strict=True))
+            if number % LINES_PER_TICK == 0:
+                tick()
+        self._take(pending, take)
+        return count
 
     def _word(self, number: int, line: bytes) -> bytes:
+        """The word of a line: all but the last d fields, since a word may have spaces ('. . .')."""
         if line.count(b" ") == self._spaces:
             return line[: line.find(b" ")]
         word, *values = line.rstrip().rsplit(b" ", self.size)
-        self._check_size(number, word, len(values))
-        return word
-
-    def _check_sizes(self, block: bytes, start: int, stop: int, number: int, lines: int) -> int:
-        """Check that each line of block[start:stop] has d numbers, and count the blank lines.
-
-        A block with the usual number of spaces in total is taken to be right, which is fast; only other
-        blocks are checked line by line.
-        """
-        spaces = np.count_nonzero(np.frombuffer(block, np.uint8, stop - start, start) == ord(" "))
-        if spaces == self._spaces * lines:
-            return 0
-        blank = 0
-        for count, line in enumerate(block[start:stop].split(b"\n")[:-1], number):
-            if line.strip():
-                self._word(count, line)
-            else:
-                blank += 1
-        return blank
-
-    def _check_size(self, number: int, word: bytes, values: int) -> None:
-        if values != self.size:
-            raise self._error(number, f"{values} numbers instead of {self.size}")
+        if len(values) != self.size:
+            raise self._bad_line(number, f"{len(values)} numbers instead of {self.size}")
         _, space, last = word.rpartition(b" ")
         if space and NUMBER.fullmatch(last):
-            raise self._error(number, f"more than {self.size} numbers")
+            raise self._bad_line(number, f"more than {self.size} numbers")
+        return word
 
-    def _check_words(self, count: int) -> None:
-        if self.words is not None and count != self.words:
-            raise LimelightError(
-                f"{self.path} promises {self.words:,} words in its first line but has {count:,}; "
-                "download it again"
-            )
+    def _take(self, lines: list[tuple[int, bytes, bytes]], take: Take) -> None:
+        for (_, word, _), vector in zip(lines, self._parse(lines), strict=True):
+            take(word, vector)
+        lines.clear()
 
-    def _read_binary(self, blocks: Iterator[bytes], wanted: Container[bytes], take: Take) -> None:
-        """Records of a word, a space, d little-endian floats and perhaps a line end."""
+    def _parse(self, lines: list[tuple[int, bytes, bytes]]) -> np.ndarray:
+        """The vectors (lines, d) of numbered lines: a word each, and the numbers behind it."""
+        if not lines:
+            return np.empty((0, self.size), np.float32)
+        texts = [text.strip() for _, _, text in lines]
+        try:
+            if not all(texts):  # numpy would skip such a line
+                raise ValueError
+            vectors = np.loadtxt(texts, dtype=np.float32, comments=None, ndmin=2)
+        except ValueError:
+            raise self._unreadable(lines) from None
+        if vectors.shape != (len(lines), self.size):
+            raise self._unreadable(lines)
+        bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if bad.size:
+            raise self._bad_line(lines[bad[0]][0], "a number is not finite")
+        return vectors
+
+    def _unreadable(self, lines: list[tuple[int, bytes, bytes]]) -> LimelightError:
+        """The error that names which of these lines cannot be read, and why."""
+        for number, _, text in lines:
+            values = text.split()
+            for value in values:
+                if not NUMBER.fullmatch(value):
+                    shown = shorten(value.decode(errors="replace"))
+                    return self._bad_line(number, f"{shown!r} is not a number")
+            if len(values) != self.size:
+                return self._bad_line(number, f"{len(values)} numbers instead of {self.size}")
+        return self._bad_line(lines[0][0], "its numbers cannot be read")
+
+    def _read_binary(self, file: BinaryIO, wanted: Container[bytes], take: Take, tick: Tick) -> int:
+        """Records of a word, a space, d little-endian floats and perhaps a line end; returns their number."""
         buffer, start, count = b"", 0, 0
-        for block in blocks:
+        while block := file.read(BLOCK):
             buffer, start = buffer[start:] + block, 0
             while (space := buffer.find(b" ", start)) >= 0:
                 end = space + 1 + 4 * self.size
@@ -192,50 +159,24 @@ class VectorFile:
                 if word in wanted:
                     vector = np.frombuffer(buffer, "<f4", self.size, space + 1)
                     if not np.isfinite(vector).all():
-                        raise LimelightError(f"{self.path}: a number of word {count:,} is not finite")
+                        raise self._damaged(f": a number of word {count:,} is not finite")
                     take(word, vector)
                 start = end
             self._check_held(buffer[start:])
+            tick()
         if buffer[start:].strip(b"\n"):
-            raise LimelightError(
-                f"{self.path} ends inside the vector of word {count + 1:,}; download it again"
-            )
-        self._check_words(count)
+            raise self._damaged(f" ends inside the vector of word {count + 1:,}; download it again")
+        return count
 
-    def _unreadable(self, lines: list[tuple[int, bytes]]) -> LimelightError:
-        """The error that names which of these lines cannot be read, and why."""
-        for number, line in lines:
-            values = line.split()
-            for value in values:
-                if not NUMBER.fullmatch(value):
-                    return self._error(number, f"{shorten(value.decode(errors='replace'))!r} is not a number")
-            if len(values) != self.size:
-                return self._error(number, f"{len(values)} numbers instead of {self.size}")
-        return self._error(lines[0][0], "its numbers cannot be read")
+    def _check_held(self, rest: bytes) -> None:
+        if len(rest) > MAX_LINE:
+            raise self._damaged(f" has a line or a word of more than {MAX_LINE:,} bytes")
 
-    def _error(self, number: int, what: str) -> LimelightError:
-        return LimelightError(
-            f"{self.path}, line {number}: {what}; correct the line or download the file again"
-        )
+    def _bad_line(self, number: int, what: str) -> LimelightError:
+        return self._damaged(f", line {number}: {what}; correct the line or download the file again")
 
-
-def _read(file: BinaryIO, size: int) -> bytes:
-    """Read `size` bytes, fewer only at the end: a decompressor may return less at a time."""
-    pieces = []
-    while size > 0 and (piece := file.read(size)):
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
-
-
-def _blocks(file: BinaryIO, raw: BinaryIO, progress: bool) -> Iterator[bytes]:
-    """Yield the rest of a file; the bar follows the file on disk, whose size is known."""
-    size = os.fstat(raw.fileno()).st_size
-    disable = None if progress else True
-    with tqdm(total=size, desc="reading vectors", unit="B", unit_scale=True, disable=disable) as bar:
-        while block := file.read(BLOCK):
-            bar.update(raw.tell() - bar.n)
-            yield block
+    def _damaged(self, what: str) -> LimelightError:
+        return LimelightError(f"{self.path}{what}", code="file-damaged")
 
 
 def _usual_spaces(body: bytes) -> int:

@@ -1,8 +1,8 @@
 """Pretrained word vectors for a vocabulary, from GloVe and word2vec files that are read once.
 
 A word is looked up as it is, then in lower case. Padding stays zero. The unknown word and every word without
-a vector start from noise or, if asked for, from the mean of the words next to them in the training data (as
-the author's code does) or of the words spelled like them. Vectors from several files are concatenated.
+a vector start from noise or, if asked for, from the mean of the words spelled like them. Vectors from several
+files are concatenated.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from ..errors import LimelightError
 from .dataset import Split
-from .missing_vectors import corpus_pieces, fill_from_neighbours, fill_from_spelling, noise_vector
+from .missing_vectors import corpus_pieces, fill_from_spelling, noise_vector
 from .tokenizer import PAD, UNKNOWN
 from .vector_files import VectorFile
 
-MISSING = ("noise", "neighbours", "spelling")
+MISSING = ("noise", "spelling")
 
 VectorPaths = str | Path | Sequence[str]  # one path, several separated by commas, or what `split_paths` gave
 
@@ -57,7 +57,9 @@ def split_paths(paths: VectorPaths, folder: str | Path = "") -> list[str]:
     one = os.path.exists(os.path.join(folder, paths))
     found = [str(paths)] if one else [each.strip() for each in str(paths).split(",")]
     if not all(found):
-        raise LimelightError(f"vectors is {str(paths)!r}; each comma must separate two file names")
+        raise LimelightError(
+            f"vectors is {str(paths)!r}; each comma must separate two file names", code="option-value"
+        )
     return [each if each == "default" else os.path.join(folder, each) for each in found]
 
 
@@ -74,14 +76,12 @@ def read_vectors(
     *,
     seed: int,
     missing: str = "noise",
-    corpus: Split | None = None,
     progress: bool = False,
 ) -> Vectors:
     """The vectors of a vocabulary, whose first two words are padding and the unknown word.
 
     `paths` is a GloVe or word2vec file (text or binary, also .gz, .xz, .bz2, .zst or .zip), "default" for
-    the bundled vectors, or several of these separated by commas. `missing="neighbours"` needs the training
-    data as `corpus`.
+    the bundled vectors, or several of these separated by commas.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "glove.txt")
@@ -91,11 +91,11 @@ def read_vectors(
     ([0.5, 1.0], [False, False, True, False])
     """
     if missing not in MISSING:
-        raise LimelightError(f"missing is {missing!r}; it must be one of: {', '.join(MISSING)}")
-    if missing == "neighbours" and corpus is None:
-        raise LimelightError("missing='neighbours' needs the training data as corpus")
+        raise LimelightError(
+            f"missing is {missing!r}; it must be one of: {', '.join(MISSING)}", code="option-value"
+        )
     parts = [
-        _read_file(path, vocabulary, seed + number, missing, corpus, progress)
+        _read_file(path, vocabulary, seed + number, missing, progress)
         for number, path in enumerate(split_paths(paths))  # each has noise of its own
     ]
     if len(parts) == 1:
@@ -105,9 +105,7 @@ def read_vectors(
     )
 
 
-def _read_file(
-    path: str, vocabulary: Sequence[str], seed: int, missing: str, corpus: Split | None, progress: bool
-) -> Vectors:
+def _read_file(path: str, vocabulary: Sequence[str], seed: int, missing: str, progress: bool) -> Vectors:
     wanted = _WantedWords(vocabulary)
     if path == "default":
         from ..bundled import default_vectors
@@ -123,8 +121,6 @@ def _read_file(
         file.read(wanted.rows, wanted.take, progress)
     matrix, found = wanted.matrix, wanted.rank > 0
     filled = found.copy()
-    if missing == "neighbours" and corpus is not None:
-        filled |= fill_from_neighbours(matrix, found, corpus)
     if missing == "spelling":
         filled |= fill_from_spelling(matrix, found, vocabulary)
     for row in np.flatnonzero(~filled).tolist():

@@ -26,11 +26,12 @@ from drawing import examples
 from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
 from limelight.tables.columns import Columns, choose_columns
-from limelight.tables.formats import column_names
+from limelight.tables.rows import Row, TableRows, chunks
+from limelight.tables.table import column_names, open_table
 from limelight.text.coerce import as_classes
-from limelight.text.encode import encode_texts
+from limelight.text.encode import encode_tables, encode_texts
 from limelight.text.labels import LabelColumn
-from limelight.text.tables import Row, TableRows, chunks
+from refusing import refuses
 
 TEXTS = ["Good soup.", 'The "best" pie,\nby far', "naïve café 🍲", "tab\there"]
 STARS = [5, 4, 3, 1]
@@ -92,7 +93,7 @@ def test_compressed(tmp_path: Path, suffix: str, compress: Callable[[bytes], byt
     packed.write_bytes(compress(plain.read_bytes()[:30]) + compress(plain.read_bytes()[30:]))
     assert list(TableRows(packed, COLUMNS)) == list(TableRows(plain, COLUMNS))
     packed.write_bytes(packed.read_bytes()[:-9])
-    with pytest.raises(LimelightError, match="cannot read"):
+    with refuses("file-damaged"):
         list(TableRows(packed, COLUMNS))
 
 
@@ -125,7 +126,7 @@ def test_pairs(tmp_path: Path) -> None:
     chosen = choose_columns(path, pair=True)
     assert chosen == Columns("premise", "label", "hypothesis")
     assert list(TableRows(path, chosen)) == [Row("It rains", "yes", "It is wet")]
-    with pytest.raises(LimelightError, match="which column is the text"):
+    with refuses("column-ambiguous"):
         choose_columns(path)
 
 
@@ -145,7 +146,9 @@ def test_pairs(tmp_path: Path) -> None:
         ("Premise,Hypothesis,label", {"pair": None}, Columns("Premise", "label", "Hypothesis")),
         ("premise,hypothesis,label", {"pair": None, "text": "hypothesis"}, Columns("hypothesis", "label")),
         ("text,premise,hypothesis,label", {"pair": None}, Columns("text", "label")),
-        ("text,text2,label", {"pair": None}, Columns("text", "label")),
+        ("text,text2,label", {"pair": None, "text": "text"}, Columns("text", "label")),
+        ("text,text2,label", {"pair": None, "text2": "text2"}, Columns("text", "label", "text2")),
+        ("text,text2,label", {"pair": False}, Columns("text", "label")),
     ],
 )
 def test_choosing(tmp_path: Path, header: str, named: dict[str, object], expected: Columns) -> None:
@@ -155,89 +158,139 @@ def test_choosing(tmp_path: Path, header: str, named: dict[str, object], expecte
 
 
 @pytest.mark.parametrize(
-    ("header", "named", "message"),
+    ("header", "named", "code", "said"),
     [
-        ("text,review,label", {}, "is the text? Name it (--text); it has the columns: text, review, label"),
-        ("text,label,stars", {}, "which column is the label"),
-        ("text,age,gender", {}, "which column is the label"),
-        ("Good soup here,5", {}, "it has the columns: Good soup here, 5"),
-        ("Good soup here", {"need_label": False}, "which column is the text"),
-        ("text,stars", {"label": "star"}, "has no column 'star'; did you mean 'stars'? It has"),
-        ("text,stars", {"text": "body"}, "has no column 'body'; it has the columns: text, stars"),
-        ("text,stars", {"pair": True}, "which two columns are the pair of texts"),
-        ("text,text,stars", {"text": "text"}, "has 2 columns named 'text'"),
-        ("text,stars", {"text": "text", "label": "text"}, "one column cannot be two things"),
+        ("text,review,label", {}, "column-ambiguous", "(--text); it has: text, review, label"),
+        ("text,label,stars", {}, "column-ambiguous", "--label"),
+        ("text,age,gender", {}, "column-ambiguous", "--label"),
+        ("Good soup here,5", {}, "column-ambiguous", "Good soup here, 5"),
+        ("Good soup here", {"need_label": False}, "column-ambiguous", "--text"),
+        ("text,stars", {"label": "star"}, "column-missing", "'stars'? It has"),
+        ("text,stars", {"text": "body"}, "column-missing", "'body'; it has the columns: text, stars"),
+        ("text,stars", {"pair": True}, "column-ambiguous", "--text2"),
+        ("text,text,stars", {"text": "text"}, "column-twice", "2 columns named 'text'"),
+        ("text,stars", {"text": "text", "label": "text"}, "column-twice", "text, text"),
+        ("Text,text2,label", {"pair": None}, "column-ambiguous", "--text2 text2, for single texts"),
     ],
 )
-def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], message: str) -> None:
+def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], code: str, said: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(header + "\n")
-    with pytest.raises(LimelightError) as error:
+    with refuses(code) as error:
         choose_columns(path, **named)  # type: ignore[arg-type]
-    assert message in str(error.value)
+    assert said in str(error.value)
     assert str(path) in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "code", "said"),
     [
-        ("a.csv", b"", "is empty; its first line must name the columns"),
-        ("a.csv", b"\n\n", "is empty"),
-        ("a.csv", b"text,stars\n", "has no rows; it needs at least one below its header"),
-        ("a.csv", b"text,star\nGood,5\n", "has no column 'stars'; did you mean 'star'?"),
+        ("a.csv", b"", "no-rows", "is empty; its first line must name the columns"),
+        ("a.csv", b"\n\n", "no-rows", "is empty"),
+        ("a.csv", b"text,stars\n", "no-rows", "has no rows; it needs at least one below its header"),
+        ("a.csv", b"text,star\nGood,5\n", "column-missing", "has no column 'stars'; did you mean 'star'?"),
         (
             "a.csv",
             b"text,stars\nGood,5\n,1\n",
+            "bad-row",
             "row 2: no text in column 'text'; correct it, or skip such rows with --skip-bad",
         ),
-        ("a.csv", b"text,stars\n  \t,5\n", "row 1: only spaces in column 'text'"),
-        ("a.csv", "text,stars\n\u3000\u00a0,5\n".encode(), "row 1: only spaces in column 'text'"),
-        ("a.csv", b"text,stars\nGood,\n", "row 1: no label in column 'stars'"),
-        ("a.csv", b"text,stars\nGood,5\nBad\n", "row 2: it has 1 fields, the header has 2 (text, stars)"),
-        ("a.csv", b"text,stars\nGood, very,5\n", "row 1: it has 3 fields, the header has 2"),
-        ("a.csv", b'text,stars\n"Good,5\nBad,1\n', "lines 2 to 3: a quotation mark is never closed"),
-        ("a.csv", b'text,stars\n"Good" soup,5\n', "line 2: ',' expected after '\"'"),
-        ("a.csv", b'sep=;\ntext;stars\n"Good" soup;5\n', "line 3: ';' expected after '\"'"),
-        ("a.csv", b"sep=;\n", "is empty; its first line must name the columns"),
-        ("a.csv", b"text,stars\nGood,5\nBad \xff,1\n", "line 3: the byte at offset 22 is not UTF-8"),
-        ("a.csv", b"text,stars\nGood,5\nBad,1\xc3", "line 3: the byte at offset 23 is not UTF-8"),
-        ("a.csv", "text,stars\nGood,5\n".encode("utf-16"), "line 1: the byte at offset 0 is not UTF-8"),
-        ("a.jsonl", b"", "is empty; every line must be a JSON object"),
-        ("a.jsonl", b" \n", "is empty"),
-        ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"text": \n', "row 2: line 2 is not JSON"),
-        ("a.jsonl", b'{"text": "Good", "stars": 5}\n[1]\n', "row 2: line 2 is [1], not a JSON object"),
-        ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"stars": 5}\n', "row 2: no text in column 'text'"),
-        ("a.jsonl", b'{"text": 7, "stars": 5}\n', "row 1: 7 in column 'text' is not text"),
-        ("a.jsonl", b'{"text": "Good", "stars": [[5]]}\n', "row 1: [5] in column 'stars' is not a label"),
-        ("a.jsonl", b'{"text": "Good", "stars": NaN}\n', "row 1: no label in column 'stars'"),
-        ("a.jsonl", b'{"text": "Good", "stars": Infinity}\n', "row 1: inf in column 'stars' is not a label"),
-        ("a.jsonl", b'{"text": "Go\xffod", "stars": 5}\n', "line 1: the byte at offset 12 is not UTF-8"),
-        ("a.parquet", b"text,stars\nGood,5\n", "not a readable parquet file"),
-        ("a.parquet", b"", "not a readable parquet file"),
-        ("a.csv.gz", b"text,stars\nGood,5\n", "cannot read"),
-        ("a.csv.xz", b"text,stars\nGood,5\n", "cannot read"),
-        ("a.csv.zst", b"text,stars\nGood,5\n", "cannot read"),
-        ("a.md", b"text,stars\nGood,5\n", "its name must end in .csv, .tsv, .jsonl, .parquet or .txt"),
-        ("a.parquet.gz", b"", "its name must end in"),
-        ("a", b"", "its name must end in"),
+        ("a.csv", b"text,stars\n  \t,5\n", "bad-row", "row 1: only spaces in column 'text'"),
+        ("a.csv", "text,stars\n\u3000\u00a0,5\n".encode(), "bad-row", "row 1: only spaces in column 'text'"),
+        ("a.csv", b"text,stars\nGood,\n", "bad-row", "row 1: no label in column 'stars'"),
+        (
+            "a.csv",
+            b"text,stars\nGood,5\nBad\n",
+            "bad-row",
+            "row 2: it has 1 fields, the header has 2 (text, stars)",
+        ),
+        ("a.csv", b"text,stars\nGood, very,5\n", "bad-row", "row 1: it has 3 fields, the header has 2"),
+        (
+            "a.csv",
+            b'text,stars\n"Good,5\nBad,1\n',
+            "csv-quotes",
+            "lines 2 to 3: a quotation mark is never closed",
+        ),
+        ("a.csv", b'text,stars\n"Good" soup,5\n', "csv-quotes", "line 2: ',' expected after '\"'"),
+        ("a.csv", b'sep=;\ntext;stars\n"Good" soup;5\n', "csv-quotes", "line 3: ';' expected after '\"'"),
+        ("a.csv", b"sep=;\n", "no-rows", "is empty; its first line must name the columns"),
+        (
+            "a.csv",
+            b"text,stars\nGood,5\nBad \xff,1\n",
+            "not-utf8",
+            "line 3: the byte at offset 22 is not UTF-8",
+        ),
+        ("a.csv", b"text,stars\nGood,5\nBad,1\xc3", "not-utf8", "line 3: the byte at offset 23 is not UTF-8"),
+        (
+            "a.csv",
+            "text,stars\nGood,5\n".encode("utf-16"),
+            "not-utf8",
+            "line 1: the byte at offset 0 is not UTF-8",
+        ),
+        ("a.jsonl", b"", "no-rows", "is empty; every line must be a JSON object"),
+        ("a.jsonl", b" \n", "no-rows", "is empty"),
+        ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"text": \n', "bad-row", "row 2: line 2 is not JSON"),
+        (
+            "a.jsonl",
+            b'{"text": "Good", "stars": 5}\n[1]\n',
+            "bad-row",
+            "row 2: line 2 is [1], not a JSON object",
+        ),
+        (
+            "a.jsonl",
+            b'{"text": "Good", "stars": 5}\n{"stars": 5}\n',
+            "bad-row",
+            "row 2: no text in column 'text'",
+        ),
+        ("a.jsonl", b'{"text": 7, "stars": 5}\n', "bad-row", "row 1: 7 in column 'text' is not text"),
+        (
+            "a.jsonl",
+            b'{"text": "Good", "stars": [[5]]}\n',
+            "bad-row",
+            "row 1: [[5]] in column 'stars' is not a label",
+        ),
+        ("a.jsonl", b'{"text": "Good", "stars": NaN}\n', "bad-row", "row 1: no label in column 'stars'"),
+        (
+            "a.jsonl",
+            b'{"text": "Good", "stars": Infinity}\n',
+            "bad-row",
+            "row 1: inf in column 'stars' is not a label",
+        ),
+        (
+            "a.jsonl",
+            b'{"text": "Go\xffod", "stars": 5}\n',
+            "not-utf8",
+            "line 1: the byte at offset 12 is not UTF-8",
+        ),
+        ("a.parquet", b"text,stars\nGood,5\n", "file-damaged", "not a readable parquet file"),
+        ("a.parquet", b"", "file-damaged", "not a readable parquet file"),
+        ("a.csv.gz", b"text,stars\nGood,5\n", "file-damaged", "cannot read"),
+        ("a.csv.xz", b"text,stars\nGood,5\n", "file-damaged", "cannot read"),
+        ("a.csv.zst", b"text,stars\nGood,5\n", "file-damaged", "cannot read"),
+        (
+            "a.md",
+            b"text,stars\nGood,5\n",
+            "table-format",
+            "its name must end in .csv, .tsv, .jsonl, .parquet or .txt",
+        ),
+        ("a.parquet.gz", b"", "table-format", "its name must end in"),
+        ("a", b"", "table-format", "its name must end in"),
     ],
 )
-def test_bad_input_is_one_clear_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_bad_input_is_one_clear_line(tmp_path: Path, name: str, content: bytes, code: str, said: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(LimelightError) as error:
+    with refuses(code) as error:
         list(TableRows(path, COLUMNS))
-    assert message in str(error.value)
+    assert said in str(error.value)
     assert str(path) in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
-    with pytest.raises(LimelightError, match="no such file"):
+    with refuses("file-missing"):
         column_names(tmp_path / "a.csv")
     (tmp_path / "b.csv").mkdir()
-    with pytest.raises(LimelightError, match="is a folder"):
+    with refuses("file-type"):
         column_names(tmp_path / "b.csv")
 
 
@@ -245,8 +298,9 @@ def test_utf8_error_beyond_the_first_block(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     good = "text,stars\n" + "süße Suppe,5\n" * 9999
     path.write_bytes(good.encode() + b"\x80,1\n")
-    with pytest.raises(LimelightError, match=f"line 10001: the byte at offset {len(good.encode())} is not"):
+    with refuses("not-utf8") as error:
         list(TableRows(path, COLUMNS))
+    assert f"line 10001: the byte at offset {len(good.encode())} is" in str(error.value)
 
 
 def test_parquet_with_other_types(tmp_path: Path) -> None:
@@ -254,14 +308,15 @@ def test_parquet_with_other_types(tmp_path: Path) -> None:
     table = {"text": pa.array(["a", "b"]).dictionary_encode(), "stars": [True, False], "n": [1.5, 2.5]}
     pq.write_table(pa.table(table), path)
     assert list(TableRows(path, COLUMNS)) == [Row("a", True), Row("b", False)]
-    with pytest.raises(LimelightError, match=r"row 1: 1\.5 in column 'n' is not text"):
+    with refuses("bad-row") as error:
         list(TableRows(path, Columns("n", "stars")))
+    assert "row 1: 1.5 in column 'n'" in str(error.value)
 
 
 def test_parquet_without_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": pa.array([], pa.string()), "stars": pa.array([], pa.int64())}), path)
-    with pytest.raises(LimelightError, match="has no rows"):
+    with refuses("no-rows"):
         list(TableRows(path, COLUMNS))
 
 
@@ -269,7 +324,7 @@ def test_parquet_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     broken = pa.StringArray.from_buffers(1, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"a\xff"))
     pq.write_table(pa.table({"text": broken, "stars": [1]}), path)
-    with pytest.raises(LimelightError, match="not UTF-8"):
+    with refuses("not-utf8"):
         list(TableRows(path, COLUMNS))
 
 
@@ -279,8 +334,9 @@ def test_a_library_that_is_not_installed(
 ) -> None:
     (tmp_path / name).write_bytes(b"")
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(LimelightError, match=rf"{name} needs {library}: pip install '.\[tables\]'"):
+    with refuses("needs-extra") as error:
         column_names(tmp_path / name)
+    assert f"{name} needs {library}: pip install '.[tables]'" in str(error.value)
 
 
 def test_skipping_counts(tmp_path: Path) -> None:
@@ -291,9 +347,9 @@ def test_skipping_counts(tmp_path: Path) -> None:
         assert [row.text for row in reader] == ["Good", "Bad"]
     assert reader.skipped == 4
     path.write_text("text,stars\n,5\n")
-    with pytest.raises(LimelightError, match="none of its 1 rows can be used"):
+    with refuses("no-rows"):
         list(TableRows(path, COLUMNS, on_bad="skip"))
-    with pytest.raises(LimelightError, match="must be 'error' or 'skip'"):
+    with refuses("option-value"):
         TableRows(path, COLUMNS, on_bad="ignore")
 
 
@@ -305,8 +361,9 @@ def test_a_nul_character_makes_a_bad_row(tmp_path: Path, name: str) -> None:
         path.write_bytes(b"text,stars\nGood,5\nB\0ad,1\n")
     else:
         path.write_text('{"text": "Good", "stars": "5"}\n{"text": "B\\u0000ad", "stars": "1"}\n')
-    with pytest.raises(LimelightError, match=r"row 2: a NUL character in column 'text'.*--skip-bad"):
+    with refuses("bad-row") as error:
         list(TableRows(path, COLUMNS))
+    assert "row 2: a NUL character in column 'text'" in str(error.value)
     rows = TableRows(path, COLUMNS, on_bad="skip")
     assert [row.text for row in rows] == ["Good"]
     assert rows.skipped == 1
@@ -378,6 +435,7 @@ def test_whatever_the_damage_it_is_rows_or_one_line(
         ("a.csv", "text,label\nshort,1\n" + '"a\n","b\n",' * 200 + "\n", "row 2"),  # nor any field
         ("a.csv", "text" * 1000 + ",label\nshort,1\n", "its header"),
         ("a.jsonl", '{"text": "short"}\n\n{"text": "' + "x" * 2000 + '"}\n', "row 2"),
+        ("a.txt", "short\n\n" + "x" * 2000 + "\n", "row 2"),
         ("a.parquet", [{"text": "short", "label": 1}, {"text": "x" * 2000, "label": 1}], "row 2"),
     ],
 )
@@ -390,16 +448,16 @@ def test_a_row_that_is_too_long(
         path.write_text(content)
     else:
         pq.write_table(pa.Table.from_pylist(content), path)
-    with pytest.raises(
-        LimelightError, match=rf"{name}, {row}: more than 1,000 characters.*LIMELIGHT_MAX_ROW"
-    ):
+    with refuses("bad-row" if name == "a.parquet" else "row-too-long") as error:
         list(TableRows(path, Columns("text", None)))
+    assert f"{name}, {row}: more than 1,000 characters" in str(error.value)
+    assert "LIMELIGHT_MAX_ROW" in str(error.value)
 
 
 def test_the_limit_of_a_row_must_be_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMELIGHT_MAX_ROW", "lots")
     (tmp_path / "a.csv").write_text("text\nshort\n")
-    with pytest.raises(LimelightError, match="LIMELIGHT_MAX_ROW is 'lots'"):
+    with refuses("option-value"):
         list(TableRows(tmp_path / "a.csv", Columns("text", None)))
 
 
@@ -422,7 +480,7 @@ def test_a_decompression_bomb(tmp_path: Path, suffix: str) -> None:
     assert path.stat().st_size < 2**19
     tracemalloc.start()
     try:
-        with pytest.raises(LimelightError, match="row 1: more than 16,777,216 characters"):
+        with refuses("row-too-long"):
             list(TableRows(path, Columns("text", "label")))
         assert tracemalloc.get_traced_memory()[1] < 2**27
     finally:
@@ -433,7 +491,7 @@ def test_a_device_is_not_a_table(tmp_path: Path) -> None:
     (tmp_path / "a.csv").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "b.csv")
     for name in ("a.csv", "b.csv"):
-        with pytest.raises(LimelightError, match=f"{name} is a pipe or a device"):
+        with refuses("file-type"):
             list(TableRows(tmp_path / name, Columns("text", "label")))
 
 
@@ -441,16 +499,39 @@ def test_integers_of_many_digits_as_labels(tmp_path: Path) -> None:
     """More than a float or Python's own parser can hold: they stay text, or are refused."""
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"text": "soup", "label": label}) + "\n" for label in (1, 10**400)))
-    with pytest.raises(LimelightError, match="row 2: an integer of more than 300 digits"):
+    with refuses("bad-row") as error:
         list(TableRows(path, Columns("text", "label")))
+    assert "row 2: an integer of more than 300 digits" in str(error.value)
     path.write_text('{"text": "soup", "label": 1}\n{"text": "soup", "label": ' + "9" * 5000 + "}\n")
-    with pytest.raises(LimelightError, match="row 2: line 2 is not JSON"):
+    with refuses("bad-row") as error:
         list(TableRows(path, Columns("text", "label")))
+    assert "row 2: line 2 is not JSON" in str(error.value)
     for digits, kind in ((300, int), (301, str), (5000, str)):
         labels = LabelColumn(["1", "9" * digits])
         assert {type(label) for label in labels.classes()} == {kind}
         assert labels.index(labels.classes(), "a.csv").tolist() == [0, 1]
-    with pytest.raises(LimelightError, match="more than 300 digits"):
+    with refuses("bad-row"):
         encode_texts(["a", "b"] * 2, [1, 10**400] * 2, recipe=TextRecipe())
-    with pytest.raises(LimelightError, match="too large"):
+    with refuses("label-type"):
         as_classes([1, 10**5000])
+
+
+def test_a_table_is_opened_once_however_often_its_rows_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_csv(tmp_path / "a.csv")
+    opened: list[Path] = []
+
+    def count(file: Any, *args: Any) -> Any:
+        opened.append(file)
+        return open(file, *args)
+
+    monkeypatch.setattr("limelight.tables.table.open", count, raising=False)
+    with open_table(path) as table:
+        first = next(TableRows(table, COLUMNS))  # a pass that ends early
+        for _ in range(2):
+            assert [row.text for row in TableRows(table, COLUMNS)] == TEXTS
+        assert first.text == TEXTS[0]
+    assert opened == [path]
+    encode_tables(tmp_path / "encoded", path, recipe=TextRecipe(), holdout=0.25, progress=False)
+    assert opened == [path] * 2

@@ -17,18 +17,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.errors import LimelightError
 from limelight.tables.columns import Columns
-from limelight.tables.kept_columns import KeptColumns, free_names, open_rows
+from limelight.tables.kept_columns import KeptColumns, free_names
+from limelight.tables.rows import Row, open_rows
+from limelight.tables.table import open_table
 from limelight.tables.writers import NewColumn, escape_formulas, write_stream, write_table
-from limelight.text.tables import Row
+from refusing import refuses
 
 LABEL = [NewColumn("label", "label", "int")]
 
 
 def rewrite(source: Path, out: Path, on_bad: str = "error") -> Path:
     """The table with a column `label` of row numbers before its own."""
-    rows, kept = open_rows(source, Columns("text"), on_bad)
+    rows, kept = open_rows(open_table(source), Columns("text"), on_bad)
     with write_table(out, out.suffix[1:], LABEL, kept) as writer:
         some = list(rows)
         for k in range(0, len(some), 2):  # in parts, and so across Arrow's batches
@@ -191,7 +192,7 @@ def test_new_columns_of_every_kind(tmp_path):
 
 def test_nothing_appears_if_writing_fails(tmp_path):
     (tmp_path / "in.csv").write_text("text\na\n")
-    rows, kept = open_rows(tmp_path / "in.csv", Columns("text"), "error")
+    rows, kept = open_rows(open_table(tmp_path / "in.csv"), Columns("text"), "error")
     some = list(rows)
     for form in ("csv", "parquet"):
         with (
@@ -213,5 +214,5 @@ def test_halves_of_characters_and_formulas(tmp_path):
 
 def test_a_column_of_the_text_twice_is_an_error(tmp_path):
     (tmp_path / "in.csv").write_text("text,text\na,b\n")
-    with pytest.raises(LimelightError, match="2 columns named 'text'"), warnings.catch_warnings():
-        open_rows(tmp_path / "in.csv", Columns("text"), "error")
+    with refuses("column-twice"), warnings.catch_warnings():
+        open_rows(open_table(tmp_path / "in.csv"), Columns("text"), "error")

@@ -1,0 +1,212 @@
+"""The rows of a table one by one, however large the file is: a text, its label, for a pair the second text.
+
+Rows are numbered from 1, without the header. An error about a row is one line with its number;
+`on_bad="skip"` skips the rows that cannot be used, such as those without text or label, and counts them.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import LimelightError
+from .columns import Columns, check_column
+from .formats import BadRowError, shorten
+from .kept_columns import KeptColumns
+from .table import Table, Values, open_table
+
+MAX_DIGITS = 300  # of a label that is an integer: a float can hold as much
+
+
+class Row(NamedTuple):
+    """One row of a table: a text, its label, for a pair the second text; all its cells if they are kept."""
+
+    text: str
+    label: Any = None  # a tuple where a text may have several, a float in regression
+    text2: str | None = None
+    cells: Any = None  # for cells.list_cells
+
+
+def check_text(text: Any, where: str) -> None:
+    """Raise unless a text is a string with more than spaces in it, and without NUL characters."""
+    if isinstance(text, str) and text and not text.isspace():
+        if "\0" in text:  # of binary data, or of a file in another encoding
+            raise BadRowError(f"a NUL character in {where}")
+        return
+    if is_missing(text):
+        raise BadRowError(f"no text in {where}")
+    if isinstance(text, str):
+        raise BadRowError(f"only spaces in {where}")
+    raise BadRowError(f"{shorten(repr(text))} in {where} is not text")
+
+
+def check_label(label: Any, where: str) -> Any:
+    """The label, if it is a string, a number or a boolean."""
+    if is_missing(label):
+        raise BadRowError(f"no label in {where}")
+    if is_too_large(label):
+        raise BadRowError(f"an integer of more than {MAX_DIGITS} digits in {where}: write it as text")
+    if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf):
+        raise BadRowError(f"{shorten(repr(label))} in {where} is not a label")
+    return label
+
+
+def is_too_large(label: Any) -> bool:
+    """Whether a label is an integer with more than `MAX_DIGITS` digits."""
+    return isinstance(label, int) and abs(label) >= 10**MAX_DIGITS
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing."""
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+class TableRows(Iterator[Row]):
+    """The rows of a table, one after the other, checked; `number` is the last one's, `skipped` a count.
+
+    A text must be a string with more than spaces in it. A label from csv or tsv is a string without the
+    spaces around it; jsonl and parquet keep its type. An empty label, null or NaN counts as missing. With
+    `keep`, rows come with all their cells. `parse_label` turns what is in a cell into a label. A table that
+    is open already stays open, for another pass.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
+    >>> _ = path.write_text("stars,text\\n1,\\n5,Good soup.\\n")
+    >>> rows = TableRows(path, Columns("text", "stars"), on_bad="skip")
+    >>> next(rows), rows.number, rows.skipped
+    (Row(text='Good soup.', label='5', text2=None, cells=None), 2, 1)
+    """
+
+    def __init__(
+        self,
+        table: str | Path | Table,
+        columns: Columns,
+        *,
+        on_bad: str = "error",
+        keep: bool = False,
+        parse_label: Callable[[Any, str], Any] = check_label,
+    ) -> None:
+        if on_bad not in ("error", "skip"):
+            raise LimelightError(f"on_bad is {on_bad!r}; it must be 'error' or 'skip'", code="option-value")
+        self.number = self.skipped = 0
+        self._columns, self._skip, self._parse_label = columns, on_bad == "skip", parse_label
+        self._table = table if isinstance(table, Table) else open_table(table)
+        self._path, self._stays_open = self._table.path, self._table is table
+        wanted = (columns.text, columns.label, columns.text2)
+        for name in wanted:
+            if name is not None:
+                check_column(self._path, name, self._table.names)
+        self._rows = self._checked(self._table.rows(wanted, keep))
+
+    def __next__(self) -> Row:
+        return next(self._rows)
+
+    def _checked(self, rows: Iterator[Values]) -> Iterator[Row]:
+        for values in rows:
+            self.number += 1
+            try:
+                row = self._check_row(values)
+            except BadRowError as error:
+                self._reject(error)
+            else:
+                yield row
+        if not self._stays_open:
+            self._table.close()
+        if self.number == 0:
+            raise LimelightError(
+                f"{self._path} has no rows; it needs at least one below its header", code="no-rows"
+            )
+        if self.number == self.skipped:
+            raise LimelightError(
+                f"{self._path}: none of its {self.number:,} rows can be used; check the columns",
+                code="no-rows",
+            )
+        if self.skipped:
+            what = f"skipped {self.skipped:,} of its {self.number:,} rows, which cannot be used"
+            warnings.warn(f"{self._path}: {what}", UserWarning, stacklevel=2)
+
+    def _check_row(self, values: Values) -> Row:
+        if isinstance(values, BadRowError):
+            raise values
+        text, label, text2, *cells = values
+        columns = self._columns
+        check_text(text, f"column {columns.text!r}")
+        if columns.text2 is not None:
+            check_text(text2, f"column {columns.text2!r}")
+        if columns.label is not None:
+            label = label.strip() if isinstance(label, str) else label
+            label = self._parse_label(label, f"column {columns.label!r}")
+        return Row(text, label, text2, *cells)
+
+    def _reject(self, error: BadRowError) -> None:
+        if not self._skip:
+            raise LimelightError(
+                f"{self._path}, row {self.number}: {error}; correct it, or skip such rows "
+                "with --skip-bad (in Python: on_bad='skip')",
+                code="bad-row",
+            ) from None
+        self.skipped += 1
+
+
+def open_rows(table: Table, columns: Columns, on_bad: str) -> tuple[TableRows, KeptColumns]:
+    """The rows of a table with all their cells; unless they are skipped, unusable rows are an error now."""
+    if on_bad == "error":
+        deque(TableRows(table, columns), maxlen=0)
+    kept = KeptColumns.of_table(table)
+    return TableRows(table, columns, on_bad=on_bad, keep=True), kept
+
+
+def chunks(rows: Iterable[Row], size: int = 1000, characters: int = 1_000_000) -> Iterator[list[Row]]:
+    """Yield lists of rows, each ended by `size` rows or by `characters` of text, whichever comes first.
+
+    >>> [len(chunk) for chunk in chunks([Row("good soup")] * 5, size=2)]
+    [2, 2, 1]
+    """
+    chunk: list[Row] = []
+    held = 0
+    for row in rows:
+        chunk.append(row)
+        held += len(row.text) + len(row.text2 or "")
+        if len(chunk) >= size or held >= characters:
+            yield chunk
+            chunk, held = [], 0
+    if chunk:
+        yield chunk
+
+
+def text_columns(
+    rows: Iterable[Row], pair: bool, seen: Callable[[Row], Any] = lambda row: None
+) -> tuple[Iterator[str], Iterator[str] | None]:
+    """The first texts and, for pairs, the second ones; `seen` is called with each row.
+
+    >>> first, second = text_columns([Row("Hello.", text2="Hi!")], pair=True)
+    >>> next(first), next(second)
+    ('Hello.', 'Hi!')
+    """
+    seconds = deque[str]()
+
+    def first() -> Iterator[str]:
+        for row in rows:
+            seen(row)
+            if row.text2 is not None:
+                seconds.append(row.text2)
+            yield row.text
+
+    def second() -> Iterator[str]:
+        while seconds:
+            yield seconds.popleft()
+
+    return first(), second() if pair else None
+
+
+def without_skipped(name: str, skipped: int) -> str:
+    """The name of a table for a message whose row number does not count the skipped rows.
+
+    >>> without_skipped("test.csv", 2)
+    'test.csv without the 2 skipped'
+    """
+    return f"{name} without the {skipped:,} skipped" if skipped else name
