@@ -83,7 +83,7 @@ def _describe_reader(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _format_reader(data: dict[str, Any]) -> str:
-    from ..runtime.reader_card import row_words
+    from ..runtime.card import row_words
 
     facts, parts = data["facts"], {name: count for name, count in data["parameters"].items() if count}
     learnt = f", learnt from {facts['teacher']}" if "teacher" in facts else ""

@@ -1,4 +1,4 @@
-"""The model card: the README.md of a saved folder, for people and for the hub.
+"""The card of a saved folder, its README.md, for people and for the hub.
 
 Its facts are plain JSON, all of them optional:
 
@@ -12,27 +12,32 @@ Its facts are plain JSON, all of them optional:
     confidence                   {"temperature": 1.3, "rows": 1101, "curve": [[threshold, share, right], ...]}
     trust                        {"texts": 100, "data": "held-out texts", "without": 0.33, "random": 0.07}
     intended_use, limits         a paragraph each
+and of a reader
+    teacher, texts, held_out     what it was taught by, {"files": [...], "rows": n}, texts of its figures
+    cosine, overlap              to the teacher's vectors, and of two rows of attention
+    pretraining, licences        its options; a paragraph
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
+import jinja2
 import numpy as np
 
 from .. import __version__
 from ..config.recipe import Recipe
-from ..reading.captions import trust_sentence
+from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
 from .confidence import saved_curve
-from .markdown import escape, mapping, metadata, number, one_line, quote, table
+from .markdown import cell, metadata, one_line, plain, quote
 from .metrics import forgetting_sentence
-from .reader_card import rows_section
 
 _TASKS = {"multi-label": "Gives {what} any number of labels", "regression": "Predicts a number for {what}"}
-_ENCODERS = {"bilstm": "a bidirectional LSTM and ", "cnn": "a CNN and ", "words": "its words and "}
+_ENCODERS = {"bilstm": "a bidirectional LSTM", "cnn": "a CNN", "words": "its words alone"}
 _ALWAYS = ("encoder", "pooling", "word_size", "hidden", "rows", "head", "epochs", "seed")
 _USES = {"regression": "Predicting this number for {what} like those it was trained on"}
 _USE = "Classifying {what} like those it was trained on into the labels above"
@@ -43,6 +48,16 @@ _LIMITS = (
 )
 _NOT_CALIBRATED = "Its probabilities are not calibrated."
 _CALIBRATED = "Its probabilities are calibrated on texts like the development set's, and on no others."
+_LICENCES = "To be filled in: the licence of the teacher, and those of the texts."
+_TAGS = ["limelight", "sentence-embedding", "self-attention"]
+_FIGURES = {"cosine": "cosine to the teacher's vectors", "overlap": "overlap of two rows of attention"}
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    found = jinja2.Environment(loader=jinja2.PackageLoader("limelight.runtime"), keep_trailing_newline=True)
+    found.filters |= {"quote": quote, "plain": plain, "cell": cell}
+    return found
 
 
 def model_card(
@@ -54,189 +69,122 @@ def model_card(
     facts: Mapping[str, Any],
     thresholds: Sequence[float] | np.ndarray | None = None,
 ) -> str:
-    """The card as Markdown with the metadata block that the hub reads.
+    """The card of a classifier as Markdown, with the metadata block that the hub reads.
 
     >>> card = model_card(recipe=Recipe(), labels=["bad", "good"], pair=False, vocabulary=5000,
     ...     facts={"name": "Soup", "results": {"test": {"accuracy": 0.9}}})
     >>> card.splitlines()[0], "| test | 0.9000 |" in card
     ('---', True)
     """
-    name = one_line(facts.get("name", "A Limelight model"))
-    parts = [
-        _metadata(name, facts),
-        f"# {quote(name)}",
-        _summary(recipe, pair, vocabulary),
-        _labels(labels, recipe.text.task, thresholds),
-        _usage(pair, recipe.text.task),
-        _data(facts.get("data")),
-        _results(facts.get("results")),
-        _forgotten(facts),
-        _confusion(facts.get("confusion"), facts.get("confusion_split"), labels),
-        _confidence(facts),
-        _trust(facts),
-        rows_section(facts, ", in training texts"),
-        _recipe(recipe),
-        f"## Intended use\n\n{escape(facts.get('intended_use') or _use(pair, recipe.text.task))}",
-        f"## Limits\n\n{escape(facts.get('limits') or _limits(facts))}",
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    task, model, what = recipe.text.task, recipe.model, "pairs of sentences" if pair else "texts"
+    rows = f"structured self-attention with {model.rows} rows" if model.attention_rows else "max pooling"
+    labels = [] if task == "regression" else list(labels)
+    calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
+    use = f"{_USES.get(task, _USE).format(what=what)}, and seeing which words decided."
+    name, data = one_line(facts.get("name", "A Limelight model")), _mapping(facts.get("data"))
+    results = {split: _mapping(scores) for split, scores in _mapping(facts.get("results")).items()}
+    measures = list(dict.fromkeys(each for scores in results.values() for each in scores))
+    return _templates().get_template("model.md.jinja").render(
+        metadata=_metadata(name, facts), name=name, version=__version__, vocabulary=vocabulary,
+        does=_TASKS.get(task, "Classifies {what}").format(what=what),
+        how=f"{_ENCODERS[model.encoder]} and {rows}", labels=labels, data=data,
+        thresholds=[] if thresholds is None else list(zip(labels, map(float, thresholds), strict=True)),
+        call='"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."',
+        shown="reading.answer" if task in _TASKS else "reading.label, reading.confidence",
+        data_rows=[(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)],
+        measures=measures,
+        results=[(split, *(scores.get(each, "") for each in measures)) for split, scores in results.items()],
+        forgotten=forgetting_sentence(facts.get("old_dev")), confusion=_confusion(facts, labels),
+        confusion_split=facts.get("confusion_split"), abstaining=_abstaining(facts),
+        trust=trust_sentence(facts.get("trust")), rows=_rows(facts), recipe=_options(recipe),
+        intended_use=facts.get("intended_use") or use,
+        limits=facts.get("limits") or _LIMITS.format(calibrated=calibrated),
+    )  # fmt: skip
 
 
-# ---------------------------------------------------------------- the hub's metadata
+def reader_card(words: int, recipe: Recipe, facts: Mapping[str, Any]) -> str:
+    """The card of a reader as Markdown.
+
+    >>> facts = {"rows": [["no", "not"]], "held_out": 9, "teacher": "MiniLM"}
+    >>> card = reader_card(5000, Recipe(), facts)
+    >>> "| 1 | no, not |" in card, "MiniLM" in card
+    (True, True)
+    """
+    texts, held_out = _mapping(facts.get("texts")), facts.get("held_out")
+    count, where = texts.get("rows"), f", in {held_out:,} held-out texts" if isinstance(held_out, int) else ""
+    if "rows_from" in facts:
+        where = f", in {quote(facts['rows_from'])}"
+    fields = {"library_name": "limelight", "pipeline_tag": "sentence-similarity", "tags": _TAGS}
+    return _templates().get_template("reader.md.jinja").render(
+        metadata=metadata({**fields, "license": "other"}), words=words, size=recipe.model.vector_size,
+        teacher=facts.get("teacher", "unknown"), count=f"{count:,}" if isinstance(count, int) else "some",
+        files=", ".join(map(str, texts.get("files", []))), where=where, rows=_rows(facts),
+        figures=[(what, facts[key]) for key, what in _FIGURES.items() if key in facts],
+        recipe=_mapping(facts.get("pretraining")) or dataclasses.asdict(recipe.model),
+        licences=facts.get("licences") or _LICENCES,
+    )  # fmt: skip
+
+
+def row_words(facts: Mapping[str, Any]) -> list[str]:
+    """The words of each row, as one line each."""
+    rows = facts.get("rows")
+    if not isinstance(rows, list):
+        return []
+    return [one_line(", ".join(map(str, row))) if isinstance(row, list) else "" for row in rows]
+
+
+def _rows(facts: Mapping[str, Any]) -> list[tuple[int, str]]:
+    return [(k, words or NO_ASPECT) for k, words in enumerate(row_words(facts), 1)]
 
 
 def _metadata(name: str, facts: Mapping[str, Any]) -> str:
-    fields: dict[str, Any] = {
-        "language": facts.get("language"),
-        "license": facts.get("license", "other"),
-        "library_name": "limelight",
-        "pipeline_tag": "text-classification",
-        "tags": ["limelight", "text-classification", "sentence-embedding", "self-attention", "onnx"],
-        "metrics": [_main_result(facts)[0]],
-        "model-index": _model_index(name, facts),
-    }
-    return metadata(fields)
+    """The hub's fields, with the measure that matters most on test data, if it is known."""
+    results = _mapping(facts.get("results"))
+    found = {**_mapping(results.get("dev")), **_mapping(results.get("test"))}
+    ours = next((each for each in _MEASURES if each in found), "accuracy")
+    value, task = _mapping(results.get("test")).get(ours), "text-classification"
+    data, index = one_line(_mapping(facts.get("data")).get("name", "custom data")), []
+    if isinstance(value, int | float):
+        about = {"task": {"type": task}, "dataset": {"name": data, "type": data, "split": "test"}}
+        index = [
+            {"name": name, "results": [{**about, "metrics": [{"type": _MEASURES[ours], "value": value}]}]}
+        ]
+    return metadata({
+        "language": facts.get("language"), "license": facts.get("license", "other"),
+        "library_name": "limelight", "pipeline_tag": task, "tags": [*_TAGS, task, "onnx"],
+        "metrics": [_MEASURES[ours]], "model-index": index,
+    })  # fmt: skip
 
 
-def _model_index(name: str, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    kind, value = _main_result(facts)
-    if not isinstance(value, int | float):
-        return []
-    data = one_line(mapping(facts.get("data")).get("name", "custom data"))
-    result = {
-        "task": {"type": "text-classification"},
-        "dataset": {"name": data, "type": data, "split": "test"},
-        "metrics": [{"type": kind, "value": value}],
-    }
-    return [{"name": name, "results": [result]}]
-
-
-def _main_result(facts: Mapping[str, Any]) -> tuple[str, Any]:
-    """What the hub calls the measure that matters most, and its value on test data."""
-    results = mapping(facts.get("results"))
-    found = {**mapping(results.get("dev")), **mapping(results.get("test"))}
-    ours = next((name for name in _MEASURES if name in found), "accuracy")
-    return _MEASURES[ours], mapping(results.get("test")).get(ours)
-
-
-# ---------------------------------------------------------------- for readers
-
-
-def _inputs(pair: bool) -> str:
-    return "pairs of sentences" if pair else "texts"
-
-
-def _summary(recipe: Recipe, pair: bool, vocabulary: int) -> str:
-    model = recipe.model
-    how = _ENCODERS[model.encoder] + (
-        f"structured self-attention with {model.rows} rows" if model.attention_rows else "max pooling"
-    )
-    what = _TASKS.get(recipe.text.task, "Classifies {what}").format(what=_inputs(pair))
-    return (
-        f"{what} by {how}, trained with Limelight. Its vocabulary is "
-        f"{vocabulary:,} words. For every text it also shows which words decided and what each row read. "
-        f"Limelight {__version__} wrote this folder."
-    )
-
-
-def _use(pair: bool, task: str) -> str:
-    return f"{_USES.get(task, _USE).format(what=_inputs(pair))}, and seeing which words decided."
-
-
-def _labels(labels: Sequence[Label], task: str, thresholds: Sequence[float] | np.ndarray | None) -> str:
-    """The labels; with thresholds, from which probability on each is given."""
-    if task == "regression":
-        return ""
-    if thresholds is None:
-        return "## Labels\n\n" + "\n".join(f"- {quote(label)}" for label in labels)
-    rows = [(quote(label), number(float(x))) for label, x in zip(labels, thresholds, strict=True)]
-    how = "A label is predicted if its probability is at least its threshold."
-    return f"## Labels\n\n{how}\n\n" + table(("label", "threshold"), rows)
-
-
-def _usage(pair: bool, task: str) -> str:
-    shown = "reading.answer" if task in _TASKS else "reading.label, reading.confidence"
-    call = '"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."'
-    return f"""## Use
-
-```python
-import limelight
-
-model = limelight.load("path/to/this/folder")
-reading = model.read({call})
-print({shown})
-```
-
-PyTorch is not needed. `model.onnx` (with `model.safetensors` beside it) and `model.int8.onnx` run wherever
-ONNX Runtime does; the `tokenizers` library reads `tokenizer.json`."""
-
-
-def _data(data: Any) -> str:
-    data = mapping(data)
-    if not data:
-        return ""
-    rows = [(quote(key), f"{value:,}") for key, value in data.items() if isinstance(value, int)]
-    about = [f"{quote(key)}: {quote(value)}" for key, value in data.items() if isinstance(value, str)]
-    return "\n\n".join(["## Data", *about, *([table(("split", "rows"), rows)] if rows else [])])
-
-
-def _results(results: Any) -> str:
-    results = {split: mapping(scores) for split, scores in mapping(results).items()}
-    measures = list(dict.fromkeys(name for scores in results.values() for name in scores))
-    if not measures:
-        return ""
-    rows = [
-        (quote(split), *(number(scores.get(m, "")) for m in measures)) for split, scores in results.items()
-    ]
-    return "## Results\n\n" + table(("split", *map(quote, measures)), rows)
-
-
-def _forgotten(facts: Mapping[str, Any]) -> str:
-    sentence = forgetting_sentence(facts.get("old_dev"))
-    return f"## What it forgot\n\n{escape(sentence)}" if sentence else ""
-
-
-def _confusion(matrix: Any, split: Any, labels: Sequence[Label]) -> str:
+def _confusion(facts: Mapping[str, Any], labels: Sequence[Label]) -> list[tuple[Any, ...]]:
+    matrix = facts.get("confusion")
     is_matrix = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
     if not is_matrix or {len(matrix), *map(len, matrix)} != {len(labels)}:
-        return ""
-    names = [quote(label) for label in labels]
-    rows = [(name, *map(number, row)) for name, row in zip(names, matrix, strict=True)]
-    on = f", {quote(split)} data" if split else ""
-    return f"## Confusion{on}\n\nRows are the true labels, columns the predicted ones.\n\n" + table(
-        ("", *names), rows
-    )
+        return []
+    return [(label, *row) for label, row in zip(labels, matrix, strict=True)]
 
 
-def _trust(facts: Mapping[str, Any]) -> str:
-    sentence = trust_sentence(facts.get("trust"))
-    return f"## How far to trust what decided\n\n{escape(sentence)}" if sentence else ""
-
-
-def _confidence(facts: Mapping[str, Any]) -> str:
+def _abstaining(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """What is answered for some wanted precisions."""
     curve, rows = saved_curve(facts.get("confidence")), []
     for precision in (0.9, 0.95, 0.99):
         found = [point for point in curve if point.precision >= precision][:1]
         rows += [(f"{precision:.0%}", f"{each.threshold:.3f}", f"{each.share:.1%}") for each in found]
-    if not rows:
-        return ""
-    about = "On the development set, where `predict` abstains below a probability (`--target-precision`):"
-    return f"## Abstaining\n\n{about}\n\n" + table(("right", "abstain below", "answered"), rows)
+    return rows
 
 
-def _limits(facts: Mapping[str, Any]) -> str:
-    return _LIMITS.format(calibrated=_CALIBRATED if mapping(facts.get("confidence")) else _NOT_CALIBRATED)
-
-
-def _recipe(recipe: Recipe) -> str:
-    defaults, rows = Recipe(), []
+def _options(recipe: Recipe) -> list[tuple[str, Any, str]]:
+    """The options that say most, and those that are not the default."""
+    found = []
     for section in ("text", "model", "training"):
-        chosen, default = getattr(recipe, section), getattr(defaults, section)
+        chosen, default = getattr(recipe, section), getattr(Recipe(), section)
         for field in dataclasses.fields(chosen):
             value = getattr(chosen, field.name)
             if field.name in _ALWAYS or value != getattr(default, field.name):
-                rows.append((f"`{field.name}`", quote(value), escape(field.metadata["help"])))
-    return "## Recipe\n\nAll other options have their defaults; `config.json` lists them all.\n\n" + table(
-        ("option", "value", "meaning"), rows
-    )
+                found.append((field.name, value, field.metadata["help"]))
+    return found
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping from outside; anything else counts as an empty one."""
+    return value if isinstance(value, Mapping) else {}

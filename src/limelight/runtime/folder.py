@@ -36,10 +36,9 @@ from ..tables.rows import MAX_DIGITS, is_too_large
 from ..text.labels import Label
 from ..text.tasks import find_task
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, UNKNOWN, Tokenizer
-from .card import model_card
+from .card import model_card, reader_card
 from .config_file import FILES, OLD_READER, SavedFiles, format_config, open_saved, saved_kind
 from .old_reader import read_old_reader
-from .reader_card import reader_card
 
 BUNDLED = Path(__file__).parents[1] / "bundled" / "reader"
 LAYOUT = FolderLayout(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 _MARKS = str.maketrans({"&": "&amp;", "<": "&lt;", **{c: f"&#{ord(c)};" for c in "\\`*_[]#~>$"}})
@@ -32,17 +32,13 @@ def yaml(value: Any) -> str:
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; what comes from outside must have gone through `quote`.
+def cell(value: Any) -> str:
+    """A value from outside as a cell of a table: a figure with four decimals, anything else quoted.
 
-    >>> print(table(("label", "n"), [("a|b", "3")]))
-    | label | n |
-    |---|---|
-    | a\\|b | 3 |
+    >>> print(cell("a|b"), cell(0.5), cell(3))
+    a\\|b 0.5000 3
     """
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
-    lines = [f"|{'|'.join(f' {cell} ' for cell in row)}|" for row in cells]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
+    return f"{value:.4f}" if isinstance(value, float) else quote(value).replace("|", "\\|")
 
 
 def quote(value: Any) -> str:
@@ -62,16 +58,6 @@ def one_line(value: Any) -> str:
     return " ".join(str(value).split())
 
 
-def escape(value: Any) -> str:
+def plain(value: Any) -> str:
     """Text without markup."""
     return str(value).replace("&", "&amp;").replace("<", "&lt;")
-
-
-def number(value: Any) -> str:
-    """A figure with four decimals, or anything else as it is."""
-    return f"{value:.4f}" if isinstance(value, float) else quote(value)
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """A mapping from outside; anything else counts as an empty one."""
-    return value if isinstance(value, Mapping) else {}
