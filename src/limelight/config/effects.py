@@ -17,8 +17,8 @@ def unused_options(
 
     An option that is switched off (0 or False) is not reported: its user gets what they asked for.
 
-    >>> unused_options(Recipe().override(embedding="max", rows=8), ["embedding", "rows"])
-    {'rows': "rows has no effect: it needs embedding 'self-attention'"}
+    >>> unused_options(Recipe().override(pooling="max", rows=8), ["pooling", "rows"])
+    {'rows': "rows has no effect: it needs pooling 'self-attention'"}
     """
     values = recipe.values()
     state = SimpleNamespace(**values, has_dev=has_dev, pairs=pairs)

@@ -157,7 +157,7 @@ def _metadata(name: str, facts: Mapping[str, Any]) -> str:
 
 
 def _confusion(facts: Mapping[str, Any], labels: Sequence[Label]) -> list[tuple[Any, ...]]:
-    matrix = facts.get("confusion")
+    matrix: Any = facts.get("confusion")
     is_matrix = isinstance(matrix, Sequence) and all(isinstance(row, Sequence) for row in matrix)
     if not is_matrix or {len(matrix), *map(len, matrix)} != {len(labels)}:
         return []
