@@ -18,11 +18,11 @@ from experiments.paper import (
     table3,
     table4,
 )
+from experiments.paper.__main__ import main
 from experiments.paper.experiment import run_experiment
 from experiments.paper.plan import Data, Plan
 
 from experiments_small import plan, run, save_reviews
-from limelight.cli import main
 from limelight.config.migrations import RENAMED
 from limelight.errors import LimelightError
 from limelight.storage.locks import locked
@@ -299,7 +299,7 @@ def test_what_another_process_was_training_is_looked_at_again(finishes, tmp_path
 
 
 def test_all_runs_are_another_processs(tmp_path, reviews, capfd):
-    argv = ["paper", "table1", "--data", f"yelp={reviews}", "--out", str(tmp_path), "--seeds", "0"]
+    argv = ["table1", "--data", f"yelp={reviews}", "--out", str(tmp_path), "--seeds", "0"]
     name = "yelp-cnn-seed0"
     with locked(tmp_path / f".{name}.lock", "taken"):
         assert main([*argv, "--only", name]) == 0
