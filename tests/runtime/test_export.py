@@ -12,6 +12,8 @@ import trained
 from limelight.network.onnx.arithmetic import Int8
 from limelight.network.onnx.export import export_onnx
 from limelight.network.parts import shapes
+from limelight.network.quantise import round_to_4_bits
+from limelight.network.weights import pack_words
 from trained import ARCHITECTURES, PAIRS, network_of, recipe_of, weights_of
 
 BOTH = pytest.mark.parametrize("pair", PAIRS)
@@ -118,6 +120,23 @@ def test_int8_is_near(name: str, pair: str | None, small: int, monkeypatch: pyte
     if recipe.model.embedding != "cnn":  # a CNN's maxima often tie, and then any of the words may hold them
         assert np.abs(near[2] - exact[2]).mean() < 0.01
     np.testing.assert_allclose(near[2].sum(axis=2), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"layers": 2}, {"projection": 5}], ids=str)
+def test_int8_of_words_in_4_bits_is_near(options: dict[str, int]) -> None:
+    """The bound of the LSTM's inputs is that of the words, not that of the bytes they are stored in."""
+    recipe = recipe_of({"word_size": 64, **options})
+    weights = weights_of(network_of(recipe))
+    weights["words.weight"] = round_to_4_bits(weights["words.weight"] / 8)
+    packed = pack_words(weights)
+    assert packed["words.weight"].dtype == np.uint8
+    ids, n = batch([9, 4, 1, 6])
+    exact, near = (
+        run(export_onnx(packed, recipe.model, 3, pair=False, int8=q), ids=ids, lengths=n)
+        for q in (False, True)
+    )
+    for a, b in zip(near, exact, strict=True):
+        np.testing.assert_allclose(a, b, atol=0.01)
 
 
 def test_int8_is_about_a_quarter_of_the_size(monkeypatch: pytest.MonkeyPatch) -> None:

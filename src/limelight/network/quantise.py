@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 GROUP, TOP = 32, 7
+WORDS, SCALE = "words.weight", "words.weight.scale"
+
+
+def word_vectors(weights: Mapping[str, np.ndarray], every: int = 1) -> np.ndarray:
+    """The word vectors (n, d) in float32, whichever way they are stored; or one of `every` so many.
+
+    >>> rows = np.tile(np.float32([-7, 7]), (4, 16))
+    >>> stored = dict(zip((WORDS, SCALE), pack(rows)))
+    >>> np.array_equal(word_vectors(stored), rows), np.array_equal(word_vectors({WORDS: rows}), rows)
+    (True, True)
+    """
+    words = weights[WORDS][::every]
+    return unpack(words, weights[SCALE][::every]) if SCALE in weights else words
 
 
 def pack(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

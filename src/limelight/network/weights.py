@@ -16,9 +16,8 @@ from ..errors import LimelightError
 from ..storage.json_file import parse_object
 from .onnx.graph import Location
 from .parts import Shapes, check_names
-from .quantise import GROUP, pack, unpack
+from .quantise import GROUP, SCALE, WORDS, pack, unpack, word_vectors
 
-WORDS, SCALE = "words.weight", "words.weight.scale"
 _NUMPY = {"F32": "<f4", "F16": "<f2", "U8": "u1"}
 MAX_HEADER = 2**20  # bytes; a few hundred per tensor are usual
 
@@ -46,7 +45,8 @@ def read_weights(content: bytes, expected: Shapes) -> dict[str, np.ndarray]:
         for name, (dtype, shape) in layout.items()
     }
     if SCALE in arrays:
-        arrays[WORDS] = unpack(arrays[WORDS], arrays.pop(SCALE))
+        arrays[WORDS] = word_vectors(arrays)
+        del arrays[SCALE]
     return arrays
 
 

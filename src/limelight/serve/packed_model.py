@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..network.weights import WORDS, pack_words
+from ..network.quantise import WORDS
+from ..network.weights import pack_words
 from ..runtime.model import Model
 from ..text.rules import CHARACTERS, javascript_rules
 from ..text.tokenizer import SPECIAL

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..quantise import GROUP
+from ..quantise import GROUP, word_vectors
 from .graph import Graph
 
 OPEN = 20.0  # a gate at 20 is open: its sigmoid is 1 in float32, as is its hyperbolic tangent
@@ -182,10 +182,12 @@ class Int8(Float32):
 
     def _bound(self, layer: int) -> float:
         """The largest input of this layer: word vectors and, above the first, states, which are below 1."""
-        words = self.weights["words.weight"]
         if "projection.W" in self.weights:
-            some = words[:: len(words) // 2048 + 1]  # all of them would take a second
+            every = len(self.weights["words.weight"]) // 2048 + 1  # all of them would take a second
+            some = word_vectors(self.weights, every)
             words = some @ self.weights["projection.W"].T + self.weights["projection.b"]
+        else:
+            words = word_vectors(self.weights)
         return max(float(words.max()), -float(words.min()), 1.0 if layer else 1e-30)
 
     def _number(self, value: float) -> str:
