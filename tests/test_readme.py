@@ -13,10 +13,14 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import limelight
 from figures import FIGURE, cell, prose, said, wrong_in_prose, wrong_in_tables
+from limelight import bundled
 from limelight.cli import main
 from limelight.config import presets
 from limelight.config import pretrain_recipe as reader
@@ -99,6 +103,29 @@ def test_everything_shown_runs(page, newcomer, models, monkeypatch, capfd):
             assert language == "bash"
             for line in code.splitlines():
                 run_command(line, monkeypatch, models)
+
+
+@pytest.fixture(scope="session")
+def default_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a newcomer trains: the default preset, all of its words, on a few bundled sentences."""
+    texts, labels = bundled.sentences("train")
+    folder = tmp_path_factory.mktemp("default") / "model"
+    limelight.TextClassifier(epochs=1, progress=False).fit(texts[:40], labels[:40]).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "precision", "bound"), [("model.onnx", "float32", 1e-6), ("model.int8.onnx", "int8", 0.02)]
+)
+def test_the_files_run_by_hand_give_the_same_answers(file, precision, bound, default_model):
+    ((_, code),) = FENCE.findall((HERE / "docs" / "format.md").read_text())
+    shown: dict[str, Any] = {}
+    exec(compile(code, "docs/format.md", "exec"), shown)
+    texts = bundled.sentences("test")[0][:60]
+    found = shown["probabilities"](default_model, texts, file)
+    expected = limelight.load(default_model, precision=precision).predict_proba(texts)
+    assert expected.max() > 0.4  # it has learnt something to get wrong
+    np.testing.assert_allclose(found, expected, atol=bound)
 
 
 def anchors(page: Path) -> set[str]:
