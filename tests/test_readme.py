@@ -32,7 +32,11 @@ PAGES = [
     "README.md", "docs/train.md", "docs/predict.md", "docs/explain.md", "docs/python.md", "docs/pretrain.md",
     "docs/similar.md", "docs/search.md", "docs/explore.md", "docs/tasks.md",
 ]  # fmt: skip
-DOCUMENTS = sorted(str(path.relative_to(HERE)) for path in (*HERE.glob("*.md"), *HERE.glob("docs/**/*.md")))
+DOCUMENTS = sorted(
+    str(path.relative_to(HERE))
+    for where in ("", "docs/**/", "experiments/**/")
+    for path in HERE.glob(f"{where}*.md")
+)
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ECHO = re.compile(r'echo "(.*?)" \| (.*)')
 
@@ -141,6 +145,21 @@ def test_links_lead_somewhere(page):
         target = (HERE / page).parent / path if path else HERE / page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+OURS = re.compile(r"(?:experiments|tests|scripts|src|examples)/[\w./-]+\.(?:py|md|js|cu)\b")
+ROOMS = [path.name for path in (HERE / "src" / "limelight").iterdir() if path.is_dir()]
+IN_A_ROOM = re.compile(rf"`((?:{'|'.join(ROOMS)})/[\w/]+\.(?:py|cu|js))`")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in DOCUMENTS if "/log/" not in page and page != "CHANGELOG.md"]
+)
+def test_named_files_are_there(page):
+    """The log and the changelog keep the names of their time."""
+    text = (HERE / page).read_text()
+    named = [*OURS.findall(text), *(f"src/limelight/{path}" for path in IN_A_ROOM.findall(text))]
+    assert [path for path in named if not (HERE / path).exists()] == []
 
 
 SNLI = "The best recipes on SNLI"
