@@ -1,4 +1,4 @@
-"""Loads of a folder that another process replaces all the time, in one step and in two.
+"""Loads of a folder that another process keeps replacing, in one step and in two.
 
     PYTHONPATH=src:tests python tests/replacing.py [LOADS]
 

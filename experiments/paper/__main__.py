@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, NoReturn
 
-from limelight.cli._shared import add_device, add_json, add_overwrite, check_not_a_model, print_result, table
+from limelight.config.recipe import Recipe, options, section_of
 from limelight.errors import LimelightError
+from limelight.storage.files import check_writable
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from .plan import Data, Plan
 
-    from .plan import Plan
-
-ORDER = 8
+PROGRAM = "python -m experiments.paper"
 HELP = "the paper's experiments: its data, tables and figures, one command each"
 PREPARE = """\
 Convert an official distribution on your disk to train.jsonl, dev.jsonl and test.jsonl.
@@ -41,10 +43,22 @@ EXPERIMENTS = {
 }
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print it to standard error and exit with code 2."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def make_parser() -> Parser:
+    """The steps and their flags."""
+    parser = Parser(prog=PROGRAM, description=HELP, allow_abbrev=False)
     steps = parser.add_subparsers(title="steps", metavar="STEP", required=True, dest="step")
-    prepare = steps.add_parser("prepare", help="make train, dev and test tables", description=PREPARE)
+    style = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    prepare = steps.add_parser(
+        "prepare", help="make train, dev and test tables", description=PREPARE, **style
+    )
     prepare.add_argument("name", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     prepare.add_argument("source", metavar="SOURCE", help="file, archive or folder of the distribution")
     prepare.add_argument("--out", required=True, metavar="DIR", help="folder of the tables")
@@ -56,17 +70,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, metavar="N", help="random seed of the split, if the data has none"
     )
     prepare.add_argument("--by", choices=("tweet", "author"), help="pan: split by tweet or by author")
-    add_overwrite(prepare)
-    add_json(prepare)
+    prepare.add_argument("--overwrite", action="store_true", help="replace existing output")
+    prepare.add_argument("--json", action="store_true", help="print one JSON object, for scripts")
     for name, (help, example) in EXPERIMENTS.items():
         sentence = help[0].upper() + help[1:] + "."
         described = EXPERIMENT.format(help=sentence, name=name, example=example)
-        _add_experiment(steps.add_parser(name, help=help, description=described))
+        _add_experiment(steps.add_parser(name, help=help, description=described, **style))
+    return parser
 
 
 def _add_experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="DIR", help="folder of the runs, tables and figures")
-    add_device(parser)
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto",
+        help="where to train; auto uses a GPU if there is one",
+    )  # fmt: skip
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="options",
         help="change an option of all recipes, such as penalty_scale=author; may be repeated",
@@ -109,16 +127,15 @@ def _prepare(args: argparse.Namespace) -> int:
 
     given = {"sizes": args.sizes, "seed": args.seed, "by": args.by, "overwrite": args.overwrite or None}
     about = prepare(args.name, args.source, args.out, **{k: v for k, v in given.items() if v is not None})
-    rows = [[split, f"{count:,}"] for split, count in about["rows"].items()]
-    print_result(args, about, f"{table(['split', 'rows'], rows)}\nsaved {args.out}")
+    rows = [f"{split:5} {count:9,} rows" for split, count in about["rows"].items()]
+    print(json.dumps(about, ensure_ascii=False) if args.json else "\n".join([*rows, f"saved {args.out}"]))
     return 0
 
 
 def _check_out(out: Path) -> None:
     """Raise before the work if its results cannot be written there."""
-    from limelight.storage.files import check_writable
-
-    check_not_a_model(out)
+    if (out / "config.json").is_file():
+        raise LimelightError(f"{out} is a model folder; choose another --out", code="exists")
     check_writable(out)
 
 
@@ -136,14 +153,10 @@ def _size(given: str) -> int | None:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
-    from pathlib import Path
-
-    from .plan import Data, Plan
-
     data = tuple(Data.parse(each) for each in args.data)
     names = [each.name for each in data]
     if len(set(names)) < len(names) or len(set(args.seeds)) < len(args.seeds):
-        raise LimelightError("a data set or seed is given twice; give each once")
+        raise LimelightError("a data set or seed is given twice; give each once", code="option-twice")
     return Plan(
         Path(args.out), data, tuple(args.seeds), _options(args), tuple(args.only), args.device, args.note,
         show=not args.quiet,
@@ -157,7 +170,7 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in [*given, *((name, value) for name, value in short.items() if value is not None)]:
         if name in found:
-            raise LimelightError(f"{name} is given twice; give it once")
+            raise LimelightError(f"{name} is given twice; give it once", code="option-twice")
         found[name] = value
     return found
 
@@ -168,16 +181,15 @@ def _option(given: str) -> tuple[str, Any]:
     >>> _option("learning_rate=0.1"), _option("fine_tune_words=no")
     (('learning_rate', 0.1), ('fine_tune_words', False))
     """
-    from limelight.config.recipe import Recipe, options, section_of
-
     name, equals, value = given.partition("=")
     section = section_of(name)  # an unknown name raises with a suggestion
     if section == "text":
         raise LimelightError(
-            f"--set {given}: the data is already encoded; give it to 'limelight encode' instead"
+            f"--set {given}: the data is already encoded; give it to 'limelight encode' instead",
+            code="option-encoded",
         )
     if name == "seed":
-        raise LimelightError(f"--set {given}: use --seeds N N N")
+        raise LimelightError(f"--set {given}: use --seeds N N N", code="option-value")
     kind: Any = type(options()[name].default)
     words = {"yes": True, "true": True, "no": False, "false": False}
     try:
@@ -185,18 +197,25 @@ def _option(given: str) -> tuple[str, Any]:
     except (ValueError, KeyError):
         found = None
     if not equals or found is None:
-        raise LimelightError(f"--set {given}: expected {name}=VALUE with a value of type {kind.__name__}")
+        raise LimelightError(
+            f"--set {given}: expected {name}=VALUE with a value of type {kind.__name__}", code="option-value"
+        )
     Recipe().override(**{name: found})  # checks its range
     return name, found
 
 
-def main() -> int:
-    """The command line of the paper's experiments."""
-    from limelight.cli._parser import Parser
-
-    parser = Parser(prog="python -m experiments.paper", description=HELP)
-    arguments(parser)
-    return run(parser.parse_args())
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a step and return the exit code: 0 done, 1 interrupted, 2 invalid input, in one line."""
+    try:
+        return run(make_parser().parse_args(argv))
+    except LimelightError as error:
+        problem, code = str(error), 2
+    except OSError as error:
+        problem, code = f"{error.filename or 'the system'}: {error.strerror or error}", 2
+    except KeyboardInterrupt:
+        problem, code = "interrupted", 1
+    print(f"{PROGRAM}: {problem}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

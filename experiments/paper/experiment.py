@@ -62,7 +62,7 @@ def run_experiment(plan: Plan, runs: Sequence[ExperimentRun], write: Callable[[R
     while (busy := _run_all(waiting, result_of, write_all, failed)) and len(busy) < len(waiting):
         waiting = busy
     if failed:
-        raise LimelightError(f"{len(failed)} of {len(selected)} runs failed: {failed[0]}")
+        raise LimelightError(f"{len(failed)} of {len(selected)} runs failed: {failed[0]}", code="runs-failed")
     if busy:
         write_all()
         log(
@@ -76,7 +76,9 @@ def _select(runs: Sequence[ExperimentRun], only: Sequence[str]) -> list[Experime
     for pattern in only:
         if not fnmatch.filter([run.name for run in runs], pattern):
             names = ", ".join(run.name for run in runs)
-            raise LimelightError(f"--only {pattern} matches no run; the runs are: {names}")
+            raise LimelightError(
+                f"--only {pattern} matches no run; the runs are: {names}", code="run-unknown"
+            )
     return [run for run in runs if not only or any(fnmatch.fnmatch(run.name, each) for each in only)]
 
 

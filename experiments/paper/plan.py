@@ -56,7 +56,9 @@ def setting(task: str, model: str) -> Recipe:
         # all curves of a figure have the same length
         return recipe.override(rows=int(model[1:]), patience=0)
     if model not in CHANGES:
-        raise LimelightError(f"the paper has no model {model!r}; it has: {', '.join(CHANGES)}")
+        raise LimelightError(
+            f"the paper has no model {model!r}; it has: {', '.join(CHANGES)}", code="model-unknown"
+        )
     return recipe.override(**CHANGES[model])
 
 
@@ -78,11 +80,14 @@ class Data:
         name, equals, folder = given.partition("=")
         task, _, own = name.rpartition(":")
         if not equals or not folder or not own or PurePath(own).name != own:
-            raise LimelightError(f"--data is {given!r}; write it as yelp=DIR, or yelp:hotels=DIR")
+            raise LimelightError(
+                f"--data is {given!r}; write it as yelp=DIR, or yelp:hotels=DIR", code="option-value"
+            )
         if (task or own) not in TASKS:
             raise LimelightError(
                 f"--data {given} does not say which task's settings to use ({', '.join(TASKS)}); "
-                f"for example {TASKS[0]}:{own}={folder}"
+                f"for example {TASKS[0]}:{own}={folder}",
+                code="option-value",
             )
         return cls(own, task or own, Path(folder))
 
@@ -114,17 +119,21 @@ class Plan:
     def require_tasks(self, what: str, tasks: Sequence[str]) -> None:
         """Raise unless all data is for tasks of an experiment."""
         if not self.data:
-            raise LimelightError(f"{what} needs data: --data {tasks[0]}=DIR, a folder of 'limelight encode'")
+            raise LimelightError(
+                f"{what} needs data: --data {tasks[0]}=DIR, a folder of 'limelight encode'", code="needs-data"
+            )
         for data in self.data:
             if data.task not in tasks:
                 names = " and ".join(tasks)
-                raise LimelightError(f"{what} takes data for {names}; {data.name} is for {data.task}")
+                raise LimelightError(
+                    f"{what} takes data for {names}; {data.name} is for {data.task}", code="data-task"
+                )
 
     def forbid_options(self, what: str, *names: str) -> None:
         """Raise if options are set that an experiment varies itself: its table would be wrong."""
         for name in names:
             if name in self.options:
-                raise LimelightError(f"{what} sets {name} itself; leave it out of --set")
+                raise LimelightError(f"{what} sets {name} itself; leave it out of --set", code="option-fixed")
 
 
 @dataclass(frozen=True)

@@ -40,11 +40,15 @@ def open_data(data: Data) -> Dataset:
     pair = data.task == "snli"
     if dataset.pair != pair:
         texts = "pairs of texts" if pair else "single texts"
-        raise LimelightError(f"{data.folder} does not hold {texts}, which the task {data.task} needs")
+        raise LimelightError(
+            f"{data.folder} does not hold {texts}, which the task {data.task} needs", code="data-task"
+        )
     missing = {"train", "dev", "test"} - set(dataset.splits)
     if missing or not dataset.labels:
         what = f"no {min(missing)} split" if missing else "no labels"
-        raise LimelightError(f"{data.folder} has {what}; encode it with train, dev and test and their labels")
+        raise LimelightError(
+            f"{data.folder} has {what}; encode it with train, dev and test and their labels", code="data-task"
+        )
     return dataset
 
 
@@ -82,11 +86,14 @@ def read_result(out: Path, run: ExperimentRun, dataset: Dataset) -> RunResult | 
         result["recipe"] = Recipe.from_dict(result["recipe"]).to_dict()  # it may be older than an option
         different = [key for key, value in describe_run(run, dataset).items() if result[key] != value]
     except (ValueError, KeyError, TypeError, LimelightError):
-        raise LimelightError(f"{path} is not a Limelight result; move it away") from None
+        raise LimelightError(
+            f"{path} is not a Limelight result; move it away", code="result-damaged"
+        ) from None
     if different:
         raise LimelightError(
             f"{path} is of a run with another {' and '.join(different)}; "
-            "give the same data and options, or another --out"
+            "give the same data and options, or another --out",
+            code="result-differs",
         )
     return result
 

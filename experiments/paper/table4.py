@@ -58,7 +58,9 @@ def runs(plan: Plan) -> list[ExperimentRun]:
     """Original and pruned on each data set, with each seed; without data none, only counts."""
     plan.forbid_options("table4", "embedding", "head")
     if plan.only and not plan.data:
-        raise LimelightError("--only selects runs, but without --data there are none; give --data too")
+        raise LimelightError(
+            "--only selects runs, but without --data there are none; give --data too", code="needs-data"
+        )
     found = plan.runs(["self-attention", "b4000", "pruned"])
     return [run for run in found if run.model in (ORIGINAL[run.data.task], "pruned")]
 

@@ -18,15 +18,15 @@ from experiments.paper import (
     table3,
     table4,
 )
+from experiments.paper.__main__ import main
 from experiments.paper.experiment import run_experiment
 from experiments.paper.plan import Data, Plan
 
 from experiments_small import plan, run, save_reviews
-from limelight.cli import main
 from limelight.config.migrations import RENAMED
-from limelight.errors import LimelightError
 from limelight.storage.locks import locked
 from limelight.training.step import Stepper
+from refusing import refuses
 
 YELP, AGE, SNLI = (Data(task, task, Path(task)) for task in ("yelp", "age", "snli"))
 
@@ -200,7 +200,7 @@ def test_another_recipe_is_not_taken_for_the_same_run(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     run_experiment(asked, table3.runs(asked)[:1], lambda results: None)
     other = plan(tmp_path, ("yelp", "yelp", reviews), options={"learning_rate": 0.5})
-    with pytest.raises(LimelightError, match="is of a run with another recipe"):
+    with refuses("result-differs"):
         run_experiment(other, table3.runs(other)[:1], lambda results: None)
 
 
@@ -212,8 +212,9 @@ def test_results_of_other_options_stop_it_before_anything(module, changes, tmp_p
     data = ("yelp", "yelp", reviews)
     run(module, plan(tmp_path, data))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    with pytest.raises(LimelightError, match=r"-seed0/result.json is of a run with another recipe; give the"):
+    with refuses("result-differs") as found:
         run(module, plan(tmp_path, data, options={"learning_rate": 0.5}, **changes))
+    assert "-seed0/result.json" in str(found.value)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
@@ -255,8 +256,9 @@ def test_a_result_of_version_0_1_still_counts(tmp_path, reviews, monkeypatch):
 def test_one_failure_does_not_stop_the_others(tmp_path, reviews):
     asked = plan(tmp_path, ("yelp", "yelp", reviews))
     (tmp_path / "yelp-self-attention-seed0").write_text("in the way")
-    with pytest.raises(LimelightError, match="1 of 2 runs failed: yelp-self-attention-seed0"):
+    with refuses("runs-failed") as found:
         run(table3, asked)
+    assert "1 of 2 runs failed: yelp-self-attention-seed0" in str(found.value)
     assert (tmp_path / "yelp-no-penalty-seed0" / "result.json").exists()
 
 
@@ -299,7 +301,7 @@ def test_what_another_process_was_training_is_looked_at_again(finishes, tmp_path
 
 
 def test_all_runs_are_another_processs(tmp_path, reviews, capfd):
-    argv = ["paper", "table1", "--data", f"yelp={reviews}", "--out", str(tmp_path), "--seeds", "0"]
+    argv = ["table1", "--data", f"yelp={reviews}", "--out", str(tmp_path), "--seeds", "0"]
     name = "yelp-cnn-seed0"
     with locked(tmp_path / f".{name}.lock", "taken"):
         assert main([*argv, "--only", name]) == 0
@@ -317,18 +319,9 @@ def test_what_another_process_has_just_done_is_not_done_again(tmp_path, reviews,
     assert experiment.train(asked, run, dataset) == json.loads(json.dumps(done))
 
 
-@pytest.mark.parametrize(
-    ("given", "complaint"),
-    [
-        ("yelp", "write it as yelp=DIR"),
-        ("yelp=", "write it as yelp=DIR"),
-        ("hotels=DIR", "which task's settings"),
-        ("imdb:hotels=DIR", "which task's settings"),
-        ("yelp:../x=DIR", "write it as yelp=DIR"),
-    ],
-)
-def test_bad_data(given, complaint):
-    with pytest.raises(LimelightError, match=complaint):
+@pytest.mark.parametrize("given", ["yelp", "yelp=", "hotels=DIR", "imdb:hotels=DIR", "yelp:../x=DIR"])
+def test_bad_data(given):
+    with refuses("option-value"):
         Data.parse(given)
 
 
@@ -347,17 +340,19 @@ def test_bad_data(given, complaint):
 def test_what_is_compared_is_not_changed(module, name, own, task, tmp_path):
     data = (Data(task, task, tmp_path),) if task else ()
     option = next(iter(own))
-    with pytest.raises(LimelightError, match=f"^{name} sets {option} itself"):
+    with refuses("option-fixed") as found:
         run(module, Plan(tmp_path, data, options=own))
+    assert str(found.value).startswith(f"{name} sets {option}")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_data_that_does_not_fit(tmp_path, reviews):
-    with pytest.raises(LimelightError, match="does not hold pairs of texts"):
+    with refuses("data-task"):
         run(table2, plan(tmp_path, ("snli", "snli", reviews)))
-    with pytest.raises(LimelightError, match="table1 takes data for yelp and age; snli is for snli"):
+    with refuses("data-task") as found:
         run(table1, plan(tmp_path, ("snli", "snli", reviews)))
-    with pytest.raises(LimelightError, match="table1 needs data: --data yelp=DIR"):
+    assert "yelp and age" in str(found.value)
+    with refuses("needs-data"):
         run(table1, plan(tmp_path))
-    with pytest.raises(LimelightError, match=r"--only nothing matches no run.*: yelp-"):
+    with refuses("run-unknown"):
         run(table3, plan(tmp_path, ("yelp", "yelp", reviews), only=("nothing",)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -12,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from experiments.paper import figure_heatmaps, figure_rows
+from experiments.paper import cost, figure_heatmaps, figure_rows
+from experiments.paper.__main__ import main
 from experiments.paper.figure_rows import line_chart
 from experiments.paper.heatmap_data import OWN, surest
 from experiments.paper.plan import Data, Plan
@@ -20,15 +20,7 @@ from experiments.paper.plan import Data, Plan
 import reference
 from agreement import assert_agree
 from experiments_small import TINY, plan, result, results, run, save_pairs, save_reviews
-from limelight.cli import main
 from limelight.text.dataset import Split
-
-SCRIPT = (
-    Path(__file__).parents[2] / "benchmarks" / "paper_cost.py"
-)  # experiments/benchmarks/ is not a package
-_spec = importlib.util.spec_from_file_location("paper_cost", SCRIPT)
-cost = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(cost)
 
 FLAGS = [each for name, value in TINY.items() for each in ("--set", f"{name}={value}")]
 
@@ -139,12 +131,17 @@ def test_what_cannot_be_written_is_said_first(step, tmp_path, capfd):
     (tmp_path / "file").write_text("not a folder")
     data = ["--data", f"yelp={save_reviews(tmp_path / 'data')}"] if step == "table1" else []
     for out in (tmp_path / "file", tmp_path / "file" / "runs"):
-        assert main(["paper", step, *data, "--out", str(out)]) == 2
-        assert capfd.readouterr() == ("", f"limelight: cannot write {out}: Not a directory\n")
+        assert main([step, *data, "--out", str(out)]) == 2
+        assert capfd.readouterr() == (
+            "",
+            f"python -m experiments.paper: cannot write {out}: Not a directory\n",
+        )
 
 
 def test_the_help_of_an_experiment(capfd):
-    assert main(["paper", "figure-rows", "--help"]) == 0
+    with pytest.raises(SystemExit) as end:
+        main(["figure-rows", "--help"])
+    assert end.value.code == 0
     paragraphs = capfd.readouterr().out.split("\n\n")
     assert paragraphs[1] == "Test accuracy by epoch, for r from 1 to 30."
     assert "the same command resumes" in paragraphs[3]
@@ -202,7 +199,7 @@ def test_memory_counts_what_is_kept():
 
 def test_the_command_line(tmp_path, capfd):
     pairs = save_pairs(tmp_path / "pairs")
-    argv = ["paper", "table2", "--data", f"snli={pairs}", "--out", str(tmp_path / "runs"), "--seeds", "5"]
+    argv = ["table2", "--data", f"snli={pairs}", "--out", str(tmp_path / "runs"), "--seeds", "5"]
     code = main([*argv, "--only", "snli-self-*", "--note", "Made up.", "--device", "cpu", *FLAGS])
     out, err = capfd.readouterr()
     assert code == 0
@@ -226,7 +223,7 @@ def test_the_command_line(tmp_path, capfd):
 )
 def test_bad_flags(tmp_path, capfd, flags, complaint):
     given = [] if "--data" in flags else ["--data", f"yelp={tmp_path}"]
-    assert main(["paper", "table1", "--out", str(tmp_path / "runs"), *given, *flags]) == 2
+    assert main(["table1", "--out", str(tmp_path / "runs"), *given, *flags]) == 2
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert complaint in err
@@ -237,7 +234,7 @@ BARE = """
 import sys
 for name in "tqdm pyarrow jinja2 markupsafe resvg_py shtab sklearn onnx onnxruntime zstandard".split():
     sys.modules[name] = None
-from limelight.cli import main
+from experiments.paper.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -245,7 +242,7 @@ sys.exit(main(sys.argv[1:]))
 def test_a_machine_with_little_installed_trains(tmp_path):
     """Training and tables need torch, numpy, tokenizers and safetensors; pictures come later."""
     folder = save_reviews(tmp_path / "data")
-    argv = ["paper", "figure-heatmaps", "--data", f"yelp={folder}", "--out", str(tmp_path), "--seeds", "0"]
+    argv = ["figure-heatmaps", "--data", f"yelp={folder}", "--out", str(tmp_path), "--seeds", "0"]
     done = subprocess.run(
         [sys.executable, "-c", BARE, *argv, "--device", "cpu", *FLAGS], capture_output=True, text=True
     )

@@ -38,9 +38,13 @@ def prepare(name: str, source: str | Path, out: str | Path, **options: Any) -> A
     limelight.errors.LimelightError: snli has no option seed; it has: overwrite
     """
     if name not in SOURCES:
-        raise LimelightError(f"unknown reader {name!r}; choose from: {', '.join(SOURCES)}")
+        raise LimelightError(
+            f"unknown reader {name!r}; choose from: {', '.join(SOURCES)}", code="reader-unknown"
+        )
     known = list(inspect.signature(SOURCES[name]).parameters)[2:]
     for option in options:
         if option not in known:
-            raise LimelightError(f"{name} has no option {option}; it has: {', '.join(known)}")
+            raise LimelightError(
+                f"{name} has no option {option}; it has: {', '.join(known)}", code="option-unknown"
+            )
     return SOURCES[name](source, out, **options)

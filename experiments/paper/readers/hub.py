@@ -61,7 +61,7 @@ def _load(source: str | Path | Copy) -> Copy:
     try:
         import datasets
     except ImportError:
-        raise LimelightError(f"{source} needs datasets: pip install datasets") from None
+        raise LimelightError(f"{source} needs datasets: pip install datasets", code="needs-extra") from None
     try:
         if Path(source).is_dir():
             return cast(Copy, datasets.load_from_disk(str(source)))
@@ -69,13 +69,15 @@ def _load(source: str | Path | Copy) -> Copy:
         copy: Copy = datasets.load_dataset(name, revision=revision or None)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise LimelightError(f"datasets cannot load {source}: {reason}") from error
+        raise LimelightError(f"datasets cannot load {source}: {reason}", code="source-damaged") from error
     return copy
 
 
 def _split(copy: Copy, name: str) -> Iterable[Mapping[str, Any]]:
     if name not in copy:
-        raise LimelightError(f"the copy has no split {name!r}; it has: {join_names(list(copy))}")
+        raise LimelightError(
+            f"the copy has no split {name!r}; it has: {join_names(list(copy))}", code="split-missing"
+        )
     return copy[name]
 
 

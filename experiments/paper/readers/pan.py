@@ -39,7 +39,9 @@ def prepare_pan(
     {'train': 68485, 'dev': 4000, 'test': 4000}
     """
     if by not in ("tweet", "author"):
-        raise LimelightError(f"the split is by {by!r}; it must be by 'tweet' or by 'author'")
+        raise LimelightError(
+            f"the split is by {by!r}; it must be by 'tweet' or by 'author'", code="option-value"
+        )
     with open_source(source, out) as files:
         truth = files.find("truth.txt")
         ages = _ages(files, truth)
@@ -63,7 +65,9 @@ def documents(xml: bytes, name: str) -> tuple[str, list[str]]:
     try:
         root = ElementTree.fromstring(xml, parser)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
-        raise LimelightError(f"{name} is not XML as PAN has it: {error}; correct or remove it") from None
+        raise LimelightError(
+            f"{name} is not XML as PAN has it: {error}; correct or remove it", code="source-damaged"
+        ) from None
     return root.get("lang", "en").lower(), ["".join(d.itertext()).strip() for d in root.iter("document")]
 
 
@@ -83,7 +87,8 @@ def _ages(files: Source, truth: str) -> dict[str, str]:
         if not re.fullmatch(r"(\d\d|XX)-(\d\d|XX)", age) or fields[0] in ages:
             raise LimelightError(
                 f"{files.path}: {truth}, line {number}: {line.strip()[:60]!r}; "
-                "expected id:::gender:::age, with ages like 25-34 or 65-XX and each id once"
+                "expected id:::gender:::age, with ages like 25-34 or 65-XX and each id once",
+                code="source-damaged",
             )
         ages[fields[0]] = age
     return ages

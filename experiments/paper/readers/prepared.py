@@ -104,7 +104,9 @@ class Tables:
                 self._write(split, row)
         self._check()
         if not self._rows[split]:
-            raise LimelightError(f"{self._source}: no usable rows for {split}{self._reasons()}")
+            raise LimelightError(
+                f"{self._source}: no usable rows for {split}{self._reasons()}", code="no-rows"
+            )
 
     def split(
         self,
@@ -124,7 +126,7 @@ class Tables:
         try:
             splits = by_group(usable, groups, sizes, seed) if apart else by_row(usable, sizes, seed)
         except LimelightError as error:
-            raise LimelightError(f"{self._source}: {error}{self._reasons()}") from None
+            raise LimelightError(f"{self._source}: {error}{self._reasons()}", code="no-rows") from None
         for item, split in zip(_progress(items(), "writing", len(splits)), splits.tobytes(), strict=False):
             if split:
                 self._write(SPLITS[split - 1], parse(item))
@@ -155,7 +157,9 @@ class Tables:
 
     def _write(self, split: str, row: Parsed) -> None:
         if isinstance(row, str):
-            raise LimelightError(f"{self._source}: the files changed while they were read; start again")
+            raise LimelightError(
+                f"{self._source}: the files changed while they were read; start again", code="source-changed"
+            )
         self._files[split].write(_encode(row) + "\n")
         self._rows[split] += 1
 
@@ -165,7 +169,8 @@ class Tables:
         if unusable > MOST_UNUSABLE * self._read:
             raise LimelightError(
                 f"{self._source}: {unusable:,} of {self._read:,} rows cannot be used{self._reasons()}; "
-                "check that this is the right file, and complete"
+                "check that this is the right file, and complete",
+                code="source-damaged",
             )
 
     def _reasons(self) -> str:

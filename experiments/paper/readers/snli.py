@@ -63,7 +63,8 @@ def _from_txt(header: bytes, name: str) -> Callable[[bytes], Parsed]:
     names = _fields(header)
     if not set(COLUMNS) <= set(names):
         raise LimelightError(
-            f"{name} has the columns {join_names(names)}; it must have {join_names(COLUMNS)}"
+            f"{name} has the columns {join_names(names)}; it must have {join_names(COLUMNS)}",
+            code="column-missing",
         )
     positions = [names.index(column) for column in COLUMNS]
 

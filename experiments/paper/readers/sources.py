@@ -44,12 +44,13 @@ class Source:
             found = [n for n in self.names if PurePosixPath(n).name in spellings]
             if len(found) > 1:
                 raise LimelightError(
-                    f"{self.path} holds several {name} ({join_names(found)}); give one folder"
+                    f"{self.path} holds several {name} ({join_names(found)}); give one folder",
+                    code="source-ambiguous",
                 )
             if found:
                 return found[0]
         held = f"it holds: {join_names(self.names)}" if self.names else "it is empty"
-        raise LimelightError(f"{self.path} holds no {' or '.join(wanted)}; {held}")
+        raise LimelightError(f"{self.path} holds no {' or '.join(wanted)}; {held}", code="file-missing")
 
     @contextlib.contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
@@ -81,7 +82,7 @@ def open_source(path: str | Path, out: str | Path | None = None) -> Iterator[Sou
     """
     path = Path(path)
     if out is not None and path.resolve().is_relative_to(Path(out).resolve()):
-        raise LimelightError(f"{path} would be overwritten by {out}; write to another folder")
+        raise LimelightError(f"{path} would be overwritten by {out}; write to another folder", code="exists")
     if path.is_dir():
         with tidy_reading(path):
             names = [file.relative_to(path).as_posix() for file in _files(path)]
@@ -120,4 +121,6 @@ def _tidy(path: Path) -> Iterator[None]:
             yield
     except (tarfile.TarError, NotImplementedError, RuntimeError) as error:
         reason = str(error).partition("\n")[0].rstrip(":")
-        raise LimelightError(f"cannot read {path}: {reason}; unpack it and give the folder") from error
+        raise LimelightError(
+            f"cannot read {path}: {reason}; unpack it and give the folder", code="source-damaged"
+        ) from error

@@ -48,7 +48,9 @@ def by_group(usable: np.ndarray, groups: np.ndarray, sizes: Sizes, seed: int) ->
     split_of = np.zeros(int(groups.max()) + 1, dtype=np.uint8)
     for split, size in ((DEV, dev), (TEST, test), (TRAIN, train)):
         if size and not waiting:
-            raise LimelightError(f"{len(counts)} groups are too few for three splits of sizes {tuple(sizes)}")
+            raise LimelightError(
+                f"{len(counts)} groups are too few for three splits of sizes {tuple(sizes)}", code="no-rows"
+            )
         filled = 0
         while filled < size and waiting:
             group = waiting.pop()
@@ -66,13 +68,15 @@ def resolve(sizes: Sizes, available: int) -> tuple[int, int, int]:
     given = [size for size in sizes if size is not None]
     if len(sizes) != 3 or len(given) < 2 or min(given) < 0:
         raise LimelightError(
-            f"sizes are {tuple(sizes)}; give train, dev and test, one may be 'rest' (in Python: None)"
+            f"sizes are {tuple(sizes)}; give train, dev and test, one may be 'rest' (in Python: None)",
+            code="option-value",
         )
     rest = available - sum(given)
     if rest < 0 or (rest == 0 and len(given) == 2):
         raise LimelightError(
             f"{available:,} usable rows are too few for the sizes {tuple(sizes)}; give smaller ones "
-            "with --sizes, where 'rest' is all that the others leave (in Python: sizes=, None)"
+            "with --sizes, where 'rest' is all that the others leave (in Python: sizes=, None)",
+            code="no-rows",
         )
     train, dev, test = (rest if size is None else size for size in sizes)
     return train, dev, test
@@ -81,5 +85,5 @@ def resolve(sizes: Sizes, available: int) -> tuple[int, int, int]:
 def _random(seed: int) -> np.random.RandomState:
     """NumPy's legacy generator: its numbers never change between versions, unlike the newer one's."""
     if not 0 <= seed < 2**32:
-        raise LimelightError(f"the seed is {seed}; it must be between 0 and {2**32 - 1}")
+        raise LimelightError(f"the seed is {seed}; it must be between 0 and {2**32 - 1}", code="option-value")
     return np.random.RandomState(seed)

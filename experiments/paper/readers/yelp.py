@@ -74,7 +74,9 @@ def split_full(
 ) -> None:
     """Split a distribution without a development set: it is drawn from the training set."""
     if len(sizes) != 3:
-        raise LimelightError(f"sizes are {tuple(sizes)}; give three: train, dev and test")
+        raise LimelightError(
+            f"sizes are {tuple(sizes)}; give three: train, dev and test", code="option-value"
+        )
     tables.split(train, parse, (sizes[0], sizes[1], 0), seed)
     tables.split(test, parse, (0, 0, sizes[2]), seed)
 
@@ -118,7 +120,9 @@ def _csv(files: Source, name: str) -> Iterator[list[str]]:
         try:
             yield from filter(None, reader)  # skip blank lines
         except csv.Error as error:
-            raise LimelightError(f"{files.path}: {name}, line {reader.line_num}: {error}") from None
+            raise LimelightError(
+                f"{files.path}: {name}, line {reader.line_num}: {error}", code="source-damaged"
+            ) from None
 
 
 def _from_csv(fields: list[str]) -> Parsed:

@@ -1,6 +1,6 @@
 """Cost: the penalty against its KL form, and time and memory by sentence length.
 
-    python experiments/benchmarks/paper_cost.py --out runs                # a few minutes; --device cuda for a GPU
+    python -m experiments.paper.cost --out runs    # a few minutes; --device cuda for a GPU
 
 The paper says that its penalty takes one third of the KL form's computation.
 """
@@ -16,9 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from experiments.paper.figure_rows import line_chart
-from experiments.paper.plan import CLASSES, Plan, setting
-from experiments.paper.report import write_picture, write_table
 from torch import Tensor
 
 from limelight.config.recipe import Recipe
@@ -27,6 +24,10 @@ from limelight.network.torch.network import Network
 from limelight.runtime import markdown
 from limelight.training.loss import Tensors, loss
 from limelight.training.setup import choose_device
+
+from .figure_rows import line_chart
+from .plan import CLASSES, Plan, setting
+from .report import write_picture, write_table
 
 Work = Callable[[], Any]
 
