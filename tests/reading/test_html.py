@@ -10,7 +10,7 @@ from drawing import examples
 from limelight.errors import LimelightError
 from limelight.reading import compare_html, to_html, to_page
 from limelight.reading.captions import METHODS, MORE
-from limelight.reading.picture import MOST_GROUPS
+from limelight.reading.picture import MAX_GROUPS_DRAWN
 from limelight.reading.reading import PairReading
 from reading.parse import Parsed
 from reading.readings import SOUP, focused, make_reading
@@ -44,7 +44,7 @@ def test_rows_that_read_the_same_words_are_shown_together_and_each_one_click_awa
 def test_thirty_rows_do_not_bury_the_reader():
     html = to_html(make_reading(SOUP, r=30))
     shown, folded = html.split("<summary>All 30 rows</summary>")
-    assert len(Parsed(shown).maps) == 1 + MOST_GROUPS
+    assert len(Parsed(shown).maps) == 1 + MAX_GROUPS_DRAWN
     assert len(Parsed(folded).maps) == 30
 
 
