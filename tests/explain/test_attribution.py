@@ -14,6 +14,7 @@ from limelight.explain.attribution import METHODS, explain_by
 from limelight.explain.variants import predict_variants, token_ids
 from limelight.reading import to_html
 from limelight.reading.captions import METHODS as METHODS_IN_WORDS
+from refusing import refuses
 
 
 def test_words_are_left_out_of_the_sequence_and_not_zeroed():
@@ -94,7 +95,7 @@ def test_every_attribution_can_be_drawn(by: str, pair: str | None):
 
 
 def test_an_unknown_attribution_is_an_error():
-    with pytest.raises(LimelightError, match=r"by is 'magic'.*effect, attention"):
+    with refuses("option-value"):
         attribute(random_model(), ["w1"], by="magic")
     with pytest.raises(LimelightError, match="no texts"):
         measure_trust(random_model(), [])

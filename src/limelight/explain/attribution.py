@@ -68,7 +68,7 @@ def attribute_readings(
         return leave_one_out(model, readings, ids, progress)
     if by in NEED_PYTORCH:
         return _by_gradients(model, ids, [each.target for each in readings], progress)
-    raise LimelightError(f"by is {by!r}; it must be one of: {', '.join(METHODS)}")
+    raise LimelightError(f"by is {by!r}; it must be one of: {', '.join(METHODS)}", code="option-value")
 
 
 def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
@@ -108,7 +108,9 @@ def _by_gradients(
     model: Model, ids: Sequence[TokenIds], targets: Sequence[int], progress: bool
 ) -> list[np.ndarray]:
     if find_spec("torch") is None:
-        raise LimelightError("attribution by gradients needs PyTorch: pip install '.[train]'")
+        raise LimelightError(
+            "attribution by gradients needs PyTorch: pip install '.[train]'", code="needs-extra"
+        )
     from .gradients import attribute_ids, network_of
 
     return attribute_ids(network_of(model), ids, targets, bar_name=NAMES["gradients"] if progress else "")

@@ -61,7 +61,8 @@ def as_model(given: Any) -> Model:
     """The model itself, or the model of a trained classifier."""
     model = getattr(given, "model_", given)
     if not isinstance(model, Model):
-        raise LimelightError(f"expected a model or a trained classifier, not {type(given).__name__}")
+        kind = type(given).__name__
+        raise LimelightError(f"expected a model or a trained classifier, not {kind}", code="argument-type")
     return model
 
 

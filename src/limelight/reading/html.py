@@ -74,7 +74,9 @@ def to_page(
     True
     """
     if isinstance(readings, Shown):
-        raise LimelightError("a page takes a list of readings; got one: put it in a list", code="no-list")
+        raise LimelightError(
+            "a page takes a list of readings; got one: put it in a list", code="argument-type"
+        )
     cards: list[Markup] = []
     pictures: list[Picture] = []
     for each in readings:
@@ -89,7 +91,7 @@ def to_page(
             cards.append(card(drawn[0], explained=False))
         pictures += drawn
     if not pictures:
-        raise LimelightError("no readings to draw; give at least one", code="no-reading")
+        raise LimelightError("no readings to draw; give at least one", code="no-rows")
     return templates().get_template("page.html.jinja").render(
         body=Markup("\n").join(cards), title=title, about=about, notes=explanation(pictures), style=style()
     )  # fmt: skip

@@ -175,7 +175,7 @@ def make_picture(reading: Drawable) -> Picture:
     if not isinstance(reading, Shown):
         kind = type(reading).__name__
         raise LimelightError(
-            f"expected a reading from model.read or a comparison, not {kind}", code="no-reading"
+            f"expected a reading from model.read or a comparison, not {kind}", code="argument-type"
         )
     texts = tuple(split_pieces(each) for each in reading.sides)
     if isinstance(reading, Comparison):
