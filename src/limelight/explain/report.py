@@ -29,7 +29,7 @@ from .calibration import Calibration, measure_calibration, wilson
 from .overview import Overview, RowEffect, overview, remove_rows, same_answers
 from .report_page import render_report
 from .trust import MAX_WORDS, Trust, measure_readings
-from .variants import as_model, count_words, read_texts
+from .variants import ReadTexts, as_model, count_words, read_texts
 
 THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, that a model may abstain below
 ROW_TEXTS, TRUST_TEXTS = 300, 200  # at most this many texts to remove rows on, and for the trust table
@@ -206,16 +206,13 @@ def measure_model(
     trust_readings = [readings[k] for k in _trust_sample(model, readings, sample)]
     some = sample[: _row_sample_size(model)]
     return ModelReport(
-        name,
-        model,
-        readings,
-        truth,
+        name, model, readings, truth,
         measure(model.task, P, truth, model.thresholds),  # type: ignore[arg-type]
         _calibration(model, P, truth),
         overview(readings),
         remove_rows(model, [readings[k] for k in some], [labels[k] for k in some]),
-        measure_readings(model, trust_readings, seed=seed, rows=False, progress=progress),
-    )
+        measure_readings(ReadTexts(model, trust_readings, progress), seed=seed, rows=False),
+    )  # fmt: skip
 
 
 def _calibration(model: Model, P: np.ndarray, truth: np.ndarray) -> Calibration:

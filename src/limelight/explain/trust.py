@@ -20,7 +20,7 @@ from ..text.labels import Label
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
 from .overview import RowEffect, remove_rows
-from .variants import TokenIds, as_model, count_words, read_texts, token_ids
+from .variants import ReadTexts, TokenIds, as_model, count_words, read_texts
 
 RANDOM_DRAWS = 5  # of random weights, averaged
 MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
@@ -134,38 +134,30 @@ def measure_trust(
     if len(short) < len(readings):
         skipped = len(readings) - len(short)
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {MAX_WORDS:,} words")
-    known, readings = None if labels is None else [labels[k] for k in short], [readings[k] for k in short]
-    found = measure_readings(model, readings, labels=known, seed=seed, rows=rows, progress=progress)
-    ids = token_ids(model, readings)
-    decided = attribute_readings(model, readings, ids, "effect")
-    until = words_until_change(model, readings, ids, decided, progress)
+    known = None if labels is None else [labels[k] for k in short]
+    read = ReadTexts(model, [readings[k] for k in short], progress)
+    until = words_until_change(read, attribute_readings(read, "effect"))
+    found = measure_readings(read, labels=known, seed=seed, rows=rows)
     return replace(found, until_change=float(np.median(until)))
 
 
 def measure_readings(
-    model: Model,
-    readings: Sequence[AnyReading],
-    *,
-    labels: Sequence[Label] | None = None,
-    seed: int = 0,
-    rows: bool = True,
-    progress: bool = False,
+    read: ReadTexts, *, labels: Sequence[Label] | None = None, seed: int = 0, rows: bool = True
 ) -> Trust:
     """Measure trust on texts that the model has already read; none at all are fine."""
-    if not readings:
+    if not read.readings:
         return Trust(0, (), ())
-    ids = token_ids(model, readings)
-    ways = [by for by in NAMES if by not in NEED_PYTORCH or find_spec("torch")]
-    weights = {NAMES[by]: attribute_readings(model, readings, ids, by, progress) for by in ways}
-    weights |= _baselines(ids, seed)
-    r = len(readings[0].sides[0].attention)
+    methods = [by for by in NAMES if by not in NEED_PYTORCH or find_spec("torch")]
+    weights = {NAMES[by]: attribute_readings(read, by) for by in methods} | _baselines(read.ids, seed)
+    r = len(read.readings[0].sides[0].attention)
     single_rows = [f"Row {row + 1}" for row in range(r if rows and r > 1 else 0)]
-    weights |= {name: _row_weights(readings, row) for row, name in enumerate(single_rows)}
-    measured = {each.name: each for each in measure_faithfulness(model, readings, ids, weights, progress)}
+    weights |= {name: _row_weights(read.readings, row) for row, name in enumerate(single_rows)}
+    measured = {each.name: each for each in measure_faithfulness(read, weights)}
     measured[RANDOM] = _mean(RANDOM, [measured.pop(f"{RANDOM} {draw}") for draw in range(RANDOM_DRAWS)])
     best = _best_row([measured.pop(name) for name in single_rows])
     found = sorted([*measured.values(), *([best] if best else [])], key=lambda each: -each.comprehensiveness)
-    return Trust(len(ids), tuple(found), remove_rows(model, readings, labels) if rows else ())
+    effects = remove_rows(read.model, read.readings, labels) if rows else ()
+    return Trust(len(read.readings), tuple(found), effects)
 
 
 def _baselines(ids: Sequence[TokenIds], seed: int) -> dict[str, list[np.ndarray]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,12 +45,31 @@ class TokenIds:
         return tuple(np.split(weights, np.cumsum([len(side) for side in self.sides])[:-1]))
 
 
-def token_ids(model: Model, readings: Iterable[AnyReading]) -> list[TokenIds]:
-    """The word ids of texts that the model has read, truncated where it truncated them."""
-    return [
-        TokenIds(tuple(model.tokenizer.locate(side.text)[0][: len(side.offsets)] for side in reading.sides))
-        for reading in readings
-    ]
+@dataclass(frozen=True, eq=False)
+class ReadTexts:
+    """Texts that a model has read, to be read again without some of their words."""
+
+    model: Model
+    readings: Sequence[AnyReading]
+    progress: bool = False
+
+    @cached_property
+    def ids(self) -> list[TokenIds]:
+        """The word ids of each text, truncated where the model truncated it."""
+        locate = self.model.tokenizer.locate
+        return [
+            TokenIds(tuple(locate(side.text)[0][: len(side.offsets)] for side in reading.sides))
+            for reading in self.readings
+        ]
+
+    def predict(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
+        """As `predict_variants`; the progress bar, if any, has this name."""
+        return predict_variants(self.model, self.ids, masks, bar_name=name if self.progress else "")
+
+    def drops(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
+        """(variants,) for each text: how much lower the predicted class's probability is."""
+        found = zip(self.readings, self.predict(masks, name), strict=True)
+        return [np.asarray(each.confidence - P[:, each.target].astype(float)) for each, P in found]
 
 
 def count_words(reading: AnyReading) -> int:
