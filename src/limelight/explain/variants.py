@@ -23,7 +23,6 @@ Advance = Callable[[float], None]  # called with how many more texts are done
 _NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as in the tokenizer
 _MAX_BYTES = 2**27  # of M in memory at once
 _MAX_WORDS = 2**22  # of variants in memory at once
-_READ_AT_ONCE = 256  # texts, between two steps of a progress bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,21 +83,6 @@ def as_model(given: Any) -> Model:
         kind = type(given).__name__
         raise LimelightError(f"expected a model or a trained classifier, not {kind}", code="argument-type")
     return model
-
-
-def read_texts(
-    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
-) -> list[AnyReading]:
-    """Read every text or pair, with a progress bar."""
-    if texts2 is not None and len(texts2) != len(texts):
-        return [*model.read_many(texts, texts2)]  # raises the error
-    readings: list[AnyReading] = []
-    with progress_bar("Reading" if progress else "", len(texts)) as bar:
-        for k in range(0, len(texts), _READ_AT_ONCE):
-            some = slice(k, k + _READ_AT_ONCE)
-            readings += model.read_many(texts[some], None if texts2 is None else texts2[some])
-            bar.update(len(readings) - bar.n)
-    return readings
 
 
 def progress_bar(name: str, total: int) -> tqdm[Any]:
