@@ -11,18 +11,19 @@ from explain.models import random_model
 from limelight.errors import LimelightError
 from limelight.explain import attribute, measure_trust, variants
 from limelight.explain.attribution import METHODS, explain_by
-from limelight.explain.variants import predict_variants, token_ids
+from limelight.explain.variants import ReadTexts
 from limelight.reading import to_html
 from limelight.reading.captions import METHODS as METHODS_IN_WORDS
+from refusing import refuses
 
 
 def test_words_are_left_out_of_the_sequence_and_not_zeroed():
     model = random_model()
     text = "w1 w2 w3 w4"
-    ids = token_ids(model, [model.read(text)])
+    read = ReadTexts(model, [model.read(text)])
     mask = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0]], bool)
     expected = model.predict_proba([text, "w1 w3", ""])
-    np.testing.assert_allclose(predict_variants(model, ids, [mask])[0], expected, atol=1e-6)
+    np.testing.assert_allclose(read.predict([mask], "")[0], expected, atol=1e-6)
 
 
 def test_leaving_one_out_is_what_a_plain_loop_finds():
@@ -94,7 +95,7 @@ def test_every_attribution_can_be_drawn(by: str, pair: str | None):
 
 
 def test_an_unknown_attribution_is_an_error():
-    with pytest.raises(LimelightError, match=r"by is 'magic'.*effect, attention"):
+    with refuses("option-value"):
         attribute(random_model(), ["w1"], by="magic")
     with pytest.raises(LimelightError, match="no texts"):
         measure_trust(random_model(), [])

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from limelight.errors import LimelightError
 from limelight.reading import png, save_picture, to_json, to_page, to_png, to_svg, to_terminal
 from limelight.reading.reading import PairReading
 from reading.readings import SOUP, focused, make_reading
+from refusing import refuses
 
 
 def test_json_has_every_number_and_the_groups():
@@ -43,7 +43,7 @@ def test_the_name_decides_the_format(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["a.gif", "a"])
 def test_other_names_are_refused_and_nothing_is_written(tmp_path: Path, name: str):
-    with pytest.raises(LimelightError, match=rf"cannot draw {name}.*\.html, \.svg, \.png, \.json, \.txt"):
+    with refuses("file-type"):
         save_picture(make_reading("Soup"), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
@@ -89,18 +89,18 @@ def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(LimelightError, match=r"pip install '.\[pictures\]'"):
+    with refuses("needs-extra"):
         to_png(make_reading("Soup"))
 
 
 def test_what_is_no_reading_is_one_line(tmp_path: Path):
     reading = make_reading(SOUP, focused(SOUP, "cold", "rude"))
-    for wrong, kind in (("soup", "str"), (None, "NoneType")):
-        with pytest.raises(LimelightError, match=f"expected a reading.*, not {kind}"):
+    for wrong in ("soup", None):
+        with refuses("argument-type"):
             save_picture(wrong, tmp_path / "a.svg")
-    with pytest.raises(LimelightError, match=r"several texts as a.svg"):
+    with refuses("file-type"):
         save_picture([reading, reading], tmp_path / "a.svg")
-    with pytest.raises(LimelightError, match="a page takes a list of readings; got one"):
+    with refuses("argument-type"):
         to_page(reading)
     assert not any(tmp_path.iterdir())
 

@@ -57,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Encode once, train each model with each seed, print one table."""
     from ..config.effects import warn_ignored
-    from ..explain.compare_page import compare_page
+    from ..explain.pages import compare_page
     from ..training import need_torch
     from ..training.compare import compare
     from ..training.job_data import recipe_for

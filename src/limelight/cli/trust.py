@@ -65,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure on a sample of the table and print the result."""
     from ..explain import agreement, measure_trust
-    from ..explain.trust_page import trust_page
+    from ..explain.pages import trust_page
     from ..runtime.model import Model
 
     check_page(args)

@@ -13,6 +13,8 @@ try:
 except ModuleNotFoundError as error:
     if not str(error.name).startswith("sklearn"):
         raise
-    raise LimelightError("the estimators need scikit-learn: pip install '.[train]'") from None
+    raise LimelightError(
+        "the estimators need scikit-learn: pip install '.[train]'", code="needs-extra"
+    ) from None
 
 __all__ = ["NotFittedError", "PairClassifier", "PairRegressor", "TextClassifier", "TextRegressor"]

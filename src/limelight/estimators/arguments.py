@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..config.presets import preset as preset_of
-from ..config.recipe import Recipe, options, section_of
+from ..config.recipe import TASKS, Recipe, options, section_of
 from ..errors import LimelightError
+from ..reading.answers import answers_of
 
 if TYPE_CHECKING:
     from ..training.callbacks import Callback
@@ -41,7 +42,9 @@ class Arguments(BaseEstimator):
         self.callbacks = callbacks
         for name in given:
             if name == "seed":
-                raise LimelightError("there is no option 'seed'; did you mean 'random_state'?")
+                raise LimelightError(
+                    "there is no option 'seed'; did you mean 'random_state'?", code="option-unknown"
+                )
             if name not in ARGUMENTS:
                 section_of(name)
         for name in ARGUMENTS:
@@ -55,15 +58,19 @@ class Arguments(BaseEstimator):
         if isinstance(given.get("seed"), np.random.RandomState):  # as scikit-learn's estimators take it
             given["seed"] = given["seed"].randint(2**31 - 1)
         task = given.get("task", "auto")
-        if task != "auto" and (task == "regression") != self._predicts_numbers:
-            right = "Regressor" if task == "regression" else "Classifier"
-            raise LimelightError(f"task is {task!r}; use a Text{right} or Pair{right} for it")
+        numbers = answers_of(task).is_number if task in TASKS else self._predicts_numbers
+        if numbers != self._predicts_numbers:
+            right = "Regressor" if numbers else "Classifier"
+            raise LimelightError(
+                f"task is {task!r}; use a Text{right} or Pair{right} for it", code="model-task"
+            )
         if self._predicts_numbers:
             given["task"] = "regression"
         try:
             return preset_of(self.preset).override(**given)
         except LimelightError as error:
-            raise LimelightError(re.sub("^seed is", "random_state is", str(error))) from None
+            message = re.sub("^seed is", "random_state is", str(error))
+            raise LimelightError(message, code=error.code) from None
 
     def _given(self) -> dict[str, Any]:
         """The recipe's options that were passed."""

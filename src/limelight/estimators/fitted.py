@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 from ..config.effects import unused_options
 from ..errors import LimelightError
+from ..reading.answers import answers_of
 from ..runtime.model import Model
 from ..text.coerce import (
     Targets,
@@ -41,7 +42,9 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
     def _model(self) -> Model:
         if not hasattr(self, "model_"):
             name = type(self).__name__
-            raise NotFittedError(f"this {name} is not fitted yet; call fit, or {name}.load(folder)")
+            raise NotFittedError(
+                f"this {name} is not fitted yet; call fit, or {name}.load(folder)", code="not-fitted"
+            )
         return self.model_
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -52,31 +55,34 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
 
     def _predict(self, columns: TextColumns, abstain_below: float | None = None) -> Any:
         model = self._model
-        if model.task == "multi-label" and self._indicator and abstain_below is None:
+        several = answers_of(model.task).has_several
+        if several and self._indicator and abstain_below is None:
             return model.decide(self._predict_proba(columns)).astype(np.int64)
         answers = model.predict(*columns, abstain_below=abstain_below)
         if self._predicts_numbers:
             return np.array(answers, dtype=np.float64)
-        if model.task == "multi-label":
+        if several:
             return answers
         return np.array(answers, dtype=self.classes_.dtype if abstain_below is None else object)
 
     def _score(self, columns: TextColumns, labels: Any, sample_weight: Any) -> float:
         texts = columns[0]
         if not texts:
-            raise LimelightError("there are no texts to score; give at least one")
+            raise LimelightError("there are no texts to score; give at least one", code="no-rows")
         truth = self._truth(labels)
         check_same_length(texts, truth, "labels")
         weights = sample_weights(sample_weight, texts)
         if weights is not None and not any(weights):
-            raise LimelightError("all sample weights are 0; at least one must be positive")
+            raise LimelightError(
+                "all sample weights are 0; at least one must be positive", code="weight-value"
+            )
         found = self._model.decide(self._predict_proba(columns))
         if self._predicts_numbers:
             return _r2(found, np.array(truth), weights)
-        if self._model.task == "multi-label":
-            answers = [np.flatnonzero(row).tolist() for row in found]
-        else:
-            answers = self.classes_[found].tolist()
+        several = found.ndim > 1
+        answers = (
+            [np.flatnonzero(row).tolist() for row in found] if several else self.classes_[found].tolist()
+        )
         return float(np.average([a == b for a, b in zip(answers, truth, strict=True)], weights=weights))
 
     def _truth(self, labels: Any) -> list[Any]:
@@ -84,10 +90,10 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
 
         An unknown class counts as a wrong prediction; a label of another type, "1" for 1, is an error.
         """
-        task = self._model.task
-        if task == "regression":
+        task, answers = self._model.task, answers_of(self._model.task)
+        if answers.is_number:
             return match_targets(labels, Targets(task, np.empty(0), []), "labels")
-        if task == "multi-label":
+        if answers.has_several:
             like = Targets(task, self.classes_, [], self._indicator)
             return [sorted(set(each)) for each in match_targets(labels, like, "labels")]
         truth = as_list(labels, "labels")
@@ -115,10 +121,12 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
     def load(cls, folder: str | Path) -> Self:
         """Open a saved folder as a fitted estimator."""
         model = Model.load(folder)
-        numbers = model.task == "regression"
+        numbers = answers_of(model.task).is_number
         if model.pair != cls._reads_pairs or numbers != cls._predicts_numbers:
             right = ("Pair" if model.pair else "Text") + ("Regressor" if numbers else "Classifier")
-            raise LimelightError(f"{folder} holds a {right}; open it with {right}.load or limelight.load")
+            raise LimelightError(
+                f"{folder} holds a {right}; open it with {right}.load or limelight.load", code="model-kind"
+            )
         facts = model.facts.get("estimator")
         has_dev = not isinstance(facts, dict) or facts.get("holdout") != 0
         values = model.recipe.values()

@@ -13,6 +13,7 @@ from ..config.effects import warn_unused
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..reading.answers import answers_of
 from ..runtime.model import Model
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
@@ -40,7 +41,7 @@ class Estimator(Fitted):
         recipe, start = start_of(self._recipe(), self._given())
         texts, texts2 = columns
         if not texts:
-            raise LimelightError("there are no texts; give at least one of each class")
+            raise LimelightError("there are no texts; give at least one of each class", code="no-rows")
         targets = read_targets(labels, recipe.text.task)
         check_same_length(texts, targets.labels, "labels")
         if start is not None and start.labels:  # a trained model keeps its classes
@@ -63,14 +64,16 @@ class Estimator(Fitted):
         need_torch()
         texts, texts2 = columns
         if not texts:
-            raise LimelightError("there are no texts; give at least one")
+            raise LimelightError("there are no texts; give at least one", code="no-rows")
         listed = as_list(labels, "labels")
         check_same_length(texts, listed, "labels")
         names = self._fixed_classes(classes)
         recipe, start = self._going_on()
         task = "classification" if recipe.text.task == "auto" else recipe.text.task
-        if task not in ("classification", "ordinal"):
-            raise LimelightError(f"partial_fit is for one class a text; the task is {task!r}: use fit")
+        if not answers_of(task).is_class:
+            raise LimelightError(
+                f"partial_fit is for one class a text; the task is {task!r}: use fit", code="model-task"
+            )
         targets = Targets(task, names, class_numbers(listed, names.tolist()))
         weights = self._weights(targets, targets.labels, sample_weight)
         once = recipe.override(epochs=1, schedule="constant", teachers=0, noisy_copies=0)
@@ -85,12 +88,16 @@ class Estimator(Fitted):
         classes = None if given is None else as_classes(given)[0]
         if not hasattr(self, "model_"):
             if classes is None:
-                raise LimelightError("classes is missing: the first call of partial_fit needs all classes")
+                raise LimelightError(
+                    "classes is missing: the first call of partial_fit needs all classes",
+                    code="argument-missing",
+                )
             return classes
         if classes is not None and not np.array_equal(classes, self.classes_):
             raise LimelightError(
                 f"classes is {shorten(str(classes.tolist()))}, but the model has "
-                f"{shorten(str(self.classes_.tolist()))}; leave it out, or start again with fit"
+                f"{shorten(str(self.classes_.tolist()))}; leave it out, or start again with fit",
+                code="classes-differ",
             )
         return self.classes_
 
@@ -145,8 +152,11 @@ class Estimator(Fitted):
         weights, by_class = sample_weights(sample_weight, rows), self.class_weight
         if not isinstance(by_class, Mapping):
             return weights
-        if targets.task in ("multi-label", "regression"):
-            raise LimelightError(f"class_weight needs one class for each text; the task is {targets.task!r}")
+        if not answers_of(targets.task).is_class:
+            raise LimelightError(
+                f"class_weight needs one class for each text; the task is {targets.task!r}",
+                code="task-option",
+            )
         classes = targets.classes.tolist()
         class_numbers(list(by_class), classes, "class_weight")
         own = as_weights([by_class.get(label, 1.0) for label in classes], "class weights")
@@ -178,12 +188,13 @@ class ClassifierTags(ClassifierMixin):
 
 def _joined(targets: Targets, known: Sequence[Label]) -> Targets:
     """The targets with the classes of the trained model to start from as well, if they share any."""
-    if targets.indicator or targets.task == "regression":
+    answers = answers_of(targets.task)
+    if targets.indicator or answers.is_number:
         return targets
     own = targets.classes.tolist()
     classes = join_classes(own, known)
     places = class_numbers(own, classes)
-    several = targets.task == "multi-label"
+    several = answers.has_several
     labels = [[places[k] for k in each] if several else places[each] for each in targets.labels]
     return targets._replace(classes=np.array(classes), labels=labels)
 
@@ -191,5 +202,5 @@ def _joined(targets: Targets, known: Sequence[Label]) -> Targets:
 def split_dev(dev: Any, count: int, form: str) -> tuple[Any, ...]:
     """The parts of `dev`, of which there must be `count`."""
     if not isinstance(dev, (tuple, list)) or len(dev) != count:
-        raise LimelightError(f"dev must be {form}; got a {type(dev).__name__}")
+        raise LimelightError(f"dev must be {form}; got a {type(dev).__name__}", code="argument-type")
     return tuple(dev)

@@ -116,6 +116,7 @@ def _columns_and_labels(X: Any, X2: Any, y: Any) -> tuple[tuple[list[str], list[
     """(first, second, labels), (pairs, labels) or (pairs, y=labels)."""
     if X2 is None and y is None:
         raise LimelightError(
-            "there are no labels; give first texts, second texts and labels, or pairs and labels"
+            "there are no labels; give first texts, second texts and labels, or pairs and labels",
+            code="argument-missing",
         )
     return (_columns(X), X2) if y is None else (_columns(X, X2), y)

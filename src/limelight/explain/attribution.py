@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading.reading import AnyReading, PairReading
 from ..runtime.model import Model
-from .variants import TokenIds, as_model, predict_variants, token_ids
+from .variants import ReadTexts, as_model
 
 NAMES = {  # `by` -> what pictures and tables call it
     "effect": "What decided",
@@ -22,9 +22,7 @@ NAMES = {  # `by` -> what pictures and tables call it
 }
 METHODS = tuple(NAMES)
 NEED_PYTORCH = ("gradients",)
-DEFAULT = (
-    "leave-one-out"  # as faithful as gradients, and at least twice as faithful as attention: docs/trust.md
-)
+DEFAULT = "leave-one-out"  # as faithful as gradients, and at least twice as attention: docs/trust.md
 
 
 def attribute(
@@ -49,26 +47,27 @@ def attribute(
     [array([0.61, 0.02])]
     """
     model = as_model(model)
-    readings: list[AnyReading] = [*model.read_many(texts, texts2)]
-    ids = token_ids(model, readings)
-    weights = attribute_readings(model, readings, ids, by)
-    split = [text.split(each) for text, each in zip(ids, weights, strict=True)]
+    read = ReadTexts(model, [*model.read_many(texts, texts2)])
+    split = [ids.split(each) for ids, each in zip(read.ids, attribute_readings(read, by), strict=True)]
     return [each if model.pair else each[0] for each in split]
 
 
-def attribute_readings(
-    model: Model, readings: Sequence[AnyReading], ids: Sequence[TokenIds], by: str, progress: bool = False
-) -> list[np.ndarray]:
+def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
     """(n + m,) for each reading, as in `attribute`."""
     if by == "attention":
-        return [np.concatenate([side.overall for side in each.sides]) for each in readings]
+        return [np.concatenate([side.overall for side in each.sides]) for each in read.readings]
     if by == "effect":
-        return [np.concatenate([np.asarray(side.decided) for side in each.sides]) for each in readings]
+        return [np.concatenate([np.asarray(side.decided) for side in each.sides]) for each in read.readings]
     if by == "leave-one-out":
-        return leave_one_out(model, readings, ids, progress)
+        return read.drops((~np.eye(len(text), dtype=bool) for text in read.ids), NAMES[by])
     if by in NEED_PYTORCH:
-        return _by_gradients(model, ids, [each.target for each in readings], progress)
-    raise LimelightError(f"by is {by!r}; it must be one of: {', '.join(METHODS)}")
+        if find_spec("torch") is None:
+            raise LimelightError("gradients need PyTorch: pip install '.[train]'", code="needs-extra")
+        from .gradients import attribute_ids, network_of
+
+        targets, name = [each.target for each in read.readings], NAMES[by] if read.progress else ""
+        return attribute_ids(network_of(read.model), read.ids, targets, bar_name=name)
+    raise LimelightError(f"by is {by!r}; it must be one of: {', '.join(METHODS)}", code="option-value")
 
 
 def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
@@ -80,35 +79,11 @@ def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
     if by == "effect":
         return reading
     model = as_model(model)
-    (ids,) = token_ids(model, [reading])
-    (weights,) = attribute_readings(model, [reading], [ids], by)
+    read = ReadTexts(model, [reading])
+    (weights,) = attribute_readings(read, by)
     sides = [
         # the figures are for the usual way, and it explains one label
         replace(side, decided=part, decided_by=by, trust="", decided_further=())
-        for side, part in zip(reading.sides, ids.split(weights), strict=True)
+        for side, part in zip(reading.sides, read.ids[0].split(weights), strict=True)
     ]
     return PairReading(*sides) if model.pair else sides[0]
-
-
-def leave_one_out(
-    model: Model, readings: Sequence[AnyReading], ids: Sequence[TokenIds], progress: bool = False
-) -> list[np.ndarray]:
-    """(n + m,) for each reading: how much the predicted class's probability drops without the word."""
-    masks = (~np.eye(len(text), dtype=bool) for text in ids)
-    predictions = predict_variants(model, ids, masks, bar_name=NAMES["leave-one-out"] if progress else "")
-    return [probability_drops(each, P) for each, P in zip(readings, predictions, strict=True)]
-
-
-def probability_drops(reading: AnyReading, P: np.ndarray) -> np.ndarray:
-    """(variants,): how much lower the predicted class's probability is in P (variants, classes)."""
-    return np.asarray(reading.confidence - P[:, reading.target].astype(float))
-
-
-def _by_gradients(
-    model: Model, ids: Sequence[TokenIds], targets: Sequence[int], progress: bool
-) -> list[np.ndarray]:
-    if find_spec("torch") is None:
-        raise LimelightError("attribution by gradients needs PyTorch: pip install '.[train]'")
-    from .gradients import attribute_ids, network_of
-
-    return attribute_ids(network_of(model), ids, targets, bar_name=NAMES["gradients"] if progress else "")

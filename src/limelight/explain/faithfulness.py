@@ -17,12 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..reading.reading import AnyReading
 from ..runtime.decided import SHARES, most_weighted
-from ..runtime.model import Model
-from .attribution import probability_drops
 from .overview import same_answers
-from .variants import TokenIds, predict_variants
+from .variants import ReadTexts
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,41 +68,28 @@ def standard_error(scores: np.ndarray) -> float:
     return float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
 
 
-def measure_faithfulness(
-    model: Model,
-    readings: Sequence[AnyReading],
-    ids: Sequence[TokenIds],
-    weights: dict[str, list[np.ndarray]],
-    progress: bool = False,
-) -> list[Faithfulness]:
+def measure_faithfulness(read: ReadTexts, weights: dict[str, list[np.ndarray]]) -> list[Faithfulness]:
     """Measure several attributions at once, each with weights (n + m,) per text: equal variants run once."""
+    texts = len(read.readings)
     top = {name: [most_weighted(each) for each in per_text] for name, per_text in weights.items()}
     masks = [
         np.concatenate([mask for per_text in top.values() for mask in (~per_text[k], per_text[k])])
-        for k in range(len(ids))
+        for k in range(texts)
     ]
-    predictions = predict_variants(model, ids, masks, bar_name="Faithfulness" if progress else "")
-    drops = np.array([probability_drops(each, P) for each, P in zip(readings, predictions, strict=True)])
-    parts = drops.reshape(len(ids), len(weights), 2, len(SHARES))  # 2: without the words, with only them
+    drops = np.array(read.drops(masks, "Faithfulness"))
+    parts = drops.reshape(texts, len(weights), 2, len(SHARES))  # 2: without the words, with only them
     return [Faithfulness(name, parts[:, k, 0], parts[:, k, 1]) for k, name in enumerate(weights)]
 
 
-def words_until_change(
-    model: Model,
-    readings: Sequence[AnyReading],
-    ids: Sequence[TokenIds],
-    weights: Sequence[np.ndarray],
-    progress: bool = False,
-) -> np.ndarray:
+def words_until_change(read: ReadTexts, weights: Sequence[np.ndarray]) -> np.ndarray:
     """(texts,): the share of words to remove, the most weighted first, until the prediction changes.
 
     1 if it never changes.
     """
     ranks = [np.argsort(np.argsort(-each, kind="stable")) for each in weights]
     masks = (rank >= np.arange(1, len(rank) + 1)[:, None] for rank in ranks)
-    predictions = predict_variants(model, ids, masks, bar_name="Words until it changes" if progress else "")
-    shares = []
-    for reading, P in zip(readings, predictions, strict=True):
-        changed = ~same_answers(model.decide(P), model.decide(reading.probabilities[None]))
+    decide, shares = read.model.decide, []
+    for reading, P in zip(read.readings, read.predict(masks, "Words until it changes"), strict=True):
+        changed = ~same_answers(decide(P), decide(reading.probabilities[None]))
         shares.append((changed.argmax() + 1) / len(P) if changed.any() else 1.0)
     return np.array(shares)

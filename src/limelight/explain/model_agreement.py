@@ -32,7 +32,10 @@ def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agre
     Agreement(spearman=1.0, divergence=0.0, decided=None)
     """
     if len(first) != len(second):
-        raise LimelightError(f"got {len(first)} and {len(second)} readings; both must be of the same texts")
+        raise LimelightError(
+            f"got {len(first)} and {len(second)} readings; both must be of the same texts",
+            code="length-mismatch",
+        )
     pairs = [
         (a, b)
         for one, other in zip(first, second, strict=True)
@@ -40,7 +43,9 @@ def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agre
     ]
     for a, b in pairs:
         if a.text != b.text or a.offsets.shape != b.offsets.shape:
-            raise LimelightError("the two models split a text differently; compare models of one recipe")
+            raise LimelightError(
+                "the two models split a text differently; compare models of one recipe", code="models-differ"
+            )
     spearmans = [spearman(a.overall, b.overall) for a, b in pairs if len(a.offsets) > 1]
     divergences = [jensen_shannon(a.overall, b.overall) for a, b in pairs]
     decided = [

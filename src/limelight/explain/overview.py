@@ -119,33 +119,27 @@ def remove_rows(
     sides = zip(*(each.sides for each in readings), strict=True)
     M = [np.stack([reading.embedding for reading in side]) for side in sides]
     before = np.stack([each.probabilities for each in readings])
+    answers, texts = model.decide(before), np.arange(len(before))
     targets = np.array([each.target for each in readings])
-    truth = None
-    if labels is not None:
-        truth = find_task(model.task).column(labels).index(model.labels, "the data")
-    return tuple(_remove_row(model, M, before, targets, truth, row) for row in range(M[0].shape[1]))
+    truth = None if labels is None else find_task(model.task).column(labels).index(model.labels, "the data")
+
+    def remove(row: int) -> RowEffect:
+        after = model.classify(*(_with_mean_row(m, row) for m in M))
+        without_it = model.decide(after)
+        drop = float((before[texts, targets] - after[texts, targets]).mean())
+        changed = 1 - float(same_answers(answers, without_it).mean())
+        if truth is None:
+            return RowEffect(row, changed, drop, None)
+        accuracies = [float(same_answers(each, truth).mean()) for each in (answers, without_it)]
+        return RowEffect(row, changed, drop, accuracies[0] - accuracies[1])
+
+    return tuple(map(remove, range(M[0].shape[1])))
 
 
-def _remove_row(
-    model: Model,
-    M: list[np.ndarray],
-    before: np.ndarray,
-    targets: np.ndarray,
-    truth: np.ndarray | None,
-    row: int,
-) -> RowEffect:
-    without = [m.copy() for m in M]
-    for m in without:
-        m[:, row] = m[:, row].mean(axis=0)
-    after = model.classify(*without)
-    texts = np.arange(len(before))
-    drop = float((before[texts, targets] - after[texts, targets]).mean())
-    answers, without_it = model.decide(before), model.decide(after)
-    changed = 1 - float(same_answers(answers, without_it).mean())
-    if truth is None:
-        return RowEffect(row, changed, drop, None)
-    accuracies = [float(same_answers(each, truth).mean()) for each in (answers, without_it)]
-    return RowEffect(row, changed, drop, accuracies[0] - accuracies[1])
+def _with_mean_row(M: np.ndarray, row: int) -> np.ndarray:
+    M = M.copy()
+    M[:, row] = M[:, row].mean(axis=0)
+    return M
 
 
 def same_answers(answers: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -12,9 +12,9 @@ from ..reading.pieces import printable
 from ..reading.wrap import shorten
 from .calibration import BINS, Calibration
 
-MOST_CONFUSED = 60  # classes in a plot: the number of cells is its square
-MOST_NAMED = 20  # classes whose names fit beside the plot
-_LONGEST = 30  # characters of a class's name
+MAX_CONFUSION_CLASSES = 60  # classes in a plot: the number of cells is its square
+MAX_CLASSES_NAMED = 20  # classes whose names fit beside the plot
+_MAX_NAME_LENGTH = 30  # characters of a class's name
 _STEEP = 0.64  # the sine of 40 degrees, by which names below the plot are turned if they are long
 
 
@@ -27,19 +27,19 @@ def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> str:
     ...     np.array([[3, 1], [0, 2]]), ["bad", "good"])
     True
     """
-    frequent = np.sort(np.argsort(-confusion.sum(axis=1), kind="stable")[:MOST_CONFUSED])
+    frequent = np.sort(np.argsort(-confusion.sum(axis=1), kind="stable")[:MAX_CONFUSION_CLASSES])
     totals, labels = confusion.sum(axis=1)[frequent], [labels[i] for i in frequent]
     confusion = confusion[np.ix_(frequent, frequent)]
     k = len(labels)
     side = min(56.0, max(9.0, 330 / k))
-    names = [shorten(label, _LONGEST, len) for label in labels]
-    widest = 6.6 * max(map(len, names)) if k <= MOST_NAMED else 0.0
+    names = [shorten(label, _MAX_NAME_LENGTH, len) for label in labels]
+    widest = 6.6 * max(map(len, names)) if k <= MAX_CLASSES_NAMED else 0.0
     left = 26 + widest
     turned = widest > side
     shares = confusion / np.maximum(totals[:, None], 1)
     parts = [_words(left + k * side / 2, 12, "predicted", "mid"), _vertical(12, 28 + k * side / 2, "true")]
     for i in range(k):
-        if k <= MOST_NAMED:
+        if k <= MAX_CLASSES_NAMED:
             x, y = left + (i + 0.5) * side, 28 + (i + 0.5) * side
             parts += [_words(left - 6, y + 4, names[i], "end", labels[i])]
             parts += [_words(x, 28 + k * side + 15, names[i], "end" if turned else "mid", labels[i], turned)]

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import LimelightError
+from ..reading.answers import answers_of
 from ..reading.captions import NO_LABEL
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
@@ -27,8 +28,8 @@ from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration, wilson
 from .overview import Overview, RowEffect, overview, remove_rows, same_answers
 from .report_page import render_report
-from .trust import LONGEST, Trust, measure_readings
-from .variants import as_model, count_words, read_texts
+from .trust import MAX_WORDS, Trust, measure_readings
+from .variants import ReadTexts, as_model, count_words
 
 THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, that a model may abstain below
 ROW_TEXTS, TRUST_TEXTS = 300, 200  # at most this many texts to remove rows on, and for the trust table
@@ -72,26 +73,35 @@ def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: 
     if not 1 <= len(models) == len(names) <= 2:
         raise LimelightError(
             f"a report is on one model or two, each with a name; got {len(models)} models and "
-            f"{len(names)} names"
+            f"{len(names)} names",
+            code="names-count",
         )
     if not texts or len(texts) != len(labels):
         raise LimelightError(
-            f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels"
+            f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels",
+            code="length-mismatch",
         )
     check_task(models)
     if len({each.pair for each in models}) > 1:
         pairs, single = names if models[0].pair else reversed(names)
-        raise LimelightError(f"{pairs} reads pairs and {single} single texts; compare models of one task")
+        raise LimelightError(
+            f"{pairs} reads pairs and {single} single texts; compare models of one task", code="models-differ"
+        )
     if any(set(each.labels) != set(models[0].labels) for each in models):
-        raise LimelightError(f"{' and '.join(names)} have different classes; compare models of one task")
+        raise LimelightError(
+            f"{' and '.join(names)} have different classes; compare models of one task", code="models-differ"
+        )
 
 
 def check_task(models: Sequence[Model]) -> None:
     """Raise unless all models have the same task, and one that a report shows."""
-    if any(each.task == "regression" for each in models):
-        raise LimelightError("a report is on classifiers; for predicted numbers use 'limelight evaluate'")
-    if len({each.task for each in models}) > 1:
-        raise LimelightError(f"the models have the tasks {' and '.join(each.task for each in models)}")
+    if any(answers_of(each.task).is_number for each in models):
+        raise LimelightError(
+            "a report is on classifiers; for predicted numbers use 'limelight evaluate'", code="model-task"
+        )
+    tasks = [each.task for each in models]
+    if len(set(tasks)) > 1:
+        raise LimelightError(f"the models have the tasks {' and '.join(tasks)}", code="models-differ")
 
 
 def save_report(
@@ -103,7 +113,8 @@ def save_report(
     >>> save_report("report.html", model, texts, labels)  # doctest: +SKIP
     """
     if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise LimelightError(f"a report is an HTML page: {Path(path).name} must end in .html")
+        name = Path(path).name
+        raise LimelightError(f"a report is an HTML page: {name} must end in .html", code="file-type")
     check_writable(Path(path).parent)  # before the long work
     content = to_report(models, texts, labels, texts2, **options)
     with atomic_file(path, overwrite) as file:
@@ -140,7 +151,7 @@ class ModelReport:
     @property
     def several(self) -> bool:
         """Whether a text may have several labels."""
-        return self.model.task == "multi-label"
+        return answers_of(self.model.task).has_several
 
     @cached_property
     def correct(self) -> np.ndarray:
@@ -190,26 +201,23 @@ def measure_model(
 ) -> ModelReport:
     """Read all texts; for what takes long, use the first texts of `sample`, a random order of all of them."""
     truth = find_task(model.task).column(labels).index(model.labels, data)
-    readings = read_texts(model, texts, texts2, progress=progress)
+    readings = [*model.read_stream(texts, texts2, progress=progress)]
     P = np.stack([each.probabilities for each in readings])
     trust_readings = [readings[k] for k in _trust_sample(model, readings, sample)]
     some = sample[: _row_sample_size(model)]
     return ModelReport(
-        name,
-        model,
-        readings,
-        truth,
+        name, model, readings, truth,
         measure(model.task, P, truth, model.thresholds),  # type: ignore[arg-type]
         _calibration(model, P, truth),
         overview(readings),
         remove_rows(model, [readings[k] for k in some], [labels[k] for k in some]),
-        measure_readings(model, trust_readings, seed=seed, rows=False, progress=progress),
-    )
+        measure_readings(ReadTexts(model, trust_readings, progress), seed=seed, rows=False),
+    )  # fmt: skip
 
 
 def _calibration(model: Model, P: np.ndarray, truth: np.ndarray) -> Calibration:
     """Of the predicted class's probability; of several labels, of all their probabilities."""
-    if model.task == "multi-label":
+    if answers_of(model.task).has_several:
         return measure_calibration(P.ravel().astype(float), truth.ravel().astype(bool))
     decided = model.decide(P)
     return measure_calibration(P[np.arange(len(P)), decided].astype(float), decided == truth)
@@ -219,7 +227,7 @@ def _trust_sample(model: Model, readings: Sequence[AnyReading], sample: np.ndarr
     """As many texts as the trust table can be measured on in good time; at least twenty if possible."""
     u, d = model.recipe.model.hidden, model.recipe.model.word_size
     words = np.array([count_words(readings[k]) for k in sample])
-    sample, words = sample[words <= LONGEST], words[words <= LONGEST]
+    sample, words = sample[words <= MAX_WORDS], words[words <= MAX_WORDS]
     work = np.cumsum(words.astype(float) * (words + 60) * 8 * u * (u + d))
     return sample[: int(np.clip((work <= TRUST_WORK).sum(), 20, TRUST_TEXTS))]
 

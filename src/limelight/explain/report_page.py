@@ -10,23 +10,24 @@ from markupsafe import Markup
 
 from ..errors import LimelightError
 from ..reading import captions
-from ..reading.html import card, render_style, style, templates
+from ..reading.html import card
 from ..reading.picture import make_picture
 from ..reading.row_names import says_little
 from ..runtime.metrics import Metrics
+from . import plots
 from .calibration import mcnemar
 from .model_agreement import Agreement, agreement
 from .overview import RowOverview
-from .plots import MOST_CONFUSED, MOST_NAMED, confusion_plot, curves_plot, overlap_plot, reliability_plot
-from .trust import LONGEST as TRUST_LONGEST
+from .pages import render_page
+from .trust import MAX_WORDS
 
 if TYPE_CHECKING:
     from .report import ModelReport
 
-SURE = 0.8  # the paper shows examples that the model is at least this sure of
-PER_CLASS, ERRORS, DIFFERENCES = 3, 8, 6  # texts shown
-CONFUSED = 15  # pairs of classes
-MOST_CLASSES = 12  # with more classes, examples of the most frequent ones
+EXAMPLE_CONFIDENCE = 0.8  # the paper shows examples that the model is at least this sure of
+MAX_EXAMPLES, MAX_ERRORS, MAX_DIFFERENCES = 3, 8, 6  # texts shown: of each class, of one model, of two
+MAX_CONFUSED_PAIRS = 15  # of classes
+MAX_EXAMPLE_CLASSES = 12  # with more classes, examples of the most frequent ones
 CURVES = {  # title -> line -> key in the training history
     "Accuracy": {"training": "accuracy", "dev": "dev_accuracy", "weighted dev": "dev_weighted_accuracy"},
     "F1": {"training": "f1", "dev": "dev_f1", "weighted dev": "dev_weighted_f1"},
@@ -38,25 +39,21 @@ CURVES = {  # title -> line -> key in the training history
 def render_report(reports: list[ModelReport], data: str, rng: np.random.Generator) -> str:
     """The page on one model or two; `rng` draws the examples."""
     first, single = reports[0], len(reports) == 1
-    sections = {
-        "most_confused": MOST_CONFUSED,
-        "confusions": [_confusion(each) for each in reports],
-        "reliabilities": [reliability_plot(each.calibration) for each in reports],
-        "overlaps": [overlap_plot(each.overview.overlap) for each in reports],
-        "curves": [_learning_curves(each.model.facts) for each in reports],
-        "examples": _examples(first, rng) if single else [],
-        "errors": _errors(first) if single else [],
-        "confused": [_most_confused(each) for each in reports],
-        "differences": [] if single else _differences(*reports),
-        "comparison": None if single else _compare(*reports),
-    }
-    environment = templates(__package__)
-    return environment.get_template("report.html.jinja").render(
-        reports=reports, data=data, sure=SURE, trust_longest=TRUST_LONGEST, captions=captions,
+    return render_page(
+        "report.html.jinja", reports=reports, data=data, sure=EXAMPLE_CONFIDENCE, max_words=MAX_WORDS,
+        title=f"{' and '.join(each.name for each in reports)}{f' on {data}' if data else ''}",
         methods=dict.fromkeys(captions.METHODS[side.decided_by] for side in first.readings[0].sides),
-        no_aspect=captions.NO_ASPECT, rows=[_sorted_rows(each) for each in reports],
-        style=style() + render_style(environment, "report.css.jinja"),
-        title=f"{' and '.join(each.name for each in reports)}{f' on {data}' if data else ''}", **sections,
+        rows=[_sorted_rows(each) for each in reports],
+        max_confused=plots.MAX_CONFUSION_CLASSES,
+        confusions=[_confusion(each) for each in reports],
+        reliabilities=[plots.reliability_plot(each.calibration) for each in reports],
+        overlaps=[plots.overlap_plot(each.overview.overlap) for each in reports],
+        curves=[_learning_curves(each.model.facts) for each in reports],
+        examples=_examples(first, rng) if single else [],
+        errors=_errors(first) if single else [],
+        confused=[_most_confused(each) for each in reports],
+        differences=[] if single else _differences(*reports),
+        comparison=None if single else _compare(*reports),
     )  # fmt: skip
 
 
@@ -66,13 +63,13 @@ def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, str]]:
     history = training.get("history") if isinstance(training, dict) else None
     if not isinstance(history, list) or len(history) < 2:
         return []
-    plots = []
+    found = []
     for title, keys in CURVES.items():
         lines = {label: [record.get(key) for record in history] for label, key in keys.items()}
         complete = {k: line for k, line in lines.items() if all(isinstance(x, int | float) for x in line)}
         if complete:
-            plots.append((title, curves_plot(title, complete)))
-    return plots
+            found.append((title, plots.curves_plot(title, complete)))
+    return found
 
 
 # ---------------------------------------------------------------- one model
@@ -81,18 +78,18 @@ def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, str]]:
 def _confusion(report: ModelReport) -> str:
     """The matrix; none where a text may have several labels."""
     metrics = report.metrics
-    return confusion_plot(metrics.confusion, report.labels) if isinstance(metrics, Metrics) else ""
+    return plots.confusion_plot(metrics.confusion, report.labels) if isinstance(metrics, Metrics) else ""
 
 
 def _examples(report: ModelReport, rng: np.random.Generator) -> list[tuple[str, int, list[Markup]]]:
     """The paper's selection: random texts of each predicted class that the model is sure of."""
-    sure = np.array([each.confidence > SURE for each in report.readings])
+    sure = np.array([each.confidence > EXAMPLE_CONFIDENCE for each in report.readings])
     predicted = report.predicted
     counts = np.bincount(predicted, minlength=len(report.labels))
     examples = []
-    for k in sorted(np.argsort(-counts, kind="stable")[:MOST_CLASSES].tolist()):
+    for k in sorted(np.argsort(-counts, kind="stable")[:MAX_EXAMPLE_CLASSES].tolist()):
         candidates = np.flatnonzero(sure & (predicted == k))
-        drawn = rng.choice(candidates, size=min(PER_CLASS, len(candidates)), replace=False)
+        drawn = rng.choice(candidates, size=min(MAX_EXAMPLES, len(candidates)), replace=False)
         cards = [_small_card(report, int(text)) for text in drawn]
         examples.append((report.labels[k], len(candidates), cards))
     return examples
@@ -102,7 +99,7 @@ def _errors(report: ModelReport) -> list[Markup]:
     """The most confident wrong predictions."""
     wrong = np.flatnonzero(~report.correct)
     confidence = np.array([report.readings[k].confidence for k in wrong])
-    chosen = wrong[np.argsort(-confidence, kind="stable")[:ERRORS]]
+    chosen = wrong[np.argsort(-confidence, kind="stable")[:MAX_ERRORS]]
     return [_small_card(report, int(text)) for text in chosen]
 
 
@@ -121,10 +118,10 @@ def _sorted_rows(report: ModelReport) -> list[RowOverview]:
 
 def _most_confused(report: ModelReport) -> list[tuple[str, str, int]]:
     """(true class, predicted class, texts): the most frequent errors, where a matrix is too large to read."""
-    if len(report.labels) <= MOST_NAMED or not isinstance(report.metrics, Metrics):
+    if len(report.labels) <= plots.MAX_CLASSES_NAMED or not isinstance(report.metrics, Metrics):
         return []
     wrong = report.metrics.confusion * (1 - np.eye(len(report.labels), dtype=int))
-    most = np.argsort(-wrong, axis=None, kind="stable")[:CONFUSED]
+    most = np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED_PAIRS]
     pairs = [divmod(int(k), len(report.labels)) for k in most]
     return [(report.labels[i], report.labels[j], int(wrong[i, j])) for i, j in pairs if wrong[i, j]]
 
@@ -156,5 +153,5 @@ def _differences(first: ModelReport, second: ModelReport) -> list[tuple[Markup, 
     """Texts that only one of the two gets right, the most confident first."""
     differ = np.flatnonzero(first.correct != second.correct)
     confidence = [max(first.readings[k].confidence, second.readings[k].confidence) for k in differ]
-    chosen = differ[np.argsort(-np.array(confidence), kind="stable")[:DIFFERENCES]].tolist()
+    chosen = differ[np.argsort(-np.array(confidence), kind="stable")[:MAX_DIFFERENCES]].tolist()
     return [(_small_card(first, k, first.name), _small_card(second, k, second.name)) for k in chosen]

@@ -10,22 +10,23 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, warn
+from ..reading.answers import answers_of
 from ..reading.captions import trust_sentence
 from ..reading.reading import AnyReading
 from ..runtime.decided import SHARES
 from ..runtime.model import Model
-from ..text.coerce import as_list, as_texts
+from ..text.coerce import as_list, as_texts, check_same_length
 from ..text.labels import Label
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
 from .overview import RowEffect, remove_rows
-from .variants import TokenIds, as_model, count_words, read_texts, token_ids
+from .variants import ReadTexts, TokenIds, as_model, count_words
 
-DRAWS = 5  # of random weights, averaged
-LONGEST = 2000  # words; leaving out each one in turn reads the text that many times
+RANDOM_DRAWS = 5  # of random weights, averaged
+MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
 RANDOM, UNIFORM = "Random", "Uniform"
-CLOSE, PART = 0.8, 0.5  # shares of the largest comprehensiveness, for the verdict
-HARDLY = 0.02  # a comprehensiveness below which nothing can be told
+CLOSE_SHARE, PARTIAL_SHARE = 0.8, 0.5  # of the largest comprehensiveness, for the verdict
+MIN_COMPREHENSIVENESS = 0.02  # below which nothing can be told
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +65,17 @@ class Trust:
         names = NAMES["effect"], NAMES["attention"], RANDOM
         decided, attention, random = (self[name].comprehensiveness for name in names)
         best = max(each.comprehensiveness for each in self.attributions)
-        if best < HARDLY:
+        if best < MIN_COMPREHENSIVENESS:
             return "The answers hardly depend on single words: no choice of words changes them much."
-        word = "follows the model closely" if decided >= CLOSE * best else "follows the model in part"
-        if decided < PART * best or decided <= random:
-            word = "does not follow the model"
-        alone = "does too" if attention >= CLOSE * best else "does so in part"
-        if attention < PART * best or attention <= random:
-            alone = "does not"
+
+        def rank(score: float) -> int:
+            """0: not better than chance or half of the best; 1: in part; 2: close to the best."""
+            return 0 if score < PARTIAL_SHARE * best or score <= random else 1 + (score >= CLOSE_SHARE * best)
+
+        word = ("does not follow the model", "follows the model in part", "follows the model closely")[
+            rank(decided)
+        ]
+        alone = ("does not", "does so in part", "does too")[rank(attention)]
         shares = [f"{max(each, 0) / best:.0%}" for each in (decided, attention, random)]
         return (
             f"What decided {word}: removing the words it names changes the answer {shares[0]} as much as "
@@ -112,57 +116,54 @@ def measure_trust(
     model, texts = as_model(model), as_texts(texts)
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     labels = None if labels is None else as_list(labels, "labels")
-    if model.task == "regression":
-        raise LimelightError("trust is measured by probabilities, and this model predicts numbers")
+    if answers_of(model.task).is_number:
+        raise LimelightError(
+            "trust is measured by probabilities; this model predicts numbers", code="model-task"
+        )
     if not texts:
-        raise LimelightError("no texts to measure trust on; give at least one")
-    if labels is not None and len(labels) != len(texts):
-        raise LimelightError(f"got {len(texts)} texts and {len(labels)} labels; give one label per text")
-    readings = read_texts(model, texts, texts2, progress=progress)
-    short = [k for k, reading in enumerate(readings) if count_words(reading) <= LONGEST]
+        raise LimelightError("no texts to measure trust on; give at least one", code="no-rows")
+    if labels is not None:
+        check_same_length(texts, labels, "labels")
+    readings = [*model.read_stream(texts, texts2, progress=progress)]
+    short = [k for k, reading in enumerate(readings) if count_words(reading) <= MAX_WORDS]
     if not short:
-        raise LimelightError(f"every text has more than {LONGEST:,} words; measure trust on shorter ones")
+        raise LimelightError(
+            f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones",
+            code="text-too-long",
+        )
     if len(short) < len(readings):
         skipped = len(readings) - len(short)
-        warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {LONGEST:,} words")
-    known, readings = None if labels is None else [labels[k] for k in short], [readings[k] for k in short]
-    found = measure_readings(model, readings, labels=known, seed=seed, rows=rows, progress=progress)
-    ids = token_ids(model, readings)
-    decided = attribute_readings(model, readings, ids, "effect")
-    until = words_until_change(model, readings, ids, decided, progress)
+        warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {MAX_WORDS:,} words")
+    known = None if labels is None else [labels[k] for k in short]
+    read = ReadTexts(model, [readings[k] for k in short], progress)
+    until = words_until_change(read, attribute_readings(read, "effect"))
+    found = measure_readings(read, labels=known, seed=seed, rows=rows)
     return replace(found, until_change=float(np.median(until)))
 
 
 def measure_readings(
-    model: Model,
-    readings: Sequence[AnyReading],
-    *,
-    labels: Sequence[Label] | None = None,
-    seed: int = 0,
-    rows: bool = True,
-    progress: bool = False,
+    read: ReadTexts, *, labels: Sequence[Label] | None = None, seed: int = 0, rows: bool = True
 ) -> Trust:
     """Measure trust on texts that the model has already read; none at all are fine."""
-    if not readings:
+    if not read.readings:
         return Trust(0, (), ())
-    ids = token_ids(model, readings)
-    ways = [by for by in NAMES if by not in NEED_PYTORCH or find_spec("torch")]
-    weights = {NAMES[by]: attribute_readings(model, readings, ids, by, progress) for by in ways}
-    weights |= _baselines(ids, seed)
-    r = len(readings[0].sides[0].attention)
+    methods = [by for by in NAMES if by not in NEED_PYTORCH or find_spec("torch")]
+    weights = {NAMES[by]: attribute_readings(read, by) for by in methods} | _baselines(read.ids, seed)
+    r = len(read.readings[0].sides[0].attention)
     single_rows = [f"Row {row + 1}" for row in range(r if rows and r > 1 else 0)]
-    weights |= {name: _row_weights(readings, row) for row, name in enumerate(single_rows)}
-    measured = {each.name: each for each in measure_faithfulness(model, readings, ids, weights, progress)}
-    measured[RANDOM] = _mean(RANDOM, [measured.pop(f"{RANDOM} {draw}") for draw in range(DRAWS)])
+    weights |= {name: _row_weights(read.readings, row) for row, name in enumerate(single_rows)}
+    measured = {each.name: each for each in measure_faithfulness(read, weights)}
+    measured[RANDOM] = _mean(RANDOM, [measured.pop(f"{RANDOM} {draw}") for draw in range(RANDOM_DRAWS)])
     best = _best_row([measured.pop(name) for name in single_rows])
     found = sorted([*measured.values(), *([best] if best else [])], key=lambda each: -each.comprehensiveness)
-    return Trust(len(ids), tuple(found), remove_rows(model, readings, labels) if rows else ())
+    effects = remove_rows(read.model, read.readings, labels) if rows else ()
+    return Trust(len(read.readings), tuple(found), effects)
 
 
 def _baselines(ids: Sequence[TokenIds], seed: int) -> dict[str, list[np.ndarray]]:
     """Weights without any information. Equal weights rank the words in the order of the text."""
     rng = np.random.default_rng(seed)
-    draws = {f"{RANDOM} {draw}": [rng.random(len(text)) for text in ids] for draw in range(DRAWS)}
+    draws = {f"{RANDOM} {draw}": [rng.random(len(text)) for text in ids] for draw in range(RANDOM_DRAWS)}
     return {UNIFORM: [np.ones(len(text)) for text in ids], **draws}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ Advance = Callable[[float], None]  # called with how many more texts are done
 _NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as in the tokenizer
 _MAX_BYTES = 2**27  # of M in memory at once
 _MAX_WORDS = 2**22  # of variants in memory at once
-_READ_AT_ONCE = 256  # texts, between two steps of a progress bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +44,31 @@ class TokenIds:
         return tuple(np.split(weights, np.cumsum([len(side) for side in self.sides])[:-1]))
 
 
-def token_ids(model: Model, readings: Iterable[AnyReading]) -> list[TokenIds]:
-    """The word ids of texts that the model has read, truncated where it truncated them."""
-    return [
-        TokenIds(tuple(model.tokenizer.locate(side.text)[0][: len(side.offsets)] for side in reading.sides))
-        for reading in readings
-    ]
+@dataclass(frozen=True, eq=False)
+class ReadTexts:
+    """Texts that a model has read, to be read again without some of their words."""
+
+    model: Model
+    readings: Sequence[AnyReading]
+    progress: bool = False
+
+    @cached_property
+    def ids(self) -> list[TokenIds]:
+        """The word ids of each text, truncated where the model truncated it."""
+        locate = self.model.tokenizer.locate
+        return [
+            TokenIds(tuple(locate(side.text)[0][: len(side.offsets)] for side in reading.sides))
+            for reading in self.readings
+        ]
+
+    def predict(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
+        """As `predict_variants`; the progress bar, if any, has this name."""
+        return predict_variants(self.model, self.ids, masks, bar_name=name if self.progress else "")
+
+    def drops(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
+        """(variants,) for each text: how much lower the predicted class's probability is."""
+        found = zip(self.readings, self.predict(masks, name), strict=True)
+        return [np.asarray(each.confidence - P[:, each.target].astype(float)) for each, P in found]
 
 
 def count_words(reading: AnyReading) -> int:
@@ -61,23 +80,9 @@ def as_model(given: Any) -> Model:
     """The model itself, or the model of a trained classifier."""
     model = getattr(given, "model_", given)
     if not isinstance(model, Model):
-        raise LimelightError(f"expected a model or a trained classifier, not {type(given).__name__}")
+        kind = type(given).__name__
+        raise LimelightError(f"expected a model or a trained classifier, not {kind}", code="argument-type")
     return model
-
-
-def read_texts(
-    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
-) -> list[AnyReading]:
-    """Read every text or pair, with a progress bar."""
-    if texts2 is not None and len(texts2) != len(texts):
-        return [*model.read_many(texts, texts2)]  # raises the error
-    readings: list[AnyReading] = []
-    with progress_bar("Reading" if progress else "", len(texts)) as bar:
-        for k in range(0, len(texts), _READ_AT_ONCE):
-            some = slice(k, k + _READ_AT_ONCE)
-            readings += model.read_many(texts[some], None if texts2 is None else texts2[some])
-            bar.update(len(readings) - bar.n)
-    return readings
 
 
 def progress_bar(name: str, total: int) -> tqdm[Any]:

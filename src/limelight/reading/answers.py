@@ -1,6 +1,6 @@
-"""From a model's outputs to its answer, by task.
+"""How answers are decided, named and shown, one entry per task.
 
-The outputs are probabilities of the classes; in regression there is one, the number itself.
+A model's outputs are probabilities of the classes; in regression there is one, the number itself.
 """
 
 from __future__ import annotations
@@ -13,54 +13,110 @@ import numpy as np
 from ..text.labels import Label
 
 
-def decide(task: str, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
-    """From outputs (rows, classes): the class of each row (rows,), or what the task has in its place.
+class Answers:
+    """The answers of a task. Here: one class for each text, the most probable."""
 
-    Of ordered classes that is the median: the first at which the sum of the probabilities reaches a half. Of
-    several labels, those with a probability of at least their threshold, 0.5 if there are none: (rows,
-    labels) bool. In regression, the numbers: (rows,).
+    is_number = False  # the answer is a number: no classes, no probabilities
+    has_several = False  # a text may have any number of labels
+    in_repr = "label"  # what an answer is called
+
+    @property
+    def is_class(self) -> bool:
+        """Whether the answer is one class, which has a probability."""
+        return not (self.is_number or self.has_several)
+
+    def decide(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
+        """From outputs (rows, classes): the class of each row (rows,), or what the task has in its place."""
+        return np.asarray(outputs.argmax(axis=1))
+
+    def explained(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> list[int]:
+        """The classes that what decided is shown for, from the outputs (classes,) of one text."""
+        return [int(self.decide(outputs[None])[0])]
+
+    def name(self, decided: np.ndarray, labels: Sequence[Label]) -> list[Any]:
+        """What `decide` gives in the user's own terms: labels, tuples of labels, or numbers."""
+        return [labels[k] for k in decided]
+
+
+class _OrderedClass(Answers):
+    """The median class: the first at which the sum of the probabilities reaches a half."""
+
+    def decide(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
+        # the last sum is 1, whatever the rounding
+        return np.asarray((outputs.cumsum(axis=1)[:, :-1] < 0.5).sum(axis=1))
+
+
+class _SeveralLabels(Answers):
+    """All labels with a probability of at least their threshold, 0.5 without any: (rows, labels) bool."""
+
+    has_several = True
+    in_repr = "labels"
+
+    def decide(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
+        return np.asarray(outputs >= (0.5 if thresholds is None else thresholds))
+
+    def explained(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> list[int]:
+        """The label furthest above its threshold, whether it reaches that or not, then all that do."""
+        above = outputs - (0.5 if thresholds is None else thresholds)
+        first = int(above.argmax())
+        return [first, *(k for k in np.flatnonzero(above >= 0).tolist() if k != first)]
+
+    def name(self, decided: np.ndarray, labels: Sequence[Label]) -> list[Any]:
+        return [tuple(labels[k] for k in np.flatnonzero(row).tolist()) for row in decided]
+
+
+class _Number(Answers):
+    """The number itself: (rows,)."""
+
+    is_number = True
+    in_repr = "value"
+
+    def decide(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
+        return np.asarray(outputs[:, 0])
+
+    def explained(self, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> list[int]:
+        return [0]
+
+    def name(self, decided: np.ndarray, labels: Sequence[Label]) -> list[Any]:
+        return [float(value) for value in decided]
+
+
+_ANSWERS = {
+    "auto": Answers(),  # in what older versions wrote
+    "classification": Answers(),
+    "multi-label": _SeveralLabels(),
+    "ordinal": _OrderedClass(),
+    "regression": _Number(),
+}
+
+
+def answers_of(task: str) -> Answers:
+    """The entry of a task.
 
     >>> P = np.array([[0.4, 0.3, 0.3]])
-    >>> decide("classification", P).tolist(), decide("ordinal", P).tolist()
+    >>> answers_of("classification").decide(P).tolist(), answers_of("ordinal").decide(P).tolist()
     ([0], [1])
-    >>> decide("multi-label", P, np.array([0.4, 0.5, 0.1])).tolist()
+    >>> several = answers_of("multi-label")
+    >>> several.decide(P, np.array([0.4, 0.5, 0.1])).tolist()
     [[True, False, True]]
+    >>> several.explained(np.array([0.6, 0.1, 0.5]), np.array([0.5, 0.5, 0.2]))
+    [2, 0]
+    >>> several.name(np.array([[True, False], [False, False]]), ["cold", "soup"])
+    [('cold',), ()]
     """
-    if task == "multi-label":
-        return np.asarray(outputs >= (0.5 if thresholds is None else thresholds))
-    if task == "regression":
-        return np.asarray(outputs[:, 0])
-    if task == "ordinal":  # the last sum is 1, whatever the rounding
-        return np.asarray((outputs.cumsum(axis=1)[:, :-1] < 0.5).sum(axis=1))
-    return np.asarray(outputs.argmax(axis=1))
+    return _ANSWERS[task]
+
+
+def decide(task: str, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
+    """See `Answers.decide`."""
+    return answers_of(task).decide(outputs, thresholds)
 
 
 def explained_classes(task: str, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> list[int]:
-    """The classes that what decided is shown for, from the outputs (classes,) of one text.
-
-    That is the answer; of several labels the one furthest above its threshold, whether it reaches that or
-    not, and then all others that do.
-
-    >>> explained_classes("multi-label", np.array([0.6, 0.1, 0.5]), np.array([0.5, 0.5, 0.2]))
-    [2, 0]
-    """
-    if task == "regression":
-        return [0]
-    if task != "multi-label":
-        return [int(decide(task, outputs[None])[0])]
-    above = outputs - (0.5 if thresholds is None else thresholds)
-    first = int(above.argmax())
-    return [first, *(k for k in np.flatnonzero(above >= 0).tolist() if k != first)]
+    """See `Answers.explained`."""
+    return answers_of(task).explained(outputs, thresholds)
 
 
 def name_answers(task: str, decided: np.ndarray, labels: Sequence[Label]) -> list[Any]:
-    """What `decide` gives in the user's own terms: labels, tuples of labels, or numbers.
-
-    >>> name_answers("multi-label", np.array([[True, False], [False, False]]), ["cold", "soup"])
-    [('cold',), ()]
-    """
-    if task == "multi-label":
-        return [tuple(labels[k] for k in np.flatnonzero(row).tolist()) for row in decided]
-    if task == "regression":
-        return [float(value) for value in decided]
-    return [labels[k] for k in decided]
+    """See `Answers.name`."""
+    return answers_of(task).name(decided, labels)

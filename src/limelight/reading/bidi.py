@@ -1,9 +1,10 @@
-"""The visual order of words on a line that mixes text directions: Unicode's rules, simplified."""
+"""The visual order of words on a line that mixes text directions: Unicode's rules, for whole words."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
@@ -26,13 +27,12 @@ def visual_order(words: Sequence[str], right_to_left: bool) -> list[tuple[int, s
     directions = [_direction(word) for word in words]
     if not right_to_left and "R" not in directions:
         return list(enumerate(words))
-    levels = _levels(directions, words, int(right_to_left))
+    levels = _levels(directions, words, "R" if right_to_left else "L")
     order = list(range(len(words)))
     for level in (2, 1):
         order = _reverse_runs(order, levels, level)
-    return [
-        (k, words[k].translate(_MIRRORED) if _is_mirrored(words[k], levels[k]) else words[k]) for k in order
-    ]
+    mirrored = [level == 1 and direction is None for level, direction in zip(levels, directions, strict=True)]
+    return [(k, words[k].translate(_MIRRORED) if mirrored[k] else words[k]) for k in order]
 
 
 def _direction(text: str) -> str | None:
@@ -46,38 +46,40 @@ def _direction(text: str) -> str | None:
     return None
 
 
-def _levels(directions: Sequence[str | None], words: Sequence[str], base: int) -> list[int]:
-    """0: left to right; 1: right to left; 2: left to right within right to left."""
-    known: list[int | None] = [
-        1 if direction == "R" else 2 * base if direction == "L" or any(map(str.isdigit, word)) else None
-        for direction, word in zip(directions, words, strict=True)
+def _levels(directions: Sequence[str | None], words: Sequence[str], base: str) -> list[int]:
+    """0: left to right; 1: right to left; 2: left to right within right to left.
+
+    A number stands left to right; beside other words it counts as having the direction of the text before it.
+    Anything else without a direction has that of its neighbours if they agree, or of the whole line.
+    """
+    numbers = [
+        direction is None and any(map(str.isdigit, w)) for direction, w in zip(directions, words, strict=True)
     ]
-    before = _last_known(known, base)
-    after = _last_known(known[::-1], base)[::-1]
-    found = [
-        level if level is not None else left if left == right else base
-        for level, left, right in zip(known, before, after, strict=True)
+    before = _last_known(directions, base)
+    strong = [before[k] if number else directions[k] for k, number in enumerate(numbers)]
+    left, right = _last_known(strong, base), _last_known(strong[::-1], base)[::-1]
+    found = [a if a == b else base for a, b in zip(left, right, strict=True)]  # where strong, both are it
+    found = _match_brackets([each or found[k] for k, each in enumerate(strong)], words)
+    to_level = {"L": 2 * (base == "R"), "R": 1}
+    return [
+        2 if number and each == "R" else to_level[each] for each, number in zip(found, numbers, strict=True)
     ]
-    return _match_brackets(found, words)
 
 
-def _match_brackets(levels: list[int], words: Sequence[str]) -> list[int]:
-    """Give a closing bracket the level of its opening bracket, whatever follows it."""
-    opened: list[int] = []
+def _last_known(directions: Iterable[str | None], base: str) -> list[str]:
+    """The last direction up to each place."""
+    return list(accumulate(directions, lambda last, here: here or last, initial=base))[1:]
+
+
+def _match_brackets(directions: list[str], words: Sequence[str]) -> list[str]:
+    """Give a closing bracket the direction of its opening bracket, whatever follows it."""
+    opened: list[str] = []
     for k, word in enumerate(words):
         if word in ("(", "[", "{"):
-            opened.append(levels[k])
+            opened.append(directions[k])
         elif word in (")", "]", "}") and opened:
-            levels[k] = opened.pop()
-    return levels
-
-
-def _last_known(levels: Sequence[int | None], base: int) -> list[int]:
-    found, last = [], base
-    for level in levels:
-        last = last if level is None else level
-        found.append(last)
-    return found
+            directions[k] = opened.pop()
+    return directions
 
 
 def _reverse_runs(order: list[int], levels: Sequence[int], level: int) -> list[int]:
@@ -90,7 +92,3 @@ def _reverse_runs(order: list[int], levels: Sequence[int], level: int) -> list[i
             out += [*run[::-1], k]
             run = []
     return out + run[::-1]
-
-
-def _is_mirrored(word: str, level: int) -> bool:
-    return level == 1 and _direction(word) is None

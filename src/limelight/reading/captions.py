@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .answers import answers_of
+
 DECIDED, ROWS = "What decided", "What each row read"
 NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
 METHODS = {  # Reading.decided_by -> what the weights are
@@ -25,7 +27,7 @@ def method(decided_by: str, task: str = "classification") -> str:
     'Each weight is about what the word adds to the value.'
     """
     sentence = METHODS.get(decided_by, "")
-    if task != "regression":
+    if not answers_of(task).is_number:
         return sentence
     return sentence.replace("score of this class", "value").replace("probability of this class", "value")
 

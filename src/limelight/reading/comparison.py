@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .reading import AnyReading, shorten_text
+from .reading import AnyReading, Shown, shorten_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class ComparedText:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Two texts, their similarity, and what every pair of words contributes to it.
 
     The entries of `matrix` add up to `similarity`, and so do those of `by_rows`: nothing is left over. A
@@ -95,11 +95,6 @@ class Comparison:
             "matrix": self.matrix.tolist(),
             "by_rows": None if self.by_rows is None else self.by_rows.tolist(),
         }
-
-    def _repr_html_(self) -> str:
-        from .html import to_html
-
-        return to_html(self)
 
 
 Drawable = AnyReading | Comparison

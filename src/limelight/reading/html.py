@@ -15,8 +15,9 @@ from .colours import DARK, LEVELS, LIGHT, Theme
 from .html_words import WordPainter
 from .links import signed
 from .links_svg import draw_links
-from .picture import MOST_CLASSES, MOST_GROUPS, Picture, make_picture, share_scale
+from .picture import Picture, make_picture, share_scale
 from .pieces import printable
+from .reading import Shown
 
 if TYPE_CHECKING:
     from .comparison import Drawable
@@ -72,8 +73,10 @@ def to_page(
     >>> to_page([reading, (reading, reading)], names=["Monday", "Tuesday"]).startswith("<!doctype html>")
     True
     """
-    if hasattr(readings, "sides"):
-        raise LimelightError("a page takes a list of readings; got one: put it in a list")
+    if isinstance(readings, Shown):
+        raise LimelightError(
+            "a page takes a list of readings; got one: put it in a list", code="argument-type"
+        )
     cards: list[Markup] = []
     pictures: list[Picture] = []
     for each in readings:
@@ -85,31 +88,24 @@ def to_page(
             cards.append(_side_by_side(drawn, names))
         else:
             drawn = [make_picture(each)]
-            cards.append(_short(drawn[0]))
+            cards.append(card(drawn[0], explained=False))
         pictures += drawn
     if not pictures:
-        raise LimelightError("no readings to draw; give at least one")
-    body = Markup("\n").join(cards)
-    return (
-        templates()
-        .get_template("page.html.jinja")
-        .render(body=body, title=title, about=about, notes=explanation(pictures), style=style())
-    )
+        raise LimelightError("no readings to draw; give at least one", code="no-rows")
+    return templates().get_template("page.html.jinja").render(
+        body=Markup("\n").join(cards), title=title, about=about, notes=explanation(pictures), style=style()
+    )  # fmt: skip
 
 
 def explanation(pictures: Sequence[Picture]) -> Markup:
     """What pictures show and how far to trust it, once for all of them."""
-    return Markup(
-        templates()
-        .get_template("explanation.html.jinja")
-        .render(
-            decided=any(picture.decided for picture in pictures),
-            methods=dict.fromkeys(picture.method for picture in pictures if picture.method),
-            counts={len(picture.rows) for picture in pictures if picture.rows},
-            trust=dict.fromkeys(picture.trust for picture in pictures if picture.decided),
-            captions=captions,
-        )
-    )
+    html = templates().get_template("explanation.html.jinja").render(
+        decided=any(picture.decided for picture in pictures),
+        methods=dict.fromkeys(picture.method for picture in pictures if picture.method),
+        counts={len(picture.rows) for picture in pictures if picture.rows},
+        trust=dict.fromkeys(picture.trust for picture in pictures if picture.decided), captions=captions,
+    )  # fmt: skip
+    return Markup(html)
 
 
 def _with_style(card: Markup) -> str:
@@ -119,39 +115,23 @@ def _with_style(card: Markup) -> str:
 def _side_by_side(pictures: Sequence[Picture], names: Sequence[str]) -> Markup:
     if len(pictures) != len(names):
         raise LimelightError(
-            f"got {len(pictures)} readings side by side and {len(names)} names; give each reading a name"
+            f"got {len(pictures)} readings side by side and {len(names)} names; give each reading a name",
+            code="names-count",
         )
     drawn = zip(share_scale(pictures), names, strict=True)
-    cards = Markup("\n").join(_short(each, name) for each, name in drawn)
+    cards = Markup("\n").join(card(each, name, explained=False) for each, name in drawn)
     return Markup('<div class="limelight-beside">\n{}\n</div>').format(cards)
-
-
-def _short(picture: Picture, name: str = "") -> Markup:
-    return card(picture, name, explained=False)
 
 
 def card(picture: Picture, name: str = "", *, explained: bool = True) -> Markup:
     """One picture as HTML, without its styles; `explained` adds what it shows and how far to trust it."""
-    painter = WordPainter(picture)
-    shown = picture.groups[:MOST_GROUPS]
-    rows_are_shown = len(shown) == len(picture.rows)
-    html = (
-        templates()
-        .get_template("card.html.jinja")
-        .render(
-            name=name,
-            picture=picture,
-            most_classes=MOST_CLASSES,
-            groups=shown,
-            rows=() if rows_are_shown else picture.rows,
-            tables=_tables(picture, painter),
-            painter=painter,
-            levels=LEVELS,
-            captions=captions,
-            notes=explanation([picture]) if explained else "",
-            drawing=draw_links(picture, picture.links) if picture.links else None,
-        )
-    )
+    painter, groups = WordPainter(picture), picture.shown_groups
+    html = templates().get_template("card.html.jinja").render(
+        name=name, picture=picture, painter=painter, levels=LEVELS, captions=captions, groups=groups,
+        rows=() if len(groups) == len(picture.rows) else picture.rows, tables=_tables(picture, painter),
+        notes=explanation([picture]) if explained else "",
+        drawing=draw_links(picture, picture.links) if picture.links else None,
+    )  # fmt: skip
     return Markup(html)
 
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from ..errors import LimelightError
 from . import captions
-from .answers import decide
+from .answers import Answers, answers_of
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
 from .colours import levels
 from .comparison import Comparison
 from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
-from .reading import FADED
+from .reading import Shown, strongest
 from .row_groups import group_rows, mean_row
 from .row_names import is_function_word, join_names, says_little
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from .comparison import Drawable
     from .reading import Reading
 
-MOST_GROUPS = 8  # shown at once, all rows of the preset light; in a page, the others are one click away
-MOST_CLASSES = 6  # with more classes the most probable are shown first
-LONG = 100  # words; the rows of a longer text are shown as passages
+MAX_GROUPS_DRAWN = 8  # all rows of the preset light; in a page, the others are one click away
+MAX_CLASSES_DRAWN = 6  # with more classes the most probable are shown first
+MAX_WORDS_WHOLE = 100  # the rows of a longer text are shown as passages
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,9 @@ class HeatMap:
 
     def strongest(self, texts: Sequence[Pieces]) -> list[tuple[str, float]]:
         """The few words with the most weight, strongest first; for a pair, those of each text."""
-        found = []
-        for text, weights in zip(texts, self.weights, strict=True):
-            size = np.abs(weights)
-            order = np.argsort(-size, kind="stable")[: 5 if len(texts) == 1 else 3]
-            seen = [k for k in order if text.words[k] and size[k] >= FADED * size.max()]
-            found += [(text.words[k], float(weights[k])) for k in seen]
-        return found
+        count = 5 if len(texts) == 1 else 3
+        pairs = zip(texts, self.weights, strict=True)
+        return [found for text, weights in pairs for found in strongest(text.words, weights, count)]
 
 
 @dataclass(frozen=True)
@@ -78,6 +74,10 @@ class Picture:
     links: Links | None = None  # between the texts of a comparison
 
     @property
+    def _answers(self) -> Answers:
+        return answers_of(self.task)
+
+    @property
     def label(self) -> str:
         """The class that `decided` is about: the predicted one."""
         return self.labels[self.target]
@@ -85,19 +85,18 @@ class Picture:
     @property
     def answer(self) -> str:
         """The prediction: a class, several, or a number."""
-        if self.task == "regression":
+        if self._answers.is_number:
             return f"{self.probabilities[0]:.4g}"
         return ", ".join(self.labels[k] for k in self.answers) or NO_LABEL
 
     @property
     def certainty(self) -> str:
         """The probability of the prediction, where it is one class."""
-        one_class = self.task not in ("regression", "multi-label")
-        return f"{100 * self.probabilities[self.target]:.1f}%" if one_class else ""
+        return f"{100 * self.probabilities[self.target]:.1f}%" if self._answers.is_class else ""
 
     def colours(self, label: str, signs: bool = False) -> str:
         """What the colours mean, or without colours the signs, for one of the labels."""
-        return captions.colours_line("" if self.task == "regression" else label, signs)
+        return captions.colours_line("" if self._answers.is_number else label, signs)
 
     @property
     def first(self) -> HeatMap:
@@ -109,19 +108,18 @@ class Picture:
         """The label in the data, and whether the prediction is right; empty if it is not known."""
         if self.truth is None:
             return ""
-        if self.task == "regression":
+        if self._answers.is_number:
             return f"True value: {self.truth}"
         return f"True label: {self.truth} ({'right' if self.truth == self.answer else 'wrong'})"
 
     @property
     def classes(self) -> list[tuple[str, float, bool]]:
         """(label, probability, is it predicted): in the model's order or, if many, most probable first."""
-        found = [
-            (label, probability, place in self.answers)
-            for place, (label, probability) in enumerate(zip(self.labels, self.probabilities, strict=True))
-            if self.task != "regression"
-        ]
-        return found if len(found) <= MOST_CLASSES else sorted(found, key=lambda each: -each[1])
+        if self._answers.is_number:
+            return []
+        predicted = [place in self.answers for place in range(len(self.labels))]
+        found = list(zip(self.labels, self.probabilities, predicted, strict=True))
+        return found if len(found) <= MAX_CLASSES_DRAWN else sorted(found, key=lambda each: -each[1])
 
     def number(self, heat: HeatMap) -> Callable[[float], str]:
         """Formats a weight with enough digits to show half an even share of the longest text."""
@@ -137,7 +135,18 @@ class Picture:
     @property
     def shown_classes(self) -> list[tuple[str, float, bool]]:
         """The first of `classes`, where there are many."""
-        return self.classes if len(self.classes) <= MOST_CLASSES else self.classes[: MOST_CLASSES - 1]
+        found = self.classes
+        return found if len(found) <= MAX_CLASSES_DRAWN else found[: MAX_CLASSES_DRAWN - 1]
+
+    @property
+    def shown_groups(self) -> tuple[HeatMap, ...]:
+        """The first of `groups`, where there are many."""
+        return self.groups[:MAX_GROUPS_DRAWN]
+
+    @property
+    def rows_left_out(self) -> int:
+        """How many rows are in groups that are not shown."""
+        return len(self.rows) - sum(len(group.rows) for group in self.shown_groups)
 
     @property
     def has_unknown_words(self) -> bool:
@@ -147,7 +156,7 @@ class Picture:
     @property
     def is_long(self) -> bool:
         """Whether rows are shown as passages rather than the whole text."""
-        return max(len(text.spans) for text in self.texts) > LONG
+        return max(len(text.spans) for text in self.texts) > MAX_WORDS_WHOLE
 
 
 def make_picture(reading: Drawable) -> Picture:
@@ -163,13 +172,15 @@ def make_picture(reading: Drawable) -> Picture:
     >>> picture.first.name, picture.first.levels[0].tolist()
     ('What decided', [9, -1])
     """
-    if not hasattr(reading, "sides"):
+    if not isinstance(reading, Shown):
+        kind = type(reading).__name__
         raise LimelightError(
-            f"expected a reading from model.read or a comparison, not {type(reading).__name__}"
+            f"expected a reading from model.read or a comparison, not {kind}", code="argument-type"
         )
     texts = tuple(split_pieces(each) for each in reading.sides)
     if isinstance(reading, Comparison):
-        return _comparison_picture(reading, texts)
+        effects = _signed_map(Links.EFFECTS, texts, [side.effects for side in reading.sides])
+        return Picture(texts, effects, links=make_links(reading, texts))
     sides = reading.sides
     groups, rows = _row_maps(texts, sides)
     labels = tuple(printable(str(label)) for label in reading.labels)
@@ -189,11 +200,6 @@ def make_picture(reading: Drawable) -> Picture:
         rows=tuple(rows),
         trust=printable(sides[0].trust),
     )
-
-
-def _comparison_picture(comparison: Comparison, texts: tuple[Pieces, ...]) -> Picture:
-    effects = _signed_map(Links.EFFECTS, texts, [side.effects for side in comparison.sides])
-    return Picture(texts, effects, links=make_links(comparison, texts))
 
 
 def row_ranges(rows: Sequence[int]) -> str:
@@ -218,22 +224,27 @@ def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
     """
     top = max((picture.overall.top for picture in pictures), default=0.0)
     rows_top = max((row.top for picture in pictures for row in picture.rows), default=0.0)
+
+    def rescaled(maps: Sequence[HeatMap]) -> tuple[HeatMap, ...]:
+        return tuple(replace(heat, top=rows_top) for heat in maps)
+
     return [
         replace(
-            picture,
-            overall=replace(picture.overall, top=top),
-            groups=tuple(replace(group, top=rows_top) for group in picture.groups),
-            rows=tuple(replace(row, top=rows_top) for row in picture.rows),
+            each,
+            overall=replace(each.overall, top=top),
+            groups=rescaled(each.groups),
+            rows=rescaled(each.rows),
         )
-        for picture in pictures
+        for each in pictures
     ]
 
 
 def _answers(side: Reading) -> tuple[int, ...]:
     """The numbers of the predicted classes."""
-    if side.task != "multi-label":
+    answers = answers_of(side.task)
+    if not answers.has_several:
         return (side.target,) if side.labels else ()
-    return tuple(np.flatnonzero(decide(side.task, side.probabilities[None], side.thresholds)[0]).tolist())
+    return tuple(np.flatnonzero(answers.decide(side.probabilities[None], side.thresholds)[0]).tolist())
 
 
 def _truth(side: Reading) -> str | None:
@@ -265,7 +276,8 @@ def _decided(
     if [each.shape for each in given] != expected or not all(np.isfinite(each).all() for each in given):
         raise LimelightError(
             f"`decided` has the shape {' and '.join(str(each.shape) for each in given)}; "
-            f"give one finite number per word: {' and '.join(map(str, expected))}"
+            f"give one finite number per word: {' and '.join(map(str, expected))}",
+            code="weights-shape",
         )
     return _signed_map(DECIDED, texts, given)
 

@@ -131,7 +131,7 @@ def cuts(text: str) -> list[int]:
     """
     found, halves = [0], 0  # halves of flags in a row
     for at in range(1, len(text)):
-        halves = halves + 1 if _is_flag_half(text[at - 1]) else 0
+        halves = halves + 1 if is_flag_half(text[at - 1]) else 0
         if not _is_one_character(text[at - 1], text[at], halves):
             found.append(at)
     return [*found, len(text)] if text else found
@@ -145,8 +145,9 @@ def _is_one_character(before: str, here: str, halves: int) -> bool:
         return True
     if "\U0001f3fb" <= here <= "\U0001f3ff" or "\U000e0020" <= here <= "\U000e007f":  # skin tones, tags
         return True
-    return _is_flag_half(here) and halves % 2 == 1
+    return is_flag_half(here) and halves % 2 == 1
 
 
-def _is_flag_half(character: str) -> bool:
+def is_flag_half(character: str) -> bool:
+    """Whether it is one of the two letters that make a flag."""
     return "\U0001f1e6" <= character <= "\U0001f1ff"

@@ -12,7 +12,9 @@ from .svg import to_svg
 if TYPE_CHECKING:
     from .comparison import Drawable
 
-_TALLEST = 16_000  # pixels; a long text is drawn at a smaller scale rather than as a picture nothing can open
+_MAX_HEIGHT = (
+    16_000  # pixels; a long text is drawn at a smaller scale rather than as a picture nothing can open
+)
 
 
 def to_png(reading: Drawable) -> bytes:
@@ -31,14 +33,16 @@ def svg_to_png(svg: str) -> bytes:
     b'PNG'
     """
     height = int(re.search(r'height="(\d+)"', svg)[1])  # type: ignore[index]
-    return bytes(_resvg().svg_to_bytes(svg_string=svg, zoom=min(2.0, _TALLEST / height), **_fonts()))
+    return bytes(_resvg().svg_to_bytes(svg_string=svg, zoom=min(2.0, _MAX_HEIGHT / height), **_fonts()))
 
 
 def _resvg() -> Any:
     try:
         import resvg_py
     except ImportError:
-        raise LimelightError("a PNG picture needs resvg_py: pip install '.[pictures]'") from None
+        raise LimelightError(
+            "a PNG picture needs resvg_py: pip install '.[pictures]'", code="needs-extra"
+        ) from None
     return resvg_py
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,14 +10,23 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..text.labels import Label
-from .answers import decide, explained_classes, name_answers
+from .answers import answers_of
 
-FADED = 0.02  # of the strongest word's weight; weaker words are not listed
+LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
 _REPR_CHARACTERS = 60  # of the text
 
 
+class Shown:
+    """What a notebook shows as its picture. The drawing functions are those that the package offers."""
+
+    def _repr_html_(self) -> str:
+        from . import to_html
+
+        return to_html(self)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, eq=False)
-class Reading:
+class Reading(Shown):
     """One text as the model read it.
 
     >>> reading = Reading(
@@ -39,9 +49,7 @@ class Reading:
     labels: tuple[Label, ...]  # the classes, in the order of `probabilities`; none from the bundled reader
     probabilities: np.ndarray  # (classes,); in regression the number
     max_row: bool = False  # whether the last row of A and M is the max-pooled one
-    decided: np.ndarray | None = (
-        None  # (n,): how much each word supports the prediction, or below 0 opposes it
-    )
+    decided: np.ndarray | None = None  # (n,): how much each word supports the prediction; below 0: opposes it
     decided_by: str = ""  # how that was found: a key of captions.METHODS
     row_names: tuple[str, ...] = ()  # what each row reads, "" where nothing in particular; empty if not known
     trust: str = ""  # how far to trust the pictures, in a sentence
@@ -88,11 +96,10 @@ class Reading:
         [('not', 0.7), ('good', -0.2)]
         """
         if self.decided is None:
-            raise LimelightError("this reading has no prediction, and so no words that decided it")
-        size = np.abs(self.decided)
-        order = np.argsort(-size, kind="stable")[:count]
-        found = [(self.words[k], float(self.decided[k])) for k in order if size[k] >= FADED * size.max()]
-        return [(word, weight) for word, weight in found if word]
+            raise LimelightError(
+                "this reading has no prediction, and so no words that decided it", code="no-prediction"
+            )
+        return strongest(self.words, self.decided, count)
 
     @property
     def label(self) -> Label:
@@ -108,18 +115,20 @@ class Reading:
     def target(self) -> int:
         """The number of the class that `decided` is about."""
         self._check_labels()
-        return explained_classes(self.task, self.probabilities, self.thresholds)[0]
+        return answers_of(self.task).explained(self.probabilities, self.thresholds)[0]
 
     @property
     def answer(self) -> Any:
         """What `Model.predict` gives: a label, a tuple of labels where there may be several, or a number."""
         self._check_labels()
-        found = decide(self.task, self.probabilities[None], self.thresholds)
-        return name_answers(self.task, found, self.labels)[0]
+        answers = answers_of(self.task)
+        return answers.name(answers.decide(self.probabilities[None], self.thresholds), self.labels)[0]
 
     def _check_labels(self) -> None:
         if not self.labels:
-            raise LimelightError("this reading has no label: the bundled reader predicts none")
+            raise LimelightError(
+                "this reading has no label: the bundled reader predicts none", code="no-prediction"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
@@ -130,24 +139,17 @@ class Reading:
             "words": list(self.words),
             "offsets": self.offsets.tolist(),
             "known": self.known.tolist(),
-            "decided": None if self.decided is None else np.asarray(self.decided, dtype=float).tolist(),
+            "decided": _as_list(self.decided),
             "decided_by": self.decided_by,
             "row_names": list(self.row_names),
-            "row_weights": (
-                None if self.row_weights is None else np.asarray(self.row_weights, dtype=float).tolist()
-            ),
+            "row_weights": _as_list(self.row_weights),
             "overall": self.overall.tolist(),
             "attention": self.attention.tolist(),
         }
 
-    def _repr_html_(self) -> str:
-        from .html import to_html
-
-        return to_html(self)
-
 
 @dataclass(frozen=True, eq=False)
-class PairReading:
+class PairReading(Shown):
     """A pair of sentences as the model read them: two Readings that share one prediction."""
 
     first: Reading
@@ -200,13 +202,12 @@ class PairReading:
         """Plain lists and numbers, ready for `json.dumps`."""
         return {"first": self.first.to_dict(), "second": self.second.to_dict()}
 
-    def _repr_html_(self) -> str:
-        from .html import to_html
-
-        return to_html(self)
-
 
 AnyReading = Reading | PairReading
+
+
+def _as_list(weights: np.ndarray | None) -> list[float] | None:
+    return None if weights is None else np.asarray(weights, dtype=float).tolist()  # type: ignore[no-any-return]
 
 
 def shorten_text(text: str) -> str:
@@ -218,8 +219,19 @@ def shorten_text(text: str) -> str:
     return repr(text if len(text) <= _REPR_CHARACTERS else f"{text[: _REPR_CHARACTERS - 1]}…")
 
 
+def strongest(words: Sequence[str], weights: np.ndarray, count: int) -> list[tuple[str, float]]:
+    """The words with the largest weights, by size; those that hardly count are left out.
+
+    >>> strongest(["not", "so", "good"], np.array([0.7, 0.001, -0.2]), 5)
+    [('not', 0.7), ('good', -0.2)]
+    """
+    size = np.abs(weights)
+    order = np.argsort(-size, kind="stable")[:count]
+    return [(words[k], float(weights[k])) for k in order if words[k] and size[k] >= LISTED_FROM * size.max()]
+
+
 def _format_label(reading: AnyReading) -> str:
-    task = reading.sides[0].task
-    if task in ("multi-label", "regression"):
-        return f"{'labels' if task == 'multi-label' else 'value'}={reading.answer!r}"
-    return f"label={reading.label!r} ({reading.confidence:.3f})"
+    answers = answers_of(reading.sides[0].task)
+    if answers.is_class:
+        return f"label={reading.label!r} ({reading.confidence:.3f})"
+    return f"{answers.in_repr}={reading.answer!r}"

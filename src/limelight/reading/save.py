@@ -34,41 +34,45 @@ def save_picture(
     path = Path(path)
     content = _render_page(reading, path) if isinstance(reading, list) else _render(reading, path)
     with atomic_file(path, overwrite) as file:
-        file.write(content)
+        file.write(content if isinstance(content, bytes) else content.encode())
 
 
-def _render(reading: Drawable, path: Path) -> bytes:
+def _render(reading: Drawable, path: Path) -> str | bytes:
     match path.suffix.lower():
         case ".html":
-            return to_page([reading], title=_title(reading)).encode()
+            compared = isinstance(reading, Comparison)
+            return to_page([reading], title="Similarity of two texts" if compared else _TITLE)
         case ".svg":
-            return to_svg(reading).encode()
+            return to_svg(reading)
         case ".png":
             return to_png(reading)
         case ".json":
-            return to_json(reading).encode()
+            return to_json(reading)
         case ".txt":
-            return (to_terminal(reading, colour=False, width=80) + "\n").encode()
-    raise LimelightError(f"cannot draw {path.name}: the name must end in one of {', '.join(FORMATS)}")
+            return _plain(reading) + "\n"
+    raise LimelightError(
+        f"cannot draw {path.name}: the name must end in one of {', '.join(FORMATS)}", code="file-type"
+    )
 
 
-def _render_page(given: list[Drawable | str], path: Path) -> bytes:
+def _render_page(given: list[Drawable | str], path: Path) -> str:
     match path.suffix.lower():
         case ".html":
-            return to_page(given, title="What decided, and what was read").encode()
+            return to_page(given, title=_TITLE)
         case ".json":
-            found = [to_json(each) for each in given if not isinstance(each, str)]
-            return ("[" + ",\n".join(found) + "]\n").encode()
+            return "[" + ",\n".join(to_json(each) for each in given if not isinstance(each, str)) + "]\n"
         case ".txt":
-            shown = [
-                each if isinstance(each, str) else to_terminal(each, colour=False, width=80) for each in given
-            ]
-            return ("\n\n".join(shown) + "\n").encode()
-    raise LimelightError(f"cannot draw several texts as {path.name}; end its name in .html, .json or .txt")
+            return "\n\n".join(each if isinstance(each, str) else _plain(each) for each in given) + "\n"
+    raise LimelightError(
+        f"cannot draw several texts as {path.name}; end its name in .html, .json or .txt", code="file-type"
+    )
 
 
-def _title(reading: Drawable) -> str:
-    return "Similarity of two texts" if isinstance(reading, Comparison) else "What decided, and what was read"
+_TITLE = "What decided, and what was read"
+
+
+def _plain(reading: Drawable) -> str:
+    return to_terminal(reading, colour=False, width=80)
 
 
 def to_json(reading: Drawable) -> str:

@@ -11,7 +11,7 @@ from .bidi import is_right_to_left, visual_order
 from .colours import DARK, LEVELS, LIGHT, Theme
 from .links import Links, signed
 from .links_svg import draw_links
-from .picture import MOST_GROUPS, HeatMap, Picture, make_picture
+from .picture import HeatMap, Picture, make_picture
 from .wrap import Atom, ems, shorten, wrap
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def to_svg(reading: Drawable) -> str:
         sheet.links(picture.links)
     if picture.groups:
         sheet.caption(captions.ROWS, picture.groups[0])
-        for group in picture.groups[:MOST_GROUPS]:
+        for group in picture.shown_groups:
             sheet.row(group)
     sheet.notes()
     return sheet.finish()
@@ -227,10 +227,8 @@ class _Sheet:
 
     def notes(self) -> None:
         """Notes on what is not shown and what dots mean."""
-        left_out = self.picture.groups[MOST_GROUPS:]
-        notes = []
-        if left_out:
-            rows = sum(len(group.rows) for group in left_out)
+        notes, rows = [], self.picture.rows_left_out
+        if rows:
             notes.append(f"{rows} more {'row is' if rows == 1 else 'rows are'} not shown")
         if self.picture.has_unknown_words:
             notes.append("dotted words are not in the model's vocabulary")

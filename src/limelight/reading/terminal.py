@@ -15,7 +15,7 @@ import numpy as np
 from . import captions
 from .colours import DARK, LEVELS, LIGHT, rgb
 from .links import Links, signed, word_name
-from .picture import MOST_GROUPS, HeatMap, Picture, make_picture
+from .picture import HeatMap, Picture, make_picture
 from .pieces import FOR_TERMINALS
 from .wrap import Atom, cells, shorten, wrap
 
@@ -120,17 +120,16 @@ def _column(words: list[str]) -> list[str]:
 
 def _groups(picture: Picture, width: int, paint: Paint | None) -> list[str]:
     """The row groups: their maps or, in plain text, their most read words."""
-    count, shown = len(picture.rows), picture.groups[:MOST_GROUPS]
     lines = [captions.ROWS]
-    for group in shown:
+    for group in picture.shown_groups:
         name = f"{group.name} ({group.note})" if group.note else group.name
         lines += textwrap.wrap(name, width, initial_indent="  ", subsequent_indent="  ")
         if paint is None:
             lines += _most_read(picture, group, width)
         else:
             lines += [f"    {line}" for line in _texts(picture, group, width - 4, paint, brief=True)]
-    left_out = count - sum(len(group.rows) for group in shown)
-    return [*lines, f"{left_out} more {'row' if left_out == 1 else 'rows'} not shown"] if left_out else lines
+    count = picture.rows_left_out
+    return [*lines, f"{count} more {'row' if count == 1 else 'rows'} not shown"] if count else lines
 
 
 def _most_read(picture: Picture, group: HeatMap, width: int) -> list[str]:

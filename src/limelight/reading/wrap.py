@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby, pairwise
 
-from .pieces import Pieces, cuts
+from .pieces import Pieces, cuts, is_flag_half
 
 Measure = Callable[[str], float]
 
@@ -75,11 +75,13 @@ def cells(text: str) -> int:
     """
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf")
-        else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in _visible(text)
-    )  # fmt: skip
+    return sum(map(_cell_width, _visible(text)))
+
+
+def _cell_width(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" or is_flag_half(character) else 1
 
 
 def _atoms(pieces: Pieces, first: int, end: int, width: float, measure: Measure) -> Iterator[Atom]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from limelight.explain.compare_page import compare_page, verdict
+from limelight.explain.pages import compare_page, verdict
 from limelight.training.compare import TF_IDF, Contestant, compare
 from limelight.training.tf_idf import compare_tf_idf
 from training import toys
