@@ -201,6 +201,16 @@ def test_patterns_and_single_files(tmp_path):
         pieces.list_files(data / "*.tsv")
 
 
+def test_patterns_in_a_folder_whose_name_looks_like_one(tmp_path, monkeypatch):
+    data = write_tables(tmp_path / "may[1]")
+    monkeypatch.chdir(data)
+    assert [each.name for each in pieces.list_files("*.parquet")] == ["a.parquet"]
+    found = pieces.list_files("../may[[]1]/day/?.csv")
+    assert [(each.name, Path(each.address)) for each in found] == [
+        ("may[1]/day/b.csv", data / "day" / "b.csv")
+    ]
+
+
 def test_an_fsspec_address(model, tmp_path):
     data, store = write_tables(tmp_path / "data"), fsspec.filesystem("memory")
     store.put(str(data), "/bulk-test", recursive=True)

@@ -101,6 +101,20 @@ def test_ordered_classes_have_the_answer_first(tmp_path):
     assert [each[0]["label"] for each in found] == model.predict(texts)
 
 
+def test_numbers_may_be_negative(tmp_path):
+    recipe = trained.recipe_of({"head": "linear", "task": "regression"})
+    weights = trained.weights_of(trained.network_of(recipe, classes=1))
+    weights["head.b_o"] -= 0.45
+    folder = trained.save(tmp_path / "model", recipe=recipe, weights=weights, labels=("value",))
+    model = limelight.Model.load(folder)
+    texts = trained.texts_of(20)
+    values = model.predict_proba(texts)[:, 0]
+    assert values.min() < 0 < values.max()
+    found = TestClient(create_app({"m": model})).post("/predict", json={"inputs": texts}).json()
+    assert [each[0]["score"] for each in found] == pytest.approx(values.tolist(), abs=1e-6)
+    assert [[number["label"] for number in each] for each in found] == [["value"]] * len(texts)
+
+
 def test_embed_gives_vectors_of_length_1_unless_told(client, stars, reader):
     for name, vectors in (
         ("reader", reader.encode(TEXTS, normalize_embeddings=False)),

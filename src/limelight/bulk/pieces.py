@@ -158,8 +158,10 @@ def _local_files(data: str) -> list[InputFile]:
     if os.path.isdir(root):
         found = [os.path.join(*each) for each in _walk(root)]
     elif glob.has_magic(data) and not os.path.exists(root):
-        found = [path for path in glob.glob(root, recursive=True) if os.path.isfile(path)]
-        root = _fixed_part(root)
+        fixed = _fixed_part(data)
+        root = os.path.abspath(fixed)  # not a pattern, even where the working directory is called day[1]
+        inner = glob.glob(data[len(fixed) :], root_dir=root, recursive=True)
+        found = [path for each in inner if os.path.isfile(path := os.path.join(root, each))]
     elif os.path.exists(root):
         found, root = [root], os.path.dirname(root)
     else:
@@ -196,10 +198,11 @@ def _remote_files(data: str) -> list[InputFile]:
 def _fixed_part(pattern: str) -> str:
     """The folder that all files of a pattern are in.
 
-    >>> _fixed_part("/data/day-*/part-?.csv")
-    '/data'
+    >>> _fixed_part("/data/day-*/part-?.csv"), _fixed_part("part-?.csv")
+    ('/data/', '')
     """
-    return pattern[: min(pattern.find(mark) for mark in "*?[" if mark in pattern)].rpartition("/")[0]
+    first = min(pattern.find(mark) for mark in "*?[" if mark in pattern)
+    return pattern[: pattern.rfind("/", 0, first) + 1]
 
 
 def _filesystem(address: str) -> tuple[Any, str]:

@@ -214,6 +214,25 @@ def check_not_a_model(out: Path) -> None:
         raise LimelightError(f"{out} is a model folder; choose another --out")
 
 
+def load_models(*folders: str) -> tuple[list[str], list[Model]]:
+    """Models that all read pairs or all single texts, and the names of their folders.
+
+    Two folders of one name get as much of their paths as tells them apart.
+    """
+    from ..runtime.model import Model
+
+    models = [Model.load(folder) for folder in folders]
+    if len({model.pair for model in models}) > 1:
+        pairs, single = folders if models[0].pair else reversed(folders)
+        raise LimelightError(
+            f"{pairs} reads pairs and {single} single texts; compare models of one task", code="model-kind"
+        )
+    paths = [Path(folder).resolve().parts for folder in folders]
+    lengths = range(1, max(map(len, paths)) + 1)
+    names = (["/".join(path[-length:]) for path in paths] for length in lengths)
+    return next((each for each in names if len(set(each)) == len(set(paths))), list(folders)), models
+
+
 # ---------------------------------------------------------------- texts in
 
 

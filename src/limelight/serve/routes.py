@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -223,12 +224,12 @@ def _threshold(model: Model, body: Body) -> float:
     """The probability below which a prediction has no label, as `predict --abstain-below` has it."""
     least, precision = share(body, "abstain_below"), share(body, "target_precision")
     if least is None and precision is None:
-        return 0.0
+        return -math.inf  # a number of a regression may be negative
     if least is not None and precision is not None:
         raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
     if model.task in ("multi-label", "regression"):
         raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
-    return model.threshold(precision) if precision is not None else least or 0.0
+    return least if precision is None else model.threshold(precision)
 
 
 def _ranked(model: Model, P: np.ndarray, least: float) -> list[dict[str, Any]]:
