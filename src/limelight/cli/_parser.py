@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
+import os
 import pkgutil
 import re
 import sys
@@ -86,9 +87,8 @@ class HelpAll(argparse.Action):
 
 def commands() -> dict[str, ModuleType]:
     """Every command by name: the files of this folder that do not begin with `_`."""
-    from . import __path__ as folder
-
-    names = [found.name for found in pkgutil.iter_modules(folder) if not found.name.startswith("_")]
+    folder = os.path.dirname(__file__)
+    names = [found.name for found in pkgutil.iter_modules([folder]) if not found.name.startswith("_")]
     modules = {name: import_module(f"{__package__}.{name}") for name in names}
     return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
 

@@ -224,12 +224,12 @@ def _threshold(model: Model, body: Body) -> float:
     """The probability below which a prediction has no label, as `predict --abstain-below` has it."""
     least, precision = share(body, "abstain_below"), share(body, "target_precision")
     if least is None and precision is None:
-        return -math.inf  # a number of a regression may be negative
+        return -math.inf  # not 0: what a regression predicts may be negative
     if least is not None and precision is not None:
         raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
     if model.task in ("multi-label", "regression"):
         raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
-    return least if precision is None else model.threshold(precision)
+    return least if least is not None else model.threshold(precision or 0.0)
 
 
 def _ranked(model: Model, P: np.ndarray, least: float) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from .explored import ExploredData
 from .limits import Limits
 from .log import log
 from .neighbours import Neighbours
-from .protocol import PatientProtocol
+from .protocol import TimeoutProtocol
 
 STOP_SECONDS = 30  # for requests in progress when the server is stopped
 
@@ -94,7 +94,7 @@ def build_app(settings: Settings) -> Starlette:
 def configure(app: Any, workers: int = 1) -> uvicorn.Config:
     """How uvicorn runs the application, or with several workers the function that makes it."""
     return uvicorn.Config(
-        app, factory=workers > 1, workers=workers, http=PatientProtocol, ws="none", lifespan="on",
+        app, factory=workers > 1, workers=workers, http=TimeoutProtocol, ws="none", lifespan="on",
         log_config=None, log_level="error", access_log=False, server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
     )  # fmt: skip
