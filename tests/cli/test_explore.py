@@ -57,7 +57,7 @@ def test_what_cannot_be_explored_is_one_line(refused, folder, argv, phrase, monk
 
 
 def test_a_saved_page_has_a_sample_of_the_rows(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("limelight.cli.explore.MOST_SAVED", 20)
+    monkeypatch.setattr("limelight.cli.explore.MAX_ROWS_SAVED", 20)
     page = tmp_path / "page.html"
     assert main(["explore", str(folder / "model"), str(folder / "test.csv"), "--save", str(page)]) == 0
     said = capsys.readouterr()

@@ -60,7 +60,7 @@ def test_few_texts_need_none(tmp_path):
 def test_an_index_uses_it_until_texts_are_added(tmp_path: Path, monkeypatch):
     from limelight import Index
 
-    monkeypatch.setattr(approximate, "FEWEST", 1)
+    monkeypatch.setattr(approximate, "MIN_APPROXIMATE_TEXTS", 1)
     texts = [
         f"{what} {dish}"
         for what in ("cold", "warm", "old")

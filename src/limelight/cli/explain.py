@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..runtime.reader import Reader
     from ..text.tables import Row
 
-MOST = 200  # texts on a page: more are slow to open
+MAX_TEXTS_DRAWN = 200  # texts on a page: more are slow to open
 
 ORDER = 4
 HELP = "show what decided a prediction and what each row read, in the terminal or as a picture"
@@ -130,11 +130,11 @@ def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Ro
         else _chosen_rows(args, model, parse_rows(args.rows) if args.rows else None)
     )
     what = "line" if args.data == "-" else "row"
-    found = [(f"{what} {number}", row) for number, row in islice(named, MOST + 1)]
+    found = [(f"{what} {number}", row) for number, row in islice(named, MAX_TEXTS_DRAWN + 1)]
     if not found:
         raise LimelightError("no texts to explain")
-    if len(found) > MOST:
-        raise LimelightError(f"more than {MOST} texts are too many for a page; choose some with --rows")
+    if len(found) > MAX_TEXTS_DRAWN:
+        raise LimelightError(f"more than {MAX_TEXTS_DRAWN} texts are too many for a page; choose some with --rows")
     return found
 
 
@@ -174,8 +174,8 @@ def parse_rows(given: str) -> list[int]:
     spans = [tuple(map(int, part.split("-"))) for part in given.split(",")]
     if any(span[0] < 1 or span[0] > span[-1] for span in spans):
         raise LimelightError(f"--rows is {given[:40]!r}; rows are counted from 1, and ranges go up")
-    if sum(span[-1] - span[0] + 1 for span in spans) > MOST:
-        raise LimelightError(f"--rows names more than {MOST} rows, too many for a page; name fewer")
+    if sum(span[-1] - span[0] + 1 for span in spans) > MAX_TEXTS_DRAWN:
+        raise LimelightError(f"--rows names more than {MAX_TEXTS_DRAWN} rows, too many for a page; name fewer")
     return sorted({number for span in spans for number in range(span[0], span[-1] + 1)})
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..serve.neighbours import Neighbours
     from ..tables.columns import Columns
 
-MOST = 200_000  # rows in the live page
-MOST_SAVED = 1_000  # rows in a saved one
+MAX_ROWS_LIVE = 200_000  # rows in the live page
+MAX_ROWS_SAVED = 1_000  # rows in a saved one
 
 ORDER = 5
 HELP = "open a model in the browser: type, change words, browse data, see what decides"
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_columns(parser.add_argument_group("columns of DATA"))
     group = parser.add_argument_group("one file")
     group.add_argument(
-        "--save", metavar="FILE", help=f"write an HTML file, with at most {MOST_SAVED:,} rows of DATA"
+        "--save", metavar="FILE", help=f"write an HTML file, with at most {MAX_ROWS_SAVED:,} rows of DATA"
     )
     group.add_argument(
         "--words", type=int, metavar="N",
@@ -93,7 +93,7 @@ def _check(args: argparse.Namespace) -> None:
 def _save(args: argparse.Namespace, model: Model) -> int:
     from ..serve.one_file import save_page
 
-    data = _read_data(args, [model], MOST_SAVED)
+    data = _read_data(args, [model], MAX_ROWS_SAVED)
     kept = save_page(
         model, args.save, words=args.words, precision=args.precision, data=data, overwrite=args.overwrite
     )
@@ -114,7 +114,7 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> int:
     from ..search.index import Index
 
     index = Index.open(args.index) if args.index else None
-    data = _read_data(args, list(models.values()), MOST)
+    data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
     near = _neighbours(next(iter(models.values())), data, index)
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         page = None if args.no_browser else Path(folder, "open.html")

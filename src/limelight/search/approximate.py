@@ -17,9 +17,9 @@ from ..storage.files import atomic_file
 from .index_folder import APPROXIMATE, ApproximateEntry
 from .shards import ZERO, Shard
 
-FEWEST = 10_000  # texts: for fewer, an exact search takes a millisecond
+MIN_APPROXIMATE_TEXTS = 10_000  # texts: for fewer, an exact search takes a millisecond
 PROBES = 64  # clusters looked into
-MORE = 4  # times as many candidates as hits are scored again
+CANDIDATES_PER_HIT = 4  # times as many candidates as hits are scored again
 _SAMPLE = 40  # vectors per cluster to find the clusters with; faiss asks for 39
 _BLOCK = 2**16
 
@@ -36,8 +36,8 @@ def faiss() -> Any:
 def build_approximate(folder: Path, shards: Sequence[Shard], size: int, threads: int) -> ApproximateEntry:
     """Cluster the vectors and write approximate.faiss; the same index gives the same file."""
     library, rows = faiss(), sum(map(len, shards))
-    if rows < FEWEST:
-        raise LimelightError(f"{rows:,} texts need no approximate search; it is for {FEWEST:,} or more")
+    if rows < MIN_APPROXIMATE_TEXTS:
+        raise LimelightError(f"{rows:,} texts need no approximate search; it is for {MIN_APPROXIMATE_TEXTS:,} or more")
     library.omp_set_num_threads(threads)
     clusters = 2 ** round(np.log2(4 * isqrt(rows)))
     index = library.index_factory(size, f"IVF{clusters},SQ8", library.METRIC_INNER_PRODUCT)
@@ -78,7 +78,7 @@ class ApproximateSearch:
 
     def search(self, shards: Sequence[Shard], Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The best k scores and places found, (queries, k) each; where there are fewer, the place is -1."""
-        _, candidates = self._index.search(np.ascontiguousarray(Q, np.float32), MORE * k)
+        _, candidates = self._index.search(np.ascontiguousarray(Q, np.float32), CANDIDATES_PER_HIT * k)
         scores = np.stack([_score(shards, q, at) for q, at in zip(Q, candidates, strict=True)])
         order = np.lexsort((candidates, -scores))[:, :k]
         return np.take_along_axis(scores, order, 1), np.take_along_axis(candidates, order, 1)

@@ -15,7 +15,7 @@ from ..runtime.runner import BATCH_WORDS
 from .items import Item, columns, estimate_words
 
 AnyModel = Model | Reader
-PARTS = 4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
+BATCH_PARTS = 4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
 
 
 def predictions(model: Model, items: list[Item]) -> np.ndarray:
@@ -27,7 +27,7 @@ def vectors(model: AnyModel, items: list[Item]) -> np.ndarray:
     """(items, size): a reader's vector, before it is scaled to length 1, or a classifier's M, flat."""
     (texts,) = columns(items)
     if isinstance(model, Reader):
-        return model.encode(texts, max(4, len(texts) // PARTS), normalize_embeddings=False)
+        return model.encode(texts, max(4, len(texts) // BATCH_PARTS), normalize_embeddings=False)
     return model.embed(texts, flat=True, batch_words=_batch_words(items))
 
 
@@ -51,4 +51,4 @@ def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:
 
 
 def _batch_words(items: list[Item]) -> int:
-    return min(BATCH_WORDS, max(64, estimate_words(items) // PARTS))
+    return min(BATCH_WORDS, max(64, estimate_words(items) // BATCH_PARTS))

@@ -15,7 +15,7 @@ from ..runtime.word_parts import unit
 from .items import Item, columns
 from .packed_arrays import pack_arrays
 
-SAMPLE = 1000  # texts that directions are found with
+SAMPLED_TEXTS = 1000  # texts that directions are found with
 DIRECTIONS = 96  # of the short vectors, by which the nearest texts are looked for
 
 
@@ -154,8 +154,8 @@ def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:
 
 
 def _spread(items: Sequence[Item]) -> list[Item]:
-    """At most `SAMPLE` of the items, from beginning to end."""
-    places = np.linspace(0, len(items) - 1, min(SAMPLE, len(items))).round().astype(int)
+    """At most `SAMPLED_TEXTS` of the items, from beginning to end."""
+    places = np.linspace(0, len(items) - 1, min(SAMPLED_TEXTS, len(items))).round().astype(int)
     return [items[k] for k in places]
 
 

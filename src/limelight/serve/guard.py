@@ -19,7 +19,7 @@ from .log import log
 from .metrics import Metrics
 from .plain_page import POLICY
 
-OPEN = {"/", "/docs", "/openapi.json", "/health"}  # without the token: they tell no more than names
+OPEN_PATHS = {"/", "/docs", "/openapi.json", "/health"}  # without the token: they tell no more than names
 HEADERS = {
     b"content-security-policy": POLICY.encode(),
     b"x-content-type-options": b"nosniff",
@@ -65,7 +65,7 @@ class Guard:
         self._record(scope, status, time.perf_counter() - begin)
 
     def _is_allowed(self, scope: Scope) -> bool:
-        if self.token is None or scope["path"] in OPEN:
+        if self.token is None or scope["path"] in OPEN_PATHS:
             return True
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         return hmac.compare_digest(given, self.token)

@@ -22,7 +22,7 @@ from .log import log
 from .metrics import Metrics
 
 Source = str | Path | Model | Reader
-EVERY = 1.0  # seconds between two looks at the folders
+WATCH_SECONDS = 1.0  # seconds between two looks at the folders
 
 
 class ServedModel:
@@ -100,7 +100,7 @@ class ServedModels:
     async def watch(self) -> None:
         """Look at the folders for as long as the server runs."""
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(WATCH_SECONDS)
             for served in self._models.values():
                 await asyncio.to_thread(served.refresh)
 
