@@ -756,7 +756,7 @@ def test_explain_says_which_texts_it_cannot_show(argv, said, refused, model, ord
 def test_explain_too_many_texts(refused, model, tmp_path, monkeypatch):
     from limelight.cli import explain
 
-    monkeypatch.setattr(explain, "MOST", 3)
+    monkeypatch.setattr(explain, "MAX_TEXTS_DRAWN", 3)
     table = write_csv(tmp_path / "many.csv", text=["good soup"] * 4)
     assert "--rows" in refused("explain", model, "--data", table)
 

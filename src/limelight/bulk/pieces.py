@@ -62,7 +62,9 @@ def list_files(data: str | Path) -> list[InputFile]:
     found = _remote_files(data) if is_remote(data) else _local_files(data.removeprefix("file://"))
     if not found:
         known = ", ".join(f".{each}" for each in _IN_FOLDERS)
-        raise LimelightError(f"{data} has no tables; give a folder, a pattern or a file of {known}")
+        raise LimelightError(
+            f"{data} has no tables; give a folder, a pattern or a file of {known}", code="no-rows"
+        )
     for each in found:
         _ = each.format  # raises unless it can be read
     return sorted(found)
@@ -165,7 +167,7 @@ def _local_files(data: str) -> list[InputFile]:
     elif os.path.exists(root):
         found, root = [root], os.path.dirname(root)
     else:
-        raise LimelightError(f"no such file or folder: {data}")
+        raise LimelightError(f"no such file or folder: {data}", code="file-missing")
     return [InputFile(each, Path(each).relative_to(root).as_posix(), version_of(each)) for each in found]
 
 
@@ -187,7 +189,7 @@ def _remote_files(data: str) -> list[InputFile]:
     elif fs.exists(path):
         found, root = [path], root.rpartition("/")[0]
     else:
-        raise LimelightError(f"no such file or folder: {data}")
+        raise LimelightError(f"no such file or folder: {data}", code="file-missing")
     addresses = [fs.unstrip_protocol(each) for each in found]
     return [
         InputFile(address, each[len(root) :].lstrip("/"), version_of(address))
@@ -209,11 +211,11 @@ def _filesystem(address: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise LimelightError(f"{address} needs fsspec: pip install '.[ray]'") from None
+        raise LimelightError(f"{address} needs fsspec: pip install '.[ray]'", code="needs-extra") from None
     try:
         fs, path = url_to_fs(address)
     except (ImportError, ValueError) as error:  # such as s3fs, which is not installed
-        raise LimelightError(f"{address} cannot be opened: {error}") from None
+        raise LimelightError(f"{address} cannot be opened: {error}", code="file-unreadable") from None
     return fs, path
 
 

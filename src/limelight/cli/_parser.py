@@ -10,6 +10,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -20,6 +21,7 @@ from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
 from ..errors import LimelightError
 
 DEFAULT_PRESET = "small"
+conflict = partial(LimelightError, code="option-conflict")  # of flags that do not go together
 
 EPILOG = """\
 a first model:
@@ -165,7 +167,7 @@ def check_encoded(args: argparse.Namespace) -> None:
     settled += given_data(args)
     if settled or len(args.data) > 1:
         what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
-        raise LimelightError(f"{args.data[0]} is already encoded; give {what} to 'limelight encode' instead")
+        raise conflict(f"{args.data[0]} is already encoded; give {what} to 'limelight encode' instead")
 
 
 def add_option(group: Any, f: dataclasses.Field, value: Any, hide: bool) -> None:

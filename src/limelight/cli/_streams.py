@@ -68,7 +68,7 @@ def require_output(args: argparse.Namespace) -> Iterator[None]:
         return
     elsewhere = ("out", "resume", "at_least")  # a file, a folder, the exit code
     if all(getattr(args, name, None) is None for name in elsewhere):
-        raise LimelightError("standard output is closed; redirect it to a file: > FILE")
+        raise LimelightError("standard output is closed; redirect it to a file: > FILE", code="stream-closed")
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
         yield
 

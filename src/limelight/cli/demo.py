@@ -118,7 +118,9 @@ def _check_out(out: Path) -> None:
         is_demo = False
     there = [name for name in ("model", "index.html") if (out / name).exists()]
     if there and not is_demo:
-        raise LimelightError(f"{out / there[0]} exists and is not from the demo; choose another --out")
+        raise LimelightError(
+            f"{out / there[0]} exists and is not from the demo; choose another --out", code="exists"
+        )
     check_replaceable(out / "model", LAYOUT, overwrite=True)
 
 

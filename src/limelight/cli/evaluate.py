@@ -56,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
     """Predict every row and compare with its label."""
     least = args.at_least
     if least is not None and not 0 <= least <= 1:
-        raise LimelightError(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
+        raise LimelightError(
+            f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%", code="option-value"
+        )
     results, labels, sure = _measure(args)
     figures = results.to_dict()
     data = {"model": args.model, "data": args.data, **figures, **_class_figures(results, labels)}
@@ -107,7 +109,8 @@ def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Ans
         return None
     if model.task in ("multi-label", "regression"):
         raise LimelightError(
-            f"abstaining is for one class a text; the task of {args.model} is {model.task!r}"
+            f"abstaining is for one class a text; the task of {args.model} is {model.task!r}",
+            code="model-task",
         )
     decided = model.decide(P)
     confidence, correct = P[range(len(P)), decided], decided == truth

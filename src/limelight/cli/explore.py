@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
+from ._parser import conflict
 from ._shared import add_columns, add_overwrite, columns_from, load_models, on_bad, on_terminal, sample_rows
 
 if TYPE_CHECKING:
@@ -81,13 +82,13 @@ def _check(args: argparse.Namespace) -> None:
 
     if not args.save:
         if args.words is not None or args.precision != "float16" or args.overwrite:
-            raise LimelightError("--words, --precision and --overwrite are for a file; add --save FILE")
+            raise conflict("--words, --precision and --overwrite are for a file; add --save FILE")
         return
     if args.other or args.index:
-        raise LimelightError("a file has one model and no index: leave out --with and --index, or --save")
+        raise conflict("a file has one model and no index: leave out --with and --index, or --save")
     check_output_file(args.save, args.overwrite)
     if not args.save.lower().endswith((".html", ".htm")):
-        raise LimelightError(f"--save is {args.save}; the name of a page ends in .html")
+        raise LimelightError(f"--save is {args.save}; the name of a page ends in .html", code="file-suffix")
 
 
 def _save(args: argparse.Namespace, model: Model) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..errors import LimelightError
+from ._parser import conflict
 from ._shared import (
     add_columns,
     add_overwrite,
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_page(args)
     if len(args.models) > 2:
-        raise LimelightError(f"a report takes one or two models; got {len(args.models)}")
+        raise conflict(f"a report takes one or two models; got {len(args.models)}")
     check_least(args, most=1)
     names, models = load_models(*args.models)
     check_task(models)

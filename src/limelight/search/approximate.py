@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import LimelightError, tidy_os_errors, warn
 from ..storage.files import atomic_file
 from .index_folder import APPROXIMATE, ApproximateEntry
-from .shards import ZERO, Shard
+from .shards import ZERO, Shard, damaged
 
 MIN_APPROXIMATE_TEXTS = 10_000  # texts: for fewer, an exact search takes a millisecond
 PROBES = 64  # clusters looked into
@@ -29,7 +29,9 @@ def faiss() -> Any:
     try:
         import faiss as library
     except ImportError:
-        raise LimelightError("approximate search needs faiss: pip install '.[search]'") from None
+        raise LimelightError(
+            "approximate search needs faiss: pip install '.[search]'", code="needs-extra"
+        ) from None
     return library
 
 
@@ -37,7 +39,10 @@ def build_approximate(folder: Path, shards: Sequence[Shard], size: int, threads:
     """Cluster the vectors and write approximate.faiss; the same index gives the same file."""
     library, rows = faiss(), sum(map(len, shards))
     if rows < MIN_APPROXIMATE_TEXTS:
-        raise LimelightError(f"{rows:,} texts need no approximate search; it is for {MIN_APPROXIMATE_TEXTS:,} or more")
+        raise LimelightError(
+            f"{rows:,} texts need no approximate search; it is for {MIN_APPROXIMATE_TEXTS:,} or more",
+            code="too-few-texts",
+        )
     library.omp_set_num_threads(threads)
     clusters = 2 ** round(np.log2(4 * isqrt(rows)))
     index = library.index_factory(size, f"IVF{clusters},SQ8", library.METRIC_INNER_PRODUCT)
@@ -58,10 +63,10 @@ class ApproximateSearch:
         library.omp_set_num_threads(threads)
         with tidy_os_errors(f"cannot read {path}"):
             if os.stat(path).st_size != entry.bytes:
-                raise LimelightError(f"{path} does not have the {entry.bytes:,} bytes it was written with")
+                raise damaged(f"{path} does not have the {entry.bytes:,} bytes it was written with")
             content = np.fromfile(path, np.uint8)
         if hashlib.sha256(content.data).hexdigest() != entry.sha256:
-            raise LimelightError(f"{path} was altered: its checksum does not match")
+            raise damaged(f"{path} was altered: its checksum does not match")
         self._index = library.deserialize_index(content)
         self._index.nprobe = PROBES
 

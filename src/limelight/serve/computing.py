@@ -15,7 +15,9 @@ from ..runtime.runner import BATCH_WORDS
 from .items import Item, columns, estimate_words
 
 AnyModel = Model | Reader
-BATCH_PARTS = 4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
+BATCH_PARTS = (
+    4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
+)
 
 
 def predictions(model: Model, items: list[Item]) -> np.ndarray:
@@ -40,7 +42,9 @@ def readings(model: AnyModel, items: list[Item], without_rows: Sequence[int] = (
     """A Reading of each text, or a PairReading."""
     if isinstance(model, Reader):
         if without_rows:
-            raise LimelightError("without_rows is for classifiers; this model is a reader")
+            raise LimelightError(
+                "without_rows is for classifiers; this model is a reader", code="option-conflict"
+            )
         return [model.read(text) for (text,) in items]
     return model.read_many(*columns(items), without_rows=without_rows)
 

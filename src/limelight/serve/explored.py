@@ -101,10 +101,12 @@ def explore_data(
     >>> explore_data([model], [("Good soup",)])  # doctest: +SKIP
     """
     if not items:
-        raise LimelightError(f"{name} has no rows to explore; give at least one")
+        raise LimelightError(f"{name} has no rows to explore; give at least one", code="no-rows")
     first, *others = models
     if any(other.pair != first.pair for other in others):
-        raise LimelightError("one model reads pairs of texts and the other single texts; give two of a kind")
+        raise LimelightError(
+            "one model reads pairs of texts and the other single texts; give two of a kind", code="model-kind"
+        )
     flat, directions = _fit(first, _spread(items))
     parts = [(P, flat.project(X), shorten(X, directions)) for P, X in _read(first, items, progress)]
     P = [np.concatenate([part[0] for part in parts])]

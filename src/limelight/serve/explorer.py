@@ -28,7 +28,7 @@ from .routes import post_route
 START = "live"
 SIMILAR_WORDS = 6  # words to choose from
 MAX_ROWS_ANSWERED = 500  # of data in an answer
-RUNS_ON_SERVER = "The model runs on the machine that serves this page; what is typed goes there and nowhere else."
+RUNS_ON_SERVER = "The model runs on the machine that serves this page; nothing that is typed goes elsewhere."
 
 
 class Explorer:

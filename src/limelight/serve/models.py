@@ -79,7 +79,7 @@ class ServedModels:
         batch_words: int = BATCH_WORDS, **loading: Any,
     ) -> None:  # fmt: skip
         if not sources:
-            raise LimelightError("there is no model to serve; give at least one")
+            raise LimelightError("there is no model to serve; give at least one", code="no-rows")
         self._models = {
             name: ServedModel(name, source, metrics, limits, batch_words, **loading)
             for name, source in sources.items()

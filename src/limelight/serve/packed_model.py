@@ -22,7 +22,10 @@ from .packed_arrays import Steps, pack_arrays
 PRECISIONS = ("float16", "float32")
 MIN_WORDS_KEPT = 5_000  # kept, however large the rest is
 MAX_WORDS_READ = 2**16  # read as a similar word, with those kept; what is less frequent is unknown
-STEP_PARTS = 512, 1024  # of one text and of pairs, whose M are multiplied: probabilities stay the same to 1e-3
+STEP_PARTS = (
+    512,
+    1024,
+)  # of one text and of pairs, whose M are multiplied: probabilities stay the same to 1e-3
 FACTOR_STEPS = 100  # steps of a factor by which a similar word's vector is longer or shorter
 RUNS_IN_PAGE = "The model runs in this page. It needs no network, and nothing that is typed leaves it."
 
@@ -35,16 +38,21 @@ def pack_model(
     The words are in the order of the vocabulary, the most frequent in the training data first.
     """
     if model.recipe.model.embedding == "cnn":
-        raise LimelightError("a page cannot run a model with embedding 'cnn'; take one with an LSTM")
+        raise LimelightError(
+            "a page cannot run a model with embedding 'cnn'; take one with an LSTM", code="model-task"
+        )
     if model.task != "classification":
         raise LimelightError(
             f"a page runs classifiers into one class; the task of this model is {model.task!r}: draw single "
-            "texts with limelight explain"
+            "texts with limelight explain",
+            code="model-task",
         )
     if precision not in PRECISIONS:
-        raise LimelightError(f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}")
+        raise LimelightError(
+            f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}", code="option-value"
+        )
     if words is not None and words < 1:
-        raise LimelightError(f"words is {words}; it must be at least 1")
+        raise LimelightError(f"words is {words}; it must be at least 1", code="option-value")
     known = len(model.tokenizer) - len(SPECIAL)
     kept = _count_words(model, known, most, precision) if words is None else min(words, known)
     return _pack(model, kept, precision, _similar(model, kept)), kept

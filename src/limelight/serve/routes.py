@@ -228,7 +228,9 @@ def _threshold(model: Model, body: Body) -> float:
     if least is not None and precision is not None:
         raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
     if model.task in ("multi-label", "regression"):
-        raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
+        raise LimelightError(
+            f"abstain_below is for one class a text; the task is {model.task!r}", code="model-task"
+        )
     return least if least is not None else model.threshold(precision or 0.0)
 
 

@@ -134,6 +134,8 @@ def listen(settings: Settings) -> socket.socket:
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         listening.close()
         where = f"{settings.host}:{settings.port}"
-        raise LimelightError(f"cannot listen on {where}: {reason}; give another --host or --port") from error
+        raise LimelightError(
+            f"cannot listen on {where}: {reason}; give another --host or --port", code="cannot-listen"
+        ) from error
     listening.set_inheritable(True)
     return listening
