@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 import limelight
 import trained
 from limelight.serve import create_app
+from limelight.serve.limits import CODES
 
 TEXTS = trained.texts_of(5)
 
@@ -227,6 +228,12 @@ def test_a_wrong_body_is_one_sentence(client, path, body, status, phrase):
     assert answer.status_code == status
     assert phrase in answer.json()["error"]
     assert answer.json()["error_type"]
+    assert status == 424 or answer.json()["code"] == CODES[status]
+
+
+def test_an_error_of_the_model_has_its_code(client):
+    body = {"inputs": "a", "model": "reader", "without_rows": [0]}
+    assert client.post("/explain", json=body).json()["code"] == "option-conflict"
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from ..reading.reading import AnyReading
 from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.runner import BATCH_WORDS
-from .items import Item, columns, estimate_words
 
 AnyModel = Model | Reader
+Item = tuple[str, ...]  # a text, or a pair of texts
+CHARACTERS = 5  # of a word: to count words exactly would cost more than it gains
 BATCH_PARTS = (
     4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
 )
@@ -56,3 +57,21 @@ def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:
 
 def _batch_words(items: list[Item]) -> int:
     return min(BATCH_WORDS, max(64, estimate_words(items) // BATCH_PARTS))
+
+
+def columns(items: Sequence[Item]) -> list[list[str]]:
+    """The texts of all items, and of pairs their second texts.
+
+    >>> columns([("soup", "broth"), ("train", "bus")])
+    [['soup', 'train'], ['broth', 'bus']]
+    """
+    return [list(column) for column in zip(*items, strict=True)]
+
+
+def estimate_words(items: Sequence[Item]) -> int:
+    """About how many words the items have.
+
+    >>> estimate_words([("The soup is cold.",)])
+    3
+    """
+    return sum(len(text) for item in items for text in item) // CHARACTERS

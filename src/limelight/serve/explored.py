@@ -12,7 +12,7 @@ from ..errors import LimelightError
 from ..runtime.model import Model
 from ..runtime.runner import progress_bar
 from ..runtime.word_parts import unit
-from .items import Item, columns
+from .computing import Item, columns
 from .packed_arrays import pack_arrays
 
 SAMPLED_TEXTS = 1000  # texts that directions are found with

@@ -13,8 +13,8 @@ from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from ..search.index import Index
+from .computing import Item
 from .explored import ExploredData, embed_items, shorten
-from .items import Item
 
 NEIGHBOURS = 8
 CANDIDATES = 24  # by short vectors; the best of them are compared in full

@@ -24,8 +24,7 @@ from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from .batching import Batcher, Compute
 from .bodies import Body, check_words, count_words, flag, items_of, numbers, parse_body, share, texts_of
-from .computing import comparisons, matrices, predictions, readings, vectors
-from .items import Item
+from .computing import Item, comparisons, matrices, predictions, readings, vectors
 from .limits import Limits, RequestError, read_body
 from .metrics import Metrics
 from .models import ServedModels
@@ -187,7 +186,7 @@ def post_route(path: str, answer: Answer, limits: Limits) -> Route:
         try:
             content = await to_json(await answer(request, body))
         except LimelightError as error:  # such as numbers that are not finite
-            raise RequestError(424, str(error), "backend") from None
+            raise RequestError(424, str(error), "backend", error.code) from None
         return Response(content, media_type="application/json")
 
     return Route(path, endpoint, methods=["POST"])
