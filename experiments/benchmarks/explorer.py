@@ -22,7 +22,7 @@ from limelight.runtime.model import Model
 from limelight.serve.app import create_app
 from limelight.serve.explored import explore_data
 from limelight.serve.neighbours import ModelNeighbours
-from limelight.serve.server import Settings, configure, listen
+from limelight.serve.server import configure, listen
 
 TEXT = "The soup was cold but the waiter was lovely."
 STEPS = {
@@ -77,7 +77,7 @@ def opened(app: Any) -> Iterator[Any]:
     """The page in a browser that lets a benchmark evaluate its steps."""
     from playwright.sync_api import sync_playwright
 
-    listening = listen(Settings({}, port=0))
+    listening = listen("127.0.0.1", 0)
     server = uvicorn.Server(configure(app))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .runtime.predictions import predict_table
     from .runtime.reader import Reader, load
     from .search.index import Hit, Index
+    from .serve.one_file import explore_page
     from .training.pretraining.job import pretrain
     from .training.run_job import fit
 
@@ -46,6 +47,7 @@ __all__ = [
     "TextClassifier",
     "TextRegressor",
     "embed_table",
+    "explore_page",
     "fit",
     "from_pretrained",
     "load",
@@ -71,6 +73,7 @@ __getattr__, __dir__ = lazy(
         "runtime.predictions": "predict_table",
         "runtime.reader": "Reader load",
         "search.index": "Hit Index",
+        "serve.one_file": "explore_page",
         "training.run_job": "fit",
     },
 )

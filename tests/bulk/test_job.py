@@ -16,8 +16,8 @@ import pytest
 
 import trained
 from limelight.bulk import Predictor, job, pieces, run, work
-from limelight.errors import LimelightError
 from limelight.runtime.model import Model
+from refusing import refuses
 from training.killing import dies_while_writing, ended, forked
 
 
@@ -104,15 +104,16 @@ def test_the_same_again_does_only_what_is_missing(model, tmp_path, monkeypatch):
 def test_other_options_are_refused(model, tmp_path, options, reason):
     data, out = write_tables(tmp_path / "data"), tmp_path / "out"
     run(Predictor(model, embed="vector"), data, out)
-    with pytest.raises(LimelightError, match=reason):
+    with refuses("model-differs") as error:
         run(Predictor(model, **{"embed": "vector", **options}), data, out)
+    assert reason in str(error.value)
 
 
 def test_another_model_is_refused(model, tmp_path):
     data, out = write_tables(tmp_path / "data"), tmp_path / "out"
     run(Predictor(model), data, out)
     other = trained.save(tmp_path / "other", facts={"data": {"train": 1}})
-    with pytest.raises(LimelightError, match="another model"):
+    with refuses("model-differs"):
         run(Predictor(other), data, out)
 
 
@@ -120,12 +121,14 @@ def test_changed_input_and_foreign_folders_are_refused(model, tmp_path):
     data, out = write_tables(tmp_path / "data"), tmp_path / "out"
     run(Predictor(model), data, out)
     (data / "day" / "b.csv").write_text("id,text\n1,w1\n")
-    with pytest.raises(LimelightError, match=r"holds b-000000000-.*changed or is gone"):
+    with refuses("input-changed") as error:
         run(Predictor(model), data, out)
+    assert "b-000000000-" in str(error.value)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
-    with pytest.raises(LimelightError, match=r"holds thesis\.txt"):
+    with refuses("exists") as error:
         run(Predictor(model), data, tmp_path / "mine")
+    assert "thesis.txt" in str(error.value)
 
 
 def test_a_file_that_changes_while_the_job_runs(model, tmp_path, monkeypatch):
@@ -138,8 +141,9 @@ def test_a_file_that_changes_while_the_job_runs(model, tmp_path, monkeypatch):
         return found
 
     monkeypatch.setattr(job, "cut", cut_and_change)
-    with pytest.raises(LimelightError, match=r"a\.parquet changed"):
+    with refuses("file-changed") as error:
         run(Predictor(model), data, out)
+    assert "a.parquet" in str(error.value)
     assert not outputs(out)
 
 
@@ -155,8 +159,9 @@ def with_bad_rows(folder: Path) -> Path:
 
 def test_a_bad_row_is_an_error_that_names_it_and_keeps_what_is_done(model, tmp_path):
     data, out = with_bad_rows(tmp_path / "data"), tmp_path / "out"
-    with pytest.raises(LimelightError, match=r"a\.parquet, row 13: no text.*--skip-bad"):
+    with refuses("row-unusable") as error:
         run(Predictor(model), data, out)
+    assert "a.parquet, row 13" in str(error.value)
     assert [path.split("-")[1] for path in outputs(out)] == ["000000000"]
     assert not json.loads((out / "_manifest.json").read_text())["finished"]
     assert [p.name for p in out.iterdir() if p.name.endswith(".part")] == []
@@ -164,7 +169,7 @@ def test_a_bad_row_is_an_error_that_names_it_and_keeps_what_is_done(model, tmp_p
 
 def test_bad_rows_are_skipped_and_listed(model, tmp_path):
     data, out = with_bad_rows(tmp_path / "data"), tmp_path / "out"
-    with pytest.raises(LimelightError):
+    with refuses("row-unusable"):
         run(Predictor(model), data, out)
     assert run(Predictor(model), data, out, on_bad="skip") == job.Summary(5, 1, 31, 25, 6)
     listed = [json.loads(line) for line in (out / "_skipped.jsonl").read_text().splitlines()]
@@ -197,8 +202,18 @@ def test_patterns_and_single_files(tmp_path):
     assert [each.name for each in pieces.list_files(data)] == ["a.parquet", "day/b.csv", "day/c.jsonl"]
     assert [each.name for each in pieces.list_files(data / "*" / "?.csv")] == ["day/b.csv"]
     assert [each.name for each in pieces.list_files(f"file://{data}/a.parquet")] == ["a.parquet"]
-    with pytest.raises(LimelightError, match="has no tables"):
+    with refuses("no-rows"):
         pieces.list_files(data / "*.tsv")
+
+
+def test_patterns_in_a_folder_whose_name_looks_like_one(tmp_path, monkeypatch):
+    data = write_tables(tmp_path / "may[1]")
+    monkeypatch.chdir(data)
+    assert [each.name for each in pieces.list_files("*.parquet")] == ["a.parquet"]
+    found = pieces.list_files("../may[[]1]/day/?.csv")
+    assert [(each.name, Path(each.address)) for each in found] == [
+        ("may[1]/day/b.csv", data / "day" / "b.csv")
+    ]
 
 
 def test_an_fsspec_address(model, tmp_path):
@@ -210,15 +225,15 @@ def test_an_fsspec_address(model, tmp_path):
         assert run(Predictor(model), "memory://bulk-test/*.parquet", tmp_path / "one").rows_out == 35
     finally:
         store.rm("/bulk-test", recursive=True)
-    with pytest.raises(LimelightError, match="no such file or folder"):
+    with refuses("file-missing"):
         pieces.list_files("memory://gone")
-    with pytest.raises(LimelightError, match="file system that all workers share"):
+    with refuses("remote-output"):
         run(Predictor(model), data, "s3://bucket/out")
 
 
 def test_without_pyarrow(model, tmp_path, monkeypatch):
     monkeypatch.setattr(job, "find_spec", lambda name: None)
-    with pytest.raises(LimelightError, match="pyarrow: pip install"):
+    with refuses("needs-extra"):
         run(Predictor(model), tmp_path, tmp_path / "out")
 
 
@@ -227,8 +242,9 @@ def test_a_damaged_output_file_is_said(model, tmp_path):
     run(Predictor(model), data, out)
     path = sorted(out.glob("*.parquet"))[1]
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(LimelightError, match=rf"{path.name} is damaged; delete it"):
+    with refuses("file-damaged") as error:
         run(Predictor(model), data, out)
+    assert path.name in str(error.value)
 
 
 def test_killed_at_every_point_of_its_writing(model, tmp_path):

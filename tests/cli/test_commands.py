@@ -516,31 +516,6 @@ def test_compare_warns_of_what_no_model_heeds(call, table):
     assert [one["parameters"] for one in json.loads(out)] == [one["parameters"] for one in plain]
 
 
-def test_paper_prepare(call, tmp_path):
-    for split in ("train", "dev", "test"):
-        row = {"sentence1": "It rains.", "sentence2": "It is wet.", "gold_label": "entailment"}
-        (tmp_path / f"snli_1.0_{split}.jsonl").write_text(json.dumps(row) + "\n")
-    code, out, _ = call("paper", "prepare", "snli", tmp_path, "--out", tmp_path / "snli", "--json")
-    assert code == 0
-    assert json.loads(out)["rows"] == {"train": 1, "dev": 1, "test": 1}
-
-
-def test_paper_prepare_a_small_source(call, refused, tmp_path):
-    lines = [json.dumps({"stars": 1 + k % 5, "text": f"Review {k}."}) for k in range(50)]
-    (tmp_path / "small.jsonl").write_text("\n".join(lines))
-    command = ("paper", "prepare", "yelp", tmp_path / "small.jsonl", "--out", tmp_path / "yelp")
-    assert refused(*command) == (
-        "limelight: yelp: 50 usable rows are too few for the sizes (500000, 2000, 2000); give smaller ones "
-        "with --sizes, where 'rest' is all that the others leave (in Python: sizes=, None)\n"
-    )
-    code, out, _ = call(*command, "--sizes", "rest", "7", "5", "--json")
-    assert code == 0
-    assert json.loads(out)["rows"] == {"train": 38, "dev": 7, "test": 5}
-    assert "yelp already exists; choose another name or allow it with --overwrite (in" in refused(*command)
-    assert call(*command, "--sizes", "20", "7", "5", "--overwrite")[0] == 0
-    assert len((tmp_path / "yelp" / "train.jsonl").read_text().splitlines()) == 20
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
 def test_completion(shell, call):
     code, out, _ = call("completion", shell)
@@ -781,7 +756,7 @@ def test_explain_says_which_texts_it_cannot_show(argv, said, refused, model, ord
 def test_explain_too_many_texts(refused, model, tmp_path, monkeypatch):
     from limelight.cli import explain
 
-    monkeypatch.setattr(explain, "MOST", 3)
+    monkeypatch.setattr(explain, "MAX_TEXTS_DRAWN", 3)
     table = write_csv(tmp_path / "many.csv", text=["good soup"] * 4)
     assert "--rows" in refused("explain", model, "--data", table)
 

@@ -26,6 +26,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explore")
     trained.save(folder / "model")
     trained.save(folder / "pairs", "gated")
+    regression = trained.recipe_of({"head": "linear", "task": "regression"})
+    weights = trained.weights_of(trained.network_of(regression, classes=1))
+    trained.save(folder / "numbers", recipe=regression, weights=weights, labels=("value",))
     texts = [text or "w1" for text in trained.texts_of(30)]
     write_csv(folder / "test.csv", text=texts, label=[trained.LABELS[k % 3] for k in range(30)])
     write_csv(folder / "other.csv", text=texts, label=["unknown"] * 30)
@@ -39,6 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["--overwrite"], "--save"),
         (["--with", "{}/pairs"], "pairs"),
         (["--with", "{}/model"], "same folder"),
+        (["--with", "{}/numbers"], "the task of numbers is 'regression'"),
+        (["{}/test.csv", "--with", "{}/numbers"], "the task of numbers is 'regression'"),
         (["--with", "{}/model", "--save", "page.html"], "--with"),
         (["{}/other.csv", "--label", "label"], "unknown"),
         (["{}/other.csv", "--label", "no"], "'no'"),
@@ -46,12 +51,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["--index", "{}/model"], "model"),
     ],
 )
-def test_what_cannot_be_explored_is_one_line(refused, folder, argv, phrase):
+def test_what_cannot_be_explored_is_one_line(refused, folder, argv, phrase, monkeypatch):
+    monkeypatch.setattr("limelight.serve.server.explore", lambda *_, **__: None)
     assert phrase in refused("explore", str(folder / "model"), *(each.format(folder) for each in argv))
 
 
 def test_a_saved_page_has_a_sample_of_the_rows(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("limelight.cli.explore.MOST_SAVED", 20)
+    monkeypatch.setattr("limelight.cli.explore.MAX_ROWS_SAVED", 20)
     page = tmp_path / "page.html"
     assert main(["explore", str(folder / "model"), str(folder / "test.csv"), "--save", str(page)]) == 0
     said = capsys.readouterr()

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from limelight.errors import LimelightError
 from limelight.search import approximate
 from limelight.search.approximate import ApproximateSearch, build_approximate
 from limelight.search.exact import ExactSearch
+from refusing import refuses
 from search.vectors import shards_of
 
 pytest.importorskip("faiss", reason="faiss is an extra: pip install '.[search]'")
@@ -53,14 +53,14 @@ def test_a_damaged_file_is_not_used(tmp_path, vectors):
 
 
 def test_few_texts_need_none(tmp_path):
-    with pytest.raises(LimelightError, match="10,000"):
+    with refuses("too-few-texts"):
         build_approximate(tmp_path, shards_of(np.eye(3), 3), 3, threads=1)
 
 
 def test_an_index_uses_it_until_texts_are_added(tmp_path: Path, monkeypatch):
     from limelight import Index
 
-    monkeypatch.setattr(approximate, "FEWEST", 1)
+    monkeypatch.setattr(approximate, "MIN_APPROXIMATE_TEXTS", 1)
     texts = [
         f"{what} {dish}"
         for what in ("cold", "warm", "old")

@@ -18,7 +18,7 @@ from typing import Any
 
 import uvicorn
 
-from limelight.serve.server import Settings, configure, listen
+from limelight.serve.server import configure, listen
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0  # seconds: only a server that hangs takes as long
@@ -27,7 +27,7 @@ PATIENCE = 60.0  # seconds: only a server that hangs takes as long
 @contextmanager
 def in_thread(app: Any) -> Iterator[int]:
     """The port of a server in this process."""
-    listening = listen(Settings({}, port=0))
+    listening = listen("127.0.0.1", 0)
     server = uvicorn.Server(configure(app))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

@@ -14,13 +14,13 @@ from starlette.testclient import TestClient
 
 import limelight
 import trained
-from limelight.errors import LimelightError
 from limelight.runtime.model import Model
 from limelight.search.index import Index
 from limelight.serve import create_app
-from limelight.serve.explored import SAMPLE, Plane, explore_data
+from limelight.serve.explored import SAMPLED_TEXTS, Plane, explore_data
 from limelight.serve.explorer import nearest_words
 from limelight.serve.neighbours import IndexNeighbours, ModelNeighbours, ReaderNeighbours
+from refusing import refuses
 from serve.test_page_model import model_of
 
 TEXTS = [text or "w1" for text in trained.texts_of(40)]
@@ -120,7 +120,7 @@ def test_directions_come_from_a_sample_and_are_orthonormal():
     np.testing.assert_allclose(plane.basis.T @ plane.basis, np.eye(8), atol=1e-5)
     assert Plane.fit(X[:3]).basis.shape == (8, 2)  # three texts differ in two directions
     assert Plane.fit(X[:1]).project(X[:1]).shape == (1, 0)
-    assert SAMPLE >= 1000
+    assert SAMPLED_TEXTS >= 1000
 
 
 def test_labels_of_two_models_are_joined():
@@ -141,7 +141,7 @@ def test_pairs_have_a_map_of_how_their_texts_differ():
     P = model.predict_proba(*zip(*items, strict=True))
     np.testing.assert_allclose(data.confidence[0], P.max(axis=1), atol=1e-6)
     assert data.truth is None
-    with pytest.raises(LimelightError, match="pairs"):
+    with refuses("model-kind"):
         explore_data([model, model_of({})], items)
 
 

@@ -17,7 +17,7 @@ from limelight.cli import main
 from limelight.errors import LimelightError
 from limelight.reading.colours import DARK, LEVELS, LIGHT
 from limelight.runtime.model import Model
-from limelight.serve.one_file import build_page, save_page, show_page
+from limelight.serve.one_file import build_page, explore_page, save_page
 from reading.test_browser import CHROMIUM
 from serve.test_page_model import model_of
 from trained import save
@@ -159,7 +159,7 @@ def test_words_that_are_not_kept_say_how_they_are_read(tmp_path: Path) -> None:
 @needs_chromium
 def test_a_notebook_shows_the_page_in_a_frame(tmp_path: Path) -> None:
     model, file = model_of({}), tmp_path / "notebook.html"
-    file.write_text(f"<!doctype html><p>{show_page(model)._repr_html_()}", "utf-8")
+    file.write_text(f"<!doctype html><p>{explore_page(model)._repr_html_()}", "utf-8")
     with opened(file, frame=True) as page:
         page.locator("textarea").first.fill("w1 w2")
         page.locator(".words button", has_text="w1").click()

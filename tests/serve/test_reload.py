@@ -35,7 +35,7 @@ def client_of(app) -> httpx2.AsyncClient:
 
 
 def test_a_replaced_folder_is_loaded_without_losing_a_request(tmp_path, monkeypatch):
-    monkeypatch.setattr(models, "EVERY", 0.001)
+    monkeypatch.setattr(models, "WATCH_SECONDS", 0.001)
     scores = [save(tmp_path / "model", 0)]
     app = create_app({"model": tmp_path / "model"})
 

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 import limelight
 import trained
 from limelight.serve import create_app
+from limelight.serve.limits import CODES
 
 TEXTS = trained.texts_of(5)
 
@@ -99,6 +100,20 @@ def test_ordered_classes_have_the_answer_first(tmp_path):
     assert any(model.predict_proba(texts).argmax(axis=1) != model.decide(model.predict_proba(texts)))
     found = TestClient(create_app({"m": model})).post("/predict", json={"inputs": texts}).json()
     assert [each[0]["label"] for each in found] == model.predict(texts)
+
+
+def test_numbers_may_be_negative(tmp_path):
+    recipe = trained.recipe_of({"head": "linear", "task": "regression"})
+    weights = trained.weights_of(trained.network_of(recipe, classes=1))
+    weights["head.b_o"] -= 0.45
+    folder = trained.save(tmp_path / "model", recipe=recipe, weights=weights, labels=("value",))
+    model = limelight.Model.load(folder)
+    texts = trained.texts_of(20)
+    values = model.predict_proba(texts)[:, 0]
+    assert values.min() < 0 < values.max()
+    found = TestClient(create_app({"m": model})).post("/predict", json={"inputs": texts}).json()
+    assert [each[0]["score"] for each in found] == pytest.approx(values.tolist(), abs=1e-6)
+    assert [[number["label"] for number in each] for each in found] == [["value"]] * len(texts)
 
 
 def test_embed_gives_vectors_of_length_1_unless_told(client, stars, reader):
@@ -213,6 +228,12 @@ def test_a_wrong_body_is_one_sentence(client, path, body, status, phrase):
     assert answer.status_code == status
     assert phrase in answer.json()["error"]
     assert answer.json()["error_type"]
+    assert status == 424 or answer.json()["code"] == CODES[status]
+
+
+def test_an_error_of_the_model_has_its_code(client):
+    body = {"inputs": "a", "model": "reader", "without_rows": [0]}
+    assert client.post("/explain", json=body).json()["code"] == "option-conflict"
 
 
 @pytest.mark.parametrize(

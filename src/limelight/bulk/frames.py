@@ -27,7 +27,9 @@ def column_names(batch: Any) -> list[str]:
     if hasattr(batch, "columns") and hasattr(batch, "index"):
         return [str(name) for name in batch.columns]
     kind = type(batch).__name__
-    raise LimelightError(f"a batch must be an Arrow table, a pandas frame or a dict of columns, not {kind}")
+    raise LimelightError(
+        f"a batch must be an Arrow table, a pandas frame or a dict of columns, not {kind}", code="batch-type"
+    )
 
 
 def add_columns(batch: Any, added: Added) -> Any:

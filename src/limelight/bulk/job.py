@@ -116,7 +116,9 @@ class _Job:
         for piece, done in zip(self.pieces, found, strict=True):
             lost = done.rows_in - done.rows_out - len(done.skipped)
             if lost or done.rows_in != (done.rows_in if piece.rows is None else piece.rows):
-                raise LimelightError(f"{done.out} has {done.rows_out:,} rows, not those of {done.file}")
+                raise LimelightError(
+                    f"{done.out} has {done.rows_out:,} rows, not those of {done.file}", code="file-damaged"
+                )
         self._write_skipped(found)
         return Summary(
             len(found), before, sum(each.rows_in for each in found), sum(each.rows_out for each in found),
@@ -156,17 +158,23 @@ def check_settings(folder: Path, settings: dict[str, Any]) -> None:
     path = folder / MANIFEST
     if not path.exists():
         if others := sorted(each.name for each in folder.iterdir() if not each.name.startswith(".")):
-            raise LimelightError(f"{folder} exists and holds {others[0]}; choose another --out")
+            raise LimelightError(
+                f"{folder} exists and holds {others[0]}; choose another --out", code="exists"
+            )
         return
     with tidy_os_errors(f"cannot read {path}"):
         found = parse_object(path.read_bytes(), str(path)).get("settings")
     if not isinstance(found, dict):
-        raise LimelightError(f"{path} was not written by Limelight; choose another --out")
+        raise LimelightError(
+            f"{path} was not written by Limelight; choose another --out", code="file-foreign"
+        )
     for name in {**settings, **found}:
         if found.get(name) != settings.get(name):
             what = "another model" if name == "model_sha256" else f"{name} {found.get(name)!r}"
             now = "" if name == "model_sha256" else f", not {settings.get(name)!r}"
-            raise LimelightError(f"{folder} was made with {what}{now}; choose another --out")
+            raise LimelightError(
+                f"{folder} was made with {what}{now}; choose another --out", code="model-differs"
+            )
 
 
 def check_strays(folder: Path, pieces: Sequence[Piece]) -> None:
@@ -177,7 +185,8 @@ def check_strays(folder: Path, pieces: Sequence[Piece]) -> None:
         more = f" and {len(strays) - 1:,} more" if strays[1:] else ""
         raise LimelightError(
             f"{folder} holds {strays[0]}{more}, made of input "
-            "that has changed or is gone; delete it, or choose another --out"
+            "that has changed or is gone; delete it, or choose another --out",
+            code="input-changed",
         )
 
 
@@ -200,12 +209,16 @@ def _bar(pieces: Sequence[Piece], done: Any, progress: bool) -> Any:
 
 def _check_options(out: str | Path, engine: str, on_bad: str, workers: int | None) -> None:
     if find_spec("pyarrow") is None:
-        raise LimelightError("bulk jobs need pyarrow: pip install '.[ray]'")
+        raise LimelightError("bulk jobs need pyarrow: pip install '.[ray]'", code="needs-extra")
     if is_remote(str(out)):
-        raise LimelightError(f"{out} is not a folder; write to a file system that all workers share")
+        raise LimelightError(
+            f"{out} is not a folder; write to a file system that all workers share", code="remote-output"
+        )
     if engine not in ENGINES:
-        raise LimelightError(f"engine is {engine!r}; it must be one of: {', '.join(ENGINES)}")
+        raise LimelightError(
+            f"engine is {engine!r}; it must be one of: {', '.join(ENGINES)}", code="option-value"
+        )
     if on_bad not in ("error", "skip"):
-        raise LimelightError(f"on_bad is {on_bad!r}; it must be 'error' or 'skip'")
+        raise LimelightError(f"on_bad is {on_bad!r}; it must be 'error' or 'skip'", code="option-value")
     if workers is not None and workers < 1:
-        raise LimelightError(f"workers is {workers}; it must be at least 1")
+        raise LimelightError(f"workers is {workers}; it must be at least 1", code="option-value")

@@ -48,7 +48,9 @@ def _check_columns(file: InputFile, columns: Columns) -> None:
 
 def _check_unchanged(file: InputFile) -> None:
     if version_of(file.address) != file.version:
-        raise LimelightError(f"{file.name} changed while it was being read; run this again")
+        raise LimelightError(
+            f"{file.name} changed while it was being read; run this again", code="file-changed"
+        )
 
 
 # ---------------------------------------------------------------- parquet

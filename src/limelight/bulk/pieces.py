@@ -63,7 +63,9 @@ def list_files(data: str | Path) -> list[InputFile]:
     found = _remote_files(data) if is_remote(data) else _local_files(data.removeprefix("file://"))
     if not found:
         known = ", ".join(f".{each}" for each in _IN_FOLDERS)
-        raise LimelightError(f"{data} has no tables; give a folder, a pattern or a file of {known}")
+        raise LimelightError(
+            f"{data} has no tables; give a folder, a pattern or a file of {known}", code="no-rows"
+        )
     for each in found:
         _ = each.format  # raises unless it can be read
     return sorted(found)
@@ -159,12 +161,14 @@ def _local_files(data: str) -> list[InputFile]:
     if os.path.isdir(root):
         found = [os.path.join(*each) for each in _walk(root)]
     elif glob.has_magic(data) and not os.path.exists(root):
-        found = [path for path in glob.glob(root, recursive=True) if os.path.isfile(path)]
-        root = _fixed_part(root)
+        fixed = _fixed_part(data)
+        root = os.path.abspath(fixed)  # not a pattern, even where the working directory is called day[1]
+        inner = glob.glob(data[len(fixed) :], root_dir=root, recursive=True)
+        found = [path for each in inner if os.path.isfile(path := os.path.join(root, each))]
     elif os.path.exists(root):
         found, root = [root], os.path.dirname(root)
     else:
-        raise LimelightError(f"no such file or folder: {data}")
+        raise LimelightError(f"no such file or folder: {data}", code="file-missing")
     return [InputFile(each, Path(each).relative_to(root).as_posix(), version_of(each)) for each in found]
 
 
@@ -186,7 +190,7 @@ def _remote_files(data: str) -> list[InputFile]:
     elif fs.exists(path):
         found, root = [path], root.rpartition("/")[0]
     else:
-        raise LimelightError(f"no such file or folder: {data}")
+        raise LimelightError(f"no such file or folder: {data}", code="file-missing")
     addresses = [fs.unstrip_protocol(each) for each in found]
     return [
         InputFile(address, each[len(root) :].lstrip("/"), version_of(address))
@@ -197,21 +201,22 @@ def _remote_files(data: str) -> list[InputFile]:
 def _fixed_part(pattern: str) -> str:
     """The folder that all files of a pattern are in.
 
-    >>> _fixed_part("/data/day-*/part-?.csv")
-    '/data'
+    >>> _fixed_part("/data/day-*/part-?.csv"), _fixed_part("part-?.csv")
+    ('/data/', '')
     """
-    return pattern[: min(pattern.find(mark) for mark in "*?[" if mark in pattern)].rpartition("/")[0]
+    first = min(pattern.find(mark) for mark in "*?[" if mark in pattern)
+    return pattern[: pattern.rfind("/", 0, first) + 1]
 
 
 def _filesystem(address: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise LimelightError(f"{address} needs fsspec: pip install '.[ray]'") from None
+        raise LimelightError(f"{address} needs fsspec: pip install '.[ray]'", code="needs-extra") from None
     try:
         fs, path = url_to_fs(address)
     except (ImportError, ValueError) as error:  # such as s3fs, which is not installed
-        raise LimelightError(f"{address} cannot be opened: {error}") from None
+        raise LimelightError(f"{address} cannot be opened: {error}", code="file-unreadable") from None
     return fs, path
 
 

@@ -71,11 +71,18 @@ class Predictor:
         if embed is None and (bundled or is_reader_folder(model)):
             embed = "vector"
         if embed not in (None, *EMBED):
-            raise LimelightError(f"embed is {embed!r}; it must be None or one of: {', '.join(EMBED)}")
+            raise LimelightError(
+                f"embed is {embed!r}; it must be None or one of: {', '.join(EMBED)}", code="option-value"
+            )
         if dtype not in DTYPES:
-            raise LimelightError(f"dtype is {dtype!r}; it must be one of: {', '.join(DTYPES)}")
+            raise LimelightError(
+                f"dtype is {dtype!r}; it must be one of: {', '.join(DTYPES)}", code="option-value"
+            )
         if embed and (probabilities or words or top != 1 or abstain_below is not None):
-            raise LimelightError("probabilities, top, words and abstain_below are of labels, not embeddings")
+            raise LimelightError(
+                "probabilities, top, words and abstain_below are of labels, not embeddings",
+                code="option-conflict",
+            )
         if abstain_below is not None:
             check_threshold(abstain_below)
         self.model = str(model) if bundled else str(Path(model).absolute())
@@ -112,7 +119,10 @@ class Predictor:
         with _loading:
             if key not in _loaded:
                 if model_sha256(self.model) != self.sha256:
-                    raise LimelightError(f"{self.model} is not the model it was when the work was planned")
+                    raise LimelightError(
+                        f"{self.model} is not the model it was when the work was planned",
+                        code="model-differs",
+                    )
                 _loaded[key] = load(
                     self.model, precision=self.precision, threads=self.threads, device=self.device
                 )

@@ -44,16 +44,18 @@ def _cores_per_gpu(resources: dict[str, float]) -> int:
     (8, 1)
     """
     if not resources.get("GPU"):
-        raise LimelightError("device is 'cuda', but the Ray cluster has no GPU; leave out the device")
+        raise LimelightError(
+            "device is 'cuda', but the Ray cluster has no GPU; leave out the device", code="option-conflict"
+        )
     return max(1, int(resources.get("CPU", 1) // resources["GPU"]))
 
 
-def _do(worker: Worker, piece: Piece) -> Done | str:
-    """Runs in a worker; an error of ours comes back as its line."""
+def _do(worker: Worker, piece: Piece) -> Done | LimelightError:
+    """Runs in a worker; an error of ours comes back, where Ray would wrap it."""
     try:
         return worker(piece)
     except LimelightError as error:
-        return str(error)
+        return error
 
 
 def _finished(ray: Any, tasks: Iterator[Any], most: int) -> Iterator[Done]:
@@ -67,11 +69,13 @@ def _finished(ray: Any, tasks: Iterator[Any], most: int) -> Iterator[Done]:
         try:
             (found,) = ray.get(ready)
         except ray.exceptions.WorkerCrashedError as error:
-            raise LimelightError(f"a piece ended its worker {RETRIES + 1} times: {error}") from error
-        if isinstance(found, str):
+            raise LimelightError(
+                f"a piece ended its worker {RETRIES + 1} times: {error}", code="cluster"
+            ) from error
+        if isinstance(found, LimelightError):
             for task in running:
                 ray.cancel(task, force=True)
-            raise LimelightError(found)
+            raise found
         yield found
 
 
@@ -83,7 +87,7 @@ def _cluster(address: str | None, cores: int) -> Iterator[Any]:
     try:
         import ray
     except ImportError:
-        raise LimelightError("--engine ray needs Ray: pip install '.[ray]'") from None
+        raise LimelightError("--engine ray needs Ray: pip install '.[ray]'", code="needs-extra") from None
     if ray.is_initialized():
         yield ray
         return
@@ -92,7 +96,9 @@ def _cluster(address: str | None, cores: int) -> Iterator[Any]:
         # "local" would otherwise be whatever cluster happens to run on this machine.
         ray.init(address or "local", log_to_driver=False, logging_level="error", **({} if address else own))
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise LimelightError(f"no Ray cluster at {address or 'this machine'}: {error}") from error
+        raise LimelightError(
+            f"no Ray cluster at {address or 'this machine'}: {error}", code="cluster"
+        ) from error
     try:
         yield ray
     finally:

@@ -54,7 +54,9 @@ class Worker:
                 rows_in, rows_out = rows_in + part.read, rows_out + part.table.num_rows
                 skipped += part.bad
             if rows_in != (rows_in if piece.rows is None else piece.rows):
-                raise LimelightError(f"{piece.file.name}: {rows_in:,} rows were read, not {piece.rows:,}")
+                raise LimelightError(
+                    f"{piece.file.name}: {rows_in:,} rows were read, not {piece.rows:,}", code="file-damaged"
+                )
             record = {"input": piece.file.name, "start": piece.start, "rows_in": rows_in, "skipped": skipped}
             writer.add_key_value_metadata({_KEY.decode(): json.dumps(record)})
         return Done(piece.out, piece.file.name, rows_in, rows_out, skipped)
@@ -64,7 +66,8 @@ class Worker:
             number, fault = part.bad[0]
             raise LimelightError(
                 f"{piece.file.name}, row {number}: {fault}; correct it, or skip such rows with --skip-bad "
-                "(in Python: on_bad='skip')"
+                "(in Python: on_bad='skip')",
+                code="row-unusable",
             )
 
 
@@ -85,4 +88,6 @@ def read_done(path: Path) -> Done:
         skipped = [(int(number), str(fault)) for number, fault in record["skipped"]]
         return Done(path.name, str(record["input"]), int(record["rows_in"]), found.num_rows, skipped)
     except (pa.ArrowException, KeyError, TypeError) as error:
-        raise LimelightError(f"{path} is damaged; delete it and run this again") from error
+        raise LimelightError(
+            f"{path} is damaged; delete it and run this again", code="file-damaged"
+        ) from error

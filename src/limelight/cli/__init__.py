@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ..errors import LimelightError
-from ._streams import any_text, discard_unwritten, require_output
+from ._streams import discard_unwritten, require_output, utf8_streams
 
 NO_MEMORY = "out of memory; try a smaller --hidden, --batch-size or --max-length"
 CLOSED_PIPE = 128 + 13  # SIGPIPE
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     usage: limelight completion ...
     0
     """
-    with any_text():
+    with utf8_streams():
         _set_bar_size()
         return _run_and_report(sys.argv[1:] if argv is None else list(argv))
 

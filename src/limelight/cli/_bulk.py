@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..errors import LimelightError
+from ._parser import conflict
 from ._shared import on_bad, on_terminal
 
 ENGINE_FLAGS = ("address", "workers", "dtype")
@@ -39,7 +39,7 @@ def check_no_engine(args: argparse.Namespace) -> None:
     """Raise if a flag of bulk jobs was given without --engine."""
     for name in ENGINE_FLAGS:
         if getattr(args, name, None) is not None:
-            raise LimelightError(f"--{name} needs --engine; add --engine ray, or leave it out")
+            raise conflict(f"--{name} needs --engine; add --engine ray, or leave it out")
 
 
 def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) -> dict[str, Any]:
@@ -48,11 +48,11 @@ def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) 
 
     for flag, value in {**refused, "--overwrite": args.overwrite}.items():
         if value:
-            raise LimelightError(f"{flag} cannot be used with --engine; leave it out")
+            raise conflict(f"{flag} cannot be used with --engine; leave it out")
     if args.data in (None, "-"):
-        raise LimelightError("--engine needs DATA: a folder of tables, a pattern or an address")
+        raise conflict("--engine needs DATA: a folder of tables, a pattern or an address")
     if args.engine == "local" and (args.address or args.workers):
-        raise LimelightError("--address and --workers are for --engine ray")
+        raise conflict("--address and --workers are for --engine ray")
     found = run(
         predictor, args.data, args.out, engine=args.engine, address=args.address, workers=args.workers,
         on_bad=on_bad(args), progress=on_terminal(),

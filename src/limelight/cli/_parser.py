@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
+import os
 import pkgutil
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -19,6 +21,7 @@ from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
 from ..errors import LimelightError
 
 DEFAULT_PRESET = "small"
+conflict = partial(LimelightError, code="option-conflict")  # of flags that do not go together
 
 EPILOG = """\
 a first model:
@@ -86,9 +89,8 @@ class HelpAll(argparse.Action):
 
 def commands() -> dict[str, ModuleType]:
     """Every command by name: the files of this folder that do not begin with `_`."""
-    from . import __path__ as folder
-
-    names = [found.name for found in pkgutil.iter_modules(folder) if not found.name.startswith("_")]
+    folder = os.path.dirname(__file__)
+    names = [found.name for found in pkgutil.iter_modules([folder]) if not found.name.startswith("_")]
     modules = {name: import_module(f"{__package__}.{name}") for name in names}
     return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
 
@@ -165,7 +167,7 @@ def check_encoded(args: argparse.Namespace) -> None:
     settled += given_data(args)
     if settled or len(args.data) > 1:
         what = f"--{settled[0].replace('_', '-')}" if settled else "a second DATA"
-        raise LimelightError(f"{args.data[0]} is already encoded; give {what} to 'limelight encode' instead")
+        raise conflict(f"{args.data[0]} is already encoded; give {what} to 'limelight encode' instead")
 
 
 def add_option(group: Any, f: dataclasses.Field, value: Any, hide: bool) -> None:

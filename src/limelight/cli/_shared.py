@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
+from ._parser import conflict, given_options
 
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ..text.labels import LabelColumn
     from ..text.tokenizer import Tokenizer
     from ..training.job import AnyJob
-
 
 FIGURES = {  # of `Metrics.to_dict`: how a table names and formats them
     "rows": ("rows", "{:,}"), "accuracy": ("accuracy", "{:.2%}"), "micro_f1": ("micro F1", "{:.3f}"),
@@ -123,7 +123,7 @@ def threshold_from(args: argparse.Namespace, model: Model) -> float | None:
         given = args.abstain_below
         return None if given is None else check_threshold(given, "--abstain-below")
     if args.abstain_below is not None:
-        raise LimelightError("--abstain-below and --target-precision exclude each other; give only one")
+        raise conflict("--abstain-below and --target-precision exclude each other; give only one")
     found = model.threshold(args.target_precision)
     print(f"abstaining below {found:.3f}", file=sys.stderr)
     return found
@@ -137,7 +137,7 @@ def on_bad(args: argparse.Namespace) -> str:
 def holdout(args: argparse.Namespace) -> float | None:
     """The share to hold out; None leaves it to the number of rows."""
     if args.holdout and args.dev:
-        raise LimelightError("--dev and --holdout cannot be used together; give only one")
+        raise conflict("--dev and --holdout cannot be used together; give only one")
     return None if args.holdout is None else float(args.holdout)
 
 
@@ -151,7 +151,6 @@ def encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any
     """Encode the tables that the flags name."""
     from ..runtime.start import start_of
     from ..text.encode import encode_tables
-    from ._parser import given_options
 
     recipe, start = start_of(recipe, given_options(args))
     return encode_tables(
@@ -171,7 +170,7 @@ def check_picture_file(args: argparse.Namespace) -> None:
 
     if args.out:
         if args.json:
-            raise LimelightError("--json prints to standard output; for a file, use --out FILE.json alone")
+            raise conflict("--json prints to standard output; for a file, use --out FILE.json alone")
         check_output_file(args.out, args.overwrite)
 
 
@@ -181,7 +180,7 @@ def check_page(args: argparse.Namespace) -> None:
 
     if args.out:
         if Path(args.out).suffix.lower() not in (".html", ".htm"):
-            raise LimelightError(f"{args.out} should end in .html")
+            raise LimelightError(f"{args.out} should end in .html", code="file-suffix")
         check_output_file(args.out, args.overwrite)
 
 
@@ -198,7 +197,9 @@ def check_words(tokenizer: Tokenizer, *texts: str | None) -> None:
     """Raise if a text has no words: there would be nothing to show."""
     for text in texts:
         if text is not None and not tokenizer.split(text):
-            raise LimelightError(f"there are no words in {text[:40]!r}; give a text with words")
+            raise LimelightError(
+                f"there are no words in {text[:40]!r}; give a text with words", code="text-without-words"
+            )
 
 
 def check_least(args: argparse.Namespace, **least: int) -> None:
@@ -206,13 +207,34 @@ def check_least(args: argparse.Namespace, **least: int) -> None:
     for name, lowest in least.items():
         value = getattr(args, name)
         if value is not None and not lowest <= value < float("inf"):  # nan neither
-            raise LimelightError(f"--{name.replace('_', '-')} is {value}; it must be at least {lowest}")
+            raise LimelightError(
+                f"--{name.replace('_', '-')} is {value}; it must be at least {lowest}", code="option-value"
+            )
 
 
 def check_not_a_model(out: Path) -> None:
     """Raise if `out` is a model folder: with other files in it, it could not be overwritten any more."""
     if (out / "config.json").is_file():
-        raise LimelightError(f"{out} is a model folder; choose another --out")
+        raise LimelightError(f"{out} is a model folder; choose another --out", code="exists")
+
+
+def load_models(*folders: str) -> tuple[list[str], list[Model]]:
+    """Models that all read pairs or all single texts, and the names of their folders.
+
+    Two folders of one name get as much of their paths as tells them apart.
+    """
+    from ..runtime.model import Model
+
+    models = [Model.load(folder) for folder in folders]
+    if len({model.pair for model in models}) > 1:
+        pairs, single = folders if models[0].pair else reversed(folders)
+        raise LimelightError(
+            f"{pairs} reads pairs and {single} single texts; compare models of one task", code="model-kind"
+        )
+    paths = [Path(folder).resolve().parts for folder in folders]
+    lengths = range(1, max(map(len, paths)) + 1)
+    names = (["/".join(path[-length:]) for path in paths] for length in lengths)
+    return next((each for each in names if len(set(each)) == len(set(paths))), list(folders)), models
 
 
 # ---------------------------------------------------------------- texts in
@@ -239,9 +261,9 @@ def _to_the_end(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
 def read_lines(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
     """The texts of standard input, which has no columns."""
     if args.text or args.text2 or getattr(args, "label", None):
-        raise LimelightError("--text is the column of a table; standard input has no columns")
+        raise conflict("--text is the column of a table; standard input has no columns")
     if sys.stdin is None:
-        raise LimelightError("standard input is closed; give a table")
+        raise LimelightError("standard input is closed; give a table", code="stream-closed")
     return _lines(pair, skip_bad=on_bad(args) == "skip")
 
 
@@ -251,7 +273,9 @@ def open_data(args: argparse.Namespace, pair: bool, need_label: bool = True) -> 
     from ..tables.table import open_table
 
     if args.text2 and not pair:
-        raise LimelightError(f"this model reads single texts; --text2 {args.text2} is for models of pairs")
+        raise LimelightError(
+            f"this model reads single texts; --text2 {args.text2} is for models of pairs", code="model-task"
+        )
     label = getattr(args, "label", None)
     table = open_table(args.data)
     columns = choose_columns(args.data, args.text, label, args.text2, need_label, pair, table.names)
@@ -278,7 +302,9 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
-            raise LimelightError(f"standard input, line {number}: not UTF-8; convert it first") from None
+            raise LimelightError(
+                f"standard input, line {number}: not UTF-8; convert it first", code="encoding"
+            ) from None
         parts = text.split("\t") if pair else [text]
         empty = not all(part.strip() for part in parts)
         if skip_bad and (len(parts) != 1 + pair or empty):
@@ -287,7 +313,8 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
         if len(parts) != 1 + pair:
             tabs = f"{len(parts) - 1} tabs" if len(parts) > 2 else "no tab"
             raise LimelightError(
-                f"standard input, line {number}: {tabs}; separate the two texts of a pair by one tab"
+                f"standard input, line {number}: {tabs}; separate the two texts of a pair by one tab",
+                code="pair-separator",
             )
         blank += empty
         yield Row(parts[0], None, parts[1] if pair else None, parts)

@@ -17,13 +17,13 @@ _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @contextlib.contextmanager
-def any_text() -> Iterator[None]:
+def utf8_streams() -> Iterator[None]:
     """Print any text whatever the locale says, and progress wherever it can be shown."""
     _reserve_descriptors()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    with contextlib.redirect_stderr(cast("TextIO", ForgivingStream(sys.stderr))), _safe_output():
+    with contextlib.redirect_stderr(cast("TextIO", NeverFailingStream(sys.stderr))), _safe_output():
         yield
 
 
@@ -68,7 +68,7 @@ def require_output(args: argparse.Namespace) -> Iterator[None]:
         return
     elsewhere = ("out", "resume", "at_least")  # a file, a folder, the exit code
     if all(getattr(args, name, None) is None for name in elsewhere):
-        raise LimelightError("standard output is closed; redirect it to a file: > FILE")
+        raise LimelightError("standard output is closed; redirect it to a file: > FILE", code="stream-closed")
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
         yield
 
@@ -98,7 +98,7 @@ class TerminalStream:
         return getattr(self.unfiltered, name)
 
 
-class ForgivingStream:
+class NeverFailingStream:
     """A stream for visible messages that may be closed, full or gone: writing to it never fails."""
 
     def __init__(self, stream: TextIO | None) -> None:

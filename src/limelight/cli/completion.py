@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         import shtab
     except ImportError:
-        raise LimelightError("completion needs shtab: pip install shtab") from None
+        raise LimelightError("completion needs shtab: pip install shtab", code="needs-extra") from None
     parser = parser_for()
     _complete_files(parser, shtab.FILE, shtab.DIRECTORY)
     print(shtab.complete(parser, shell=args.shell))

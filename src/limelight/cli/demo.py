@@ -33,7 +33,7 @@ EPOCHS = 2  # more gain a point at most and take longer
 QUERIES = (
     "The battery runs out too fast.", "We laughed from start to finish.", "Taxes are going up again.",
 )  # fmt: skip
-LEAST = 20  # the first 20 sentences have every class more than once
+MIN_SENTENCES = 20  # the first 20 sentences have every class more than once
 # Held-out sentences of movie and product reviews to draw, by source and id.
 SHOWN = (
     ("movie", "3032"), ("movie", "5464"), ("movie", "4976"), ("movie", "7999"), ("product", "204_11"),
@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", default="small", metavar="NAME", help="recipe to train (default: small)")
     parser.add_argument(
         "--sentences", type=int, metavar="N",
-        help=f"train on the first N sentences only (at least {LEAST})",
+        help=f"train on the first N sentences only (at least {MIN_SENTENCES})",
     )  # fmt: skip
     add_json(parser)
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from ..config.presets import preset
     from ..training import fit, need_torch
 
-    check_least(args, sentences=LEAST)
+    check_least(args, sentences=MIN_SENTENCES)
     need_torch()
     started = time.monotonic()
     out = Path(args.out)
@@ -118,7 +118,9 @@ def _check_out(out: Path) -> None:
         is_demo = False
     there = [name for name in ("model", "index.html") if (out / name).exists()]
     if there and not is_demo:
-        raise LimelightError(f"{out / there[0]} exists and is not from the demo; choose another --out")
+        raise LimelightError(
+            f"{out / there[0]} exists and is not from the demo; choose another --out", code="exists"
+        )
     check_replaceable(out / "model", LAYOUT, overwrite=True)
 
 

@@ -81,7 +81,7 @@ def _run_bulk(args: argparse.Namespace) -> int:
 
     if args.vector and not (is_reader(args.model) or is_reader_folder(args.model)):
         raise LimelightError(
-            '--vector works with readers only, such as "reader"; a model gives M', code="reader-only"
+            '--vector works with readers only, such as "reader"; a model gives M', code="model-task"
         )
     predictor = Predictor(
         args.model, embed="matrix" if args.matrix else "vector", dtype=args.dtype or "float32",

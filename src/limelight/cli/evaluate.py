@@ -110,7 +110,7 @@ def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Ans
     if model.task in ("multi-label", "regression"):
         raise LimelightError(
             f"abstaining is for one class a text; the task of {args.model} is {model.task!r}",
-            code="task-mismatch",
+            code="model-task",
         )
     decided = model.decide(P)
     confidence, correct = P[range(len(P)), decided], decided == truth

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
+from ._parser import conflict
 from ._shared import (
     add_columns,
     add_json,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..runtime.reader import Reader
     from ..tables.rows import Row
 
-MOST = 200  # texts on a page: more are slow to open
+MAX_TEXTS_DRAWN = 200  # texts on a page: more are slow to open
 
 ORDER = 4
 HELP = "show what decided a prediction and what each row read, in the terminal or as a picture"
@@ -90,9 +91,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     if (args.first is None) == (args.data is None):
-        raise LimelightError("give a text, or --data with a table of texts (-: standard input)")
+        raise conflict("give a text, or --data with a table of texts (-: standard input)")
     if args.rows and args.data in (None, "-"):
-        raise LimelightError("--rows are those of a table; name it with --data")
+        raise conflict("--rows are those of a table; name it with --data")
     check_picture_file(args)
 
 
@@ -116,9 +117,11 @@ def _read(model: Model | Reader, text: str, text2: str | None, by: str) -> AnyRe
     if isinstance(model, Model):
         return explain_by(model, model.read(text, text2), by)
     if text2 is not None:
-        raise LimelightError("a reader reads one text; 'limelight similar' compares two")
+        raise LimelightError("a reader reads one text; 'limelight similar' compares two", code="model-task")
     if by != "effect":
-        raise LimelightError(f"--by {by} explains a prediction, and a reader makes none; leave it out")
+        raise LimelightError(
+            f"--by {by} explains a prediction, and a reader makes none; leave it out", code="model-task"
+        )
     return model.read(text)
 
 
@@ -130,11 +133,14 @@ def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Ro
         else _chosen_rows(args, model, parse_rows(args.rows) if args.rows else None)
     )
     what = "line" if args.data == "-" else "row"
-    found = [(f"{what} {number}", row) for number, row in islice(named, MOST + 1)]
+    found = [(f"{what} {number}", row) for number, row in islice(named, MAX_TEXTS_DRAWN + 1)]
     if not found:
-        raise LimelightError("no texts to explain")
-    if len(found) > MOST:
-        raise LimelightError(f"more than {MOST} texts are too many for a page; choose some with --rows")
+        raise LimelightError("no texts to explain", code="no-rows")
+    if len(found) > MAX_TEXTS_DRAWN:
+        raise LimelightError(
+            f"more than {MAX_TEXTS_DRAWN} texts are too many for a page; choose some with --rows",
+            code="option-value",
+        )
     return found
 
 
@@ -160,7 +166,9 @@ def _chosen_rows(
             yield missing.pop(), row
         if not missing:
             return
-    raise LimelightError(f"{args.data}, row {missing[-1]}: no such row, or it has no text or label")
+    raise LimelightError(
+        f"{args.data}, row {missing[-1]}: no such row, or it has no text or label", code="row-missing"
+    )
 
 
 def parse_rows(given: str) -> list[int]:
@@ -170,12 +178,19 @@ def parse_rows(given: str) -> list[int]:
     [3, 7, 8, 9]
     """
     if not re.fullmatch(r"\d{1,12}(-\d{1,12})?(,\d{1,12}(-\d{1,12})?)*", given):
-        raise LimelightError(f"--rows is {given[:40]!r}; give numbers and ranges, such as 3,7-9")
+        raise LimelightError(
+            f"--rows is {given[:40]!r}; give numbers and ranges, such as 3,7-9", code="option-value"
+        )
     spans = [tuple(map(int, part.split("-"))) for part in given.split(",")]
     if any(span[0] < 1 or span[0] > span[-1] for span in spans):
-        raise LimelightError(f"--rows is {given[:40]!r}; rows are counted from 1, and ranges go up")
-    if sum(span[-1] - span[0] + 1 for span in spans) > MOST:
-        raise LimelightError(f"--rows names more than {MOST} rows, too many for a page; name fewer")
+        raise LimelightError(
+            f"--rows is {given[:40]!r}; rows are counted from 1, and ranges go up", code="option-value"
+        )
+    if sum(span[-1] - span[0] + 1 for span in spans) > MAX_TEXTS_DRAWN:
+        raise LimelightError(
+            f"--rows names more than {MAX_TEXTS_DRAWN} rows, too many for a page; name fewer",
+            code="option-value",
+        )
     return sorted({number for span in spans for number in range(span[0], span[-1] + 1)})
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
-from ._shared import add_columns, add_overwrite, on_bad, on_terminal, open_data, sample_rows
+from ._parser import conflict
+from ._shared import add_columns, add_overwrite, load_models, on_bad, on_terminal, open_data, sample_rows
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from ..tables.columns import Columns
     from ..tables.table import Table
 
-MOST = 200_000  # rows in the live page
-MOST_SAVED = 1_000  # rows in a saved one
+MAX_ROWS_LIVE = 200_000  # rows in the live page
+MAX_ROWS_SAVED = 1_000  # rows in a saved one
 
 ORDER = 5
 HELP = "open a model in the browser: type, change words, browse data, see what decides"
@@ -47,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_columns(parser.add_argument_group("columns of DATA"))
     group = parser.add_argument_group("one file")
     group.add_argument(
-        "--save", metavar="FILE", help=f"write an HTML file, with at most {MOST_SAVED:,} rows of DATA"
+        "--save", metavar="FILE", help=f"write an HTML file, with at most {MAX_ROWS_SAVED:,} rows of DATA"
     )
     group.add_argument(
         "--words", type=int, metavar="N",
@@ -63,16 +64,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the page, or write it."""
-    from ..runtime.model import Model
-
     _check(args)
-    model = Model.load(args.model)
-    if model.task != "classification":
-        raise LimelightError(
-            f"explore shows classifiers into one class; the task of {args.model} is {model.task!r}: draw "
-            "single texts with limelight explain"
-        )
-    return _save(args, model) if args.save else _open(args, model)
+    names, models = load_models(args.model, *([args.other] if args.other else []))
+    if len(set(names)) < len(names):
+        raise LimelightError(f"{args.other} is the same folder; compare with another", code="same-model")
+    for name, model in zip(names, models, strict=True):
+        if model.task != "classification":
+            raise LimelightError(
+                f"explore shows classifiers into one class; the task of {name} is {model.task!r}: draw "
+                "single texts with limelight explain",
+                code="model-task",
+            )
+    return _save(args, models[0]) if args.save else _open(args, dict(zip(names, models, strict=True)))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -80,19 +83,19 @@ def _check(args: argparse.Namespace) -> None:
 
     if not args.save:
         if args.words is not None or args.precision != "float16" or args.overwrite:
-            raise LimelightError("--words, --precision and --overwrite are for a file; add --save FILE")
+            raise conflict("--words, --precision and --overwrite are for a file; add --save FILE")
         return
     if args.other or args.index:
-        raise LimelightError("a file has one model and no index: leave out --with and --index, or --save")
+        raise conflict("a file has one model and no index: leave out --with and --index, or --save")
     check_output_file(args.save, args.overwrite)
     if not args.save.lower().endswith((".html", ".htm")):
-        raise LimelightError(f"--save is {args.save}; the name of a page ends in .html")
+        raise LimelightError(f"--save is {args.save}; the name of a page ends in .html", code="file-suffix")
 
 
 def _save(args: argparse.Namespace, model: Model) -> int:
     from ..serve.one_file import save_page
 
-    data = _read_data(args, [model], MOST_SAVED)
+    data = _read_data(args, [model], MAX_ROWS_SAVED)
     kept = save_page(
         model, args.save, words=args.words, precision=args.precision, data=data, overwrite=args.overwrite
     )
@@ -103,25 +106,18 @@ def _save(args: argparse.Namespace, model: Model) -> int:
     return 0
 
 
-def _open(args: argparse.Namespace, model: Model) -> int:
+def _open(args: argparse.Namespace, models: dict[str, Model]) -> int:
     try:
         from ..serve.server import explore
     except ImportError as error:
-        raise LimelightError(f"explore needs {error.name}: pip install '.[serve]'") from None
-    from ..runtime.model import Model
+        raise LimelightError(
+            f"explore needs {error.name}: pip install '.[serve]'", code="needs-extra"
+        ) from None
     from ..search.index import Index
 
-    models = {_name(args.model): model}
-    if args.other:
-        other = Model.load(args.other)
-        if other.pair != model.pair:
-            raise LimelightError(
-                f"{args.model} and {args.other}: one reads pairs of texts, the other single texts"
-            )
-        models = dict(zip(_two_names(args.model, args.other), (model, other), strict=True))
     index = Index.open(args.index) if args.index else None
-    data = _read_data(args, list(models.values()), MOST)
-    near = _neighbours(model, data, index)
+    data = _read_data(args, list(models.values()), MAX_ROWS_LIVE)
+    near = _neighbours(next(iter(models.values())), data, index)
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         page = None if args.no_browser else Path(folder, "open.html")
         explore(models, lambda url: _show(url, page), data=data, near=near, port=args.port)
@@ -154,26 +150,6 @@ def _show(url: str, page: Path | None) -> None:
         page.touch(mode=0o600)
         page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={url}">')
         webbrowser.open(page.as_uri())
-
-
-def _name(folder: str) -> str:
-    return Path(folder).resolve().name
-
-
-def _two_names(first: str, second: str) -> tuple[str, str]:
-    """The names of two folders; if they are the same, with as much of the paths as tells them apart.
-
-    >>> _two_names("a/model", "b/model")
-    ('a/model', 'b/model')
-    """
-    one, two = Path(first).resolve().parts, Path(second).resolve().parts
-    if one == two:
-        raise LimelightError(f"{first} and {second} are the same folder; give another one to compare with")
-    for length in range(1, max(len(one), len(two)) + 1):
-        names = "/".join(one[-length:]), "/".join(two[-length:])
-        if names[0] != names[1]:
-            break
-    return names
 
 
 # ---------------------------------------------------------------- data

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
+from ._parser import conflict
 from ._shared import add_json, add_overwrite, on_bad, on_terminal, print_result
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build the index or add to it."""
     if not args.data and not (args.add and args.approximate):
-        raise LimelightError("no CORPUS; give at least one table")
+        raise LimelightError("no CORPUS; give at least one table", code="no-rows")
     try:
         index = _add(args) if args.add else _create(args)
         if args.approximate:
@@ -87,7 +88,7 @@ def _add(args: argparse.Namespace) -> Index:
 
     index = Index.open(args.out, model=args.model)
     if args.sentences and not index.config.sentences:
-        raise LimelightError(f"{args.out} holds whole texts; --sentences needs an index of its own")
+        raise conflict(f"{args.out} holds whole texts; --sentences needs an index of its own")
     for each in args.data:
         index.add(each, text=args.text, on_bad=on_bad(args), progress=on_terminal())
     return index

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..config.presets import PRESETS
 from ..errors import LimelightError
-from ._parser import add_options, given_options, show_value
+from ._parser import add_options, conflict, given_options, show_value
 from ._shared import add_json, metrics_table, print_result, table
 
 ORDER = 6
@@ -55,10 +55,13 @@ def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
     from ..text.tokenizer import SPECIAL
 
     if not Path(args.what).exists() and not old_folders(args.what):
-        raise LimelightError(f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}")
+        raise LimelightError(
+            f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}",
+            code="file-missing",
+        )
     found = open_folder(args.what)  # first, so that a folder that is not a model says so
     if given_options(args) or args.classes is not None or args.pairs:
-        raise LimelightError(f"{args.what} is already trained; its options and classes cannot be changed")
+        raise conflict(f"{args.what} is already trained; its options and classes cannot be changed")
     tensors = shapes(found.recipe.model, len(found.tokenizer), len(found.labels), found.pair)
     return {
         "model": args.what, "kind": "pair" if found.pair else "text", "labels": list(found.labels),
@@ -107,7 +110,7 @@ def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
     usual = 3 if pair else 5
     classes = usual if args.classes is None else args.classes
     if classes < 2:
-        raise LimelightError(f"--classes is {classes}; it must be at least 2")
+        raise LimelightError(f"--classes is {classes}; it must be at least 2", code="option-value")
     parts = parameters_by_part(shapes(recipe.model, 2, classes, pair))
     del parts["words"]  # the vocabulary depends on the data
     return {

@@ -18,5 +18,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Say where they went."""
     raise LimelightError(
-        "the paper's experiments are no longer a command: in a checkout, run 'python -m experiments.paper'"
+        "the paper's experiments are no longer a command: in a checkout, run 'python -m experiments.paper'",
+        code="moved",
     )

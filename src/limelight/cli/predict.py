@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
 from ._bulk import add_engine, check_no_engine, describe, run_bulk
+from ._parser import conflict
 from ._shared import (
     add_abstain,
     add_columns,
@@ -108,7 +109,7 @@ def _run_bulk(args: argparse.Namespace) -> int:
     from ..runtime.model import Model
 
     if not args.out:
-        raise LimelightError("--engine needs --out, a folder", code="option-missing")
+        raise conflict("--engine needs --out, a folder")
     model = Model.load(args.model)  # a reader, which has no labels, is an error at once
     predictor = Predictor(
         args.model, text=args.text, text2=args.text2, probabilities=args.probabilities, top=args.top,
@@ -126,17 +127,13 @@ def _format(args: argparse.Namespace) -> str:
     suffix = format_of(args.out) if args.out else None
     asked = "jsonl" if args.json else args.format
     if args.json and {args.format, suffix} - {None, "jsonl"}:
-        raise LimelightError(
-            "--json and csv, tsv or parquet exclude each other; leave out one of them", code="option-conflict"
-        )
+        raise conflict("--json and csv, tsv or parquet exclude each other; leave out one of them")
     if args.out and not suffix and not asked:
         raise LimelightError(
-            f"{args.out} should end in .csv, .tsv, .jsonl or .parquet; or add --format", code="table-format"
+            f"{args.out} should end in .csv, .tsv, .jsonl or .parquet; or add --format", code="file-suffix"
         )
     if asked == "parquet" and not args.out:
-        raise LimelightError(
-            "parquet cannot be written to standard output; name a file with --out", code="option-missing"
-        )
+        raise conflict("parquet cannot be written to standard output; name a file with --out")
     return asked or suffix or "csv"
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._shared import add_columns, add_overwrite, check_least, check_page, on_bad, open_data, sample_rows
+from ._parser import conflict
+from ._shared import (
+    add_columns,
+    add_overwrite,
+    check_least,
+    check_page,
+    load_models,
+    on_bad,
+    open_data,
+    sample_rows,
+)
 
 ORDER = 4
 HELP = "write an HTML report: how good a model is, what it reads, how far to trust that"
@@ -39,17 +49,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read every row with every model and write the page."""
-    from ..errors import LimelightError
     from ..explain import save_report
     from ..explain.report import check_task
-    from ..runtime.model import Model
     from ..tables.rows import TableRows, without_skipped
 
     check_page(args)
     if len(args.models) > 2:
-        raise LimelightError(f"a report takes one or two models; got {len(args.models)}")
+        raise conflict(f"a report takes one or two models; got {len(args.models)}")
     check_least(args, most=1)
-    models = [Model.load(folder) for folder in args.models]
+    names, models = load_models(*args.models)
     check_task(models)
     table, columns = open_data(args, models[0].pair)
     read = TableRows(table, columns, on_bad=on_bad(args), parse_label=models[0].label_format.parse)
@@ -59,14 +67,8 @@ def run(args: argparse.Namespace) -> int:
     save_report(
         args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]
         [row.text2 for row in found] if models[0].pair else None,  # type: ignore[misc]
-        names=_names(args.models), progress=True, overwrite=args.overwrite,
+        names=names, progress=True, overwrite=args.overwrite,
         data=data if len(found) == total else f"{len(found):,} of the {total:,} rows of {data}, sampled",
     )  # fmt: skip
     print(f"saved {args.out}")
     return 0
-
-
-def _names(folders: list[str]) -> list[str]:
-    """The names of the folders, or their paths if the names are the same."""
-    names = [Path(folder).resolve().name for folder in folders]
-    return names if len(set(names)) == len(names) else list(folders)

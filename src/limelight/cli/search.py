@@ -76,22 +76,24 @@ def _format(args: argparse.Namespace) -> str:
     implied = next((form for form, each in FORMATS.items() if each == suffix), None)
     asked = "jsonl" if args.json else args.format
     if args.out and not implied and not asked:
-        raise LimelightError(f"{args.out} should end in {', '.join(FORMATS.values())}; or add --format")
+        raise LimelightError(
+            f"{args.out} should end in {', '.join(FORMATS.values())}; or add --format", code="file-suffix"
+        )
     return asked or implied or "text"
 
 
 def _lines() -> list[str]:
     if sys.stdin is None:
-        raise LimelightError("standard input is closed; give a query")
+        raise LimelightError("standard input is closed; give a query", code="stream-closed")
     if sys.stdin.isatty():
         print("one query per line; end with Ctrl-D", file=sys.stderr)
     try:
         lines = sys.stdin.buffer.read().decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise LimelightError("standard input: not UTF-8; convert it first") from None
+        raise LimelightError("standard input: not UTF-8; convert it first", code="encoding") from None
     queries = [line for line in lines if line.strip()]
     if not queries:
-        raise LimelightError("no query; give one as an argument or on standard input")
+        raise LimelightError("no query; give one as an argument or on standard input", code="no-rows")
     return queries
 
 

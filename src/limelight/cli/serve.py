@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from ..errors import LimelightError
+from ._parser import conflict
 from ._shared import check_least
 
 ORDER = 6
@@ -64,17 +65,17 @@ def run(args: argparse.Namespace) -> int:
     """Serve until stopped."""
     try:
         from ..serve.limits import Limits
-        from ..serve.server import Settings, serve
+        from ..serve.server import serve
     except ImportError as error:
-        raise LimelightError(f"serve needs {error.name}: pip install '.[serve]'") from None
+        raise LimelightError(
+            f"serve needs {error.name}: pip install '.[serve]'", code="needs-extra"
+        ) from None
     check_least(args, workers=1, batch_words=0, max_body=1, max_texts=1, max_words=1, max_waiting=1)
     limits = Limits(args.max_body, args.max_texts, args.max_words, args.max_waiting)
     serve(
-        Settings(
-            models=names_of(args.models), host=args.host, port=args.port, workers=args.workers,
-            precision=args.precision, threads=args.threads, batch_words=args.batch_words, limits=limits,
-            token=os.environ.get(TOKEN) or None, with_page=not args.no_page,
-        )
+        names_of(args.models), host=args.host, port=args.port, workers=args.workers, threads=args.threads,
+        precision=args.precision, batch_words=args.batch_words, limits=limits,
+        token=os.environ.get(TOKEN) or None, with_page=not args.no_page,
     )  # fmt: skip
     return 0
 
@@ -91,6 +92,6 @@ def names_of(models: list[str]) -> dict[str, str]:
         if not folder or Path(given).exists():
             name, folder = Path(given).resolve().name, given
         if name in found:
-            raise LimelightError(f"two models are named {name!r}; give one another name: NAME={folder}")
+            raise conflict(f"two models are named {name!r}; give one another name: NAME={folder}")
         found[name] = folder
     return found

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
+from ._parser import conflict
 from ._shared import (
     add_columns,
     add_json,
@@ -73,11 +73,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     if args.data and args.first is not None:
-        raise LimelightError("give two texts or --data, not both")
+        raise conflict("give two texts or --data, not both")
     if not args.data and args.second is None:
-        raise LimelightError("give two texts, or --data with a table of pairs")
+        raise conflict("give two texts, or --data with a table of pairs")
     if args.data and args.out:
-        raise LimelightError("--out is a picture of two texts; --data prints to standard output")
+        raise conflict("--out is a picture of two texts; --data prints to standard output")
     check_least(args, top=0)
     check_picture_file(args)
 

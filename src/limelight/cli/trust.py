@@ -13,6 +13,7 @@ from ._shared import (
     add_overwrite,
     check_least,
     check_page,
+    load_models,
     on_bad,
     open_data,
     print_result,
@@ -66,17 +67,15 @@ def run(args: argparse.Namespace) -> int:
     """Measure on a sample of the table and print the result."""
     from ..explain import agreement, measure_trust
     from ..explain.pages import trust_page
-    from ..runtime.model import Model
 
     check_page(args)
-    model = Model.load(args.model)
-    other = _other(args, model) if args.other else None
+    _, (model, *others) = load_models(args.model, *([args.other] if args.other else []))
     rows = _sample(args, model)
     texts = [row.text for row in rows]
     texts2: Any = [row.text2 for row in rows] if model.pair else None
     labels: Any = [row.label for row in rows] if args.label else None
     alike = None
-    if other:  # first, because it is quick and finds models that cannot be compared
+    for other in others:  # first, because it is quick and finds models that cannot be compared
         alike = agreement(list(model.read_many(texts, texts2)), list(other.read_many(texts, texts2)))
     found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
     data = found.to_dict() | ({"agreement": alike._asdict()} if alike else {})
@@ -85,18 +84,6 @@ def run(args: argparse.Namespace) -> int:
         save_page(args, trust_page(found, model, **names, agreement=alike, other=str(args.other)))
     print_result(args, data, _format_trust(found, alike, model.recipe.model.has_max_row))
     return 0
-
-
-def _other(args: argparse.Namespace, model: Model) -> Model:
-    """Load the model to compare with."""
-    from ..errors import LimelightError
-    from ..runtime.model import Model
-
-    other = Model.load(args.other)
-    if other.pair != model.pair:
-        pairs, single = (args.other, args.model) if other.pair else (args.model, args.other)
-        raise LimelightError(f"{pairs} reads pairs and {single} single texts; compare models of one task")
-    return other
 
 
 def _sample(args: argparse.Namespace, model: Model) -> list[Row]:

@@ -15,11 +15,11 @@ import numpy as np
 from ..errors import LimelightError, tidy_os_errors, warn
 from ..storage.files import atomic_file
 from .index_folder import APPROXIMATE, ApproximateEntry
-from .shards import ZERO, Shard
+from .shards import ZERO, Shard, damaged
 
-FEWEST = 10_000  # texts: for fewer, an exact search takes a millisecond
+MIN_APPROXIMATE_TEXTS = 10_000  # texts: for fewer, an exact search takes a millisecond
 PROBES = 64  # clusters looked into
-MORE = 4  # times as many candidates as hits are scored again
+CANDIDATES_PER_HIT = 4  # times as many candidates as hits are scored again
 _SAMPLE = 40  # vectors per cluster to find the clusters with; faiss asks for 39
 _BLOCK = 2**16
 
@@ -29,15 +29,20 @@ def faiss() -> Any:
     try:
         import faiss as library
     except ImportError:
-        raise LimelightError("approximate search needs faiss: pip install '.[search]'") from None
+        raise LimelightError(
+            "approximate search needs faiss: pip install '.[search]'", code="needs-extra"
+        ) from None
     return library
 
 
 def build_approximate(folder: Path, shards: Sequence[Shard], size: int, threads: int) -> ApproximateEntry:
     """Cluster the vectors and write approximate.faiss; the same index gives the same file."""
     library, rows = faiss(), sum(map(len, shards))
-    if rows < FEWEST:
-        raise LimelightError(f"{rows:,} texts need no approximate search; it is for {FEWEST:,} or more")
+    if rows < MIN_APPROXIMATE_TEXTS:
+        raise LimelightError(
+            f"{rows:,} texts need no approximate search; it is for {MIN_APPROXIMATE_TEXTS:,} or more",
+            code="too-few-texts",
+        )
     library.omp_set_num_threads(threads)
     clusters = 2 ** round(np.log2(4 * isqrt(rows)))
     index = library.index_factory(size, f"IVF{clusters},SQ8", library.METRIC_INNER_PRODUCT)
@@ -58,10 +63,10 @@ class ApproximateSearch:
         library.omp_set_num_threads(threads)
         with tidy_os_errors(f"cannot read {path}"):
             if os.stat(path).st_size != entry.bytes:
-                raise LimelightError(f"{path} does not have the {entry.bytes:,} bytes it was written with")
+                raise damaged(f"{path} does not have the {entry.bytes:,} bytes it was written with")
             content = np.fromfile(path, np.uint8)
         if hashlib.sha256(content.data).hexdigest() != entry.sha256:
-            raise LimelightError(f"{path} was altered: its checksum does not match")
+            raise damaged(f"{path} was altered: its checksum does not match")
         self._index = library.deserialize_index(content)
         self._index.nprobe = PROBES
 
@@ -78,7 +83,7 @@ class ApproximateSearch:
 
     def search(self, shards: Sequence[Shard], Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The best k scores and places found, (queries, k) each; where there are fewer, the place is -1."""
-        _, candidates = self._index.search(np.ascontiguousarray(Q, np.float32), MORE * k)
+        _, candidates = self._index.search(np.ascontiguousarray(Q, np.float32), CANDIDATES_PER_HIT * k)
         scores = np.stack([_score(shards, q, at) for q, at in zip(Q, candidates, strict=True)])
         order = np.lexsort((candidates, -scores))[:, :k]
         return np.take_along_axis(scores, order, 1), np.take_along_axis(candidates, order, 1)

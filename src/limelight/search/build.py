@@ -65,7 +65,8 @@ def open_model(
     where = config.model if model is None else model
     if model_sha256(where) != config.model_sha256:
         raise LimelightError(
-            f"the index was made with another model than {where}; give that one, or build it again"
+            f"the index was made with another model than {where}; give that one, or build it again",
+            code="model-differs",
         )
     loaded: Model | Reader = load(where, precision=precision)
     return loaded
@@ -133,7 +134,10 @@ def _find_source(config: IndexConfig, corpus: Corpus) -> Source:
         if (source.sha256, source.text) == (corpus.sha256, corpus.text):
             return source
         if not source.finished:
-            raise LimelightError(f"{source.name} is in the index only in part; add it again, unchanged")
+            raise LimelightError(
+                f"{source.name} is in the index only in part; add it again, unchanged",
+                code="index-unfinished",
+            )
     config.sources.append(Source(corpus.name, corpus.sha256, corpus.text))
     return config.sources[-1]
 
@@ -171,7 +175,8 @@ def _check_free(folder: Path, overwrite: bool) -> None:
     if (folder / FILE).is_file() and not overwrite:
         raise LimelightError(
             f"{folder} already exists; add to it or finish it with --add (in Python: Index.open(...).add), "
-            "or replace it with --overwrite"
+            "or replace it with --overwrite",
+            code="exists",
         )
     check_replaceable(folder, layout(folder), overwrite)
 
@@ -190,7 +195,9 @@ def _remove_index(place: Path) -> None:
     """Remove an index that was never finished, and nothing else."""
     foreign = sorted(path.name for path in place.glob("*") if not is_ours(path.name))
     if foreign:
-        raise LimelightError(f"{place} also holds {foreign[0]}, which would be lost; move it first")
+        raise LimelightError(
+            f"{place} also holds {foreign[0]}, which would be lost; move it first", code="exists"
+        )
     shutil.rmtree(place, ignore_errors=True)
 
 

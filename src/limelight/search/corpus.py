@@ -59,7 +59,7 @@ class Corpus:
         """Raise if there is nothing to index, or at the first row that cannot be used."""
         deque(self._rows(), maxlen=0)
         if next(self.entries(sentences), None) is None:
-            raise LimelightError(f"{self._where}: no sentences to index")
+            raise LimelightError(f"{self._where}: no sentences to index", code="no-rows")
 
     def _rows(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
         self.skipped, number = 0, 0
@@ -73,7 +73,7 @@ class Corpus:
             else:
                 yield number, text, columns
         if number == self.skipped:
-            raise LimelightError(f"{self._where}: no texts to index")
+            raise LimelightError(f"{self._where}: no texts to index", code="no-rows")
         self.check_unchanged()
 
     def _values(self) -> Iterator[tuple[Any, dict[str, Any]]]:
@@ -92,14 +92,17 @@ class Corpus:
         if self.on_bad == "error":
             raise LimelightError(
                 f"{self._where}, row {number}: {error}; correct it, or skip such rows with --skip-bad "
-                "(in Python: on_bad='skip')"
+                "(in Python: on_bad='skip')",
+                code="row-unusable",
             )
         self.skipped += 1
 
     def check_unchanged(self) -> None:
         """Raise if the file has changed since its checksum was taken."""
         if self._texts is None and self._stat() != self._seen:
-            raise LimelightError(f"{self.path} changed while it was being read; run this again")
+            raise LimelightError(
+                f"{self.path} changed while it was being read; run this again", code="file-changed"
+            )
 
     def _stat(self) -> tuple[int, int]:
         with tidy_os_errors(f"cannot read {self.path}"):

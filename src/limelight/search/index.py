@@ -171,9 +171,9 @@ class Index:
         """
         queries = [query] if isinstance(query, str) else list(query)
         if k < 1:
-            raise LimelightError(f"k is {k}; it must be at least 1")
+            raise LimelightError(f"k is {k}; it must be at least 1", code="option-value")
         if not len(self):
-            raise LimelightError(f"{self.folder} is empty; add texts to it")
+            raise LimelightError(f"{self.folder} is empty; add texts to it", code="no-rows")
         for each in queries:
             self._check_query(each)
         Q = np.concatenate([np.empty((0, self.config.size), np.float32), *encode(self.model, queries)])
@@ -227,11 +227,14 @@ class Index:
         """Raise at a query without words, or without any that the model knows."""
         ids, offsets = self.model.tokenizer.locate(query)
         if not len(offsets) or offsets[-1, 1] == 0:
-            raise LimelightError(f"the query {query[:40]!r} has no words; give at least one")
+            raise LimelightError(
+                f"the query {query[:40]!r} has no words; give at least one", code="text-without-words"
+            )
         if (ids == UNKNOWN).all():
             if isinstance(self.model, Model):
                 raise LimelightError(
-                    f"the model knows none of the words of the query {query[:40]!r}; use others"
+                    f"the model knows none of the words of the query {query[:40]!r}; use others",
+                    code="text-without-words",
                 )
             warn(f"the reader knows none of the words of the query {query[:40]!r}: it goes by their spelling")
 

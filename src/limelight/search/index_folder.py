@@ -24,7 +24,7 @@ from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import FolderLayout, atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_together, read_regular
-from .shards import Shard, map_shard
+from .shards import Shard, damaged, map_shard
 
 FORMAT = 1
 FILE, APPROXIMATE = "index.json", "approximate.faiss"
@@ -155,8 +155,10 @@ def read_config(folder: str | Path) -> IndexConfig:
             return _parse_config(read_regular(Path(folder, FILE), MAX_CONFIG))
     except LimelightError as error:
         if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
-            raise LimelightError(f"{folder} is not an index; make one with: limelight index") from None
-        raise LimelightError(f"{folder}: {error}") from None
+            raise LimelightError(
+                f"{folder} is not an index; make one with: limelight index", code="index-missing"
+            ) from None
+        raise LimelightError(f"{folder}: {error}", code=error.code) from None
 
 
 def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
@@ -170,10 +172,12 @@ def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
                 try:
                     return config, [_map(files[each.file], each, config.size) for each in config.shards]
                 except LimelightError as error:
-                    raise LimelightError(f"{folder}: {error}") from None
+                    raise LimelightError(f"{folder}: {error}", code=error.code) from None
         if read_config(folder) == config:  # otherwise another index has taken its place
-            raise LimelightError(f"{folder}: {missing[0]} is missing; build the index again")
-    raise LimelightError(f"{folder} is replaced all the time; try again later")
+            raise damaged(f"{folder}: {missing[0]} is missing; build the index again")
+    raise LimelightError(
+        f"{folder} keeps being replaced by another process; try again later", code="file-changing"
+    )
 
 
 def check_shards(folder: str | Path) -> None:
@@ -181,14 +185,14 @@ def check_shards(folder: str | Path) -> None:
     for shard in read_config(folder).shards:
         with tidy_os_errors(f"cannot read {folder}"), open(Path(folder, shard.file), "rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != shard.sha256:
-                raise LimelightError(f"{folder}: {shard.file} was altered: its checksum does not match")
+                raise damaged(f"{folder}: {shard.file} was altered: its checksum does not match")
 
 
 def _map(file: Any, entry: ShardEntry, size: int) -> Shard:
     found = file.seek(0, 2)
     file.seek(0)
     if found != entry.bytes:
-        raise LimelightError(
+        raise damaged(
             f"{entry.file} has {found:,} bytes, not the {entry.bytes:,} it was written with; "
             "build the index again"
         )
@@ -199,14 +203,17 @@ def _parse_config(content: bytes) -> IndexConfig:
     data = parse_object(content, FILE)
     version = data.pop("format", None)
     if type(version) is not int or version < 1 or "limelight" not in data:
-        raise LimelightError(f"{FILE} was not written by Limelight; make an index with: limelight index")
+        raise LimelightError(
+            f"{FILE} was not written by Limelight; make an index with: limelight index", code="file-foreign"
+        )
     if version > FORMAT:
         raise LimelightError(
-            f"the index has format {version}; this Limelight reads {FORMAT}: upgrade limelight"
+            f"the index has format {version}; this Limelight reads {FORMAT}: upgrade limelight",
+            code="format-newer",
         )
     stated, program = data.pop("sha256", None), data.pop("limelight")
     if _checksum({"format": version, "limelight": program, **data}) != stated:
-        raise LimelightError(f"{FILE} was altered: its checksum does not match; build the index again")
+        raise damaged(f"{FILE} was altered: its checksum does not match; build the index again")
     try:
         sources = [_parse_source(each) for each in data.pop("sources")]
         config = IndexConfig(
@@ -216,11 +223,9 @@ def _parse_config(content: bytes) -> IndexConfig:
             config, {"model": str, "model_sha256": str, "size": int, "sentences": bool, "precision": str}
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise LimelightError(f"{FILE} is damaged: wrong fields; build the index again") from error
+        raise damaged(f"{FILE} is damaged: wrong fields; build the index again") from error
     if not 0 < config.size < 2**24:
-        raise LimelightError(
-            f"{FILE} is damaged: vectors of size {str(config.size)[:20]}; build the index again"
-        )
+        raise damaged(f"{FILE} is damaged: vectors of size {str(config.size)[:20]}; build the index again")
     return config
 
 
@@ -256,4 +261,4 @@ def _checksum(data: Mapping[str, Any]) -> str:
     try:
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
     except RecursionError:
-        raise LimelightError(f"{FILE} is nested too deeply; build the index again") from None
+        raise damaged(f"{FILE} is nested too deeply; build the index again") from None

@@ -13,6 +13,7 @@ import mmap
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any, BinaryIO
 
@@ -24,6 +25,7 @@ from ..storage.json_file import parse_object
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
 _MAX_HEADER = 2**16
+damaged = partial(LimelightError, code="file-damaged")
 _KINDS = {
     "vectors": ("U8", np.uint8),
     "scales": ("F32", np.float32),
@@ -54,7 +56,7 @@ class Shard:
         except (UnicodeDecodeError, LimelightError):
             found = {}
         if not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
-            raise LimelightError(f"text {at} of a shard is damaged; build the index again")
+            raise damaged(f"text {at} of a shard is damaged; build the index again")
         return found
 
 
@@ -96,9 +98,9 @@ def map_shard(file: BinaryIO, name: str, rows: int, size: int) -> Shard:
     expected = {"vectors": (rows, size), "scales": (rows,), "ends": (rows,)}
     fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
     if not fits or (ends[:-1] > ends[1:]).any() or ends[0] < 0 or ends[-1] != len(lines):
-        raise LimelightError(f"{name} is damaged: its arrays do not fit together; build the index again")
+        raise damaged(f"{name} is damaged: its arrays do not fit together; build the index again")
     if not ((arrays["scales"] >= 0) & (arrays["scales"] <= 1)).all():  # unit vectors have none above 1 / 127
-        raise LimelightError(f"{name} is damaged: wrong scales; build the index again")
+        raise damaged(f"{name} is damaged: wrong scales; build the index again")
     return Shard(**arrays)
 
 
@@ -106,13 +108,13 @@ def _map_tensors(file: BinaryIO, name: str) -> dict[str, np.ndarray]:
     total = os.fstat(file.fileno()).st_size
     head = int.from_bytes(file.read(8), "little")
     if total < 8 or head > min(_MAX_HEADER, total - 8):
-        raise LimelightError(f"{name} is damaged: not a safetensors file; build the index again")
+        raise damaged(f"{name} is damaged: not a safetensors file; build the index again")
     header = parse_object(file.read(head), f"the header of {name}")
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     try:
         return {each: _tensor(mapped, 8 + head, header[each], *kind) for each, kind in _KINDS.items()}
     except (KeyError, TypeError, ValueError, IndexError, OverflowError):
-        raise LimelightError(f"{name} is damaged: its header is wrong; build the index again") from None
+        raise damaged(f"{name} is damaged: its header is wrong; build the index again") from None
 
 
 def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], code: str, dtype: Any) -> np.ndarray:

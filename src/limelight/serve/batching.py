@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from .items import Item, estimate_words
+from .computing import Item, estimate_words
 from .limits import RequestError
 from .metrics import Metrics
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..text.tokenizer import Tokenizer
-from .items import Item
+from .computing import Item
 from .limits import Limits, RequestError, check_count
 
 Body = Mapping[str, Any]

@@ -12,10 +12,13 @@ from ..reading.reading import AnyReading
 from ..runtime.model import Model
 from ..runtime.onnx_runner import BATCH_WORDS
 from ..runtime.reader import Reader
-from .items import Item, columns, estimate_words
 
 AnyModel = Model | Reader
-PARTS = 4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
+Item = tuple[str, ...]  # a text, or a pair of texts
+CHARACTERS = 5  # of a word: to count words exactly would cost more than it gains
+BATCH_PARTS = (
+    4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
+)
 
 
 def predictions(model: Model, items: list[Item]) -> np.ndarray:
@@ -27,7 +30,7 @@ def vectors(model: AnyModel, items: list[Item]) -> np.ndarray:
     """(items, size): a reader's vector, before it is scaled to length 1, or a classifier's M, flat."""
     (texts,) = columns(items)
     if isinstance(model, Reader):
-        return model.encode(texts, max(4, len(texts) // PARTS), normalize_embeddings=False)
+        return model.encode(texts, max(4, len(texts) // BATCH_PARTS), normalize_embeddings=False)
     return model.embed(texts, flat=True, batch_words=_batch_words(items))
 
 
@@ -40,7 +43,9 @@ def readings(model: AnyModel, items: list[Item], without_rows: Sequence[int] = (
     """A Reading of each text, or a PairReading."""
     if isinstance(model, Reader):
         if without_rows:
-            raise LimelightError("without_rows is for classifiers; this model is a reader")
+            raise LimelightError(
+                "without_rows is for classifiers; this model is a reader", code="option-conflict"
+            )
         return [model.read(text) for (text,) in items]
     return model.read_many(*columns(items), without_rows=without_rows)
 
@@ -51,4 +56,22 @@ def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:
 
 
 def _batch_words(items: list[Item]) -> int:
-    return min(BATCH_WORDS, max(64, estimate_words(items) // PARTS))
+    return min(BATCH_WORDS, max(64, estimate_words(items) // BATCH_PARTS))
+
+
+def columns(items: Sequence[Item]) -> list[list[str]]:
+    """The texts of all items, and of pairs their second texts.
+
+    >>> columns([("soup", "broth"), ("train", "bus")])
+    [['soup', 'train'], ['broth', 'bus']]
+    """
+    return [list(column) for column in zip(*items, strict=True)]
+
+
+def estimate_words(items: Sequence[Item]) -> int:
+    """About how many words the items have.
+
+    >>> estimate_words([("The soup is cold.",)])
+    3
+    """
+    return sum(len(text) for item in items for text in item) // CHARACTERS

@@ -12,10 +12,10 @@ from ..errors import LimelightError
 from ..runtime.model import Model
 from ..runtime.runner import progress_bar
 from ..runtime.word_parts import unit
-from .items import Item, columns
+from .computing import Item, columns
 from .packed_arrays import pack_arrays
 
-SAMPLE = 1000  # texts that directions are found with
+SAMPLED_TEXTS = 1000  # texts that directions are found with
 DIRECTIONS = 96  # of the short vectors, by which the nearest texts are looked for
 
 
@@ -101,10 +101,12 @@ def explore_data(
     >>> explore_data([model], [("Good soup",)])  # doctest: +SKIP
     """
     if not items:
-        raise LimelightError(f"{name} has no rows to explore; give at least one")
+        raise LimelightError(f"{name} has no rows to explore; give at least one", code="no-rows")
     first, *others = models
     if any(other.pair != first.pair for other in others):
-        raise LimelightError("one model reads pairs of texts and the other single texts; give two of a kind")
+        raise LimelightError(
+            "one model reads pairs of texts and the other single texts; give two of a kind", code="model-kind"
+        )
     flat, directions = _fit(first, _spread(items))
     parts = [(P, flat.project(X), shorten(X, directions)) for P, X in _read(first, items, progress)]
     P = [np.concatenate([part[0] for part in parts])]
@@ -154,8 +156,8 @@ def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:
 
 
 def _spread(items: Sequence[Item]) -> list[Item]:
-    """At most `SAMPLE` of the items, from beginning to end."""
-    places = np.linspace(0, len(items) - 1, min(SAMPLE, len(items))).round().astype(int)
+    """At most `SAMPLED_TEXTS` of the items, from beginning to end."""
+    places = np.linspace(0, len(items) - 1, min(SAMPLED_TEXTS, len(items))).round().astype(int)
     return [items[k] for k in places]
 
 

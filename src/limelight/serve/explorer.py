@@ -25,9 +25,9 @@ from .neighbours import Neighbours
 from .routes import post_route
 
 START = "live"
-NEAREST = 6  # words to choose from
-MOST_ROWS = 500  # of data in an answer
-HERE = "The model runs on the machine that serves this page; what is typed goes there and nowhere else."
+SIMILAR_WORDS = 6  # words to choose from
+MAX_ROWS_ANSWERED = 500  # of data in an answer
+RUNS_ON_SERVER = "The model runs on the machine that serves this page; nothing that is typed goes elsewhere."
 
 
 class Explorer:
@@ -82,7 +82,7 @@ class Explorer:
         """The classifiers, and what else there is."""
         models = [{**about_model(model), "id": name} for name, model in self.shown().items()]
         for about in models:
-            about["notes"].append(HERE)
+            about["notes"].append(RUNS_ON_SERVER)
         content = {
             "models": models,
             "data": self.data is not None,
@@ -107,8 +107,8 @@ class Explorer:
         rows, items = body.get("rows"), self.data.items
         if not isinstance(rows, list) or not all(type(row) is int and 0 <= row < len(items) for row in rows):
             raise RequestError(422, f"rows must be a list of integers from 0 to {len(items) - 1}")
-        if len(rows) > MOST_ROWS:
-            raise RequestError(413, f"{len(rows):,} rows; at most {MOST_ROWS} are allowed")
+        if len(rows) > MAX_ROWS_ANSWERED:
+            raise RequestError(413, f"{len(rows):,} rows; at most {MAX_ROWS_ANSWERED} are allowed")
         return [items[row] for row in rows]
 
     def find(self, body: Body) -> list[int]:
@@ -133,9 +133,9 @@ def nearest_words(model: Any, word: str) -> list[str]:
         return []
     table = model.weights["words.weight"]
     scores = (table @ table[ids[0]]) / np.maximum(np.linalg.norm(table, axis=1), 1e-9)
-    order = np.argsort(-scores, kind="stable")[: NEAREST + len(SPECIAL) + 1]
+    order = np.argsort(-scores, kind="stable")[: SIMILAR_WORDS + len(SPECIAL) + 1]
     words = [model.tokenizer.vocabulary[k] for k in order if k >= len(SPECIAL) and k != ids[0]]
-    return words[:NEAREST]
+    return words[:SIMILAR_WORDS]
 
 
 @cache

@@ -19,7 +19,9 @@ from .log import log
 from .metrics import Metrics
 from .plain_page import POLICY
 
-OPEN = {"/", "/docs", "/openapi.json", "/health"}  # without the token: they tell no more than names
+OPEN_PATHS = {"/", "/docs", "/openapi.json", "/health"}  # without the token: they tell no more than names
+UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN", "unauthorized")
+INTERNAL = RequestError(500, "internal error", "backend")
 HEADERS = {
     b"content-security-policy": POLICY.encode(),
     b"x-content-type-options": b"nosniff",
@@ -54,18 +56,18 @@ class Guard:
             await send(message)
 
         try:
-            answer = self.app if self._is_allowed(scope) else _unauthorized(scope)
+            answer = self.app if self._is_allowed(scope) else error_answer(scope, UNAUTHORIZED)
             await answer(scope, receive, send_guarded)
         except ClientDisconnect:
             status = 499
         except Exception as error:
             log(f"error: {_describe(error)}")
             if not status:
-                await error_answer(scope, 500, "internal error", "backend")(scope, receive, send_guarded)
+                await error_answer(scope, INTERNAL)(scope, receive, send_guarded)
         self._record(scope, status, time.perf_counter() - begin)
 
     def _is_allowed(self, scope: Scope) -> bool:
-        if self.token is None or scope["path"] in OPEN:
+        if self.token is None or scope["path"] in OPEN_PATHS:
             return True
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         return hmac.compare_digest(given, self.token)
@@ -78,19 +80,21 @@ class Guard:
             log(f"{client} {_method(scope)} {path} {status} texts={texts} {seconds * 1000:.1f} ms")
 
 
-def error_answer(scope: Scope, status: int, message: str, kind: str) -> Response:
+def error_answer(scope: Scope, error: RequestError) -> Response:
     """An error as the clients of a route know it."""
-    content: dict[str, Any] = {"error": message, "error_type": kind}
+    content: dict[str, Any] = {"error": error.message, "error_type": error.kind, "code": error.code}
     if scope["path"].startswith("/v1/"):
-        content = {"error": {"message": message, "type": kind, "param": None, "code": status}}
-    headers = {429: {"retry-after": "1"}, 401: {"www-authenticate": "Bearer"}}.get(status)
-    return Response(json.dumps(content), status, headers, "application/json")
+        content = {
+            "error": {"message": error.message, "type": error.kind, "param": None, "code": error.status}
+        }
+    headers = {429: {"retry-after": "1"}, 401: {"www-authenticate": "Bearer"}}.get(error.status)
+    return Response(json.dumps(content), error.status, headers, "application/json")
 
 
 async def refuse(request: Request, error: Exception) -> Response:
     """The answer to a request that asks for what it may not."""
     assert isinstance(error, RequestError)
-    return error_answer(request.scope, error.status, error.message, error.kind)
+    return error_answer(request.scope, error)
 
 
 async def refuse_path(request: Request, error: Exception) -> Response:
@@ -98,13 +102,9 @@ async def refuse_path(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     messages = {404: "no such route; GET /docs lists them", 405: "this route takes another method; see /docs"}
     message = messages.get(error.status_code, "the request was refused")
-    answer = error_answer(request.scope, error.status_code, message, "validation")
+    answer = error_answer(request.scope, RequestError(error.status_code, message))
     answer.headers.update(error.headers or {})
     return answer
-
-
-def _unauthorized(scope: Scope) -> Response:
-    return error_answer(scope, 401, "send the header Authorization: Bearer TOKEN", "unauthorized")
 
 
 def _method(scope: Scope) -> str:

@@ -28,16 +28,24 @@ class Limits:
         return replace(self, texts=max(1, self.texts // 8), words=max(1, self.words // 8))
 
 
-class RequestError(Exception):
-    """A request that gets an error as its answer: a status, one sentence, a type as clients know it.
+CODES = {
+    400: "body-invalid", 401: "unauthorized", 404: "not-found", 405: "method", 408: "timeout",
+    413: "too-large", 415: "content-type", 422: "field-invalid", 424: "model", 429: "overloaded", 500: "internal",
+}  # fmt: skip
 
-    >>> RequestError(413, "too many texts").kind
-    'validation'
+
+class RequestError(Exception):
+    """A request that gets an error as its answer: a status, one sentence, a type as clients know it, a code.
+
+    >>> error = RequestError(413, "too many texts")
+    >>> error.kind, error.code
+    ('validation', 'too-large')
     """
 
-    def __init__(self, status: int, message: str, kind: str = "validation") -> None:
+    def __init__(self, status: int, message: str, kind: str = "validation", code: str = "") -> None:
         super().__init__(message)
         self.status, self.message, self.kind = status, message, kind
+        self.code = code or CODES.get(status, "refused")
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:

@@ -21,7 +21,7 @@ from .log import log
 from .metrics import Metrics
 
 Source = str | Path | Model | Reader
-EVERY = 1.0  # seconds between two looks at the folders
+WATCH_SECONDS = 1.0  # seconds between two looks at the folders
 
 
 class ServedModel:
@@ -78,7 +78,7 @@ class ServedModels:
         batch_words: int = BATCH_WORDS, **loading: Any,
     ) -> None:  # fmt: skip
         if not sources:
-            raise LimelightError("there is no model to serve; give at least one")
+            raise LimelightError("there is no model to serve; give at least one", code="no-rows")
         self._models = {
             name: ServedModel(name, source, metrics, limits, batch_words, **loading)
             for name, source in sources.items()
@@ -99,7 +99,7 @@ class ServedModels:
     async def watch(self) -> None:
         """Look at the folders for as long as the server runs."""
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(WATCH_SECONDS)
             for served in self._models.values():
                 await asyncio.to_thread(served.refresh)
 

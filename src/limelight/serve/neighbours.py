@@ -13,12 +13,12 @@ from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from ..search.index import Index
+from .computing import Item
 from .explored import ExploredData, embed_items, shorten
-from .items import Item
 
-COUNT = 8
-LOOKED_AT = 24  # by short vectors; the best of them are compared in full
-MOST_WORDS = 300  # of a text whose words are compared: the work grows with words times numbers
+NEIGHBOURS = 8
+CANDIDATES = 24  # by short vectors; the best of them are compared in full
+MAX_WORDS_COMPARED = 300  # of a text whose words are compared: the work grows with words times numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class ReaderNeighbours:
     def find(self, item: Item) -> list[dict[str, Any]]:
         """Those whose vectors point the same way."""
         scores = self.vectors @ self.reader.encode(item[0])
-        return _best(self.reader, self.data, item, scores, _nearest(self.data, item, scores, COUNT))
+        return _best(self.reader, self.data, item, scores, _nearest(self.data, item, scores, NEIGHBOURS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +52,16 @@ class ModelNeighbours:
     def find(self, item: Item) -> list[dict[str, Any]]:
         """Those whose embeddings point the same way."""
         scores = self.data.vectors @ shorten(embed_items(self.model, [item]), self.data.directions)[0]
-        rows = _nearest(self.data, item, scores, LOOKED_AT)
+        rows = _nearest(self.data, item, scores, CANDIDATES)
         if not self.model.pair:  # by all of M rather than by its short vector
             M = unit(self.model.embed([item[0], *(self.data.items[k][0] for k in rows)], flat=True))
             rows = [rows[k] for k in np.argsort(-(M[1:] @ M[0]), kind="stable")]
-        return _best(None if self.model.pair else self.model, self.data, item, scores, rows[:COUNT])
+        return _best(None if self.model.pair else self.model, self.data, item, scores, rows[:NEIGHBOURS])
 
 
 def _nearest(data: ExploredData, item: Item, scores: np.ndarray, count: int) -> list[int]:
     """The rows with the largest scores, but not the text itself."""
-    order = np.argsort(-scores, kind="stable")[: count + LOOKED_AT]
+    order = np.argsort(-scores, kind="stable")[: count + CANDIDATES]
     return [int(k) for k in order if data.items[k] != item][:count]
 
 
@@ -71,7 +71,7 @@ def _best(
     """The rows, with the words that bind them, unless there are too many words or no one to compare them."""
     texts = [data.items[k][0] for k in rows]
     if embedder is None or any(
-        len(embedder.tokenizer.split(text)) > MOST_WORDS for text in (item[0], *texts)
+        len(embedder.tokenizer.split(text)) > MAX_WORDS_COMPARED for text in (item[0], *texts)
     ):
         return [_neighbour(data.items[k], k, float(scores[k])) for k in rows]
     found = embedder.compare_many([item[0]] * len(rows), texts, by_rows=False)
@@ -95,7 +95,7 @@ class IndexNeighbours:
             return []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about unknown words, which it quotes: a text is never logged
-            hits = self.index.search(item[0], COUNT)
+            hits = self.index.search(item[0], NEIGHBOURS)
         return [_neighbour((hit.text,), None, hit.score, hit.comparison) for hit in hits]
 
 

@@ -17,7 +17,7 @@ from .explored import ExploredData
 from .packed_arrays import BITS
 from .packed_model import pack_model
 
-LIMIT = 5_000_000  # bytes of the file, which decide how many words it has, unless the caller does
+MAX_FILE_BYTES = 5_000_000  # bytes of the file, which decide how many words it has, unless the caller does
 START = "one_file"
 
 
@@ -59,10 +59,10 @@ class NotebookPage:
         )
 
 
-def show_page(model: Model, *, words: int | None = None, height: int = 900) -> NotebookPage:
+def explore_page(model: Model, *, words: int | None = None, height: int = 900) -> NotebookPage:
     """The page of `save_page` for a notebook, as `model.explore()` gives it.
 
-    >>> show_page(model)  # doctest: +SKIP
+    >>> explore_page(model)  # doctest: +SKIP
     """
     return NotebookPage(build_page(model, words=words)[0], height)
 
@@ -72,6 +72,6 @@ def build_page(
 ) -> tuple[str, int]:
     """The text of the page, and how many words are in it."""
     blocks = {} if data is None else {"data": data.pack(in_page=True)}
-    room = LIMIT - len(render_page(START, name_of(model), blocks, in_file=True).encode()) - 1_000
+    room = MAX_FILE_BYTES - len(render_page(START, name_of(model), blocks, in_file=True).encode()) - 1_000
     blocks["model"], kept = pack_model(model, words=words, most=room * BITS // 16, precision=precision)
     return render_page(START, name_of(model), blocks, in_file=True), kept

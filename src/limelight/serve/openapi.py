@@ -61,13 +61,16 @@ def document() -> dict[str, Any]:
     >>> document()["paths"]["/predict"]["post"]["operationId"]
     'predict'
     """
-    error = {"type": "object", "properties": {name: {"type": "string"} for name in ("error", "error_type")}}
+    error = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ("error", "error_type", "code")},
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "Limelight", "version": __version__},
         "paths": {path: _path(path, *route) for path, route in ROUTES.items()},
         "components": {
-            "schemas": {"Error": error},
+            "schemas": {"Error": {"type": "object", "properties": fields}},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"token": []}],

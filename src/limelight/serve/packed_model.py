@@ -20,11 +20,14 @@ from .about import about_model
 from .packed_arrays import Steps, pack_arrays
 
 PRECISIONS = ("float16", "float32")
-LEAST_WORDS = 5_000  # kept, however large the rest is
-MOST_WORDS = 2**16  # read as a similar word, with those kept; what is less frequent is unknown
-PARTS = 512, 1024  # of one text and of pairs, whose M are multiplied: probabilities stay the same to 1e-3
-LENGTH = 100  # steps of a factor by which a similar word's vector is longer or shorter
-HERE = "The model runs in this page. It needs no network, and nothing that is typed leaves it."
+MIN_WORDS_KEPT = 5_000  # kept, however large the rest is
+MAX_WORDS_READ = 2**16  # read as a similar word, with those kept; what is less frequent is unknown
+STEP_PARTS = (
+    512,
+    1024,
+)  # of one text and of pairs, whose M are multiplied: probabilities stay the same to 1e-3
+FACTOR_STEPS = 100  # steps of a factor by which a similar word's vector is longer or shorter
+RUNS_IN_PAGE = "The model runs in this page. It needs no network, and nothing that is typed leaves it."
 
 
 def pack_model(
@@ -37,17 +40,20 @@ def pack_model(
     if model.recipe.model.encoder != "bilstm":
         encoder = model.recipe.model.encoder
         raise LimelightError(
-            f"a page cannot run the encoder {encoder!r}; take a model with an LSTM", code="no-page"
+            f"a page cannot run the encoder {encoder!r}; take a model with an LSTM", code="model-task"
         )
     if model.task != "classification":
         raise LimelightError(
             f"a page runs classifiers into one class; the task of this model is {model.task!r}: draw single "
-            "texts with limelight explain"
+            "texts with limelight explain",
+            code="model-task",
         )
     if precision not in PRECISIONS:
-        raise LimelightError(f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}")
+        raise LimelightError(
+            f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}", code="option-value"
+        )
     if words is not None and words < 1:
-        raise LimelightError(f"words is {words}; it must be at least 1")
+        raise LimelightError(f"words is {words}; it must be at least 1", code="option-value")
     known = len(model.tokenizer) - len(SPECIAL)
     kept = _count_words(model, known, most, precision) if words is None else min(words, known)
     return _pack(model, kept, precision, _similar(model, kept)), kept
@@ -57,10 +63,10 @@ def _count_words(model: Model, known: int, most: int, precision: str) -> int:
     """As many words as fit, to within a percent: bytes grow evenly with words."""
 
     def size(words: int) -> int:
-        others = max(0, min(known, MOST_WORDS) - words)
+        others = max(0, min(known, MAX_WORDS_READ) - words)
         return len(_pack(model, words, precision, np.zeros((2, others)))) + 3 * others
 
-    low, high = min(known, LEAST_WORDS), known
+    low, high = min(known, MIN_WORDS_KEPT), known
     low_size, high_size = size(low), size(high)
     if high_size <= most or low_size >= most:
         return known if high_size <= most else low
@@ -80,7 +86,7 @@ def _count_words(model: Model, known: int, most: int, precision: str) -> int:
 def _similar(model: Model, kept: int) -> np.ndarray:
     """(2, others): the kept word most similar to each other word, from 0 on, and the factor of its vector."""
     table, first = model.weights["words.weight"], len(SPECIAL)
-    start, end = first + kept, min(len(table), first + MOST_WORDS)
+    start, end = first + kept, min(len(table), first + MAX_WORDS_READ)
     own = table[first : min(start, end)]
     directions = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
     found = np.zeros((2, max(0, end - start)))
@@ -98,11 +104,11 @@ def _pack(model: Model, kept: int, precision: str, similar: np.ndarray) -> bytes
     size, recipe = kept + len(SPECIAL), model.recipe.model
     words = np.ascontiguousarray(model.weights["words.weight"][:size])
     weights = pack_words({**model.weights, "words.weight": words})
-    parts = {"float32": 0, "float16": PARTS[model.pair]}[precision]
+    parts = {"float32": 0, "float16": STEP_PARTS[model.pair]}[precision]
     arrays = {name: _typed(name, array, parts) for name, array in weights.items()}
     best, factor = similar
     arrays["similar"] = best.astype(np.uint16)
-    arrays["factor"] = np.rint(factor * LENGTH).clip(0, 255).astype(np.uint8)
+    arrays["factor"] = np.rint(factor * FACTOR_STEPS).clip(0, 255).astype(np.uint8)
     header = {
         "about": _about(model, kept),
         "recipe": {
@@ -138,4 +144,4 @@ def _about(model: Model, kept: int) -> dict[str, Any]:
         else f"The page has all of the model's {known:,} words."
     )
     dotted = "are not in this page's vocabulary. Point at one to see how it is read."
-    return {**about, "dotted": dotted, "notes": [*about["notes"], note, HERE]}
+    return {**about, "dotted": dotted, "notes": [*about["notes"], note, RUNS_IN_PAGE]}

@@ -12,7 +12,7 @@ HEAD_BYTES = 2**16
 SEND_SECONDS = 60.0  # for a client to read its answer
 
 
-class PatientProtocol(HttpToolsProtocol):
+class TimeoutProtocol(HttpToolsProtocol):
     """Closes a connection whose headers take too long or are too large.
 
     Bodies have limits of their own (limits.py); what is left of a body that was refused is read and dropped,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -23,8 +24,7 @@ from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from .batching import Batcher, Compute
 from .bodies import Body, check_words, count_words, flag, items_of, numbers, parse_body, share, texts_of
-from .computing import comparisons, matrices, predictions, readings, vectors
-from .items import Item
+from .computing import Item, comparisons, matrices, predictions, readings, vectors
 from .limits import Limits, RequestError, read_body
 from .metrics import Metrics
 from .models import ServedModels
@@ -186,7 +186,7 @@ def post_route(path: str, answer: Answer, limits: Limits) -> Route:
         try:
             content = await to_json(await answer(request, body))
         except LimelightError as error:  # such as numbers that are not finite
-            raise RequestError(424, str(error), "backend") from None
+            raise RequestError(424, str(error), "backend", error.code) from None
         return Response(content, media_type="application/json")
 
     return Route(path, endpoint, methods=["POST"])
@@ -223,12 +223,14 @@ def _threshold(model: Model, body: Body) -> float:
     """The probability below which a prediction has no label, as `predict --abstain-below` has it."""
     least, precision = share(body, "abstain_below"), share(body, "target_precision")
     if least is None and precision is None:
-        return 0.0
+        return -math.inf  # not 0: what a regression predicts may be negative
     if least is not None and precision is not None:
         raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
     if model.task in ("multi-label", "regression"):
-        raise LimelightError(f"abstain_below is for one class a text; the task is {model.task!r}")
-    return model.threshold(precision) if precision is not None else least or 0.0
+        raise LimelightError(
+            f"abstain_below is for one class a text; the task is {model.task!r}", code="model-task"
+        )
+    return least if least is not None else model.threshold(precision or 0.0)
 
 
 def _ranked(model: Model, P: np.ndarray, least: float) -> list[dict[str, Any]]:
