@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from .runtime.predictions import predict_table
     from .runtime.reader import Reader, load
     from .search.index import Hit, Index
-    from .training.pretraining.job import pretrain
-    from .training.run_job import fit
+    from .training.pretrain_job import pretrain
+    from .training.train_job import fit
 
 __version__ = "0.2.0"
 __all__ = [
@@ -62,7 +62,7 @@ __getattr__, __dir__ = lazy(
         "config.recipe": "Recipe",
         "errors": "LimelightError",
         "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor",
-        "training.pretraining.job": "pretrain",
+        "training.pretrain_job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
         "runtime.embedded_table": "embed_table",
@@ -71,6 +71,6 @@ __getattr__, __dir__ = lazy(
         "runtime.predictions": "predict_table",
         "runtime.reader": "Reader load",
         "search.index": "Hit Index",
-        "training.run_job": "fit",
+        "training.train_job": "fit",
     },
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..text.labels import LabelColumn
     from ..text.tables import Row, TableRows
     from ..text.tokenizer import Tokenizer
-    from ..training.job import AnyJob
+    from ..training.job import Job
 
 
 FIGURES = {  # of `Metrics.to_dict`: how a table names and formats them
@@ -312,11 +312,9 @@ def print_result(args: argparse.Namespace, data: Any, text: str) -> None:
     print(json.dumps(data, ensure_ascii=False) if args.json else text)
 
 
-def print_resume(job: AnyJob, kept: str = "") -> int:
+def print_resume(job: Job, kept: str = "") -> int:
     """Say on standard error how to resume an interrupted job, and return the exit code."""
-    from ..training.job import resume_command
-
-    print(f"limelight: interrupted{kept}; resume with: {resume_command(job)}", file=sys.stderr)
+    print(f"limelight: interrupted{kept}; resume with: {job.resume_command}", file=sys.stderr)
     return 1
 
 

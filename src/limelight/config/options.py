@@ -26,12 +26,17 @@ def option(
     high: float | None = None,
     needs: Needs | tuple[Needs, ...] = (),
     basic: bool = False,
+    flag: bool = True,
     metavar: str = "",
 ) -> Any:
-    """A dataclass field; `basic` options are the few that a short help shows."""
+    """A dataclass field; `basic` options are the few that a short help shows.
+
+    Without a `flag` it is no option of the command line: only presets and experiments set it.
+    """
     conditions = (needs,) if isinstance(needs, Needs) else needs
     values = {"choices": choices, "low": low, "high": high, "metavar": metavar}
-    return field(default=default, metadata={"help": help, **values, "needs": conditions, "basic": basic})
+    about = {"help": help, **values, "needs": conditions, "basic": basic, "flag": flag}
+    return field(default=default, metadata=about)
 
 
 def check_value(f: dataclasses.Field, value: Any) -> None:
@@ -39,14 +44,17 @@ def check_value(f: dataclasses.Field, value: Any) -> None:
     kind = type(f.default)
     right = isinstance(value, kind) or (kind is float and isinstance(value, int))
     if not right or (isinstance(value, bool) and kind is not bool):
-        raise LimelightError(f"{f.name} is {value!r}; it must be of type {kind.__name__}")
+        raise LimelightError(
+            f"{f.name} is {value!r}; it must be of type {kind.__name__}", code="option-value"
+        )
     choices, low, high = f.metadata["choices"], f.metadata["low"], f.metadata["high"]
     if choices and value not in choices:
-        raise LimelightError(f"{f.name} is {value!r}; it must be one of: {', '.join(choices)}")
+        allowed = ", ".join(choices)
+        raise LimelightError(f"{f.name} is {value!r}; it must be one of: {allowed}", code="option-value")
     if low is not None and not value >= low:
-        raise LimelightError(f"{f.name} is {value}; it must be at least {low}")
+        raise LimelightError(f"{f.name} is {value}; it must be at least {low}", code="option-value")
     if high is not None and not value <= high:
-        raise LimelightError(f"{f.name} is {value}; it must be at most {high}")
+        raise LimelightError(f"{f.name} is {value}; it must be at most {high}", code="option-value")
 
 
 def to_builtin(value: Any) -> Any:

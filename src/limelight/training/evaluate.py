@@ -15,7 +15,7 @@ from ..text.batches import as_targets, gather, reading_plan, row_lengths
 from ..text.dataset import Split
 from .checkpoint import State
 from .distributed import Processes
-from .objectives import CLASSIFICATION, Objective
+from .task_losses import CLASSIFICATION, TaskLoss
 
 WORDS = {"cpu": 8_192, "cuda": 32_768}  # in a batch, with padding: more saves no time and takes gigabytes
 ALONE = Processes()
@@ -24,7 +24,7 @@ ALONE = Processes()
 class Scores(NamedTuple):
     """How well a network does on a split."""
 
-    score: float  # accuracy, or the measure of another objective
+    score: float  # accuracy, or the measure of another task
     loss: float
     rows: int
     weighted: tuple[float, float] | None = None  # score and loss, if rows have weights
@@ -71,7 +71,7 @@ def evaluate(
     split: Split,
     weights: np.ndarray | None = None,
     processes: Processes = ALONE,
-    objective: Objective = CLASSIFICATION,
+    task: TaskLoss = CLASSIFICATION,
 ) -> Scores:
     """The mean score and loss over all rows; with weights, also those of the weighted rows.
 
@@ -84,8 +84,8 @@ def evaluate(
         rows = np.concatenate(mine)
         values = torch.from_numpy(_logits(network, split, mine)).double()
         labels = torch.from_numpy(as_targets(np.asarray(split.labels)[rows]))
-        by_row[0, rows] = objective.losses(values, labels)
-        by_row[1, rows] = objective.scores(values, labels).double()
+        by_row[0, rows] = task.losses(values, labels)
+        by_row[1, rows] = task.scores(values, labels).double()
     if processes.size > 1:
         by_row = by_row.to(_device(network))
         processes.sum(by_row)

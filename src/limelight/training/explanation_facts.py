@@ -55,13 +55,20 @@ def describe_rows(network: Network, dataset: Dataset) -> list[list[str]]:
     """The words of each row, none for a row without a clear aspect."""
     split = _sample(dataset.splits["train"], ROW_TEXTS, ROW_WORDS)
     sentences = [side for sides, _ in _read(network, split) for side in sides]
-    found = row_words(
+    return clear_words(
+        dataset.tokenizer.vocabulary,
         np.concatenate([each.ids for each in sentences]),
         np.concatenate([each.A for each in sentences], axis=1),
         np.array([len(each.ids) for each in sentences]),
     )
-    words = dataset.tokenizer.vocabulary
-    return [[words[k] for k, _ in row.words if k >= len(SPECIAL)] if row.clear else [] for row in found]
+
+
+def clear_words(
+    vocabulary: Sequence[str], ids: np.ndarray, A: np.ndarray, lengths: np.ndarray
+) -> list[list[str]]:
+    """The words of each row of M from the attention A (r, words) of sentences back to back."""
+    found = row_words(ids, A, lengths)
+    return [[vocabulary[k] for k, _ in row.words if k >= len(SPECIAL)] if row.clear else [] for row in found]
 
 
 def measure_trust(
