@@ -26,7 +26,7 @@ from limelight.network.torch.attention import penalty
 from limelight.network.torch.network import Network
 from limelight.runtime import markdown
 from limelight.training.loss import Tensors, loss
-from limelight.training.setup import choose_device
+from limelight.training.context import choose_device
 
 Work = Callable[[], Any]
 

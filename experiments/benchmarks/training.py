@@ -31,6 +31,7 @@ from limelight.network.torch.network import Network
 from limelight.text.batches import gather, training_plan
 from limelight.text.dataset import Dataset, Split
 from limelight.training.distributed import Processes
+from limelight.training.label_objective import LabelObjective
 from limelight.training.step import Stepper
 
 # rows, words that occur, mean and spread of log length: the real data sets' shapes

@@ -33,13 +33,13 @@ from limelight.text.dataset import Dataset, Split
 from limelight.text.tokenizer import SPECIAL, Tokenizer
 from limelight.text.vectors import read_vectors
 from limelight.training.pretraining.result import measure_stored
-from limelight.training.pretraining.run import Lesson, PretrainingRun, describe_rows, encode
-from limelight.training.pretraining.spelling import Spelling
-from limelight.training.pretraining.start import fit_words, reduce_vectors
-from limelight.training.pretraining.step import ReaderStepper
-from limelight.training.pretraining.teacher import Vectors
-from limelight.training.setup import choose_device
-from limelight.training.train import run_context
+from limelight.training.vector_objective import Lesson, PretrainingRun, describe_rows, encode
+from limelight.training.spelled_words import Spelling
+from limelight.training.starting_words import fit_words, reduce_vectors
+from limelight.training.vector_objective import ReaderStepper
+from limelight.training.teacher import Vectors
+from limelight.training.context import choose_device
+from limelight.training.context import run_context
 
 TIMES = {"captions": 2, "questions": 3}  # how often a kind is named among the texts
 LONGEST = 64

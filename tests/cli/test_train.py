@@ -18,8 +18,8 @@ import pytest
 import limelight
 from limelight.cli.train import _format_outcome
 from limelight.config.recipe import TrainingRecipe
-from limelight.training.run_job import Outcome
-from limelight.training.train import catch_interrupts
+from limelight.training.context import catch_interrupts
+from limelight.training.train_job import Outcome
 from reviews import FLAGS, pairs, review_table, write_csv
 
 LIMELIGHT = [sys.executable, "-m", "limelight"]
@@ -217,7 +217,7 @@ def test_a_failed_run_keeps_its_checkpoints(call, refused, tmp_path, monkeypatch
         raise limelight.LimelightError("cannot write: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.training.run_job.save", full)
+        patch.setattr("limelight.training.train_job.save", full)
         said = refused("train", table, "--out", out, *FLAGS)
     assert said.startswith("limelight: cannot write: No space left on device; ")
     assert said.endswith(f": limelight train --resume {out}\n")
@@ -234,7 +234,7 @@ def test_a_failed_run_keeps_weights_whose_checkpoint_found_no_room(call, refused
         raise limelight.LimelightError("cannot write: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.training.run_job.save", full)
+        patch.setattr("limelight.training.train_job.save", full)
         patch.setattr("limelight.training.run_folder.checkpoint_path", full)
         said = refused("train", table, "--out", out, *FLAGS)
     (kept,) = (tmp_path / "m.run").glob("best-*.safetensors")
@@ -252,7 +252,7 @@ def test_ctrl_c_while_the_model_is_written_says_how_to_go_on(call, refused, tmp_
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.training.run_job.save", pressed)
+        patch.setattr("limelight.training.train_job.save", pressed)
         code, _, err = call("train", table, "--out", out, *FLAGS)
     assert code == 1
     assert err.endswith(f"limelight: interrupted; resume with: limelight train --resume {out}\n")
@@ -400,7 +400,7 @@ def test_kill_while_encoding_then_resume(long_run):
 def test_a_run_killed_after_its_model_was_saved_ends_when_resumed(call, tmp_path, monkeypatch, edited):
     review_table(tmp_path / "reviews.csv", 60)
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.training.run_job.remove_folder", lambda job: None)
+        patch.setattr("limelight.training.train_job.remove_folder", lambda job: None)
         assert call("train", tmp_path / "reviews.csv", "--out", tmp_path / "m", *FLAGS)[0] == 0
     assert (tmp_path / "m.run" / "run.json").is_file()
     if edited:  # another model has taken the name meanwhile

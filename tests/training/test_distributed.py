@@ -19,12 +19,12 @@ from torch import nn
 
 from limelight.errors import LimelightError
 from limelight.training import distributed, evaluate
-from limelight.training.distillation import Distillation
+from limelight.training.context import RunContext
 from limelight.training.distributed import Processes, join_processes
+from limelight.training.label_objective import LabelObjective
 from limelight.training.progress import Progress
-from limelight.training.run import RunContext, TrainingRun
-from limelight.training.setup import build_network
-from limelight.training.teachers import load_predictions
+from limelight.training.run import TrainingRun
+from limelight.training.starting_network import build_network
 from training import toys
 from training.together import RUNS, train
 
@@ -171,16 +171,9 @@ class Elsewhere(Processes):
 
 def test_a_folder_that_is_not_shared_is_noticed(tmp_path: Path) -> None:
     context = RunContext(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
-    run = TrainingRun(toys.dataset(), toys.recipe(), tmp_path, context)
+    run = TrainingRun(LabelObjective(toys.dataset(), toys.recipe()), tmp_path, context)
     with pytest.raises(LimelightError, match="process 1 found a checkpoint of step 0, the first process"):
         run.resume()
-
-
-def test_answers_that_are_not_shared_are_noticed() -> None:
-    context = RunContext(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
-    distillation = Distillation(toys.dataset(), toys.recipe(teachers=2))
-    with pytest.raises(LimelightError, match="predictions of different teachers"):
-        load_predictions(distillation, context)
 
 
 def test_one_process_exchanges_nothing() -> None:

@@ -21,12 +21,12 @@ from limelight.text.dataset import Dataset
 from limelight.training import Fitted, fit
 from limelight.training import outcome as chosen
 from limelight.training.checkpoint import select_prefix
+from limelight.training.context import run_context
 from limelight.training.evaluate import Scores, evaluate, logits
-from limelight.training.setup import build_network
-from limelight.training.train import random_state_restored
+from limelight.training.starting_network import build_network
 from training import toys
 
-module = importlib.import_module("limelight.training.run")
+module = importlib.import_module("limelight.training.label_objective")
 
 
 def run(data: Dataset | None = None, folder: Path | None = None, **options: Any) -> Fitted:
@@ -93,7 +93,7 @@ def test_the_random_state_of_the_device_used_is_restored(
     fork = torch.random.fork_rng
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
     monkeypatch.setattr(torch.random, "fork_rng", lambda devices: (forked.append(devices), fork([]))[1])
-    with random_state_restored(torch.device(device)):
+    with run_context(torch.device(device), None, show=False, checkpoint_every=600.0):
         pass
     assert forked == [devices]
 

@@ -20,7 +20,7 @@ from limelight.training.step import Stepper
 from training import toys
 from training.killing import RECIPES
 
-module = importlib.import_module("limelight.training.run")
+module = importlib.import_module("limelight.training.label_objective")
 TESTS = Path(__file__).parents[1]
 IMPORTS = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
 

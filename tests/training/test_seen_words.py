@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from limelight.training.distributed import Processes
+from limelight.training.label_objective import LabelObjective
 from limelight.training.loss import loss
-from limelight.training.setup import build_network
+from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
 from training import toys
 
@@ -18,7 +19,7 @@ STEPS = 12
 def started(pair: bool = False) -> Stepper:
     """With 16 rows, not every word occurs."""
     data, recipe = toys.dataset(rows=16, pair=pair), toys.recipe(optimizer="adam", learning_rate=0.05)
-    return Stepper(build_network(data, recipe).double(), data.splits["train"], recipe, Processes(), None)
+    return Stepper(build_network(data, recipe).double(), LabelObjective(data, recipe), Processes())
 
 
 def rows(number: int) -> np.ndarray:

@@ -17,7 +17,7 @@ TRAINING_ONLY = {  # a trained network does not depend on these
     "initialisation", "clip_value", "consistency", "dropout_layers", "dropout_rows", "label_smoothing",
     "teachers", "teacher_weight", "teaching", "noisy_copies",
 }  # fmt: skip
-REMOVED_VALUES = {("penalty_scale", "kl"), ("missing_vectors", "neighbours")}  # for training only, too
+REMOVED_VALUES = {"penalty_scale": "kl", "missing_vectors": "neighbours"}  # for training only, too
 REMOVED: dict[str, tuple[Any, dict[str, str]]] = {  # the one value that is left, and where it matters
     "attention": ("structured", {"embedding": "self-attention"}),
     "filter_width": (3, {"embedding": "cnn"}),
@@ -42,4 +42,4 @@ def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
             was_only = f"{name} is {was!r}, which only Limelight 0.1 knows"
             raise LimelightError(f"{was_only}; {only}", code="option-removed")
     kept = {RENAMED.get(name, name): value for name, value in options.items() if name not in GONE}
-    return {name: value for name, value in kept.items() if (name, value) not in REMOVED_VALUES}
+    return {name: value for name, value in kept.items() if value != REMOVED_VALUES.get(name, object)}

@@ -41,20 +41,20 @@ def option(
 
 def check_value(f: dataclasses.Field, value: Any) -> None:
     """Raise unless `value` is of the option's type, one of its choices and within its bounds."""
-    kind = type(f.default)
+    kind, choices = type(f.default), f.metadata["choices"]
+    low, high = f.metadata["low"], f.metadata["high"]
     right = isinstance(value, kind) or (kind is float and isinstance(value, int))
     if not right or (isinstance(value, bool) and kind is not bool):
-        raise LimelightError(
-            f"{f.name} is {value!r}; it must be of type {kind.__name__}", code="option-value"
-        )
-    choices, low, high = f.metadata["choices"], f.metadata["low"], f.metadata["high"]
-    if choices and value not in choices:
-        allowed = ", ".join(choices)
-        raise LimelightError(f"{f.name} is {value!r}; it must be one of: {allowed}", code="option-value")
-    if low is not None and not value >= low:
-        raise LimelightError(f"{f.name} is {value}; it must be at least {low}", code="option-value")
-    if high is not None and not value <= high:
-        raise LimelightError(f"{f.name} is {value}; it must be at most {high}", code="option-value")
+        allowed = f"of type {kind.__name__}"
+    elif choices and value not in choices:
+        allowed = f"one of: {', '.join(choices)}"
+    elif low is not None and not value >= low:
+        allowed = f"at least {low}"
+    elif high is not None and not value <= high:
+        allowed = f"at most {high}"
+    else:
+        return
+    raise LimelightError(f"{f.name} is {value!r}; it must be {allowed}", code="option-value")
 
 
 def to_builtin(value: Any) -> Any:

@@ -85,7 +85,7 @@ class TextRecipe:
     )
     missing_vectors: str = option(
         "noise",
-        "Initial vector of a word without a pretrained one: small noise, or the mean of similarly spelled words.",
+        "Initial vector of a word without a pretrained one: noise, or the mean of similarly spelled words.",
         choices=("noise", "spelling"),
         needs=(VECTORS, NO_START),
         flag=False,

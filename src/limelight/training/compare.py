@@ -127,10 +127,8 @@ def compare_tf_idf(dataset: Dataset, recipe: Recipe) -> Contestant:
 
     started = time.monotonic()
     words = TfidfVectorizer(analyzer=_terms, sublinear_tf=True)
-    X = {"train": words.fit_transform(_word_ids(dataset.splits["train"]))}
-    X |= {
-        name: words.transform(_word_ids(split)) for name, split in dataset.splits.items() if name != "train"
-    }
+    words.fit(_word_ids(dataset.splits["train"]))
+    X = {name: words.transform(_word_ids(split)) for name, split in dataset.splits.items()}
     y = {name: np.asarray(split.labels) for name, split in dataset.splits.items()}
     weight = "balanced" if recipe.training.class_weight == "balanced" else None
     best: Any = None

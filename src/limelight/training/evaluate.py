@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..config.recipe import TrainingRecipe
 from ..network.torch.network import Network
@@ -44,7 +44,7 @@ def _logits(network: Network, split: Split, plan: list[np.ndarray]) -> np.ndarra
     return torch.cat([values for _, values in predict_batches(network, split, plan)]).cpu().numpy()
 
 
-def plan_batches(network: Network, split: Split) -> list[np.ndarray]:
+def plan_batches(network: nn.Module, split: Split) -> list[np.ndarray]:
     """The rows of each batch, as large as suits the network's device."""
     return reading_plan(row_lengths(split), WORDS[_device(network).type])
 
@@ -96,7 +96,7 @@ def evaluate(
     return Scores(float(scores.sum()) / len(scores), float(losses.mean()), len(scores), weighted)
 
 
-def _device(network: Network) -> torch.device:
+def _device(network: nn.Module) -> torch.device:
     return next(network.parameters()).device
 
 

@@ -117,7 +117,7 @@ class Job:
         return run_folder.is_resumable(self.folder)
 
     def check_output(self) -> None:
-        """Raise before the long work if the result could not be written; with overwrite, remove an old run."""
+        """Raise now, not later, if the result could not be written; with overwrite, remove an old run."""
         check_replaceable(self.out, self.layout, self.overwrite)
         if not self.folder.exists():
             return
@@ -138,7 +138,7 @@ class Job:
         self.remove_folder()
 
     def remove_folder(self) -> None:
-        """Remove the job's folder, `run.json` last: if this is cut short, it is still known for what it is."""
+        """Remove the job's folder, `run.json` last: if this is cut short, it is still a Limelight run."""
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)

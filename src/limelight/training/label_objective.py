@@ -27,7 +27,7 @@ WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
 
 
 class LabelObjective(Objective):
-    """The labels of a data set, or `targets` (rows, classes): a probability for each class, in their place."""
+    """The labels of a data set, or in their place `targets` (rows, classes), probabilities of the classes."""
 
     def __init__(
         self, dataset: Dataset, recipe: Recipe, start: Start | None = None, targets: np.ndarray | None = None

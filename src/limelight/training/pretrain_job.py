@@ -224,7 +224,7 @@ class PretrainJob(Job):
         return train, whole.select(np.flatnonzero(held)) if "dev" in dataset.splits else None
 
     def _start_words(self, dataset: Dataset, encoder: Encoder | None, device: str, show: bool) -> np.ndarray:
-        """(known words, d): from the teacher's vectors of single words, a file, or the sentences they are in."""
+        """(known words, d): from the teacher's vectors of words, a file, or the sentences they are in."""
         from .context import choose_device
         from .starting_words import fit_words, reduce_vectors
         from .vector_objective import known_words

@@ -236,11 +236,10 @@ def _tensors(network: nn.Module) -> Iterator[Tensor]:
     return chain(network.parameters(), network.buffers())
 
 
-def _compute_copy(network: Any, precision: str, device: torch.device) -> nn.Module:
+def _compute_copy(network: Any, precision: str, device: torch.device) -> Any:
     """The network that computes: itself, or a bf16 copy; updates go to the float32 original."""
     if precision == "float32" or device.type == "cpu":
-        found: nn.Module = network
-        return found
+        return network
     twin = copy.deepcopy(network).to(torch.bfloat16)
     for name in network.tables:  # only the rows of a batch are read, so the tables need no copy
         setattr(twin, name, getattr(network, name))

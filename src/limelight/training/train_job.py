@@ -1,4 +1,4 @@
-"""Train a model on tables: encode them, train, test, and save the folder. A job can be interrupted, resumed."""
+"""Train a model on tables: encode them, train, test, and save the folder. It can be resumed."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class TrainJob(Job):
             if resume:
                 self.load(self.out)  # another process may have finished it meanwhile
             if not self.encoded and not (self.folder / "data" / "dataset.json").is_file():
-                self._encode(recipe, start, show)
+                self.encode(recipe, start, show)
 
         with self.prepared(resume, prepare) as first:
             dataset = opened or self._open_data()
@@ -223,7 +223,8 @@ class TrainJob(Job):
             )
         return dataset
 
-    def _encode(self, recipe: Recipe, start: Start | None, show: bool) -> None:
+    def encode(self, recipe: Recipe, start: Start | None, show: bool) -> None:
+        """Encode the tables into the job's folder."""
         from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
         text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
@@ -256,7 +257,7 @@ class TrainJob(Job):
         return Outcome(out, dataset, fitted, results, facts)
 
     def _is_saved(self, dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> bool:
-        """Whether the run was killed after it had saved this very model: config.json has all its checksums."""
+        """Whether the run was killed after it had saved this model: config.json has all its checksums."""
         saved = self.out / "config.json"
         if not saved.is_file():
             return False
