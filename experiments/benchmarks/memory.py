@@ -24,9 +24,8 @@ from limelight.text.batches import training_plan
 from limelight.text.dataset import Dataset, write_description
 from limelight.text.tokenizer import Tokenizer
 from limelight.training.distributed import Processes
-from limelight.training.label_objective import run_identity
+from limelight.training.label_objective import LabelObjective, run_identity
 from limelight.training.starting_network import build_network
-from limelight.training.label_objective import LabelObjective
 from limelight.training.step import Stepper
 
 WORDS = 30_000

@@ -1,4 +1,4 @@
-"""Noisy copies of texts: some words are left out, and some replaced by similar words."""
+"""Noisy copies of texts: some words are left out, and some replaced by similar words (Tang et al., 2019)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def assert_equal(found: dict[str, Any], fitted: Any) -> None:
         assert ours == pytest.approx(theirs, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "average", "taught", "stopped"])
+@pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "average", "stopped"])
 def test_two_processes_are_one(name: str, alone: dict[str, Any], two: tuple[Path, Any]) -> None:
     folder, result = two
     assert (folder / f"{name}-1-of-2.json").exists(), result.stderr

@@ -30,7 +30,7 @@ def rows(number: int) -> np.ndarray:
 def test_it_is_adam_on_the_whole_table(pair: bool) -> None:
     stepper = started(pair)
     other = started(pair)
-    network, recipe = other.network, other.recipe.training
+    network, recipe = other.network, other.recipe
     network.words.sparse = False
     adam = torch.optim.Adam(network.parameters(), lr=0.05)
     for number in range(STEPS):
@@ -38,7 +38,7 @@ def test_it_is_adam_on_the_whole_table(pair: bool) -> None:
         batch = other.feed.batch(torch.from_numpy(rows(number)))
         adam.zero_grad()
         output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-        loss(output, batch, recipe, other.penalised).total.backward()
+        loss(output, batch, recipe, other.objective.recipe.model.attention_rows).total.backward()
         adam.step()
     stepper.finish()
     assert stepper.seen_words is not None

@@ -63,7 +63,7 @@ class VectorObjective(Objective):
         torch.default_generator.manual_seed(recipe.seed)
         # one max-pooled row gets a map of full rank, to be compared fairly
         rank = recipe.rank if recipe.embedding == "self-attention" else min(vector, 2 * recipe.hidden)
-        network = ReaderNetwork(self.recipe.model, self.known, recipe.buckets, rank, vector)
+        network = self.new_network(rank, vector)
         words = torch.from_numpy(self.data.start)
         with torch.no_grad():
             network.words.weight[:] = 0
@@ -71,6 +71,10 @@ class VectorObjective(Objective):
             buckets = self.spelled.buckets[len(SPECIAL) : self.known].cpu()
             network.grams.weight.copy_(start_grams(words, buckets, recipe.buckets))
         return network
+
+    def new_network(self, rank: int, vector: int) -> ReaderNetwork:
+        """A reader with random weights."""
+        return ReaderNetwork(self.recipe.model, self.known, self.reader_recipe.buckets, rank, vector)
 
     def identity(self) -> dict[str, Any]:
         """The options, the texts and the teacher."""
@@ -112,42 +116,7 @@ class VectorObjective(Objective):
         dev = self.dataset.splits.get("dev")
         if dev is None or self.data.dev is None or not processes.first:
             return None, {}
-        return None, {"dev_cosine": mean_cosine(self.encode(network, dev), self.data.dev)}
-
-    # ------------------------------------------------------------ reading without training
-
-    @torch.no_grad()
-    def read_batches(self, network: ReaderNetwork, split: Split) -> Iterator[tuple[np.ndarray, Any, Any]]:
-        """Rows of a split, their words' ids and lengths, and what the network makes of them."""
-        device, was_training = network.words.weight.device, network.training
-        network.eval()
-        for rows in plan_batches(network, split):
-            ids, lengths = (torch.from_numpy(x).to(device) for x in gather(split, rows)[:2])
-            yield rows, (ids, lengths), network(self.spelled.read(ids, lengths))
-        network.train(was_training)
-
-    def encode(self, network: ReaderNetwork, split: Split) -> Tensor:
-        """(rows, vector) of length 1."""
-        found = torch.empty(len(split), self.data.train.shape[1], device=network.words.weight.device)
-        for rows, _, output in self.read_batches(network, split):
-            found[torch.from_numpy(rows).to(found.device)] = F.normalize(output.v.float(), dim=1)
-        return found
-
-    def describe_rows(self, network: ReaderNetwork, split: Split) -> dict[str, Any]:
-        """For each row of M, the words it reads, none if it has no clear aspect; and how much rows overlap.
-
-        Overlap is the mean over pairs of rows of the products of their attention, 1 for rows that read the
-        same one word.
-        """
-        found, overlap = [], 0.0  # ids, A, lengths
-        for _, (ids, lengths), output in self.read_batches(network, split):
-            A = output.A.float()  # (batch, r, n)
-            is_word = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]  # (batch, n)
-            parts = (ids[is_word], A.transpose(1, 2)[is_word].T, lengths)
-            found.append([x.cpu().numpy() for x in parts])
-            overlap += float(_overlaps(A).sum())
-        words = clear_words(self.dataset.tokenizer.vocabulary, *map(_joined, zip(*found, strict=True)))
-        return {"rows": words, "overlap": overlap / len(split)}
+        return None, {"dev_cosine": mean_cosine(encode(network, dev, self.spelled), self.data.dev)}
 
     def measure_stored(
         self, network: ReaderNetwork, words: Sequence[str], weights: Mapping[str, np.ndarray]
@@ -165,11 +134,56 @@ class VectorObjective(Objective):
         if dev is None or self.data.dev is None:
             return {}
         cosine, found = (
-            mean_cosine(self.encode(network, dev), self.data.dev),
-            self.describe_rows(network, dev),
+            mean_cosine(encode(network, dev, self.spelled), self.data.dev),
+            describe_rows(network, dev, self.spelled, self.dataset.tokenizer.vocabulary),
         )
         rounded = {"cosine": round(cosine, 4), **found, "overlap": round(found["overlap"], 4)}
         return {"held_out": len(dev), **rounded}
+
+
+# ---------------------------------------------------------------- reading without training
+
+
+@torch.no_grad()
+def read_batches(
+    network: ReaderNetwork, split: Split, spelled: SpelledWords
+) -> Iterator[tuple[np.ndarray, tuple[Tensor, Tensor], Any]]:
+    """Rows of a split, their words' ids and lengths, and what the network makes of them."""
+    device, was_training = network.words.weight.device, network.training
+    network.eval()
+    for rows in plan_batches(network, split):
+        ids, lengths = (torch.from_numpy(x).to(device) for x in gather(split, rows)[:2])
+        yield rows, (ids, lengths), network(spelled.read(ids, lengths))
+    network.train(was_training)
+
+
+def encode(network: ReaderNetwork, split: Split, spelled: SpelledWords) -> Tensor:
+    """(rows, vector) of length 1."""
+    read = [
+        (rows, F.normalize(output.v.float(), dim=1))
+        for rows, _, output in read_batches(network, split, spelled)
+    ]
+    order = np.argsort(np.concatenate([rows for rows, _ in read]))
+    return torch.cat([v for _, v in read])[torch.from_numpy(order).to(read[0][1].device)]
+
+
+def describe_rows(
+    network: ReaderNetwork, split: Split, spelled: SpelledWords, vocabulary: Sequence[str]
+) -> dict[str, Any]:
+    """For each row of M, the words it reads, none if it has no clear aspect; and how much rows overlap.
+
+    Overlap is the mean over pairs of rows of the products of their attention, 1 for rows that read the same
+    one word.
+    """
+    found, overlap = [], 0.0  # ids, A, lengths
+    for _, (ids, lengths), output in read_batches(network, split, spelled):
+        A = output.A.float()  # (batch, r, n)
+        is_word = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]  # (batch, n)
+        parts = (ids[is_word], A.transpose(1, 2)[is_word].T, lengths)
+        found.append([x.cpu().numpy() for x in parts])
+        overlap += float(_overlaps(A).sum())
+    words = clear_words(vocabulary, *(np.concatenate(x, axis=-1) for x in zip(*found, strict=True)))
+    return {"rows": words, "overlap": overlap / len(split)}
 
 
 def known_words(dataset: Dataset, recipe: ReaderRecipe) -> int:
@@ -214,7 +228,3 @@ def _overlaps(A: Tensor) -> Tensor:
     products = A @ A.transpose(1, 2)
     outside = products.sum((1, 2)) - products.diagonal(dim1=1, dim2=2).sum(1)
     return outside / max(r * (r - 1), 1)
-
-
-def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    return np.concatenate(parts, axis=-1)
