@@ -11,14 +11,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import limelight
 from limelight.cli.train import _format_outcome
+from limelight.config.presets import preset
 from limelight.config.recipe import TrainingRecipe
+from limelight.training.checkpoint import State
 from limelight.training.context import catch_interrupts
+from limelight.training.run import Fitted
 from limelight.training.train_job import Outcome
 from reviews import FLAGS, pairs, review_table, write_csv
 
@@ -446,6 +451,13 @@ def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_p
     assert "is damaged" in refused("train", "--resume", tmp_path / "m")
 
 
+def outcome_of(out: Path, history: list[dict[str, Any]], accuracy: float) -> Outcome:
+    facts = {"results": {"dev": {"rows": 9, "accuracy": accuracy, "macro_f1": 0.5, "loss": 1.0}}}
+    state = State(best_epoch=len(history) - 1, history=history)
+    data = SimpleNamespace(pair=False)
+    return Outcome(out, data, Fitted(None, preset("tiny"), state, False), {"dev": None}, facts)
+
+
 @pytest.mark.parametrize(
     ("accuracies", "epochs", "said"),
     [
@@ -457,18 +469,14 @@ def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_p
     ],
 )
 def test_who_stops_while_accuracy_rises_is_told(accuracies, epochs, said, tmp_path):
-    outcome = Outcome(
-        out=tmp_path, pair=False, interrupted=False, best_epoch=len(accuracies) - 1,
-        history=[{"dev_accuracy": accuracy, "steps": 9} for accuracy in accuracies], results={"dev": None},
-        facts={"results": {"dev": {"rows": 9, "accuracy": accuracies[-1], "macro_f1": 0.5, "loss": 1.0}}},
-    )  # fmt: skip
+    history = [{"dev_accuracy": accuracy, "steps": 9} for accuracy in accuracies]
+    outcome = outcome_of(tmp_path, history, accuracies[-1])
     assert _format_outcome(outcome, TrainingRecipe(epochs=epochs)).startswith(said)
 
 
 def test_what_the_development_set_had_no_say_in_is_told(tmp_path):
     history = [{"dev_accuracy": 0.5, "dev_weighted_accuracy": w, "steps": 9} for w in (0.8, 0.6)]
-    facts = {"results": {"dev": {"rows": 9, "accuracy": 0.5, "macro_f1": 0.5, "loss": 1.0}}}
-    outcome = Outcome(tmp_path, False, False, 1, history, {"dev": None}, facts)
+    outcome = outcome_of(tmp_path, history, 0.5)
     said = "kept epoch 2 of 2 (the last one; dev scores count after 9 steps)\n"
     assert _format_outcome(outcome, TrainingRecipe(epochs=2, min_steps=9)).startswith(said)
     history[0]["dev_accuracy"] = 0.4  # rises, but not by what is chosen by

@@ -24,6 +24,7 @@ from limelight.training.checkpoint import select_prefix
 from limelight.training.context import run_context
 from limelight.training.evaluate import Scores, evaluate, logits
 from limelight.training.starting_network import build_network
+from refusing import refuses
 from training import toys
 
 module = importlib.import_module("limelight.training.label_objective")
@@ -302,7 +303,7 @@ def test_a_loss_beyond_numbers_ends_the_run(scripted: Any, tmp_path: Path) -> No
 
 
 def test_what_needs_a_folder_says_so() -> None:
-    with pytest.raises(LimelightError, match=r"^resume needs the run's folder: give one$"):
+    with refuses("folder-needed"):
         run(resume=True)
 
 
@@ -310,7 +311,7 @@ def test_no_labels_is_one_line() -> None:
     data = toys.dataset()
     train = data.splits["train"]
     unlabelled = Dataset(data.tokenizer, (), {"train": type(train)(train.ids, train.lengths)}, None, {})
-    with pytest.raises(LimelightError, match="no labels to learn from"):
+    with refuses("no-labels"):
         run(unlabelled)
 
 
