@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ..config.recipe import TrainingRecipe
-from ..network.torch.network import Network
+from ..network.torch.network import Network, Output
 from ..text.batches import as_targets, gather, reading_plan, row_lengths
 from ..text.dataset import Split
 from .checkpoint import State
@@ -41,7 +41,7 @@ def logits(network: Network, split: Split) -> np.ndarray:
 
 def _logits(network: Network, split: Split, plan: list[np.ndarray]) -> np.ndarray:
     """The logits of a plan's rows, in its order; copied from the device once, at the end."""
-    return torch.cat([values for _, values in predict_batches(network, split, plan)]).cpu().numpy()
+    return torch.cat([read.logits.float() for _, read in read_batches(network, split, plan)]).cpu().numpy()
 
 
 def plan_batches(network: nn.Module, split: Split) -> list[np.ndarray]:
@@ -50,10 +50,10 @@ def plan_batches(network: nn.Module, split: Split) -> list[np.ndarray]:
 
 
 @torch.no_grad()
-def predict_batches(
+def read_batches(
     network: Network, split: Split, plan: list[np.ndarray]
-) -> Iterator[tuple[np.ndarray, Tensor]]:
-    """The rows of each batch of a plan with their logits, (batch, classes), on the network's device."""
+) -> Iterator[tuple[np.ndarray, Output]]:
+    """The rows of each batch of a plan, and what the network makes of them, on its device."""
     was_training = network.training
     network.eval()
     try:
@@ -61,7 +61,7 @@ def predict_batches(
             found = gather(split, rows)
             inputs = (found.ids, found.lengths, found.ids2, found.lengths2)
             tensors = [None if x is None else torch.from_numpy(x).to(_device(network)) for x in inputs]
-            yield rows, network(*tensors).logits.float()
+            yield rows, network(*tensors)
     finally:
         network.train(was_training)
 

@@ -19,6 +19,7 @@ from ..text.batches import gather
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .evaluate import logits, plan_batches
+from .task_losses import TASK_LOSSES
 
 ROW_TEXTS, ROW_WORDS = 1000, 12_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
@@ -44,7 +45,7 @@ def picture_facts(
 ) -> dict[str, Any]:
     """`rows`, from training texts; and `trust`, if there are development texts and probabilities."""
     facts: dict[str, Any] = {"rows": describe_rows(network, dataset)}
-    if "dev" in dataset.splits and dataset.task != "regression":
+    if "dev" in dataset.splits and not TASK_LOSSES[dataset.task].predicts_numbers:
         facts["trust"] = measure_trust(
             network, dataset.splits["dev"], recipe, weights, dataset.task, thresholds
         )

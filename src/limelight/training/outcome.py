@@ -43,9 +43,10 @@ def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
     import torch
 
     from ..network.torch.heads import LAST_LAYER
+    from .task_losses import TASK_LOSSES
 
     split = dataset.splits.get("dev")
-    if split is None or len(split) < FEWEST or dataset.task != "classification":
+    if split is None or len(split) < FEWEST or not TASK_LOSSES[dataset.task].calibrates:
         return {}
     Z, truth = fitted.logits("dev"), np.asarray(split.labels)
     temperature = fit_temperature(Z, truth)

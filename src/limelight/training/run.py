@@ -136,7 +136,7 @@ class TrainingRun:
     def end_epoch(self) -> None:
         """Evaluate, keep the best weights, decide how to continue, and write it all down."""
         recipe, state = self.recipe.training, self.state
-        figures = self._means(self._total_sums())  # waits for the last step, which sets the rate
+        figures = self.figures(exchange=True)  # waits for the last step, which sets the rate
         rate = float(self.stepper.optimiser.present_rate())
         record = {"epoch": state.epoch + 1, "steps": state.number, "rate": rate, **figures}
         with self.stepper.averaged():
@@ -151,7 +151,9 @@ class TrainingRun:
             better = update_best(state, scores, recipe)
             if better:
                 self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
-        self._report(record, better)
+        state.history.append(record)
+        counts = record["steps"] > recipe.min_steps  # before that, the newest is kept
+        self.progress.end_epoch(record, better and counts)
         if not better and recipe.halve_on_plateau and self.best is not None:
             self.stepper.optimiser.rate.mul_(0.5)
             self.stepper.load(self.best)
@@ -160,30 +162,18 @@ class TrainingRun:
         state.finished = is_finished(state, recipe)
         self.checkpoint()
 
-    def _report(self, record: dict[str, Any], better: bool) -> None:
-        self.state.history.append(record)
-        counts = record["steps"] > self.recipe.training.min_steps  # before that, the newest is kept
-        self.progress.end_epoch(record, better and counts)
-
-    def figures(self) -> dict[str, float]:
-        """Loss, accuracy and so on over the epoch so far, of this process alone: no exchange is needed."""
-        return self._means(self._sums())
-
-    def _sums(self) -> Tensor:
-        """The sums of the figures, and the rows, of this process over the epoch so far."""
-        self.stepper.finish()
-        return self.stepper.sums.clone()
-
-    def _total_sums(self) -> Tensor:
-        """The same over all processes, which must all call this."""
-        sums = self._sums()
-        self.processes.sum(sums)
-        return sums
-
-    def _means(self, sums: Tensor) -> dict[str, float]:
-        """The figures' means over the rows counted."""
-        *figures, rows = sums.tolist()
+    def figures(self, exchange: bool = False) -> dict[str, float]:
+        """Means of loss, accuracy and so on over the epoch so far, of this process or of all."""
+        *figures, rows = self._sums(exchange).tolist()
         return {name: x / max(rows, 1) for name, x in zip(self.stepper.figures, figures, strict=True)}
+
+    def _sums(self, exchange: bool) -> Tensor:
+        """The sums of the figures, and the rows; to `exchange` them, all processes must call this."""
+        self.stepper.finish()
+        sums = self.stepper.sums.clone()
+        if exchange:
+            self.processes.sum(sums)
+        return sums
 
     def _stop_diverged(self) -> None:
         """The weights are beyond repair: keep the best from before, and write nothing of this epoch."""
@@ -198,7 +188,7 @@ class TrainingRun:
 
     def checkpoint(self) -> None:
         """Save the state of the run. A full disk does not end it: the last good checkpoint stays."""
-        sums = self._total_sums()
+        sums = self._sums(exchange=True)
         if self.checkpoints and self.processes.first:
             self._save(self.checkpoints, sums)
         self.processes.barrier()  # no process continues, or resumes, before it is there

@@ -20,9 +20,10 @@ from torch import Tensor
 
 from ..network.torch.heads import VectorHead
 from ..network.torch.network import Network
-from ..text.batches import as_targets, gather, reading_plan, row_lengths
+from ..text.batches import as_targets, reading_plan, row_lengths
 from ..text.dataset import Split
 from ..text.tasks import find_task
+from .evaluate import read_batches
 from .task_losses import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
 
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # inverse regularisation, scikit-learn's C, for vectors of length 1
@@ -58,7 +59,7 @@ def fit_first_head(
     y = torch.from_numpy(as_targets(labels)).to(last.device)
     w = weights_at(rows, weights, v)
     found = FirstHead(USUAL, None)
-    if network.pair and own.scales_labels:
+    if network.pair and own.predicts_numbers:
         found = FirstHead(OF_PAIRS, None)
         W, b = fit_ridge(v, y, w, found.strength, _cosine(v.shape[1]).to(v))
     else:
@@ -231,14 +232,10 @@ def weights_at(rows: np.ndarray, weights: np.ndarray | None, like: Tensor) -> Te
 def read_features(network: Network, split: Split, rows: np.ndarray) -> Tensor:
     """(rows, f) in float64: what the last layer reads."""
     last, _ = last_layer(network)
-    was_training, device = network.training, last.device
-    found = torch.empty(len(rows), last.shape[1], dtype=torch.float64, device=device)
-    network.eval()
-    for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS):
-        words = gather(split, rows[batch])
-        inputs = (words.ids, words.lengths, words.ids2, words.lengths2)
-        output = network(*(None if x is None else torch.from_numpy(x).to(device) for x in inputs))
-        F = output.M if output.M2 is None else network.relate(output.M, output.M2)
-        found[torch.from_numpy(batch).to(device)] = network.head.features(F).double()  # type: ignore[operator]
-    network.train(was_training)
+    found = torch.empty(len(rows), last.shape[1], dtype=torch.float64, device=last.device)
+    plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
+    for batch, read in read_batches(network, split, plan):
+        F = read.M if read.M2 is None else network.relate(read.M, read.M2)
+        places = torch.from_numpy(np.searchsorted(rows, batch)).to(last.device)  # rows are in order
+        found[places] = network.head.features(F).double()  # type: ignore[operator]
     return found

@@ -23,7 +23,9 @@ class TaskLoss(NamedTuple):
     measure: str  # what the mean of the scores is called
     first_fit: str = "logistic regression"  # what `losses` make of a linear model with an L2 penalty
     fits_new_classes: bool = True  # beside the old ones; as a classifier of its own each starts at random
-    scales_labels: bool = False  # to mean 0 and variance 1
+    predicts_numbers: bool = False  # they are scaled to mean 0 and variance 1; others predict probabilities
+    chooses_thresholds: bool = False  # from when on a label is given, on the development set
+    calibrates: bool = False  # where the answer is the most probable class, which no temperature changes
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
@@ -82,11 +84,13 @@ def explained(logits: Tensor, labels: Tensor) -> Tensor:
     return 1 - squared_error(logits, labels)
 
 
-CLASSIFICATION = TaskLoss(cross_entropy, is_right, "accuracy")
+CLASSIFICATION = TaskLoss(cross_entropy, is_right, "accuracy", calibrates=True)
 TASK_LOSSES = {
     "auto": CLASSIFICATION,  # of a recipe without labels
     "classification": CLASSIFICATION,
-    "multi-label": TaskLoss(binary_cross_entropy, row_f1, "f1", fits_new_classes=False),
+    "multi-label": TaskLoss(
+        binary_cross_entropy, row_f1, "f1", fits_new_classes=False, chooses_thresholds=True
+    ),
     "ordinal": TaskLoss(ordinal_loss, is_median, "accuracy"),
-    "regression": TaskLoss(squared_error, explained, "r2", "ridge regression", scales_labels=True),
+    "regression": TaskLoss(squared_error, explained, "r2", "ridge regression", predicts_numbers=True),
 }

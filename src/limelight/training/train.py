@@ -63,7 +63,7 @@ def fit(
     if dataset.pair:
         recipe = _settle_pair(recipe, start)
     folder, scaled, scale = Path(folder) if folder else None, dataset, None
-    if TASK_LOSSES[dataset.task].scales_labels:
+    if TASK_LOSSES[dataset.task].predicts_numbers:
         scaled, scale = standardise(dataset)
         start = scale_start(start, scale) if start else None
     with run_context(where, folder, show, checkpoint_every) as context:
@@ -72,7 +72,7 @@ def fit(
     if scale:
         unscale(fitted.network, scale)
     fitted.splits.update(dataset.splits)
-    if dataset.task == "multi-label" and "dev" in dataset.splits:
+    if TASK_LOSSES[dataset.task].chooses_thresholds and "dev" in dataset.splits:
         P = activate(dataset.task, fitted.logits("dev"))
         fitted.thresholds = choose_thresholds(P, np.asarray(dataset.splits["dev"].labels))
     return fitted
@@ -82,7 +82,7 @@ def _settle_pair(recipe: Recipe, start: Start | None) -> Recipe:
     """How texts are compared, where that is left open: docs/log/2026-11-16-pair-numbers.md."""
     if recipe.model.pair == "auto":
         from_reader = start is not None and not start.labels
-        numbers = TASK_LOSSES[recipe.text.task].scales_labels
+        numbers = TASK_LOSSES[recipe.text.task].predicts_numbers
         recipe = recipe.override(pair="vectors" if from_reader and numbers else "concat")
     if recipe.model.head == "linear" and recipe.model.pair != "vectors":
         recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
