@@ -34,12 +34,12 @@ import trained
 from limelight.errors import LimelightError
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
+from limelight.runtime.start import start_of
 from limelight.search import index_folder
 from limelight.search.index import Index
 from limelight.text.dataset import Dataset
 from limelight.training import fit
-from limelight.training.job import Job, load_job, save_job
-from limelight.training.job_data import prepare_data
+from limelight.training.train_job import TrainJob
 from training import toys
 
 SECONDS, BYTES = 10, 2 * 10**9
@@ -231,10 +231,11 @@ def job_target(place: Path) -> Target:
     folder = place / "job"
     (folder / "out.run").mkdir(parents=True)
     (folder / "a.csv").write_text("text,label\n" + "good soup,1\nbad soup,2\n" * 10)
-    save_job(Job(folder / "out", toys.recipe(), {"train": [str(folder / "a.csv")]}, {"text": "text"}))
+    TrainJob(folder / "out", toys.recipe(), {"train": [str(folder / "a.csv")]}, {"text": "text"}).save()
 
     def use(folder: Path) -> None:
-        prepare_data(load_job(folder / "out"), resume=True, show=False)
+        job = TrainJob.load(folder / "out")
+        job.encode(*start_of(job.recipe, (), job.started_in), show=False)
 
     return Target(folder, ["out.run/run.json"], lambda folder, name: None, use)
 

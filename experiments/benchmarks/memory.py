@@ -24,7 +24,8 @@ from limelight.text.batches import training_plan
 from limelight.text.dataset import Dataset, write_description
 from limelight.text.tokenizer import Tokenizer
 from limelight.training.distributed import Processes
-from limelight.training.setup import build_network, run_identity
+from limelight.training.label_objective import LabelObjective, run_identity
+from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
 
 WORDS = 30_000
@@ -73,7 +74,7 @@ def main() -> None:
         dataset = Dataset.open(folder)
         opened = peak()
         network = build_network(dataset, recipe)
-        stepper = Stepper(network, dataset.splits["train"], recipe, Processes(), None)
+        stepper = Stepper(network, LabelObjective(dataset, recipe), Processes())
         run_identity(dataset, recipe)
         plan = training_plan(stepper.lengths, recipe.training.batch_size, seed=0, epoch=0)
         start = time.perf_counter()

@@ -59,16 +59,11 @@ COMMON: dict[str, dict[str, Any]] = {
     },
 }
 SINGLE = {**COMMON, "stacked": {"layers": 2}, "rows-16": {"rows": 16}, "max-2x300": {**MAX, "layers": 2}}
-TWO = {"layers": 2, "mix_units": 0}  # smaller than the preset; most of the search used it
-PAIR = {
+PAIR = {  # with teachers: experiments/best_pair
     **COMMON,
-    "one-layer": {"layers": 1, "mix_units": 0},
-    "two-layers": TWO,
-    "three-layers": {"layers": 3, "mix_units": 0},
-    "mixed-units": {"layers": 2, "mix_units": 512},
-    "untaught": {**TWO, "teachers": 0, "noisy_copies": 0, "epochs": 14},
-    "without-copies": {**TWO, "noisy_copies": 0, "epochs": 14},
-    "without-teachers": {**TWO, "teachers": 0},
+    "one-layer": {"layers": 1},
+    "three-layers": {"layers": 3},
+    "mixed-units": {"mix_units": 512},
     "rows-8": {"rows": 8},
     "gated": {"pair": "gated"},
     "max-3x300": {**MAX, "layers": 3},

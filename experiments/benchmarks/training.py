@@ -30,7 +30,9 @@ from limelight.config.recipe import Recipe
 from limelight.network.torch.network import Network
 from limelight.text.batches import gather, training_plan
 from limelight.text.dataset import Dataset, Split
+from limelight.text.tokenizer import Tokenizer
 from limelight.training.distributed import Processes
+from limelight.training.label_objective import LabelObjective
 from limelight.training.step import Stepper
 
 # rows, words that occur, mean and spread of log length: the real data sets' shapes
@@ -197,12 +199,16 @@ def build(recipe: Recipe, split: Split, vocabulary: int, classes: int, device: s
     return Network(recipe.model, vocabulary, classes, split.pair).to(device).train()
 
 
+def objective(split: Split, recipe: Recipe) -> LabelObjective:
+    return LabelObjective(Dataset(Tokenizer.from_words([]), (), {"train": split}, None, {}), recipe)
+
+
 def agreement(recipe: Recipe, split: Split, vocabulary: int, classes: int, device: str, steps: int) -> float:
     """The largest difference between the two versions' losses over the first steps, dropout off."""
     recipe = recipe.override(dropout=0.0, dropout_words=0.0, precision="float32")
     network = build(recipe, split, vocabulary, classes, device).double()
     plain = PlainTrainer(network, split, recipe, device)
-    ours = Stepper(network, split, recipe, Processes(), None)
+    ours = Stepper(network, objective(split, recipe), Processes())
     worst, before = 0.0, 0.0
     for number, rows in enumerate(training_plan(ours.lengths, recipe.training.batch_size, 0, 0)[:steps]):
         ours.step(rows, number)
@@ -219,7 +225,7 @@ def speeds(
     """Rows per second of both, alternating on the same batches."""
     network = build(recipe, split, vocabulary, classes, device)
     plain = PlainTrainer(network, split, recipe, device)
-    ours = Stepper(network, split, recipe, Processes(), None)
+    ours = Stepper(network, objective(split, recipe), Processes())
     plan = training_plan(ours.lengths, recipe.training.batch_size, 0, 0)
     if device == "cuda":  # every batch twice, to compile and capture before timing
         for number, rows in enumerate(plan + plan):

@@ -22,8 +22,8 @@ from limelight.config.recipe import Recipe
 from limelight.network.torch.attention import penalty
 from limelight.network.torch.network import Network
 from limelight.runtime import markdown
+from limelight.training.context import choose_device
 from limelight.training.loss import Tensors, loss
-from limelight.training.setup import choose_device
 
 from .figure_rows import line_chart
 from .plan import CLASSES, Plan, setting

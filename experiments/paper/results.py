@@ -15,7 +15,7 @@ from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
 from limelight.storage.files import atomic_file
 from limelight.text.dataset import Dataset
-from limelight.training.job_data import recipe_for
+from limelight.training.train_job import recipe_for
 
 from .plan import Data, ExperimentRun
 

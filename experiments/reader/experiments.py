@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from limelight.config.pretrain_recipe import ReaderRecipe
+from limelight.network.torch.attention import penalty
 from limelight.network.torch.dropout import Dropout
 from limelight.network.torch.reader import ReaderInput, ReaderNetwork, ReaderOutput
 from limelight.runtime.reader_folder import save_reader
@@ -32,14 +33,12 @@ from limelight.text.batches import truncate
 from limelight.text.dataset import Dataset, Split
 from limelight.text.tokenizer import SPECIAL, Tokenizer
 from limelight.text.vectors import read_vectors
-from limelight.training.pretraining.result import measure_stored
-from limelight.training.pretraining.run import Lesson, PretrainingRun, describe_rows, encode
-from limelight.training.pretraining.spelling import Spelling
-from limelight.training.pretraining.start import fit_words, reduce_vectors
-from limelight.training.pretraining.step import ReaderStepper
-from limelight.training.pretraining.teacher import Vectors
-from limelight.training.setup import choose_device
-from limelight.training.train import run_context
+from limelight.training.context import choose_device, run_context
+from limelight.training.run import TrainingRun
+from limelight.training.spelled_words import SpelledWords
+from limelight.training.starting_words import fit_words, reduce_vectors
+from limelight.training.teacher import Vectors
+from limelight.training.vector_objective import PretrainData, VectorObjective, describe_rows, encode
 
 TIMES = {"captions": 2, "questions": 3}  # how often a kind is named among the texts
 LONGEST = 64
@@ -87,7 +86,7 @@ def prepare(arguments: argparse.Namespace) -> None:
     Dataset(tokenizer, (), splits, None, {}).save(work / "data", overwrite=True)
 
 
-def load_lesson(work: Path, vectors: list[Path], texts: Path, words: Path) -> Lesson:
+def load_data(work: Path, vectors: list[Path], texts: Path, words: Path) -> PretrainData:
     dataset = Dataset.open(work / "data")
     train = Vectors([np.load(path, mmap_mode="r") for path in vectors], np.load(work / "rows.npy"))
     dev = Vectors([np.load(texts)], np.load(work / "held.npy"))
@@ -95,14 +94,14 @@ def load_lesson(work: Path, vectors: list[Path], texts: Path, words: Path) -> Le
     known = dataset.tokenizer.vocabulary[: recipe.words + len(SPECIAL)]
     found = read_vectors([str(words)], known, seed=0)
     start = reduce_vectors((found.matrix * found.found[:, None])[len(SPECIAL) :], recipe.word_size, 0)
-    return Lesson(dataset, train, dev, start, TEACHER)
+    return PretrainData(dataset, train, dev, start, TEACHER)
 
 
 # ---------------------------------------------------------------- variants
 
 
-class Layers(PretrainingRun):
-    def _new_network(self, rank: int, vector: int) -> ReaderNetwork:
+class Layers(VectorObjective):
+    def new_network(self, rank: int, vector: int) -> ReaderNetwork:
         model = self.reader_recipe.recipe.override(layers=2).model
         return ReaderNetwork(model, self.known, self.reader_recipe.buckets, rank, vector)
 
@@ -125,48 +124,30 @@ class StaticNetwork(ReaderNetwork):
         return ReaderOutput(F.linear(M, self.vector.W_rows), M.unsqueeze(1), A)
 
 
-class Static(PretrainingRun):
-    def _new_network(self, rank: int, vector: int) -> ReaderNetwork:
+class Static(VectorObjective):
+    def new_network(self, rank: int, vector: int) -> ReaderNetwork:
         return StaticNetwork(self.reader_recipe.recipe.model, self.known, self.reader_recipe.buckets, vector)
 
 
-class TwinStepper(ReaderStepper):
+class Twins(VectorObjective):
     """No teacher: a sentence read twice with other dropout must find itself among the others (SimCSE)."""
 
     drop = Dropout(0.1)
 
-    def _read(self, read: ReaderInput) -> Tensor:
-        network: Any = self.computing
+    def _read(self, network: Any, read: ReaderInput) -> Tensor:
         H = self.drop(network.encoder(self.drop(network.vectors(read)), read.lengths))
         M, self.A = network.pooling(H, read.lengths)
         return F.normalize(network.vector(M).float(), dim=1)
 
-    def _backward(self, batch: Any, share: float) -> None:
-        read = self.spelling.read(batch.ids, batch.lengths)
-        v, twin = self._read(read), self._read(read)
+    def backward(self, stepper: Any, batch: Any, share: float) -> None:
+        read = self.spelled.read(batch.ids, batch.lengths)
+        v, twin = (self._read(stepper.compute_copy, read) for _ in range(2))
         rows = torch.arange(len(v), device=v.device)
         loss = F.cross_entropy(v @ twin.T / self.reader_recipe.temperature, rows)
-        P = (
-            (self.A @ self.A.transpose(1, 2) - torch.eye(self.A.shape[1], device=v.device))
-            .square()
-            .sum((1, 2))
-            .mean()
-        )
+        P = penalty(self.A)
         (loss + self.reader_recipe.penalty * P).backward()
         cosine = (v * twin).sum(1).mean()
-        self._count(len(v), loss.detach() * len(v), P.detach() * len(v), cosine.detach() * len(v))
-
-
-class Twins(PretrainingRun):
-    def _build_stepper(self, targets: Any) -> Any:
-        return TwinStepper(
-            self.network,
-            self.train_split,
-            self.reader_recipe,
-            self.processes,
-            self.spelling,
-            self.lesson.train,
-        )
+        stepper.count(len(v), loss.detach() * len(v), P.detach() * len(v), cosine.detach() * len(v))
 
 
 KINDS = {"layers": Layers, "static": Static, "twins": Twins}
@@ -189,10 +170,10 @@ class Texts:
         others = sorted(found - set(words))
         self.tokenizer = Tokenizer.from_words([*words[len(SPECIAL) :], *others])
         self.split = Split(*truncate(*self.tokenizer.encode(texts), LONGEST))
-        self.spelling = Spelling(self.tokenizer.vocabulary, len(words), recipe.buckets, 0.0, 0, device)
+        self.spelled = SpelledWords(self.tokenizer.vocabulary, len(words), recipe.buckets, 0.0, 0, device)
 
     def measure(self, network: ReaderNetwork, vectors: np.ndarray) -> dict[str, Any]:
-        found = encode(network, self.split, self.spelling)
+        found = encode(network, self.split, self.spelled)
         spans, meta = self.meta["spans"], self.meta
         first, second = (found[slice(*spans[name])].cpu().numpy() for name in ("first", "second"))
         wrong = found[len(meta["texts"]) :].cpu().numpy()
@@ -203,7 +184,7 @@ class Texts:
                 part = slice(*span)
                 result[f"cos {name[5:]}"] = round(float((found[part] * teacher[part]).sum(1).mean()), 4)
         some = Split(*_some(self.split, *spans["first"]))
-        rows = describe_rows(network, some, self.spelling, self.tokenizer.vocabulary)
+        rows = describe_rows(network, some, self.spelled, self.tokenizer.vocabulary)
         return {**result, "overlap": round(rows["overlap"], 4)}
 
 
@@ -215,27 +196,28 @@ def _some(split: Split, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
 
 def run(arguments: argparse.Namespace) -> None:
     work, out = arguments.work, arguments.out
-    lesson = load_lesson(work, arguments.vectors, arguments.texts, arguments.words)
+    data = load_data(work, arguments.vectors, arguments.texts, arguments.words)
     meta = json.loads((arguments.corpus / "texts.json").read_text())
     device, teacher = choose_device("auto"), np.load(arguments.texts)
     for name in arguments.runs:
         kind, seed = name.rsplit("-", 1)
         options = {"epochs": arguments.epochs, **RUNS[kind], "seed": int(seed)}
-        recipe = ReaderRecipe().override(**options).for_rows(len(lesson.train))
-        this = lesson._replace(start=_start(kind, lesson, recipe, device))
+        recipe = ReaderRecipe().override(**options).for_rows(len(data.train))
+        this = data._replace(start=_start(kind, data, recipe, device))
         begun = time.monotonic()
         with run_context(device, None, True, 1e9) as context:
-            training = KINDS.get(kind, PretrainingRun)(this, recipe, None, context)
-            network = training.fit(False).network
+            objective = KINDS.get(kind, VectorObjective)(this, recipe, device)
+            fitted = TrainingRun(objective, None, context).fit(resume=False)
+            network = fitted.network
         seconds = time.monotonic() - begun
-        words = lesson.dataset.tokenizer.vocabulary[: training.known]
+        words = data.dataset.tokenizer.vocabulary[: objective.known]
         texts = Texts(meta, words, recipe, device)
         figures = texts.measure(network, teacher)
-        figures |= {"steps": training.state.number, "seconds": round(seconds)}
+        figures |= {"steps": fitted.state.number, "seconds": round(seconds)}
         if kind not in KINDS:
             weights = {k: x.detach().float().cpu().numpy() for k, x in network.state_dict().items()}
-            facts = {"teacher": TEACHER, **measure_stored(training, words[len(SPECIAL) :], weights)}
-            facts["texts"] = {"files": arguments.about, "rows": len(lesson.train)}
+            facts = {"teacher": TEACHER, **objective.measure_stored(network, words[len(SPECIAL) :], weights)}
+            facts["texts"] = {"files": arguments.about, "rows": len(data.train)}
             figures["sts_stored"] = texts.measure(network, teacher)["sts"]
             facts["seconds"] = round(seconds)
             save_reader(out / name, words[len(SPECIAL) :], weights, recipe.to_dict(), facts, overwrite=True)
@@ -243,16 +225,16 @@ def run(arguments: argparse.Namespace) -> None:
         (out / f"{name}.json").write_text(json.dumps({"name": name, **figures}))
 
 
-def _start(kind: str, lesson: Lesson, recipe: ReaderRecipe, device: Any) -> np.ndarray:
-    known = len(lesson.start) + len(SPECIAL)
+def _start(kind: str, data: PretrainData, recipe: ReaderRecipe, device: Any) -> np.ndarray:
+    known = len(data.start) + len(SPECIAL)
     if kind == "ridge":
-        fitted = fit_words(lesson.dataset.splits["train"], lesson.train, known, device, recipe.seed)
+        fitted = fit_words(data.dataset.splits["train"], data.train, known, device, recipe.seed)
         return reduce_vectors(fitted[len(SPECIAL) :], recipe.word_size, recipe.seed)
     if kind == "twins":  # without a teacher: GloVe
-        found = read_vectors("default", lesson.dataset.tokenizer.vocabulary[:known], seed=0)
+        found = read_vectors("default", data.dataset.tokenizer.vocabulary[:known], seed=0)
         vectors = (found.matrix * found.found[:, None])[len(SPECIAL) :]
         return reduce_vectors(vectors, recipe.word_size, recipe.seed)
-    return lesson.start
+    return data.start
 
 
 def main() -> None:

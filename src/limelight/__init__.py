@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from .runtime.reader import Reader, load
     from .search.index import Hit, Index
     from .serve.one_file import explore_page
-    from .training.pretraining.job import pretrain
-    from .training.run_job import fit
+    from .training.pretrain_job import pretrain
+    from .training.train_job import fit
 
 __version__ = "0.2.0"
 __all__ = [
@@ -64,7 +64,7 @@ __getattr__, __dir__ = lazy(
         "config.recipe": "Recipe",
         "errors": "LimelightError",
         "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor",
-        "training.pretraining.job": "pretrain",
+        "training.pretrain_job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
         "runtime.embedded_table": "embed_table",
@@ -74,6 +74,6 @@ __getattr__, __dir__ = lazy(
         "runtime.reader": "Reader load",
         "search.index": "Hit Index",
         "serve.one_file": "explore_page",
-        "training.run_job": "fit",
+        "training.train_job": "fit",
     },
 )

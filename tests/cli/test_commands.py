@@ -505,13 +505,13 @@ def test_help_says_what_json_is(call, model):
 def test_compare_warns_of_what_no_model_heeds(call, table):
     flags = ["--preset", "tiny", "--epochs", "1", "--seeds", "1", "--json"]
     plain = json.loads(call("compare", table, *flags)[1])
-    told = ["--rows", "4", "--penalty-scale", "author", "--layers", "1"]
+    told = ["--rows", "4", "--layers", "1"]
     assert "warning" not in call("compare", table, *flags, *told)[2]
-    code, out, err = call("compare", table, *flags, "--embedding", "max", "--missing-vectors", "spelling")
+    code, out, err = call("compare", table, *flags, "--embedding", "max", "--extra-words", "5")
     assert code == 0
     assert [line.split(":")[2] for line in err.splitlines() if "warning" in line] == [
         " --embedding has no effect",
-        " --missing-vectors has no effect",
+        " --extra-words has no effect",
     ]
     assert [one["parameters"] for one in json.loads(out)] == [one["parameters"] for one in plain]
 

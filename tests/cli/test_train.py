@@ -11,15 +11,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import limelight
 from limelight.cli.train import _format_outcome
+from limelight.config.presets import preset
 from limelight.config.recipe import TrainingRecipe
-from limelight.training.run_job import Outcome
-from limelight.training.train import catch_interrupts
+from limelight.training.checkpoint import State
+from limelight.training.context import catch_interrupts
+from limelight.training.run import Fitted
+from limelight.training.train_job import Outcome
 from reviews import FLAGS, pairs, review_table, write_csv
 
 LIMELIGHT = [sys.executable, "-m", "limelight"]
@@ -89,10 +94,10 @@ def test_several_tables_and_formats(call, tmp_path):
 
 def test_flags_reach_the_recipe(call, tmp_path):
     table = review_table(tmp_path / "reviews.csv", 60)
-    flags = ["--rows", "2", "--no-lowercase", "--penalty-scale", "paper", "--class-weight", "balanced"]
+    flags = ["--rows", "2", "--no-lowercase", "--class-weight", "balanced"]
     assert call("train", table, "--out", tmp_path / "m", *FLAGS, *flags)[0] == 0
     recipe = limelight.load(tmp_path / "m").recipe
-    assert (recipe.model.rows, recipe.text.lowercase, recipe.training.penalty_scale) == (2, False, "paper")
+    assert (recipe.model.rows, recipe.text.lowercase) == (2, False)
     assert recipe.training.class_weight == "balanced"
 
 
@@ -100,10 +105,10 @@ def test_a_flag_without_effect_is_warned_of(call, tmp_path):
     table = review_table(tmp_path / "reviews.csv", 60)
     train = ["train", table, "--out", tmp_path / "m", "--overwrite", *FLAGS]
     assert call(*train, "--embedding", "max")[::2] == (0, "")
-    code, _, err = call(*train, "--embedding", "max", "--rows", "8", "--teacher-weight", "0.1")
+    code, _, err = call(*train, "--embedding", "max", "--rows", "8", "--head-hidden", "9")
     assert (code, [line.split(":")[2] for line in err.splitlines()]) == (
         0,
-        [" --rows has no effect", " --teacher-weight has no effect"],
+        [" --rows has no effect", " --head-hidden has no effect"],
     )
     with pytest.warns(UserWarning, match="head_hidden has no effect"):
         limelight.fit(table, out=tmp_path / "f", preset="tiny", epochs=1, progress=False, head_hidden=9)
@@ -217,7 +222,7 @@ def test_a_failed_run_keeps_its_checkpoints(call, refused, tmp_path, monkeypatch
         raise limelight.LimelightError("cannot write: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.training.run_job.save", full)
+        patch.setattr("limelight.training.train_job.save", full)
         said = refused("train", table, "--out", out, *FLAGS)
     assert said.startswith("limelight: cannot write: No space left on device; ")
     assert said.endswith(f": limelight train --resume {out}\n")
@@ -234,7 +239,7 @@ def test_a_failed_run_keeps_weights_whose_checkpoint_found_no_room(call, refused
         raise limelight.LimelightError("cannot write: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.training.run_job.save", full)
+        patch.setattr("limelight.training.train_job.save", full)
         patch.setattr("limelight.training.run_folder.checkpoint_path", full)
         said = refused("train", table, "--out", out, *FLAGS)
     (kept,) = (tmp_path / "m.run").glob("best-*.safetensors")
@@ -252,7 +257,7 @@ def test_ctrl_c_while_the_model_is_written_says_how_to_go_on(call, refused, tmp_
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.training.run_job.save", pressed)
+        patch.setattr("limelight.training.train_job.save", pressed)
         code, _, err = call("train", table, "--out", out, *FLAGS)
     assert code == 1
     assert err.endswith(f"limelight: interrupted; resume with: limelight train --resume {out}\n")
@@ -263,25 +268,6 @@ def test_ctrl_c_while_the_model_is_written_says_how_to_go_on(call, refused, tmp_
     assert f"so far is {tmp_path / 'm.run' / 'best'}" in error
     assert call("train", "--resume", tmp_path / "m.run", "--quiet")[0] == 0  # the run's own folder will do
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv"]
-
-
-@pytest.mark.parametrize("name", ["predict", "training_data"])
-def test_a_failed_run_keeps_its_teachers(name, call, refused, tmp_path, monkeypatch):
-    table, out = review_table(tmp_path / "reviews.csv", 60), tmp_path / "m"
-    flags = [*FLAGS, "--teachers", "1", "--noisy-copies", "1"]
-    assert call("train", table, "--out", tmp_path / "whole", *flags)[0] == 0
-
-    def failed(*given: object) -> None:
-        raise limelight.LimelightError("out of memory")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(f"limelight.training.distillation.Distillation.{name}", failed)
-        assert "out of memory" in refused("train", table, "--out", out, *flags)
-    kept = "teacher-1/checkpoint-*.safetensors" if name == "predict" else "answers-1.safetensors"
-    assert list((tmp_path / "m.run").glob(kept))
-    assert call("train", "--resume", out, "--quiet")[0] == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "reviews.csv", "whole"]
-    assert same(out, tmp_path / "whole")
 
 
 def test_a_resumed_run_that_fails_can_be_resumed_again(refused, tmp_path, monkeypatch):
@@ -400,7 +386,7 @@ def test_kill_while_encoding_then_resume(long_run):
 def test_a_run_killed_after_its_model_was_saved_ends_when_resumed(call, tmp_path, monkeypatch, edited):
     review_table(tmp_path / "reviews.csv", 60)
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.training.run_job.remove_folder", lambda job: None)
+        patch.setattr("limelight.training.train_job.TrainJob.remove_folder", lambda job: None)
         assert call("train", tmp_path / "reviews.csv", "--out", tmp_path / "m", *FLAGS)[0] == 0
     assert (tmp_path / "m.run" / "run.json").is_file()
     if edited:  # another model has taken the name meanwhile
@@ -465,6 +451,13 @@ def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_p
     assert "is damaged" in refused("train", "--resume", tmp_path / "m")
 
 
+def outcome_of(out: Path, history: list[dict[str, Any]], accuracy: float) -> Outcome:
+    facts = {"results": {"dev": {"rows": 9, "accuracy": accuracy, "macro_f1": 0.5, "loss": 1.0}}}
+    state = State(best_epoch=len(history) - 1, history=history)
+    data = SimpleNamespace(pair=False)
+    return Outcome(out, data, Fitted(None, preset("tiny"), state, False), {"dev": None}, facts)
+
+
 @pytest.mark.parametrize(
     ("accuracies", "epochs", "said"),
     [
@@ -476,19 +469,15 @@ def test_resume_needs_nothing_else_and_something_to_resume(refused, model, tmp_p
     ],
 )
 def test_who_stops_while_accuracy_rises_is_told(accuracies, epochs, said, tmp_path):
-    outcome = Outcome(
-        out=tmp_path, pair=False, interrupted=False, best_epoch=len(accuracies) - 1,
-        history=[{"dev_accuracy": accuracy, "steps": 9} for accuracy in accuracies], results={"dev": None},
-        facts={"results": {"dev": {"rows": 9, "accuracy": accuracies[-1], "macro_f1": 0.5, "loss": 1.0}}},
-    )  # fmt: skip
+    history = [{"dev_accuracy": accuracy, "steps": 9} for accuracy in accuracies]
+    outcome = outcome_of(tmp_path, history, accuracies[-1])
     assert _format_outcome(outcome, TrainingRecipe(epochs=epochs)).startswith(said)
 
 
 def test_what_the_development_set_had_no_say_in_is_told(tmp_path):
     history = [{"dev_accuracy": 0.5, "dev_weighted_accuracy": w, "steps": 9} for w in (0.8, 0.6)]
-    facts = {"results": {"dev": {"rows": 9, "accuracy": 0.5, "macro_f1": 0.5, "loss": 1.0}}}
-    outcome = Outcome(tmp_path, False, False, 1, history, {"dev": None}, facts)
-    said = "kept epoch 2 of 2 (the last one; dev scores count after 9 steps (--min-steps))\n"
+    outcome = outcome_of(tmp_path, history, 0.5)
+    said = "kept epoch 2 of 2 (the last one; dev scores count after 9 steps)\n"
     assert _format_outcome(outcome, TrainingRecipe(epochs=2, min_steps=9)).startswith(said)
     history[0]["dev_accuracy"] = 0.4  # rises, but not by what is chosen by
     assert _format_outcome(outcome, TrainingRecipe(epochs=2)).startswith(

@@ -43,8 +43,6 @@ UNUSED = [
     ("column_units", 2, {}, "needs head 'pruned'"),
     ("mix_units", 2, {}, "needs head 'pruned'"),
     ("head_hidden", 9, PRUNED, "needs head 'full'"),
-    ("teacher_weight", 0.9, {}, "needs teachers"),
-    ("teachers", 1, {"teacher_weight": 0.0}, "needs teacher_weight or noisy_copies above 0"),
 ]
 USED = [
     ("attention_hidden", 7, {}),
@@ -65,11 +63,6 @@ USED = [
     ("column_units", 3, PRUNED),
     ("mix_units", 2, PRUNED),
     ("head_hidden", 9, {}),
-    ("teachers", 1, {}),
-    ("teachers", 1, {"teacher_weight": 0.0, "noisy_copies": 1}),
-    ("teacher_weight", 0.9, {"teachers": 1}),
-    ("noisy_copies", 1, {}),
-    ("noisy_copies", 1, {"teachers": 1}),
     ("halve_on_plateau", True, {"schedule": "linear", "learning_rate": 0.5, "epochs": 4}),
 ]
 
@@ -103,8 +96,7 @@ def test_an_unused_option_changes_no_weight(
     assert list(said) == [option]
     assert said[option].startswith(f"{option} has no effect")
     assert said[option].endswith(why)
-    rounding = 1e-4 if option == "teachers" else 0.0  # targets that are the labels, as probabilities
-    torch.testing.assert_close(weights(given), weights(plain), rtol=0, atol=rounding)
+    torch.testing.assert_close(weights(given), weights(plain), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize(("option", "value", "beside"), USED)
@@ -173,7 +165,7 @@ def test_every_condition_is_among_those_above() -> None:
 
 
 def test_what_is_switched_off_or_not_given_is_not_reported() -> None:
-    off = {"penalty": 0.0, "max_row": False, "row_units": 0, "mix_units": 0, "teachers": 0, "patience": 0}
+    off = {"penalty": 0.0, "max_row": False, "row_units": 0, "mix_units": 0, "patience": 0}
     assert unused_options(Recipe().override(embedding="max", **off), off, has_dev=False) == {}
     for recipe in PRESETS.values():
         given = recipe.override(embedding="cnn", head="full")

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from limelight.explain.pages import compare_page, verdict
-from limelight.training.compare import TF_IDF, Contestant, compare
-from limelight.training.tf_idf import compare_tf_idf
+from limelight.training.compare import TF_IDF, Contestant, compare, compare_tf_idf
 from training import toys
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from limelight.config.pretrain_recipe import ReaderRecipe
-from limelight.training.pretraining import teacher as teaching
-from limelight.training.pretraining.job import PretrainJob, run_pretraining
+from limelight.training import teacher as teaching
+from limelight.training.pretrain_job import PretrainJob
 from pretraining.teachers import SMALL, FakeTeacher, write
 from training.killing import dies_while_writing, ended, forked
 
@@ -37,7 +37,7 @@ def make(job: PretrainJob, point: int = 0, teacher: FakeTeacher | None = None) -
     if point:
         dies_while_writing(point)
     resume = (job.folder / "run.json").exists()
-    run_pretraining(job, encoder=teacher or FakeTeacher(), show=False, resume=resume, checkpoint_every=0.0)
+    job.run(encoder=teacher or FakeTeacher(), show=False, resume=resume, checkpoint_every=0.0)
 
 
 def stage(job: PretrainJob) -> str:

@@ -17,10 +17,11 @@ import limelight
 from limelight.config.pretrain_recipe import ReaderRecipe
 from limelight.errors import LimelightError
 from limelight.runtime.reader import Reader
-from limelight.training.job import own_folder
-from limelight.training.pretraining import teacher as teaching
-from limelight.training.pretraining.job import PretrainJob, load_pretrain_job, run_pretraining
+from limelight.training import teacher as teaching
+from limelight.training.pretrain_job import PretrainJob
+from limelight.training.step import Stepper
 from pretraining.teachers import SMALL, FakeTeacher, texts, write
+from refusing import refuses
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -127,7 +128,7 @@ def test_a_run_that_is_interrupted_anywhere_ends_with_the_same_bytes(tmp_path, m
     write(tmp_path)
     monkeypatch.setattr(teaching, "SHARD", 32)
     whole = job(tmp_path, "whole", "fake")
-    run_pretraining(whole, encoder=FakeTeacher(), show=False)
+    whole.run(encoder=FakeTeacher(), show=False)
     expected = contents(tmp_path / "whole")
 
     class Dies(FakeTeacher):
@@ -138,14 +139,12 @@ def test_a_run_that_is_interrupted_anywhere_ends_with_the_same_bytes(tmp_path, m
 
     broken = job(tmp_path, "broken", "fake")
     with pytest.raises(KeyboardInterrupt):
-        run_pretraining(broken, encoder=Dies(), show=False)  # in the teacher's third shard
+        broken.run(encoder=Dies(), show=False)  # in the teacher's third shard
     assert len(list(broken.folder.glob("vectors-*.npy"))) == 2
     rest = FakeTeacher()
     steps = []
 
-    from limelight.training.pretraining.step import ReaderStepper
-
-    step = ReaderStepper.step
+    step = Stepper.step
 
     def stop(self, rows, number):
         steps.append(number)
@@ -153,13 +152,13 @@ def test_a_run_that_is_interrupted_anywhere_ends_with_the_same_bytes(tmp_path, m
             os.kill(os.getpid(), signal.SIGINT)
         step(self, rows, number)
 
-    monkeypatch.setattr(ReaderStepper, "step", stop)
-    assert run_pretraining(broken, encoder=rest, show=False, resume=True, checkpoint_every=0) is None
+    monkeypatch.setattr(Stepper, "step", stop)
+    assert broken.run(encoder=rest, show=False, resume=True, checkpoint_every=0) is None
     assert rest.asked == 6 + 12  # the texts of the last shard, and the words
     assert not broken.out.exists()
-    loaded = load_pretrain_job(broken.out)
+    loaded = PretrainJob.load(broken.out)
     assert loaded.recipe == broken.recipe
-    assert run_pretraining(loaded, encoder=None, show=False, resume=True)
+    assert loaded.run(encoder=None, show=False, resume=True)
     assert contents(tmp_path / "broken").keys() == expected.keys()
     assert contents(tmp_path / "broken")["reader.safetensors"] == expected["reader.safetensors"]
     assert not broken.folder.exists()
@@ -177,15 +176,15 @@ def test_a_disk_that_is_full_at_the_end_loses_nothing(tmp_path, monkeypatch):
 
         patch.setattr(reader_folder, "atomic_folder", full)
         with pytest.raises(LimelightError, match=r"No space left.*limelight pretrain --resume"):
-            run_pretraining(this, show=False)
-    assert run_pretraining(load_pretrain_job(this.out), show=False, resume=True)
+            this.run(show=False)
+    assert PretrainJob.load(this.out).run(show=False, resume=True)
     assert limelight.load(this.out).encode("soup").shape == (8,)
 
 
 def test_resuming_in_python_needs_the_same_arguments(tmp_path):
     lines, vectors = write(tmp_path)
     this = job(tmp_path, "reader", str(vectors))
-    with own_folder(this, resume=False), pytest.raises(LimelightError, match="another recipe"):
+    with this.owned(resume=False), refuses("run-differs"):
         limelight.pretrain(lines, vectors, out=this.out, resume=True, progress=False, rows=2)
 
 
@@ -245,7 +244,7 @@ def test_a_teacher_that_is_no_sentence_encoder(answer, match, tmp_path):
 
 def test_a_teacher_that_is_not_there(tmp_path):
     lines, _ = write(tmp_path)
-    with pytest.raises(LimelightError, match=r"no such file: .*missing.npy"):
+    with refuses("file-missing"):
         limelight.pretrain(lines, tmp_path / "missing.npy", out=tmp_path / "reader", progress=False)
     with pytest.raises(LimelightError, match="sentence-transformers"):
         limelight.pretrain(lines, tmp_path / "no model", out=tmp_path / "reader", progress=False)
@@ -253,9 +252,9 @@ def test_a_teacher_that_is_not_there(tmp_path):
 
 
 def test_options_are_checked():
-    with pytest.raises(LimelightError, match="word_size is 40; it must be a multiple of 32"):
+    with refuses("option-value"):
         ReaderRecipe(word_size=40)
-    with pytest.raises(LimelightError, match="no option 'row'"):
+    with refuses("option-unknown"):
         ReaderRecipe().override(row=3)
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.runtime.spelling import gram_hashes
-from limelight.training.pretraining.spelling import VARIANTS, Spelling, gram_table, misspellings, uniform
+from limelight.training.spelled_words import VARIANTS, SpelledWords, gram_table, misspellings, uniform
 
 VOCABULARY = ("<pad>", "<unk>", "the", "banana", "soup", "blorp", "zz")
 CPU = torch.device("cpu")
 
 
-def spelling(typos: float = 0.0, known: int = 5) -> Spelling:
-    return Spelling(VOCABULARY, known, 50, typos, 0, CPU)
+def spelling(typos: float = 0.0, known: int = 5) -> SpelledWords:
+    return SpelledWords(VOCABULARY, known, 50, typos, 0, CPU)
 
 
 @examples(100)

@@ -14,9 +14,9 @@ import torch
 
 from limelight.runtime.folder import open_reader
 from limelight.text.dataset import Split
-from limelight.training.pretraining.start import fit_words, reduce_vectors, start_grams
-from limelight.training.pretraining.step import divergence
-from limelight.training.pretraining.teacher import Vectors
+from limelight.training.starting_words import fit_words, reduce_vectors, start_grams
+from limelight.training.teacher import Vectors
+from limelight.training.vector_objective import divergence
 from pretraining.teachers import SMALL, write
 
 TESTS = Path(__file__).parents[1]

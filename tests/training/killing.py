@@ -55,7 +55,6 @@ RECIPES: dict[str, dict[str, Any]] = {
         "dropout_matrix": 0.2,
         "projection": 6,
     },
-    "taught": {"teachers": 2, "noisy_copies": 1, "dropout": 0.2, "batch_size": 16},
 }
 
 

@@ -15,11 +15,12 @@ from limelight.training import Callback, Fitted, fit
 from limelight.training.checkpoint import select_prefix
 from limelight.training.distributed import Processes
 from limelight.training.evaluate import Scores
-from limelight.training.setup import build_network
+from limelight.training.label_objective import LabelObjective
+from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
 from training import toys
 
-module = importlib.import_module("limelight.training.run")
+module = importlib.import_module("limelight.training.label_objective")
 Weights = dict[str, torch.Tensor]
 
 
@@ -40,7 +41,7 @@ def same(a: Weights, b: Weights) -> bool:
 def test_the_average_by_hand(optimizer: str) -> None:
     data, recipe = toys.dataset(), toys.recipe(ema_decay=0.4, optimizer=optimizer)
     network = build_network(data, recipe).double()
-    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
+    stepper = Stepper(network, LabelObjective(data, recipe), Processes())
     expected = {name: w.numpy() for name, w in copied(network).items()}
     for t in range(12):
         stepper.step(np.arange(t, t + 8), t)
@@ -69,7 +70,7 @@ def test_training_does_not_feel_the_average(tmp_path: Path) -> None:
 def test_frozen_words_are_not_averaged() -> None:
     recipe = toys.recipe(ema_decay=0.9, fine_tune_words=False)
     data = toys.dataset()
-    stepper = Stepper(build_network(data, recipe), data.splits["train"], recipe, Processes(), None)
+    stepper = Stepper(build_network(data, recipe), LabelObjective(data, recipe), Processes())
     assert "words.weight" not in stepper.average.values
     assert set(stepper.average.values) == set(stepper.optimiser.weights)
 

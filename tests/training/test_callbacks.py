@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from limelight import TextClassifier
-from limelight.errors import LimelightError
 from limelight.training import Callback, fit
+from refusing import refuses
 from reviews import QUICK, reviews
 from training import toys
 
@@ -80,7 +80,7 @@ def test_estimators_take_callbacks() -> None:
     ("given", "said"), [([print], r"callbacks\[0\] is a builtin"), ([Log], "the class Log"), (Log(), "list")]
 )
 def test_what_is_no_callback_is_said_before_the_work(given: Any, said: str) -> None:
-    with pytest.raises(LimelightError, match=said):
+    with refuses("callback-type"):
         fit(toys.dataset(), toys.recipe(), show=False, callbacks=given)
 
 

@@ -17,14 +17,14 @@ import pytest
 import torch
 from torch import nn
 
-from limelight.errors import LimelightError
 from limelight.training import distributed, evaluate
-from limelight.training.distillation import Distillation
+from limelight.training.context import RunContext
 from limelight.training.distributed import Processes, join_processes
+from limelight.training.label_objective import LabelObjective
 from limelight.training.progress import Progress
-from limelight.training.run import RunContext, TrainingRun
-from limelight.training.setup import build_network
-from limelight.training.teachers import load_predictions
+from limelight.training.run import TrainingRun
+from limelight.training.starting_network import build_network
+from refusing import refuses
 from training import toys
 from training.together import RUNS, train
 
@@ -65,7 +65,7 @@ def assert_equal(found: dict[str, Any], fitted: Any) -> None:
         assert ours == pytest.approx(theirs, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "average", "taught", "stopped"])
+@pytest.mark.parametrize("name", ["sgd", "adam", "adagrad", "average", "stopped"])
 def test_two_processes_are_one(name: str, alone: dict[str, Any], two: tuple[Path, Any]) -> None:
     folder, result = two
     assert (folder / f"{name}-1-of-2.json").exists(), result.stderr
@@ -114,10 +114,7 @@ def test_gradients_of_different_types_are_added_up() -> None:
 def test_processes_that_were_not_started_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.delenv("RANK", raising=False)
-    with (
-        pytest.raises(LimelightError, match=r"WORLD_SIZE is 2, .* start them with torchrun$"),
-        join_processes(torch.device("cpu")),
-    ):
+    with refuses("processes-missing"), join_processes(torch.device("cpu")):
         pass
 
 
@@ -171,16 +168,9 @@ class Elsewhere(Processes):
 
 def test_a_folder_that_is_not_shared_is_noticed(tmp_path: Path) -> None:
     context = RunContext(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
-    run = TrainingRun(toys.dataset(), toys.recipe(), tmp_path, context)
-    with pytest.raises(LimelightError, match="process 1 found a checkpoint of step 0, the first process"):
+    run = TrainingRun(LabelObjective(toys.dataset(), toys.recipe()), tmp_path, context)
+    with refuses("processes-disagree"):
         run.resume()
-
-
-def test_answers_that_are_not_shared_are_noticed() -> None:
-    context = RunContext(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
-    distillation = Distillation(toys.dataset(), toys.recipe(teachers=2))
-    with pytest.raises(LimelightError, match="predictions of different teachers"):
-        load_predictions(distillation, context)
 
 
 def test_one_process_exchanges_nothing() -> None:

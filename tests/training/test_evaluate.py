@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from limelight.training import evaluate
-from limelight.training.setup import build_network
+from limelight.training.starting_network import build_network
 from training import toys
 
 

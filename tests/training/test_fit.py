@@ -21,12 +21,13 @@ from limelight.text.dataset import Dataset
 from limelight.training import Fitted, fit
 from limelight.training import outcome as chosen
 from limelight.training.checkpoint import select_prefix
+from limelight.training.context import run_context
 from limelight.training.evaluate import Scores, evaluate, logits
-from limelight.training.setup import build_network
-from limelight.training.train import random_state_restored
+from limelight.training.starting_network import build_network
+from refusing import refuses
 from training import toys
 
-module = importlib.import_module("limelight.training.run")
+module = importlib.import_module("limelight.training.label_objective")
 
 
 def run(data: Dataset | None = None, folder: Path | None = None, **options: Any) -> Fitted:
@@ -93,7 +94,7 @@ def test_the_random_state_of_the_device_used_is_restored(
     fork = torch.random.fork_rng
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
     monkeypatch.setattr(torch.random, "fork_rng", lambda devices: (forked.append(devices), fork([]))[1])
-    with random_state_restored(torch.device(device)):
+    with run_context(torch.device(device), None, show=False, checkpoint_every=600.0):
         pass
     assert forked == [devices]
 
@@ -302,7 +303,7 @@ def test_a_loss_beyond_numbers_ends_the_run(scripted: Any, tmp_path: Path) -> No
 
 
 def test_what_needs_a_folder_says_so() -> None:
-    with pytest.raises(LimelightError, match=r"^resume needs the run's folder: give one$"):
+    with refuses("folder-needed"):
         run(resume=True)
 
 
@@ -310,7 +311,7 @@ def test_no_labels_is_one_line() -> None:
     data = toys.dataset()
     train = data.splits["train"]
     unlabelled = Dataset(data.tokenizer, (), {"train": type(train)(train.ids, train.lengths)}, None, {})
-    with pytest.raises(LimelightError, match="no labels to learn from"):
+    with refuses("no-labels"):
         run(unlabelled)
 
 

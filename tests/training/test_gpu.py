@@ -11,8 +11,9 @@ import torch
 
 from limelight.training import fit
 from limelight.training.distributed import Processes
-from limelight.training.setup import build_network
+from limelight.training.label_objective import LabelObjective
 from limelight.training.side_stream import NO_SIDE_STREAM
+from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
 from training import toys
 
@@ -24,7 +25,6 @@ RECIPES: dict[str, dict[str, Any]] = {
     "adamw": {"optimizer": "adamw", "weight_decay": 0.1, "class_weight": "balanced"},
     "average": {"ema_decay": 0.9},
     "scheduled": {"schedule": "cosine"},
-    "taught": {"teachers": 2, "teacher_weight": 0.3, "noisy_copies": 1},
     "halved": {"ema_decay": 0.9, "halve_on_plateau": True, "epochs": 5},
     "projected": {"projection": 6, "fine_tune_words": False},
     "stacked": {
@@ -97,7 +97,7 @@ def test_early_updates_change_no_bit(name: str, precision: str) -> None:
     for early in (True, False):
         torch.manual_seed(0)
         network = build_network(data, recipe).cuda().train()
-        stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
+        stepper = Stepper(network, LabelObjective(data, recipe), Processes())
         if not early:
             stepper.updates_early, stepper.side = False, NO_SIDE_STREAM
         for number in range(30):

@@ -14,8 +14,9 @@ from limelight.config.recipe import ModelRecipe
 from limelight.text.dataset import Dataset
 from limelight.training.distributed import Processes
 from limelight.training.feed import HostFeed
+from limelight.training.label_objective import LabelObjective, row_weights
 from limelight.training.loss import Loss, Tensors, loss
-from limelight.training.setup import build_network, row_weights
+from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
 from training import toys
 
@@ -107,7 +108,7 @@ def move(data: Dataset, **options: Any) -> torch.Tensor:
     recipe = toys.recipe(optimizer="sgd", learning_rate=1.0, **options)
     network = build_network(data, recipe).double()
     before = network.pooling.W_s2.detach().clone()
-    Stepper(network, data.splits["train"], recipe, Processes(), None).step(np.arange(8), 0)
+    Stepper(network, LabelObjective(data, recipe), Processes()).step(np.arange(8), 0)
     return network.pooling.W_s2.detach() - before
 
 
@@ -123,8 +124,6 @@ def test_baselines_are_not_penalised(embedding: str) -> None:
     found = loss_of(data, list(range(6)), embedding=embedding, penalty=5.0)
     assert found.penalty.item() == 0
     assert found.total.item() == found.labels.item()
-    recipe = toys.recipe(embedding=embedding, penalty=5.0)
-    assert not Stepper(build_network(data, recipe), data.splits["train"], recipe, Processes(), None).penalised
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -12,9 +12,10 @@ from torch import nn
 from limelight.config.recipe import TrainingRecipe
 from limelight.training import kernels
 from limelight.training.distributed import Processes
+from limelight.training.label_objective import LabelObjective
 from limelight.training.optimiser import Optimiser
-from limelight.training.setup import build_network
 from limelight.training.side_stream import NO_SIDE_STREAM
+from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
 from training import toys
 
@@ -140,7 +141,7 @@ def words_after_training(
     data = toys.dataset()
     recipe = toys.recipe(optimizer=rule, learning_rate=0.05, weight_decay=0.01, dropout=0.5, **options)
     network = build_network(data, recipe)
-    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
+    stepper = Stepper(network, LabelObjective(data, recipe), Processes())
     network.words.sparse = sparse
     stepper.updates_early = early
     for number in range(6):
@@ -156,7 +157,7 @@ def test_the_padding_stays_zero_and_unread_words_are_not_decayed(rule: str) -> N
     data, recipe = toys.dataset(rows=8), toys.recipe(optimizer=rule, weight_decay=0.5)
     network = build_network(data, recipe)
     before = network.words.weight.detach().clone()
-    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
+    stepper = Stepper(network, LabelObjective(data, recipe), Processes())
     for number in range(3):
         stepper.step(np.arange(8), number)
     stepper.finish()
@@ -203,7 +204,7 @@ def test_frozen_words_are_not_touched() -> None:
     data, recipe = toys.dataset(), toys.recipe(fine_tune_words=False)
     network = build_network(data, recipe)
     before = network.words.weight.clone()
-    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
+    stepper = Stepper(network, LabelObjective(data, recipe), Processes())
     stepper.step(np.arange(8), 0)
     assert torch.equal(network.words.weight, before)
     assert not [name for name in stepper.optimiser.state if name.startswith("words")]

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from limelight.training.distributed import Processes
+from limelight.training.label_objective import LabelObjective
 from limelight.training.loss import loss
-from limelight.training.setup import build_network
+from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
 from training import toys
 
@@ -18,7 +19,7 @@ STEPS = 12
 def started(pair: bool = False) -> Stepper:
     """With 16 rows, not every word occurs."""
     data, recipe = toys.dataset(rows=16, pair=pair), toys.recipe(optimizer="adam", learning_rate=0.05)
-    return Stepper(build_network(data, recipe).double(), data.splits["train"], recipe, Processes(), None)
+    return Stepper(build_network(data, recipe).double(), LabelObjective(data, recipe), Processes())
 
 
 def rows(number: int) -> np.ndarray:
@@ -29,7 +30,7 @@ def rows(number: int) -> np.ndarray:
 def test_it_is_adam_on_the_whole_table(pair: bool) -> None:
     stepper = started(pair)
     other = started(pair)
-    network, recipe = other.network, other.recipe.training
+    network, recipe = other.network, other.recipe
     network.words.sparse = False
     adam = torch.optim.Adam(network.parameters(), lr=0.05)
     for number in range(STEPS):
@@ -37,7 +38,7 @@ def test_it_is_adam_on_the_whole_table(pair: bool) -> None:
         batch = other.feed.batch(torch.from_numpy(rows(number)))
         adam.zero_grad()
         output = network(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-        loss(output, batch, recipe, other.penalised).total.backward()
+        loss(output, batch, recipe, other.objective.recipe.model.attention_rows).total.backward()
         adam.step()
     stepper.finish()
     assert stepper.seen_words is not None

@@ -10,19 +10,19 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from limelight.config.recipe import Recipe
-from limelight.errors import LimelightError
 from limelight.network.torch.heads import LinearHead, ScaledLinearHead, VectorHead
 from limelight.runtime.start import Start
 from limelight.text.batches import as_targets
 from limelight.training import Callback
 from limelight.training.distributed import Processes
 from limelight.training.evaluate import logits
-from limelight.training.first_head import FEW, FirstHead, fit_first_head, fit_linear
-from limelight.training.last_layer import read_features
-from limelight.training.objectives import objective_of
-from limelight.training.setup import build_network
+from limelight.training.label_objective import LabelObjective
+from limelight.training.starting_head import FEW, FirstHead, fit_first_head, fit_linear, read_features
+from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper
+from limelight.training.task_losses import TASK_LOSSES
 from limelight.training.train import fit
+from refusing import refuses
 from training import toys
 
 OPTIONS = {"start": "toy", "head": "linear", "fine_tune_words": False, "schedule": "cosine"}
@@ -162,7 +162,7 @@ def test_an_interrupted_run_ends_with_the_same_bits(tmp_path):
 def test_a_run_is_not_resumed_from_other_weights(tmp_path):
     data = toy_data()
     fit(data, toy_recipe(epochs=1), tmp_path, show=False, start=toy_start(data))
-    with pytest.raises(LimelightError, match="start"):
+    with refuses("run-differs"):
         fit(data, toy_recipe(epochs=2), tmp_path, show=False, start=toy_start(data, seed=1), resume=True)
 
 
@@ -227,7 +227,7 @@ def test_a_pair_of_vectors_starts_with_a_linear_model_of_them(task: str):
     X = read_features(network, split, np.arange(len(split)))
     scale = X.norm(dim=1).mean()
     W = (network.head.W_scaled.detach().double() * scale).requires_grad_()
-    losses = objective_of(task).losses(X / scale @ W.T + network.head.b_o.detach().double(), targets(split))
+    losses = TASK_LOSSES[task].losses(X / scale @ W.T + network.head.b_o.detach().double(), targets(split))
     penalty = W.square().sum()
     if task == "regression":
         penalty = penalty - (1 - 1e-4) * W[0, 15:].sum() ** 2 / 5
@@ -266,7 +266,7 @@ def test_the_rate_rises_over_the_first_tenth_of_the_steps():
     data = toy_data(rows=80, dev=0)
     recipe = toy_recipe(epochs=10, learning_rate=1.0)  # 100 steps
     network = build_network(data, recipe, toy_start(data))
-    stepper = Stepper(network, data.splits["train"], recipe, Processes(), None)
+    stepper = Stepper(network, LabelObjective(data, recipe), Processes())
     rates = []
     for _ in range(100):
         stepper.optimiser.steps += 1

@@ -31,7 +31,6 @@ RUNS: dict[str, tuple[torch.dtype, dict[str, Any], dict[str, Any]]] = {
     ),
     "adagrad": (torch.float64, {"weighted": True}, {"optimizer": "adagrad", "clip_gates": 0.01}),
     "average": (torch.float64, {}, {"optimizer": "adam", "ema_decay": 0.8, "schedule": "linear"}),
-    "taught": (torch.float64, {"pair": True}, {"teachers": 2, "noisy_copies": 1, "pair": "concat"}),
     "stopped": (torch.float64, {}, {"optimizer": "adam", "epochs": 3}),
     "killed": (
         torch.float64,

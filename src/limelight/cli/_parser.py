@@ -141,7 +141,7 @@ def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> Non
         cls, values = SECTIONS[section], getattr(preset(shown), section)
         about = f"{cls.__doc__} Defaults in [brackets] are those of preset {shown!r}."
         group = parser.add_argument_group(f"{section} options", about)
-        for f in dataclasses.fields(cls):
+        for f in (f for f in dataclasses.fields(cls) if f.metadata["flag"]):
             add_option(group, f, getattr(values, f.name), hide=len(sections) > 1 and not f.metadata["basic"])
 
 

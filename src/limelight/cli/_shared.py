@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..text.dataset import Dataset
     from ..text.labels import LabelColumn
     from ..text.tokenizer import Tokenizer
-    from ..training.job import AnyJob
+    from ..training.job import Job
 
 FIGURES = {  # of `Metrics.to_dict`: how a table names and formats them
     "rows": ("rows", "{:,}"), "accuracy": ("accuracy", "{:.2%}"), "micro_f1": ("micro F1", "{:.3f}"),
@@ -351,11 +351,9 @@ def print_result(args: argparse.Namespace, data: Any, text: str) -> None:
     print(json.dumps(data, ensure_ascii=False) if args.json else text)
 
 
-def print_resume(job: AnyJob, kept: str = "") -> int:
+def print_resume(job: Job, kept: str = "") -> int:
     """Say on standard error how to resume an interrupted job, and return the exit code."""
-    from ..training.job import resume_command
-
-    print(f"limelight: interrupted{kept}; resume with: {resume_command(job)}", file=sys.stderr)
+    print(f"limelight: interrupted{kept}; resume with: {job.resume_command}", file=sys.stderr)
     return 1
 
 

@@ -59,9 +59,8 @@ def run(args: argparse.Namespace) -> int:
     from ..config.effects import warn_ignored
     from ..explain.pages import compare_page
     from ..training import need_torch
-    from ..training.compare import compare
-    from ..training.job_data import recipe_for
-    from ..training.tf_idf import compare_tf_idf
+    from ..training.compare import compare, compare_tf_idf
+    from ..training.train_job import recipe_for
 
     need_torch()
     check_page(args)
@@ -117,12 +116,12 @@ def _warn_unused(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> Non
     """Warn about options without an effect on any of the models."""
     from ..config.effects import unused_options
     from ..errors import warn
-    from ..training.compare import MODELS, as_model
+    from ..training.compare import MODELS, baseline_recipe
 
     if "embedding" in given:
         warn(f"embedding has no effect: compare trains all of {', '.join(MODELS)}")
     kind = {"has_dev": "dev" in dataset.splits, "pairs": dataset.pair}
-    found = {each: unused_options(as_model(recipe, each), given, **kind) for each in MODELS}
+    found = {each: unused_options(baseline_recipe(recipe, each), given, **kind) for each in MODELS}
     for name, line in found["self-attention"].items():
         if all(name in lines for lines in found.values()):
             warn(line)

@@ -13,7 +13,7 @@ from ._parser import HelpAll, add_option
 from ._shared import add_run, check_least, on_bad, print_result, print_resume
 
 if TYPE_CHECKING:
-    from ..training.pretraining.job import PretrainJob
+    from ..training.pretrain_job import PretrainJob
 
 ORDER = 8
 HELP = "make a reader from texts without labels and a sentence encoder"
@@ -52,18 +52,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Pretrain, or resume it."""
-    from ..training.job import is_resumable
-    from ..training.pretraining.job import run_pretraining
-
     check_least(args, checkpoint_minutes=0)
     job = _job(args)
     try:
-        facts = run_pretraining(
-            job, device=args.device, show=not args.quiet, resume=bool(args.resume),
+        facts = job.run(
+            device=args.device, show=not args.quiet, resume=bool(args.resume),
             checkpoint_every=60 * args.checkpoint_minutes,
         )  # fmt: skip
     except KeyboardInterrupt:  # while the texts or the teacher are read, or a second Ctrl-C
-        if not is_resumable(job):
+        if not job.is_resumable():
             raise
         return print_resume(job)
     if facts is None:
@@ -74,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _job(args: argparse.Namespace) -> PretrainJob:
-    from ..training.pretraining.job import PretrainJob, load_pretrain_job
+    from ..training.pretrain_job import PretrainJob
 
     names = {f.name for f in dataclasses.fields(ReaderRecipe)}
     options = {name: value for name, value in vars(args).items() if name in names}
@@ -82,12 +79,15 @@ def _job(args: argparse.Namespace) -> PretrainJob:
     if args.resume:
         if options or any((*given.values(), args.texts, args.text, args.word_vectors, args.overwrite)):
             raise LimelightError(
-                "--resume takes texts and options from the interrupted run; give nothing else"
+                "--resume takes texts and options from the interrupted run; give nothing else",
+                code="option-conflict",
             )
-        return load_pretrain_job(args.resume)
+        return PretrainJob.load(args.resume)
     missing = [name for name, value in given.items() if not value] if args.texts else ["TEXTS"]
     if missing:
-        raise LimelightError(f"pretrain needs {missing[0]} (see limelight pretrain --help)")
+        raise LimelightError(
+            f"pretrain needs {missing[0]} (see limelight pretrain --help)", code="argument-missing"
+        )
     return PretrainJob(
         out=Path(args.out), recipe=ReaderRecipe().override(**options), texts=args.texts, teacher=args.teacher,
         text=args.text, word_vectors=args.word_vectors, on_bad=on_bad(args), overwrite=args.overwrite,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ._parser import add_recipe, check_encoded, given_data, given_options, recipe_from
@@ -23,8 +23,7 @@ from ._shared import (
 
 if TYPE_CHECKING:
     from ..config.recipe import TrainingRecipe
-    from ..training.job import Job
-    from ..training.run_job import Outcome
+    from ..training.train_job import Outcome, TrainJob
 
 ORDER = 1
 HELP = "train a model on a table of labelled text"
@@ -56,46 +55,49 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train, or resume training."""
-    from ..training.job import is_resumable
-    from ..training.run_job import run_job
-
     check_least(args, checkpoint_minutes=0)
     job = _job(args)
     try:
-        outcome = run_job(
-            job, device=args.device, show=not args.quiet, resume=bool(args.resume),
+        outcome = job.run(
+            device=args.device, show=not args.quiet, resume=bool(args.resume),
             checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
             given=given_options(args), preset_given=bool(args.preset),
         )  # fmt: skip
     except KeyboardInterrupt:  # while reading a table or writing the model, or a second Ctrl-C
-        if not is_resumable(job):
+        if not job.is_resumable():
             raise
         raise SystemExit(print_resume(job)) from None
     if outcome.interrupted:
         raise SystemExit(_report_interruption(job, outcome))
     if outcome.facts:
         figures = outcome.facts["results"]
-        data = {"out": str(outcome.out), "best_epoch": outcome.best_epoch + 1, "results": figures}
+        data = {
+            "out": str(outcome.out),
+            "best_epoch": outcome.fitted.state.best_epoch + 1,
+            "results": figures,
+        }
         if "old_dev" in outcome.facts:
             data["old_dev"] = outcome.facts["old_dev"]
         print_result(args, data, _format_outcome(outcome, job.recipe.training))
     return 0
 
 
-def _job(args: argparse.Namespace) -> Job:
-    from ..training.job import Job, load_job
+def _job(args: argparse.Namespace) -> TrainJob:
+    from ..training.train_job import TrainJob
 
     if args.resume:
         other = args.data or args.out or args.overwrite or args.preset or args.old_dev
         if other or given_options(args) or given_data(args):
             raise LimelightError(
-                "--resume takes data and options from the interrupted run; give nothing else"
+                "--resume takes data and options from the interrupted run; give nothing else",
+                code="option-conflict",
             )
-        return load_job(args.resume)
+        return TrainJob.load(args.resume)
     if not args.data or not args.out:
-        raise LimelightError("training data and --out are required: limelight train reviews.csv --out model")
+        needed = "training data and --out are required: limelight train reviews.csv --out model"
+        raise LimelightError(needed, code="argument-missing")
     old = {"old_dev": list(args.old_dev)} if args.old_dev else {}
-    job = Job(
+    job = TrainJob(
         out=Path(args.out), recipe=recipe_from(args), tables=tables_from(args) | old,
         columns={"text": args.text, "label": args.label, "text2": args.text2},
         holdout=holdout(args), on_bad=on_bad(args), overwrite=args.overwrite,
@@ -108,32 +110,34 @@ def _job(args: argparse.Namespace) -> Job:
 def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
     from ..runtime.metrics import forgetting_sentence
 
-    epochs, steps = recipe.epochs, outcome.history[outcome.best_epoch]["steps"]
+    history, best_epoch = outcome.fitted.history, outcome.fitted.state.best_epoch
+    epochs, steps = recipe.epochs, history[best_epoch]["steps"]
     why = "best on the development set" if "dev" in outcome.results else "the last one; no development set"
     if "dev" in outcome.results and steps <= recipe.min_steps:
-        why = f"the last one; dev scores count after {recipe.min_steps} steps (--min-steps)"
-    elif measure := _rising_measure(outcome, epochs):
+        why = f"the last one; dev scores count after {recipe.min_steps} steps"
+    elif measure := _rising_measure(history, epochs):
         why = f"{why}; {measure} was still rising, so more than --epochs {epochs} may do better"
-    lines = [f"kept epoch {outcome.best_epoch + 1} of {len(outcome.history)} ({why})"]
+    lines = [f"kept epoch {best_epoch + 1} of {len(history)} ({why})"]
     if outcome.results:
         lines.append(metrics_table(outcome.facts["results"]))
     if "old_dev" in outcome.facts:
         lines.append(forgetting_sentence(outcome.facts["old_dev"]))
-    texts = ["first sentence", "second sentence"] if outcome.pair else ["your own sentence"]
+    texts = ["first sentence", "second sentence"] if outcome.dataset.pair else ["your own sentence"]
     example = shlex.join(["limelight", "explain", str(outcome.out), *texts])
     return "\n".join([*lines, f"saved {outcome.out}; try: {example}"])
 
 
-def _rising_measure(outcome: Outcome, epochs: int) -> str:
+def _rising_measure(history: list[dict[str, Any]], epochs: int) -> str:
     """The measure by which the last possible epoch is better than all before it; none if it is not."""
     from ..training.progress import MEASURES
 
-    name = next((each for each in MEASURES if outcome.history and f"dev_{each}" in outcome.history[0]), "")
-    records = [record for record in outcome.history if f"dev_{name}" in record]
+    name = next((each for each in MEASURES if history and f"dev_{each}" in history[0]), "")
+    records = [record for record in history if f"dev_{name}" in record]
     scores = [record.get(f"dev_weighted_{name}", record[f"dev_{name}"]) for record in records]
     return name if len(scores) == epochs > 1 and max(scores[:-1]) < scores[-1] < 1 else ""
 
 
-def _report_interruption(job: Job, outcome: Outcome) -> int:
-    kept = f"; the best model so far is in {outcome.out}" if outcome.best_epoch >= 0 else ""
-    return print_resume(job, kept) if outcome.facts or outcome.best_epoch < 0 else 1
+def _report_interruption(job: TrainJob, outcome: Outcome) -> int:
+    trained = outcome.fitted.state.best_epoch >= 0
+    kept = f"; the best model so far is in {outcome.out}" if trained else ""
+    return print_resume(job, kept) if outcome.facts or not trained else 1

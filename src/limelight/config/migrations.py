@@ -1,4 +1,4 @@
-"""Options as version 0.1 wrote them into saved folders, runs and checkpoints."""
+"""Options as versions 0.1 and 0.2 wrote them into saved folders, runs and checkpoints."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from ..errors import LimelightError
 RENAMED = {
     "rate": "learning_rate", "batch": "batch_size", "l2": "weight_decay", "optimiser": "optimizer",
     "tune_words": "fine_tune_words", "judge_after": "min_steps", "halve": "halve_on_plateau",
-    "average": "ema_decay", "teaching": "teacher_weight", "project": "projection",
-    "spare_words": "extra_words", "missing": "missing_vectors", "attention_bias": "author_code",
+    "average": "ema_decay", "project": "projection", "spare_words": "extra_words",
+    "missing": "missing_vectors", "attention_bias": "author_code",
 }  # fmt: skip
 TRAINING_ONLY = {  # a trained network does not depend on these
     "initialisation", "clip_value", "consistency", "dropout_layers", "dropout_rows", "label_smoothing",
+    "teachers", "teacher_weight", "teaching", "noisy_copies",
 }  # fmt: skip
+REMOVED_VALUES = {"penalty_scale": "kl", "missing_vectors": "neighbours"}  # for training only, too
 REMOVED: dict[str, tuple[Any, dict[str, str]]] = {  # the one value that is left, and where it matters
     "attention": ("structured", {"embedding": "self-attention"}),
     "filter_width": (3, {"embedding": "cnn"}),
     "head_layers": (1, {"head": "pruned"}),
 }
+GONE = {*REMOVED, *TRAINING_ONLY}
 EMBEDDINGS = {  # one option until 0.2 -> encoder and pooling
     "self-attention": ("bilstm", "self-attention"), "max": ("bilstm", "max"), "cnn": ("cnn", "max"),
 }  # fmt: skip
@@ -56,8 +59,7 @@ def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
         matters = all(options.get(key, value) == value for key, value in where.items())
         if matters and (was := options.get(name, left)) != left:
             only = f"this version has only {left!r}"
-            raise LimelightError(f"{name} is {was!r}, which only Limelight 0.1 knows; {only}")
-    gone = {*REMOVED, *TRAINING_ONLY}
-    if options.get("penalty_scale") == "kl":  # only training depended on it
-        gone.add("penalty_scale")
-    return split_embedding({RENAMED.get(k, k): value for k, value in options.items() if k not in gone})
+            was_only = f"{name} is {was!r}, which only Limelight 0.1 knows"
+            raise LimelightError(f"{was_only}; {only}", code="option-removed")
+    kept = {RENAMED.get(name, name): value for name, value in options.items() if name not in GONE}
+    return split_embedding({k: v for k, v in kept.items() if v != REMOVED_VALUES.get(k, object)})

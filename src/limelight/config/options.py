@@ -26,27 +26,35 @@ def option(
     high: float | None = None,
     needs: Needs | tuple[Needs, ...] = (),
     basic: bool = False,
+    flag: bool = True,
     metavar: str = "",
 ) -> Any:
-    """A dataclass field; `basic` options are the few that a short help shows."""
+    """A dataclass field; `basic` options are the few that a short help shows.
+
+    Without a `flag` it is no option of the command line: only presets and experiments set it.
+    """
     conditions = (needs,) if isinstance(needs, Needs) else needs
     values = {"choices": choices, "low": low, "high": high, "metavar": metavar}
-    return field(default=default, metadata={"help": help, **values, "needs": conditions, "basic": basic})
+    about = {"help": help, **values, "needs": conditions, "basic": basic, "flag": flag}
+    return field(default=default, metadata=about)
 
 
 def check_value(f: dataclasses.Field, value: Any) -> None:
     """Raise unless `value` is of the option's type, one of its choices and within its bounds."""
-    kind = type(f.default)
+    kind, choices = type(f.default), f.metadata["choices"]
+    low, high = f.metadata["low"], f.metadata["high"]
     right = isinstance(value, kind) or (kind is float and isinstance(value, int))
     if not right or (isinstance(value, bool) and kind is not bool):
-        raise LimelightError(f"{f.name} is {value!r}; it must be of type {kind.__name__}")
-    choices, low, high = f.metadata["choices"], f.metadata["low"], f.metadata["high"]
-    if choices and value not in choices:
-        raise LimelightError(f"{f.name} is {value!r}; it must be one of: {', '.join(choices)}")
-    if low is not None and not value >= low:
-        raise LimelightError(f"{f.name} is {value}; it must be at least {low}")
-    if high is not None and not value <= high:
-        raise LimelightError(f"{f.name} is {value}; it must be at most {high}")
+        allowed = f"of type {kind.__name__}"
+    elif choices and value not in choices:
+        allowed = f"one of: {', '.join(choices)}"
+    elif low is not None and not value >= low:
+        allowed = f"at least {low}"
+    elif high is not None and not value <= high:
+        allowed = f"at most {high}"
+    else:
+        return
+    raise LimelightError(f"{f.name} is {value!r}; it must be {allowed}", code="option-value")
 
 
 def to_builtin(value: Any) -> Any:

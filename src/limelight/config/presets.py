@@ -22,7 +22,7 @@ _PAPER_SNLI = Recipe().override(
     patience=4,
 )  # fmt: skip
 
-_AUTHOR = {"author_code": True, "missing_vectors": "neighbours", "penalty_scale": "author"}
+_AUTHOR = {"author_code": True, "penalty_scale": "author"}
 
 # What each ingredient gives is in docs/recipes.md. Frozen vectors behind a trained projection, rows with
 # units of their own in the classifier, a max-pooled row beside them, and an average of the weights.
@@ -46,11 +46,8 @@ PRESETS: dict[str, Recipe] = {
         **_AUTHOR, penalty=0.1, dropout=0.5, dropout_matrix=0.5, clip_gates=100.0
     ),
     "best-single": _BEST.override(rows=8, batch_size=128, epochs=10),
-    # Teachers give a point more and take several times as long. Without them and their noisy copies, two
-    # layers, no mix_units and 14 epochs are as good.
-    "best-pair": _BEST.override(
-        layers=3, rows=16, mix_units=512, pair="concat", batch_size=256, epochs=8, teachers=5, noisy_copies=2
-    ),
+    # Teachers give a point more and take several times as long: experiments/best_pair.
+    "best-pair": _BEST.override(layers=2, rows=16, pair="concat", batch_size=256, epochs=14),
     # Starts from the bundled reader and fine-tunes it, all but its words; docs/log/2026-11-16-start.md.
     "small": Recipe().override(
         start="reader", extra_words=50_000, word_size=256, hidden=300, attention_hidden=128, rows=24,
@@ -87,5 +84,5 @@ def preset(name: str) -> Recipe:
     if name not in PRESETS:
         near = difflib.get_close_matches(str(name), PRESETS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"choose from: {', '.join(PRESETS)}"
-        raise LimelightError(f"unknown preset {name!r}; {hint}")
+        raise LimelightError(f"unknown preset {name!r}; {hint}", code="preset-unknown")
     return PRESETS[name]

@@ -57,7 +57,8 @@ class ReaderRecipe:
         for f in dataclasses.fields(self):
             check_value(f, getattr(self, f.name))
         if self.word_size % GROUP:
-            raise LimelightError(f"word_size is {self.word_size}; it must be a multiple of {GROUP}")
+            wrong = f"word_size is {self.word_size}; it must be a multiple of {GROUP}"
+            raise LimelightError(wrong, code="option-value")
 
     def override(self, **options: Any) -> ReaderRecipe:
         """The same recipe with some options changed.
@@ -66,9 +67,9 @@ class ReaderRecipe:
         8
         """
         known = [f.name for f in dataclasses.fields(self)]
-        for name in options:
-            if name not in known:
-                raise LimelightError(f"there is no option {name!r}; the options are: {', '.join(known)}")
+        if unknown := [name for name in options if name not in known]:
+            hint = f"the options are: {', '.join(known)}"
+            raise LimelightError(f"there is no option {unknown[0]!r}; {hint}", code="option-unknown")
         return dataclasses.replace(self, **{name: to_builtin(value) for name, value in options.items()})
 
     def for_rows(self, rows: int) -> ReaderRecipe:

@@ -27,10 +27,6 @@ READER = Needs("head 'vector'", lambda o: o.head == "vector")
 FULL = Needs("head 'full'", lambda o: o.head == "full")
 PRUNED = Needs("head 'pruned'", lambda o: o.head == "pruned")
 PENALTY = Needs("a penalty above 0", lambda o: o.penalty > 0)
-TEACHERS = Needs("teachers", lambda o: o.teachers > 0)
-LESSONS = Needs(
-    "teacher_weight or noisy_copies above 0", lambda o: o.teacher_weight > 0 or o.noisy_copies > 0
-)
 DEV_SET = Needs("a development set", lambda o: o.has_dev)
 PAIRS = Needs("pairs of texts", lambda o: o.pairs)
 PAIR_VECTORS = Needs("pair 'vectors'", lambda o: o.pair == "vectors")
@@ -90,10 +86,10 @@ class TextRecipe:
     )
     missing_vectors: str = option(
         "noise",
-        "Initial vector of a word without a pretrained one: small noise, the mean of its neighbours in the "
-        "training data, or the mean of similarly spelled words.",
-        choices=("noise", "neighbours", "spelling"),
+        "Initial vector of a word without a pretrained one: noise, or the mean of similarly spelled words.",
+        choices=("noise", "spelling"),
         needs=(VECTORS, NO_START),
+        flag=False,
     )
 
 
@@ -167,13 +163,14 @@ class ModelRecipe:
     head_hidden: int = option(3000, "Hidden units of the full head [b].", low=1, needs=FULL)
     row_units: int = option(150, "Hidden units per row of M in the pruned head [p].", low=0, needs=PRUNED)
     column_units: int = option(
-        10, "Hidden units per column of M in the pruned head [q].", low=0, needs=PRUNED
+        10, "Hidden units per column of M in the pruned head [q].", low=0, needs=PRUNED, flag=False
     )
     mix_units: int = option(
         0,
         "Units of a second hidden layer on top of the pruned one; 0 for none, as in the paper.",
         low=0,
         needs=PRUNED,
+        flag=False,
     )
     dropout: float = option(
         0.0,
@@ -221,6 +218,7 @@ class TrainingRecipe:
         "Form of the penalty: ||AA'-I||^2 per sentence, or the author's code's, divided by n^2.",
         choices=("paper", "author"),
         needs=(ATTENTION, PENALTY),
+        flag=False,
     )
     aspect_penalty: float = option(
         0.0,
@@ -246,6 +244,7 @@ class TrainingRecipe:
         "Clip each gradient at the LSTM's gates to this size, as the author's code does; 0 disables this.",
         low=0,
         needs=LSTM,
+        flag=False,
     )
     fine_tune_words: bool = option(True, "Fine-tune the word vectors; otherwise they stay frozen.")
     class_weight: str = option(
@@ -254,30 +253,13 @@ class TrainingRecipe:
         choices=("none", "balanced"),
         basic=True,
     )
-    noisy_copies: int = option(
-        0,
-        "Add N noisy copies of every training text, with some words dropped and some replaced by similar "
-        "ones (without word vectors, by the unknown word). They are held in memory, and epochs take longer.",
-        low=0,
-        high=100,
-    )
-    teachers: int = option(
-        0,
-        "Train N networks with other random seeds first; the final one also learns from their predictions. "
-        "Each takes as long as training without noisy copies.",
-        low=0,
-        high=1000,
-        needs=LESSONS,
-    )
-    teacher_weight: float = option(
-        0.5, "Weight of the teachers' predictions in the training targets.", low=0, high=1, needs=TEACHERS
-    )
     min_steps: int = option(
         0,
         "Ignore dev scores for the first N steps: with few texts, a network that has hardly learnt can look "
         "best by chance.",
         low=0,
         needs=DEV_SET,
+        flag=False,
     )
     patience: int = option(
         0,
@@ -290,6 +272,7 @@ class TrainingRecipe:
         False,
         "After an evaluation without improvement, halve the learning rate and return to the best weights.",
         needs=DEV_SET,
+        flag=False,
     )
     ema_decay: float = option(
         0.0,
@@ -335,7 +318,7 @@ class Recipe:
             for f in dataclasses.fields(section):
                 check_value(f, getattr(section, f.name))
         if self.model.head == "pruned" and self.model.row_units + self.model.column_units == 0:
-            raise LimelightError("a pruned head needs row_units or column_units above 0")
+            raise LimelightError("a pruned head needs row_units above 0", code="option-value")
 
     def override(self, **options: Any) -> Recipe:
         """The same recipe with some fields changed, whichever section they are in."""
@@ -356,15 +339,16 @@ class Recipe:
     def from_dict(cls, data: dict[str, dict[str, Any]]) -> Recipe:
         """The inverse of `to_dict`, also for what older versions wrote; missing fields get their defaults."""
         if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
-            raise LimelightError(f"a recipe is a JSON object of {', '.join(SECTIONS)}; got {str(data)[:60]}")
-        for name in data:
-            if name not in SECTIONS:
-                raise LimelightError(f"a recipe has the sections {', '.join(SECTIONS)}; got {name!r}")
+            what = f"a recipe is a JSON object of {', '.join(SECTIONS)}"
+            raise LimelightError(f"{what}; got {str(data)[:60]}", code="recipe-format")
+        if wrong := [name for name in data if name not in SECTIONS]:
+            what = f"a recipe has the sections {', '.join(SECTIONS)}"
+            raise LimelightError(f"{what}; got {wrong[0]!r}", code="recipe-format")
         return cls().override(**upgrade({k: v for section in data.values() for k, v in section.items()}))
 
 
 def options() -> dict[str, dataclasses.Field]:
-    """Every field by name, over all sections: what the command line and the estimators offer."""
+    """Every field by name, over all sections; the command line offers those with a flag."""
     return {f.name: f for section in SECTIONS.values() for f in dataclasses.fields(section)}
 
 
@@ -380,5 +364,6 @@ def section_of(name: str) -> str:
             return section
     known = other_names()
     near = [known[name]] if name in known else difflib.get_close_matches(name, options(), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"the options are: {', '.join(options())}"
-    raise LimelightError(f"there is no option {name!r}; {hint}")
+    offered = [name for name, f in options().items() if f.metadata["flag"]]
+    hint = f"did you mean {near[0]!r}?" if near else f"the options are: {', '.join(offered)}"
+    raise LimelightError(f"there is no option {name!r}; {hint}", code="option-unknown")

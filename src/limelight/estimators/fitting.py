@@ -68,7 +68,7 @@ class Estimator(Fitted):
         listed = as_list(labels, "labels")
         check_same_length(texts, listed, "labels")
         names = self._fixed_classes(classes)
-        recipe, start = self._going_on()
+        recipe, start = self._continued_from()
         task = "classification" if recipe.text.task == "auto" else recipe.text.task
         if not answers_of(task).is_class:
             raise LimelightError(
@@ -76,7 +76,7 @@ class Estimator(Fitted):
             )
         targets = Targets(task, names, class_numbers(listed, names.tolist()))
         weights = self._weights(targets, targets.labels, sample_weight)
-        once = recipe.override(epochs=1, schedule="constant", teachers=0, noisy_copies=0)
+        once = recipe.override(epochs=1, schedule="constant")
         dataset = encode_texts(
             texts, targets.labels, texts2, weights,
             recipe=dataclasses.replace(recipe.text, task=task), holdout=0, names=names.tolist(), start=start,
@@ -101,7 +101,7 @@ class Estimator(Fitted):
             )
         return self.classes_
 
-    def _going_on(self) -> tuple[Recipe, Start | None]:
+    def _continued_from(self) -> tuple[Recipe, Start | None]:
         """The recipe and the weights that the next call of `partial_fit` starts from."""
         if not hasattr(self, "model_"):
             return start_of(self._recipe(), self._given())

@@ -28,4 +28,4 @@ def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise LimelightError("training needs PyTorch: pip install '.[train]'") from None
+        raise LimelightError("training needs PyTorch: pip install '.[train]'", code="needs-extra") from None

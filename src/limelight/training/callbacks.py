@@ -17,8 +17,8 @@ class Callback:
 
     `run` is the network in training: `run.network`, `run.recipe`, `run.state.epoch` (finished epochs),
     `run.state.number` (steps), `run.state.history` (a record per epoch), and `run.figures()`, the loss and
-    accuracy of the epoch so far, which on a GPU waits for the steps in flight. Hooks are called in the first
-    of several processes, and not for teachers.
+    accuracy of the epoch so far, which on a GPU waits for the steps in flight. Of several processes, the
+    first calls the hooks.
 
     >>> class Losses(Callback):
     ...     def on_epoch_end(self, run, record):
@@ -55,7 +55,7 @@ class TensorBoard(Callback):
     def on_train_begin(self, run: TrainingRun) -> None:
         """What a killed run logged after its last checkpoint is purged."""
         if self.folder is None and run.checkpoints is None:
-            raise LimelightError("tensorboard needs the run's folder: give one")
+            raise LimelightError("tensorboard needs the run's folder: give one", code="folder-needed")
         folder = self.folder or run.checkpoints.folder / "tensorboard"  # type: ignore[union-attr]
         self._writer = need_tensorboard()(str(folder), purge_step=run.state.number + 1)
 
@@ -78,12 +78,13 @@ def check_callbacks(given: Iterable[Callback] | None) -> tuple[Callback, ...]:
     limelight.errors.LimelightError: callbacks[0] is a builtin_function_or_method; it must be a Callback
     """
     if isinstance(given, Callback):
-        raise LimelightError("callbacks must be a list; put the one callback into a list")
+        wrong = "callbacks must be a list; put the one callback into a list"
+        raise LimelightError(wrong, code="callback-type")
     found = tuple(given or ())
     for k, each in enumerate(found):
         if not isinstance(each, Callback):
             what = f"the class {each.__name__}" if isinstance(each, type) else f"a {type(each).__name__}"
-            raise LimelightError(f"callbacks[{k}] is {what}; it must be a Callback")
+            raise LimelightError(f"callbacks[{k}] is {what}; it must be a Callback", code="callback-type")
     return found
 
 
@@ -92,5 +93,6 @@ def need_tensorboard() -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise LimelightError("TensorBoard is not installed: pip install tensorboard") from None
+        missing = "TensorBoard is not installed: pip install tensorboard"
+        raise LimelightError(missing, code="needs-extra") from None
     return SummaryWriter

@@ -79,7 +79,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         with safetensors.safe_open(path, "pt") as file:
             has_checksum = CHECKSUM in file.keys()  # noqa: SIM118
         if (has_checksum or about["format"] > 1) and not _is_intact(path):
-            raise LimelightError(f"{path} is damaged: its checksum does not match")
+            raise LimelightError(f"{path} is damaged: its checksum does not match", code="file-damaged")
         tensors = load_file(path)
     tensors.pop(CHECKSUM, None)
     return tensors, about
@@ -105,12 +105,13 @@ def _read_description(path: Path) -> dict[str, Any]:
         about = json.loads(metadata)
         version = about["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise LimelightError(f"{path} is not a Limelight checkpoint") from None
+        raise LimelightError(f"{path} is not a Limelight checkpoint", code="file-damaged") from None
     if type(version) is not int or not 1 <= version <= FORMAT:
-        found = f"format {str(version)[:20]}"
-        raise LimelightError(f"{path} has {found}, this version reads up to {FORMAT}; update Limelight")
+        found = f"{path} has format {str(version)[:20]}"
+        newer = f"{found}, this version reads up to {FORMAT}; update Limelight"
+        raise LimelightError(newer, code="format-newer")
     if not isinstance(about.get("identity", {}), dict):
-        raise LimelightError(f"{path} is not a Limelight checkpoint")
+        raise LimelightError(f"{path} is not a Limelight checkpoint", code="file-damaged")
     return dict(about)
 
 
@@ -120,7 +121,8 @@ def _tidy_reading(path: Path) -> Iterator[None]:
         with tidy_os_errors(f"cannot read {path}"):
             yield
     except safetensors.SafetensorError as error:
-        raise LimelightError(f"{path} is damaged ({' '.join(str(error).split())[:100]})") from error
+        reason = " ".join(str(error).split())[:100]
+        raise LimelightError(f"{path} is damaged ({reason})", code="file-damaged") from error
 
 
 def check_tensors(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
@@ -130,7 +132,8 @@ def check_tensors(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[s
         if found is None or found.shape != like.shape or found.dtype != like.dtype:
             shown = "missing" if found is None else f"{found.dtype} {tuple(found.shape)}"
             needed = f"{like.dtype} {tuple(like.shape)}"
-            raise LimelightError(f"{path} does not fit this run: {name} is {shown}, not {needed}")
+            wrong = f"{path} does not fit this run: {name} is {shown}, not {needed}"
+            raise LimelightError(wrong, code="run-differs")
 
 
 class Checkpoints:
@@ -142,19 +145,11 @@ class Checkpoints:
 
     def check_unused(self) -> None:
         """Raise if the folder holds another run: a new one must not mix with it."""
-        if paths := [*run_folder.checkpoints(self.folder), *run_folder.teacher_files(self.folder)]:
+        if paths := run_folder.checkpoints(self.folder):
             raise LimelightError(
-                f"{self.folder} already holds a run ({paths[0].name}); resume it, or choose another folder"
+                f"{self.folder} already holds a run ({paths[0].name}); resume it, or choose another folder",
+                code="run-unfinished",
             )
-
-    def check(self) -> None:
-        """Raise if a checkpoint is from another run; one that cannot be read is skipped."""
-        for path in run_folder.checkpoints(self.folder):
-            try:
-                about = _read_description(path)
-            except LimelightError:
-                continue
-            check_identity(path, about.get("identity", {}), self.identity)
 
     def prepare(self, history: Iterable[dict[str, Any]]) -> None:
         """Write the history, to see that the folder is writable, and remove what a killed process left."""
@@ -204,7 +199,8 @@ class Checkpoints:
             self.best_epoch = state.best_epoch
             return Found(state, tensors, best_weights, problems)
         if problems:
-            raise LimelightError(f"{problems[0]}; there is no other checkpoint to resume from")
+            only = f"{problems[0]}; there is no other checkpoint to resume from"
+            raise LimelightError(only, code="file-damaged")
         return None
 
     def _tidy(self) -> None:
@@ -243,7 +239,8 @@ def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) ->
         if was != mine:
             raise LimelightError(
                 f"{path.name} was made with {key} {shorten(repr(was))}, this run has {shorten(repr(mine))}; "
-                "resume with the same, or choose another folder"
+                "resume with the same, or choose another folder",
+                code="run-differs",
             )
 
 
@@ -251,9 +248,10 @@ def _state(path: Path, about: dict[str, Any]) -> State:
     try:
         state = State(**about["state"])
     except (KeyError, TypeError):
-        raise LimelightError(f"{path} is not a Limelight checkpoint") from None
+        raise LimelightError(f"{path} is not a Limelight checkpoint", code="file-damaged") from None
     if not _is_possible(state):
-        raise LimelightError(f"{path} is damaged: its state is not one that a run can be in")
+        wrong = f"{path} is damaged: its state is not one that a run can be in"
+        raise LimelightError(wrong, code="file-damaged")
     return state
 
 

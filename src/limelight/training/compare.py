@@ -1,17 +1,20 @@
-"""Train the paper's model and its two baselines on the same data with several seeds."""
+"""Compare the paper's model with its two baselines, and with TF-IDF and logistic regression."""
 
 from __future__ import annotations
 
+import io
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.parts import matrix_shape, shapes
-from ..text.dataset import Dataset
+from ..text.dataset import Dataset, Split
 from .outcome import results_of
 
 # The rows of the paper's Table 1.
@@ -21,6 +24,8 @@ MODELS = {
     "self-attention": "Structured self-attention",
 }
 TF_IDF = "tf-idf"
+STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # of TF-IDF, scikit-learn's C; the development set chooses
+USUAL_STRENGTH = 10.0
 
 
 @dataclass
@@ -59,24 +64,26 @@ def compare(
     from .train import fit
 
     if dataset.task != "classification":
-        raise LimelightError(f"compare trains classifiers; the task of this data is {dataset.task!r}")
+        wrong = f"compare trains classifiers; the task of this data is {dataset.task!r}"
+        raise LimelightError(wrong, code="task-option")
     if not {"dev", "test"} & set(dataset.splits):
         raise LimelightError(
-            "there is no data to measure the models on: give test data, or hold out some rows"
+            "there is no data to measure the models on: give test data, or hold out some rows", code="no-rows"
         )
     if not seeds:
-        raise LimelightError("no seeds were given; give at least one")
+        raise LimelightError("no seeds were given; give at least one", code="option-value")
     if recipe.text.start:
         raise LimelightError(
             f"start is {recipe.text.start!r}, but the baselines start from random weights; choose another "
-            "preset, such as light"
+            "preset, such as light",
+            code="option-value",
         )
-    contestants = [Contestant(each, _parameters(dataset, as_model(recipe, each))) for each in models]
+    contestants = [Contestant(each, _parameters(dataset, baseline_recipe(recipe, each))) for each in models]
     for seed in seeds:
         for one in contestants:
             started = time.monotonic()
             fitted = fit(
-                dataset, as_model(recipe, one.embedding).override(seed=seed), device=device, show=show
+                dataset, baseline_recipe(recipe, one.embedding).override(seed=seed), device=device, show=show
             )
             if fitted.interrupted:
                 raise KeyboardInterrupt
@@ -93,12 +100,12 @@ def compare(
     return contestants
 
 
-def as_model(recipe: Recipe, embedding: str) -> Recipe:
+def baseline_recipe(recipe: Recipe, embedding: str) -> Recipe:
     """The recipe with another embedding. A baseline has one row, so a pruned head would leave it a fraction
     of the hidden units: it gets as many, fully connected.
 
     >>> from limelight.config.presets import preset
-    >>> as_model(preset("light"), "max").model.head
+    >>> baseline_recipe(preset("light"), "max").model.head
     'full'
     """
     model = recipe.override(embedding="self-attention").model
@@ -107,6 +114,59 @@ def as_model(recipe: Recipe, embedding: str) -> Recipe:
     rows, size = matrix_shape(model)
     units = rows * model.row_units + size * model.column_units
     return recipe.override(embedding=embedding, head="full", head_hidden=units)
+
+
+def compare_tf_idf(dataset: Dataset, recipe: Recipe) -> Contestant:
+    """TF-IDF and logistic regression, what many people would use instead; it has no random seed.
+
+    It reads the words and pairs of neighbours that the other models read.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    started = time.monotonic()
+    words = TfidfVectorizer(analyzer=_terms, sublinear_tf=True)
+    words.fit(_word_ids(dataset.splits["train"]))
+    X = {name: words.transform(_word_ids(split)) for name, split in dataset.splits.items()}
+    y = {name: np.asarray(split.labels) for name, split in dataset.splits.items()}
+    weight = "balanced" if recipe.training.class_weight == "balanced" else None
+    best: Any = None
+    for C in STRENGTHS if "dev" in X else (USUAL_STRENGTH,):
+        found = LogisticRegression(C=C, max_iter=1000, class_weight=weight)
+        found.fit(X["train"], y["train"], sample_weight=dataset.splits["train"].weights)
+        if best is None or found.score(X["dev"], y["dev"]) > best.score(X["dev"], y["dev"]):
+            best = found
+    seconds = time.monotonic() - started
+    accuracies = {name: [float(best.score(X[name], y[name]))] for name in ("dev", "test") if name in X}
+    return Contestant(
+        TF_IDF, best.coef_.size + best.intercept_.size, seeds=[recipe.training.seed], seconds=[seconds],
+        bytes=_shipped_bytes(best, words, dataset), **accuracies,
+    )  # fmt: skip
+
+
+def _word_ids(split: Split) -> list[list[np.ndarray]]:
+    """The word ids of each row, for pairs of both texts."""
+    return [split.row(k) for k in range(len(split))]
+
+
+def _terms(row: list[np.ndarray]) -> list[Hashable]:
+    """Words and pairs of neighbours; in the second text of a pair they are other terms."""
+    found: list[Hashable] = []
+    for side, ids in enumerate(row):
+        words = ids.tolist()
+        found += [(side, word) for word in words]
+        found += [(side, *pair) for pair in pairwise(words)]
+    return found
+
+
+def _shipped_bytes(head: Any, words: Any, dataset: Dataset) -> int:
+    """Bytes of what one would ship: its terms as text, and its weights in float32."""
+    known = dataset.tokenizer.vocabulary
+    terms = "\n".join(" ".join(known[k] for k in term[1:]) for term in words.vocabulary_)
+    weights = io.BytesIO()
+    parts = {"W": head.coef_, "b": head.intercept_, "idf": words.idf_}
+    np.savez(weights, **{name: part.astype(np.float32) for name, part in parts.items()})  # type: ignore[arg-type]
+    return len(terms.encode()) + len(weights.getvalue())
 
 
 def spread(values: Sequence[float]) -> str:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..errors import LimelightError
 
-# The others wait while the first process writes a checkpoint or runs `after_epoch`. NCCL's own limit of ten
+# The others wait while the first process writes a checkpoint or runs a callback. NCCL's own limit of ten
 # minutes would end such a run; torchrun ends the others anyway when a process dies.
 TIMEOUT = timedelta(hours=2)
 
@@ -97,7 +97,8 @@ def _connect(device: torch.device) -> None:
     except (ValueError, RuntimeError) as error:
         raise LimelightError(
             f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but the processes do not find each other "
-            f"({str(error).splitlines()[0]}); start them with torchrun"
+            f"({str(error).splitlines()[0]}); start them with torchrun",
+            code="processes-missing",
         ) from error
     atexit.register(dist.destroy_process_group)
 
@@ -126,5 +127,6 @@ def _clear_errors() -> Iterator[None]:
     except RuntimeError as error:
         raise LimelightError(
             "another process of this run has ended; the last checkpoint is kept: start the same command "
-            "again with --resume, with any number of processes"
+            "again with --resume, with any number of processes",
+            code="process-ended",
         ) from error

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import nn
 
 from ..config.recipe import TrainingRecipe
-from ..network.torch.network import Network
+from ..network.torch.network import Network, Output
 from ..text.batches import as_targets, gather, reading_plan, row_lengths
 from ..text.dataset import Split
 from .checkpoint import State
 from .distributed import Processes
-from .objectives import CLASSIFICATION, Objective
+from .task_losses import CLASSIFICATION, TaskLoss
 
 WORDS = {"cpu": 8_192, "cuda": 32_768}  # in a batch, with padding: more saves no time and takes gigabytes
 ALONE = Processes()
@@ -24,7 +24,7 @@ ALONE = Processes()
 class Scores(NamedTuple):
     """How well a network does on a split."""
 
-    score: float  # accuracy, or the measure of another objective
+    score: float  # accuracy, or the measure of another task
     loss: float
     rows: int
     weighted: tuple[float, float] | None = None  # score and loss, if rows have weights
@@ -41,19 +41,19 @@ def logits(network: Network, split: Split) -> np.ndarray:
 
 def _logits(network: Network, split: Split, plan: list[np.ndarray]) -> np.ndarray:
     """The logits of a plan's rows, in its order; copied from the device once, at the end."""
-    return torch.cat([values for _, values in predict_batches(network, split, plan)]).cpu().numpy()
+    return torch.cat([read.logits.float() for _, read in read_batches(network, split, plan)]).cpu().numpy()
 
 
-def plan_batches(network: Network, split: Split) -> list[np.ndarray]:
+def plan_batches(network: nn.Module, split: Split) -> list[np.ndarray]:
     """The rows of each batch, as large as suits the network's device."""
     return reading_plan(row_lengths(split), WORDS[_device(network).type])
 
 
 @torch.no_grad()
-def predict_batches(
+def read_batches(
     network: Network, split: Split, plan: list[np.ndarray]
-) -> Iterator[tuple[np.ndarray, Tensor]]:
-    """The rows of each batch of a plan with their logits, (batch, classes), on the network's device."""
+) -> Iterator[tuple[np.ndarray, Output]]:
+    """The rows of each batch of a plan, and what the network makes of them, on its device."""
     was_training = network.training
     network.eval()
     try:
@@ -61,7 +61,7 @@ def predict_batches(
             found = gather(split, rows)
             inputs = (found.ids, found.lengths, found.ids2, found.lengths2)
             tensors = [None if x is None else torch.from_numpy(x).to(_device(network)) for x in inputs]
-            yield rows, network(*tensors).logits.float()
+            yield rows, network(*tensors)
     finally:
         network.train(was_training)
 
@@ -71,7 +71,7 @@ def evaluate(
     split: Split,
     weights: np.ndarray | None = None,
     processes: Processes = ALONE,
-    objective: Objective = CLASSIFICATION,
+    task: TaskLoss = CLASSIFICATION,
 ) -> Scores:
     """The mean score and loss over all rows; with weights, also those of the weighted rows.
 
@@ -84,8 +84,8 @@ def evaluate(
         rows = np.concatenate(mine)
         values = torch.from_numpy(_logits(network, split, mine)).double()
         labels = torch.from_numpy(as_targets(np.asarray(split.labels)[rows]))
-        by_row[0, rows] = objective.losses(values, labels)
-        by_row[1, rows] = objective.scores(values, labels).double()
+        by_row[0, rows] = task.losses(values, labels)
+        by_row[1, rows] = task.scores(values, labels).double()
     if processes.size > 1:
         by_row = by_row.to(_device(network))
         processes.sum(by_row)
@@ -96,7 +96,7 @@ def evaluate(
     return Scores(float(scores.sum()) / len(scores), float(losses.mean()), len(scores), weighted)
 
 
-def _device(network: Network) -> torch.device:
+def _device(network: nn.Module) -> torch.device:
     return next(network.parameters()).device
 
 

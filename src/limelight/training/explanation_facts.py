@@ -19,6 +19,7 @@ from ..text.batches import gather
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .evaluate import logits, plan_batches
+from .task_losses import TASK_LOSSES
 
 ROW_TEXTS, ROW_WORDS = 1000, 12_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
@@ -44,7 +45,7 @@ def picture_facts(
 ) -> dict[str, Any]:
     """`rows`, from training texts; and `trust`, if there are development texts and probabilities."""
     facts: dict[str, Any] = {"rows": describe_rows(network, dataset)}
-    if "dev" in dataset.splits and dataset.task != "regression":
+    if "dev" in dataset.splits and not TASK_LOSSES[dataset.task].predicts_numbers:
         facts["trust"] = measure_trust(
             network, dataset.splits["dev"], recipe, weights, dataset.task, thresholds
         )
@@ -55,13 +56,20 @@ def describe_rows(network: Network, dataset: Dataset) -> list[list[str]]:
     """The words of each row, none for a row without a clear aspect."""
     split = _sample(dataset.splits["train"], ROW_TEXTS, ROW_WORDS)
     sentences = [side for sides, _ in _read(network, split) for side in sides]
-    found = row_words(
+    return clear_words(
+        dataset.tokenizer.vocabulary,
         np.concatenate([each.ids for each in sentences]),
         np.concatenate([each.A for each in sentences], axis=1),
         np.array([len(each.ids) for each in sentences]),
     )
-    words = dataset.tokenizer.vocabulary
-    return [[words[k] for k, _ in row.words if k >= len(SPECIAL)] if row.clear else [] for row in found]
+
+
+def clear_words(
+    vocabulary: Sequence[str], ids: np.ndarray, A: np.ndarray, lengths: np.ndarray
+) -> list[list[str]]:
+    """The words of each row of M from the attention A (r, words) of sentences back to back."""
+    found = row_words(ids, A, lengths)
+    return [[vocabulary[k] for k, _ in row.words if k >= len(SPECIAL)] if row.clear else [] for row in found]
 
 
 def measure_trust(

@@ -10,8 +10,8 @@ from torch import Tensor
 from ..config.recipe import TrainingRecipe
 from ..network.torch.attention import aspect_penalty, penalty
 from ..network.torch.network import Output
-from .objectives import CLASSIFICATION, Objective, RowFigures
 from .side_stream import NO_SIDE_STREAM, SideStream
+from .task_losses import CLASSIFICATION, RowFigures, TaskLoss
 
 
 class Loss(NamedTuple):
@@ -28,7 +28,7 @@ def loss(
     recipe: TrainingRecipe,
     rows: int,
     vocabulary: int = 0,
-    objective: Objective = CLASSIFICATION,
+    task: TaskLoss = CLASSIFICATION,
     side: SideStream = NO_SIDE_STREAM,
 ) -> Loss:
     """The rows' losses, each by its weight, + coefficient * P; for a pair, P of both sentences is added.
@@ -42,9 +42,9 @@ def loss(
     if rows and recipe.penalty:
         with side.aside():
             P = _penalty(output, batch, rows, recipe.penalty_scale)
-    plain = goal = _mean_loss(objective.losses, output.logits, batch.labels, batch.weights)
+    plain = goal = _mean_loss(task.losses, output.logits, batch.labels, batch.weights)
     if batch.targets is not None:
-        goal = _mean_loss(objective.losses, output.logits, batch.targets, batch.weights)
+        goal = _mean_loss(task.losses, output.logits, batch.targets, batch.weights)
     if rows and recipe.aspect_penalty:
         sides = [(output.A[:, :rows], batch.ids)]
         if output.A2 is not None and batch.ids2 is not None:

@@ -27,7 +27,7 @@ STATES = {"sgd": (), "adagrad": ("square",), "adam": ("mean", "square"), "adamw"
 
 
 class Optimiser:
-    """Updates `weights` from the gradients of `computing` (the same parameters, or their bf16 copies).
+    """Updates `weights` from the gradients of `copies` (the same parameters, or their bf16 copies).
 
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimiser = Optimiser({"w": w}, TrainingRecipe(optimizer="sgd", learning_rate=0.5))
@@ -41,14 +41,14 @@ class Optimiser:
         self,
         weights: Mapping[str, Tensor],
         recipe: TrainingRecipe,
-        computing: Mapping[str, Tensor] | None = None,
+        copies: Mapping[str, Tensor] | None = None,
         total: int = 1,
         warmup: int = 0,
     ) -> None:
         self.recipe = recipe
         self.total, self.warmup = total, warmup  # steps of the whole run, and those in which the rate rises
         self.weights = {name: w for name, w in weights.items() if w.requires_grad}
-        self.computing = computing or self.weights
+        self.copies = copies or self.weights
         self.rule = recipe.optimizer
         device = next(iter(self.weights.values())).device
         self.rate = torch.tensor(recipe.learning_rate, dtype=torch.float64, device=device)
@@ -69,7 +69,7 @@ class Optimiser:
 
     def clear(self) -> None:
         """Forget the gradients."""
-        for w in self.computing.values():
+        for w in self.copies.values():
             w.grad = None
 
     @contextmanager
@@ -83,7 +83,7 @@ class Optimiser:
             self._begin()
         hooks = [
             w.register_post_accumulate_grad_hook(partial(self._update_early, side, name))
-            for name, w in self.computing.items()
+            for name, w in self.copies.items()
             if w.requires_grad
         ]
         try:
@@ -114,7 +114,7 @@ class Optimiser:
             self._begin()
         gradients = {
             name: _summed(w.grad)
-            for name, w in self.computing.items()
+            for name, w in self.copies.items()
             if w.grad is not None and name not in self.updated
         }
         self._clip(gradients)
@@ -180,7 +180,7 @@ class Optimiser:
         """The update of a weight: of all of it or, with a sparse gradient, of some rows."""
         w, *state = self._weight_and_state(name)
         if not gradient.is_sparse:
-            copy = self.computing[name]
+            copy = self.copies[name]
             return WeightUpdate(w, gradient, state, None if copy is w else copy)
         rows, values = gradient._indices()[0], gradient._values()
         if not moves_all(self.recipe):

@@ -12,24 +12,24 @@ from ..errors import warn
 from ..network.outputs import activate
 from ..runtime.confidence import FEWEST, confidence_facts, fit_temperature
 from ..runtime.metrics import AnyMetrics, LabelMetrics, Metrics, measure
+from ..storage.json_file import to_json_values
 from ..text.dataset import Dataset
 from ..text.labels import Label
 
 if TYPE_CHECKING:
+    from ..runtime.model import Model
     from .run import Fitted
 
-MOST_CONFUSED = 50  # classes; a larger table is unreadable on a card
+MAX_CLASSES_CONFUSED = 50  # classes; a larger table is unreadable on a card
 
 
 def results_of(fitted: Fitted, dataset: Dataset, splits: Sequence[str]) -> dict[str, AnyMetrics]:
     """Evaluate the network on those of the splits that exist."""
-    from .evaluate import logits
-
     results = {}
     for name in splits:
         if name in dataset.splits:
-            outputs = activate(dataset.task, logits(fitted.network, dataset.splits[name]).astype(np.float64))
             truth = np.asarray(dataset.splits[name].labels)
+            outputs = activate(dataset.task, fitted.logits(name))
             results[name] = measure(dataset.task, outputs, truth, fitted.thresholds)
     return results
 
@@ -43,18 +43,19 @@ def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
     import torch
 
     from ..network.torch.heads import LAST_LAYER
-    from .evaluate import logits
+    from .task_losses import TASK_LOSSES
 
     split = dataset.splits.get("dev")
-    if split is None or len(split) < FEWEST or dataset.task != "classification":
+    if split is None or len(split) < FEWEST or not TASK_LOSSES[dataset.task].calibrates:
         return {}
-    Z, truth = logits(fitted.network, split).astype(np.float64), np.asarray(split.labels)
+    Z, truth = fitted.logits("dev"), np.asarray(split.labels)
     temperature = fit_temperature(Z, truth)
     with torch.no_grad():
         for name, weight in fitted.network.named_parameters():
             if name in LAST_LAYER:
                 weight.div_(temperature)
-    P = activate(dataset.task, Z / temperature)
+    Z /= temperature  # as the network would give them now
+    P = activate(dataset.task, Z)
     return {"confidence": {"temperature": temperature, **confidence_facts(P, truth)}}
 
 
@@ -89,7 +90,7 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]
         facts["data"]["development set"] = dataset.facts["held_out"]
     for split in ("test", "dev"):
         found = results.get(split)
-        if isinstance(found, Metrics) and len(dataset.labels) <= MOST_CONFUSED:
+        if isinstance(found, Metrics) and len(dataset.labels) <= MAX_CLASSES_CONFUSED:
             facts |= {"confusion": found.confusion.tolist(), "confusion_split": split}
             break
     return facts
@@ -98,6 +99,16 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]
 def weights_of(fitted: Fitted) -> dict[str, np.ndarray]:
     """The network's weights as plain arrays."""
     return {name: tensor.cpu().numpy() for name, tensor in fitted.network.state_dict().items()}
+
+
+def model_of(dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> Model:
+    """The trained model, as `Model.load` would open its folder."""
+    from ..runtime.model import Model
+
+    return Model.from_parts(
+        weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer, labels=dataset.labels,
+        pair=dataset.pair, facts=to_json_values(facts), thresholds=fitted.thresholds,
+    )  # fmt: skip
 
 
 def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], overwrite: bool) -> None:

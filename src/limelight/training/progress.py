@@ -28,11 +28,6 @@ class Progress:
         self.bar: Any = None
         self.live = show and self.stream.isatty()
         self.development = ""
-        self.title = ""  # of the network in training, if there are several
-
-    def start_network(self, title: str) -> None:
-        """The next of several networks starts."""
-        self.title, self.development = title, ""
 
     def note(self, line: str) -> None:
         """Show one line."""
@@ -57,7 +52,7 @@ class Progress:
 
             self.bar = tqdm(
                 total=rows, initial=done, unit="rows", unit_scale=True, file=self.stream, leave=False,
-                desc=f"{self.title}epoch {epoch + 1}/{epochs}", smoothing=0.1,
+                desc=f"epoch {epoch + 1}/{epochs}", smoothing=0.1,
                 dynamic_ncols="TQDM_NCOLS" not in os.environ,  # set by the user
                 mininterval=0, miniters=1,
             )  # fmt: skip
@@ -76,8 +71,7 @@ class Progress:
         if not self.show:
             return
         if self.live:
-            what = "this one" if self.title else "all"
-            line = f"{_format_figures(found)}{self.development}, {what} done in {self._time_left()}"
+            line = f"{_format_figures(found)}{self.development}, all done in {self._time_left()}"
             self.bar.set_postfix_str(line, refresh=False)
             self.bar.update(self.done - self.bar.n)
         else:
@@ -98,7 +92,7 @@ class Progress:
         chosen = better and "dev_loss" in record
         accuracies = f"train {record[measure]:{form}}{development}{' *' if chosen else '  '}"
         speed = f"  {self._speed():,.0f} rows/s" if self.done > self.first else ""  # no rows were left
-        line = f"{self.title}epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}"
+        line = f"epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}"
         self.note(line.rstrip())
 
     def close(self) -> None:

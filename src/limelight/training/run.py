@@ -3,110 +3,92 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.torch.heads import ScaledLinearHead, VectorHead
-from ..network.torch.network import Network
-from ..runtime.start import Start
 from ..text.batches import training_plan
-from ..text.dataset import Dataset
+from ..text.dataset import Split
 from . import run_folder
 from .callbacks import Callback
 from .checkpoint import Checkpoints, State, select_prefix
-from .distributed import Processes
-from .evaluate import Scores, evaluate, is_finished, update_best
-from .first_head import FOLDS, fit_first_head
-from .new_classes import fit_new_classes
-from .progress import Progress, format_measure, memory_line
-from .setup import build_network, row_weights, run_identity
-from .step import Stepper
+from .context import RunContext
+from .evaluate import is_finished, logits, update_best
+from .progress import memory_line
+from .step import Objective, Stepper
 
 
-@dataclass(frozen=True)
+@dataclass
 class Fitted:
     """The best network of a run, and how the run went."""
 
-    network: Network
-    recipe: Recipe  # as trained, with the size of the word vectors; a teacher has its own
+    network: Any
+    recipe: Recipe  # as trained, with the size of the word vectors
     state: State
     interrupted: bool
     thresholds: np.ndarray | None = None  # (labels,), chosen on the development split
+    splits: dict[str, Split] = field(default_factory=dict)
+    _logits: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def history(self) -> list[dict[str, Any]]:
         """One record per epoch."""
         return self.state.history
 
-
-@dataclass(frozen=True)
-class RunContext:
-    """Where a run takes place, and who is watching."""
-
-    device: torch.device
-    processes: Processes
-    progress: Progress
-    checkpoint_every: float  # seconds
-    stop: threading.Event  # set when the user asks to stop
-    start: Start | None = None  # pretrained weights
+    def logits(self, split: str) -> np.ndarray:
+        """(rows, classes) in float64: the network's logits for a split, which is read once."""
+        if split not in self._logits:
+            self._logits[split] = logits(self.network, self.splits[split]).astype(np.float64)
+        return self._logits[split]
 
 
 class TrainingRun:
-    """One network in training: fit -> epoch -> step.
-
-    With `targets`, the network learns these probabilities for the training rows in place of the labels.
-    """
+    """One network in training: fit -> epoch -> step."""
 
     def __init__(
         self,
-        dataset: Dataset,
-        recipe: Recipe,
+        objective: Objective,
         folder: Path | None,
         context: RunContext,
-        targets: np.ndarray | None = None,
         callbacks: Sequence[Callback] = (),
     ) -> None:
-        self.dataset, self.recipe, self.context = dataset, recipe, context
+        self.objective, self.recipe, self.context = objective, objective.recipe, context
         self.processes, self.progress = context.processes, context.progress
-        self.train_split, self.dev_split = dataset.splits["train"], dataset.splits.get("dev")
-        self.dev_weights = row_weights(dataset, recipe, "dev")
-        self.network: Any = self._build_network().to(context.device)
-        self.stepper = self._build_stepper(targets)
+        self.splits = objective.dataset.splits
+        self.network = objective.build_network().to(context.device)
+        self.stepper = Stepper(self.network, objective, context.processes)
         self.state = State()
         self.best: dict[str, Tensor] | None = None
-        self.checkpoints = Checkpoints(folder, self._identity()) if folder else None
+        self.checkpoints = Checkpoints(folder, objective.identity()) if folder else None
         self.callbacks = callbacks if context.processes.first else ()
-
-    def _build_network(self) -> Network:
-        return build_network(self.dataset, self.recipe, self.context.start)
-
-    def _build_stepper(self, targets: np.ndarray | None) -> Stepper:
-        weights = row_weights(self.dataset, self.recipe)
-        return Stepper(self.network, self.train_split, self.recipe, self.processes, weights, targets)
-
-    def _identity(self) -> dict[str, Any]:
-        return run_identity(self.dataset, self.recipe, self.context.start)
 
     def fit(self, resume: bool) -> Fitted:
         """Start or resume, and train to the end or until interrupted."""
         self._open_folder(resume)
-        if self.state.number == 0:
-            self._prepare_start()
+        if self.state.number == 0 and (line := self.objective.fit_start(self.stepper)):
+            self.progress.note(line)
+        interrupted = False
+        self.next_checkpoint = time.monotonic() + self.context.checkpoint_every
         try:
             for each in self.callbacks:
                 each.on_train_begin(self)
-            interrupted = self.train()
+            while not self.state.finished and not interrupted:
+                interrupted = self.epoch()
+            if interrupted:
+                self.progress.close()
+                self.checkpoint()
+                where = f"in epoch {self.state.epoch + 1} at step {self.state.number}"
+                self.progress.note(f"interrupted {where}")
+            self.progress.note(memory_line(self.stepper.device.type) or "done")
         finally:
             self.progress.close()
             for each in self.callbacks:
@@ -115,71 +97,23 @@ class TrainingRun:
 
     def _open_folder(self, resume: bool) -> None:
         """A folder that cannot be used is an error now, not after the first epoch."""
-        if self.checkpoints:
-            if resume:
-                self.resume()
-            if self.processes.first:
-                self.checkpoints.prepare(self.state.history)
-
-    def _prepare_start(self) -> None:
-        """From a reader, start with a linear model of its vectors; from a model, for its new classes."""
-        weights, seed = row_weights(self.dataset, self.recipe), self.recipe.training.seed
-        if new := self._new_classes():
-            fit_new_classes(self.network, self.train_split, new, weights, seed)
-            self.processes.broadcast(self.network.head.parameters())
-            self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
-        if not self._starts_from_vectors():
+        if not self.checkpoints:
             return
-        found = fit_first_head(self.network, self.train_split, weights, seed, self.dataset.task)
-        self.processes.broadcast(self.network.head.parameters())
-        self.stepper.load({name: w.clone() for name, w in self.network.state_dict().items()})
-        if found.score is not None:
-            objective = self.stepper.objective
-            shown = format_measure(objective.measure, found.score)
-            how = f"{objective.first_fit} of the frozen reader, {FOLDS}-fold cross-validation"
-            self.progress.note(f"{self.progress.title}{shown}: {how}")
-
-    def _starts_from_vectors(self) -> bool:
-        """Whether the classifier reads a reader's vectors, as the reader made them."""
-        if isinstance(getattr(self.network, "head", None), VectorHead):
-            return True
-        start, recipe = self.context.start, self.recipe.model
-        linear_of_vectors = self.dataset.pair and (recipe.pair, recipe.head) == ("vectors", "linear")
-        return start is not None and not start.labels and linear_of_vectors
-
-    def _new_classes(self) -> list[int]:
-        """The classes that the model to start from does not have, if it has others of these.
-
-        Where a text may have several labels, each is a classifier of its own: new ones start at random.
-        """
-        if self.dataset.task == "multi-label":
-            return []
-        labels, known = self.dataset.labels, set(self.context.start.labels if self.context.start else ())
-        new = [k for k, label in enumerate(labels) if label not in known]
-        return new if len(new) < len(labels) else []
-
-    def train(self) -> bool:
-        """Train to the end, or until interrupted: then True."""
-        interrupted = False
-        self.next_checkpoint = time.monotonic() + self.context.checkpoint_every
-        while not self.state.finished and not interrupted:
-            interrupted = self.epoch()
-        if interrupted:
-            self.progress.close()
-            self.checkpoint()
-            where = f"in epoch {self.state.epoch + 1} at step {self.state.number}"
-            self.progress.note(f"{self.progress.title}interrupted {where}")
-        if not self.progress.title:  # of several networks, after the last
-            self.progress.note(memory_line(self.stepper.device.type) or "done")
-        return interrupted
+        if not resume:
+            self.checkpoints.check_unused()
+        self.processes.barrier()  # no process writes files there before all have looked
+        if resume:
+            self.resume()
+        if self.processes.first:
+            self.checkpoints.prepare(self.state.history)
 
     def epoch(self) -> bool:
         """The rest of the current epoch and its evaluation; True if interrupted."""
         recipe, state = self.recipe.training, self.state
         plan = training_plan(self.stepper.lengths, recipe.batch_size, recipe.seed, state.epoch)
         done = sum(map(len, plan[: state.batch]))
-        may_stop_early = self.dev_split is not None and recipe.patience > 0
-        self.progress.begin_epoch(state.epoch, recipe.epochs, len(self.train_split), done, may_stop_early)
+        may_stop_early = "dev" in self.splits and recipe.patience > 0
+        self.progress.begin_epoch(state.epoch, recipe.epochs, len(self.splits["train"]), done, may_stop_early)
         self.network.train()
         self.stepper.begin()
         for rows in plan[state.batch :]:
@@ -202,22 +136,24 @@ class TrainingRun:
     def end_epoch(self) -> None:
         """Evaluate, keep the best weights, decide how to continue, and write it all down."""
         recipe, state = self.recipe.training, self.state
-        figures = self._means(self._total_sums())  # waits for the last step, which sets the rate
+        figures = self.figures(exchange=True)  # waits for the last step, which sets the rate
         rate = float(self.stepper.optimiser.present_rate())
         record = {"epoch": state.epoch + 1, "steps": state.number, "rate": rate, **figures}
         with self.stepper.averaged():
-            scores = self._evaluate()
+            scores, dev_figures = self.objective.evaluate(self.network, self.processes)
             if not math.isfinite(record["loss"]) or (scores and not math.isfinite(scores.loss)):
                 self._stop_diverged()
                 return
-            record |= _dev_figures(scores, self.stepper.objective.measure) if scores else {}
+            record |= dev_figures
             for each in self.callbacks:
                 each.on_epoch_end(self, record)
             record = {name: to_builtin(value) for name, value in record.items()}
             better = update_best(state, scores, recipe)
             if better:
                 self.best = {name: w.detach().clone() for name, w in self.network.state_dict().items()}
-        self._report(record, better)
+        state.history.append(record)
+        counts = record["steps"] > recipe.min_steps  # before that, the newest is kept
+        self.progress.end_epoch(record, better and counts)
         if not better and recipe.halve_on_plateau and self.best is not None:
             self.stepper.optimiser.rate.mul_(0.5)
             self.stepper.load(self.best)
@@ -226,37 +162,18 @@ class TrainingRun:
         state.finished = is_finished(state, recipe)
         self.checkpoint()
 
-    def _report(self, record: dict[str, Any], better: bool) -> None:
-        self.state.history.append(record)
-        counts = record["steps"] > self.recipe.training.min_steps  # before that, the newest is kept
-        self.progress.end_epoch(record, better and counts)
-
-    def figures(self) -> dict[str, float]:
-        """Loss, accuracy and so on over the epoch so far, of this process alone: no exchange is needed."""
-        return self._means(self._sums())
-
-    def _sums(self) -> Tensor:
-        """The sums of the figures, and the rows, of this process over the epoch so far."""
-        self.stepper.finish()
-        return self.stepper.sums.clone()
-
-    def _total_sums(self) -> Tensor:
-        """The same over all processes, which must all call this."""
-        sums = self._sums()
-        self.processes.sum(sums)
-        return sums
-
-    def _means(self, sums: Tensor) -> dict[str, float]:
-        """The figures' means over the rows counted."""
-        *figures, rows = sums.tolist()
+    def figures(self, exchange: bool = False) -> dict[str, float]:
+        """Means of loss, accuracy and so on over the epoch so far, of this process or of all."""
+        *figures, rows = self._sums(exchange).tolist()
         return {name: x / max(rows, 1) for name, x in zip(self.stepper.figures, figures, strict=True)}
 
-    def _evaluate(self) -> Scores | None:
-        if self.dev_split is None:
-            return None
-        return evaluate(
-            self.network, self.dev_split, self.dev_weights, self.processes, self.stepper.objective
-        )
+    def _sums(self, exchange: bool) -> Tensor:
+        """The sums of the figures, and the rows; to `exchange` them, all processes must call this."""
+        self.stepper.finish()
+        sums = self.stepper.sums.clone()
+        if exchange:
+            self.processes.sum(sums)
+        return sums
 
     def _stop_diverged(self) -> None:
         """The weights are beyond repair: keep the best from before, and write nothing of this epoch."""
@@ -264,14 +181,14 @@ class TrainingRun:
         todo = f"lower learning_rate ({rate:g}) or set clip_norm"
         line = f"the loss became NaN or infinite in epoch {epoch}: {todo}"
         if self.best is None:
-            raise LimelightError(line)
+            raise LimelightError(line, code="diverged")
         self.progress.close()
         self.progress.note(f"warning: {line}; keeping the model of epoch {self.state.best_epoch + 1}")
         self.state.finished = True
 
     def checkpoint(self) -> None:
         """Save the state of the run. A full disk does not end it: the last good checkpoint stays."""
-        sums = self._total_sums()
+        sums = self._sums(exchange=True)
         if self.checkpoints and self.processes.first:
             self._save(self.checkpoints, sums)
         self.processes.barrier()  # no process continues, or resumes, before it is there
@@ -295,8 +212,7 @@ class TrainingRun:
         found = self.checkpoints.newest(*expected) if self.checkpoints else None
         self._check_same_step(found.state.number if found else 0)
         if found is None:
-            if not self.progress.title and not self.recipe.training.teachers:
-                self.progress.note("no checkpoint yet: starting from the beginning")
+            self.progress.note("no checkpoint yet: starting from the beginning")
             return
         for line in found.problems:
             self.progress.note(f"warning: {line}; resuming from the one before it")
@@ -306,7 +222,7 @@ class TrainingRun:
         self.stepper.restore(found.tensors)
         if self.processes.first:
             self.stepper.sums.copy_(found.tensors["sums"])
-        self.progress.note(f"{self.progress.title}{self._describe_position()}")
+        self.progress.note(self._describe_position())
 
     def _describe_position(self) -> str:
         recipe, state = self.recipe.training, self.state
@@ -324,7 +240,8 @@ class TrainingRun:
         if number != first:
             raise LimelightError(
                 f"process {self.processes.rank} found a checkpoint of step {number}, the first process one "
-                f"of step {first}; all of them must use the same folder"
+                f"of step {first}; all of them must use the same folder",
+                code="processes-disagree",
             )
 
     def _best_network(self) -> Any:
@@ -338,11 +255,3 @@ class TrainingRun:
         if isinstance(head := getattr(self.network, "head", None), VectorHead | ScaledLinearHead):
             self.network.head = head.to_linear()
         return self.network
-
-
-def _dev_figures(scores: Scores, measure: str) -> dict[str, float]:
-    figures = {f"dev_{measure}": scores.score, "dev_loss": scores.loss}
-    if scores.weighted:
-        score, loss = scores.weighted
-        figures |= {f"dev_weighted_{measure}": score, "dev_weighted_loss": loss}
-    return figures

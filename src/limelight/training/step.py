@@ -15,59 +15,85 @@ import torch
 from torch import Tensor, nn
 
 from ..config.recipe import Recipe
-from ..network.torch.network import Network
 from ..text.batches import row_lengths
-from ..text.dataset import Split
+from ..text.dataset import Dataset
 from .average import Average
 from .checkpoint import select_prefix
 from .distributed import Processes
+from .evaluate import Scores
 from .feed import DeviceFeed, HostFeed, bucket
-from .loss import Tensors, loss
-from .objectives import objective_of
+from .loss import Tensors
 from .optimiser import WORDS, Optimiser, moves_all
 from .seen_words import SeenWords
 from .side_stream import NO_SIDE_STREAM, SideStream
 
-WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
+
+class Objective:
+    """What a network learns from the training rows of a data set, by a recipe: override the methods."""
+
+    dataset: Dataset
+    recipe: Recipe
+    measure: str  # what the mean score of the rows is called
+    weights: np.ndarray | None = None  # (rows,): how much each counts
+    targets: Any = None  # (rows, ...): learnt beside the labels, or in their place
+    spells_words = False  # also from n-grams: then the training rows do not say which words move
+
+    def build_network(self) -> Any:
+        """The network with its starting weights."""
+        raise NotImplementedError
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint and the run that resumes from it must have in common."""
+        raise NotImplementedError
+
+    def warmup(self, total: int) -> int:
+        """Of all steps, the first ones in which the learning rate rises."""
+        return 0
+
+    def fit_start(self, stepper: Stepper) -> str:
+        """Prepare the network for its first step; a line about that, if there is something to say."""
+        return ""
+
+    def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
+        """Compute the gradients of a batch and count its figures.
+
+        Of several processes, each has a `share` of the rows, or none.
+        """
+        raise NotImplementedError
+
+    def evaluate(self, network: Any, processes: Processes) -> tuple[Scores | None, dict[str, float]]:
+        """What the best epoch is chosen by, if there is such a thing, and the figures to record."""
+        raise NotImplementedError
 
 
 class Stepper:
     """Holds the weights and their optimiser, and takes steps on rows of the training split."""
 
-    figures: tuple[str, ...] = ()  # whose sums are counted, before the rows
-
-    def __init__(
-        self,
-        network: Network,
-        split: Split,
-        recipe: Recipe,
-        processes: Processes,
-        row_weights: np.ndarray | None,
-        targets: np.ndarray | None = None,
-    ) -> None:
-        self.network, self.recipe, self.processes = network, recipe, processes
-        self.objective = objective_of(recipe.text.task)
-        self.figures = self.figures or ("loss", "penalty", self.objective.measure)
+    def __init__(self, network: Any, objective: Objective, processes: Processes) -> None:
+        self.network, self.objective, self.processes = network, objective, processes
+        self.recipe, split = objective.recipe.training, objective.dataset.splits["train"]
+        self.figures = ("loss", "penalty", objective.measure)
         self.device = next(network.parameters()).device
-        self.lengths = row_lengths(split)
+        self.lengths, self.rows = row_lengths(split), 0  # rows of the batch, over all processes
         alone_on_gpu = self.device.type == "cuda" and processes.size == 1
         # with several processes, gradients are summed before a weight can be updated
         self.updates_early = alone_on_gpu
         self.side = SideStream(self.device) if alone_on_gpu else NO_SIDE_STREAM
-        self.static = alone_on_gpu and _fits(split, targets)
+        self.static = alone_on_gpu and _fits(split.words, objective.targets)
         feed = DeviceFeed if self.static else HostFeed
-        self.feed: DeviceFeed | HostFeed = feed(split, self.device, row_weights, targets)
-        self.computing = _computing(network, recipe, self.device)
+        self.feed: DeviceFeed | HostFeed = feed(split, self.device, objective.weights, objective.targets)
+        self.compute_copy = _compute_copy(network, self.recipe.precision, self.device)
         network.words.sparse = self.device.type == "cpu" and processes.size == 1
         weights: dict[str, Tensor] = dict(network.named_parameters())
-        computing: dict[str, Tensor] = dict(self.computing.named_parameters())
-        self.seen_words = self._find_seen_words(split)
-        if self.seen_words:
-            weights[WORDS] = computing[WORDS] = self.seen_words.rows
-        total = recipe.training.epochs * math.ceil(len(split) / recipe.training.batch_size)
-        self.optimiser = Optimiser(weights, recipe.training, computing, total, self._warmup(total))
-        self.average = Average(self.optimiser.weights, recipe.training.ema_decay)
-        self.penalised, self.vocabulary = recipe.model.attention_rows, len(network.words.weight)
+        copies: dict[str, Tensor] = dict(self.compute_copy.named_parameters())
+        self.seen_words: SeenWords | None = None
+        trains_words = network.words.weight.requires_grad and not objective.spells_words
+        if self.device.type == "cpu" and trains_words and moves_all(self.recipe):
+            self.seen_words = SeenWords(network.words, split)
+            weights[WORDS] = copies[WORDS] = self.seen_words.rows
+        total = self.recipe.epochs * math.ceil(len(split) / self.recipe.batch_size)
+        self.optimiser = Optimiser(weights, self.recipe, copies, total, objective.warmup(total))
+        self.average = Average(self.optimiser.weights, self.recipe.ema_decay)
         # sums of the figures over the rows, and the rows
         self.sums = torch.zeros(len(self.figures) + 1, dtype=torch.float64, device=self.device)
         self.graphs: dict[tuple[int, int], CapturedStep | None] = {}
@@ -75,27 +101,18 @@ class Stepper:
         # of higher priority than the side stream, whose many thread blocks would keep its kernels waiting
         self.stream = torch.cuda.Stream(priority=-1) if self.static else None
 
-    def _warmup(self, total: int) -> int:
-        """Steps in which the learning rate rises: Adam's first ones would undo pretrained weights."""
-        return math.ceil(WARM_UP * total) if self.recipe.text.start else 0
-
-    def _find_seen_words(self, split: Split) -> SeenWords | None:
-        words = self.network.words
-        if self.device.type == "cpu" and words.weight.requires_grad and moves_all(self.recipe.training):
-            return SeenWords(words, split)
-        return None
-
     def step(self, rows: np.ndarray, number: int) -> None:
         """Update the weights from these rows. Random choices depend on the seed and `number` only."""
-        seed = _mix(self.recipe.training.seed, number, self.processes.rank)
+        seed = _mix(self.recipe.seed, number, self.processes.rank)
         # torch.manual_seed would seed every GPU, and only looking for one takes as long as a small layer
         if self.device.type == "cpu":
             torch.default_generator.manual_seed(seed)
         else:
             torch.cuda.manual_seed(seed)
+        self.rows = len(rows)
         mine = torch.from_numpy(np.ascontiguousarray(rows[self.processes.rank :: self.processes.size]))
         if self.stream is None:
-            self._update(self.feed.batch(mine) if len(mine) else None, len(mine) / len(rows))
+            self.update(self.feed.batch(mine) if len(mine) else None, len(mine) / len(rows))
             return
         width = bucket(int(self.lengths[rows].max()))
         with torch.cuda.stream(self.stream):
@@ -106,40 +123,30 @@ class Stepper:
         key = (len(rows), width)
         if key not in self.graphs:
             self.graphs[key] = None
-            self._update(self.feed.batch(rows, width), 1.0)
+            self.update(self.feed.batch(rows, width), 1.0)
             return
         graph = self.graphs[key]
         if graph is None:
             graph = self.graphs[key] = CapturedStep(self, rows, width)
         graph.replay(rows)
 
-    def _update(self, batch: Tensors | None, share: float) -> None:
+    def update(self, batch: Tensors | None, share: float) -> None:
         """Forward, backward, update; `share` is this process's share of the whole batch."""
         self.optimiser.clear()
         with self.optimiser.early_updates(self.side) if self.updates_early else nullcontext():
-            self._backward(batch, share)
+            self.objective.backward(self, batch, share)
         if self.processes.size > 1:
-            self.processes.sum_gradients(self.optimiser.computing.values())
+            self.processes.sum_gradients(self.optimiser.copies.values())
         self.optimiser.step()
         self.average.update(self.optimiser.steps)
 
-    def _backward(self, batch: Tensors | None, share: float) -> None:
-        """Compute the gradients of this process's rows, if it has any, and count the figures."""
-        if batch is None:
-            return
+    def read(self, *inputs: Any) -> Any:
+        """The network's output, in training; its gradients go to the compute copy."""
         with self.seen_words.in_place() if self.seen_words else nullcontext():
-            output = self.computing(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
-        parts = loss(
-            output, batch, self.recipe.training, self.penalised, self.vocabulary, self.objective, self.side
-        )
-        rows, logits = len(batch.labels), output.logits.detach()
-        with self.side.aside():
-            scores = self.objective.scores(logits, batch.labels)
-            self._count(rows, parts.labels * rows, parts.penalty * rows, scores.sum())
-        (parts.total * share if share != 1.0 else parts.total).backward()
+            return self.compute_copy(*inputs)
 
     @torch.no_grad()
-    def _count(self, rows: int, *sums: Tensor) -> None:
+    def count(self, rows: int, *sums: Tensor) -> None:
         """Add the sums of the figures over some rows."""
         self.sums += torch.stack([*(x.double() for x in sums), torch.full_like(self.sums[0], rows)])
 
@@ -160,8 +167,8 @@ class Stepper:
         """Load weights, and the same as their average, in place: captured steps keep using the tensors."""
         for name, w in self.network.state_dict().items():
             w.copy_(weights[name])
-        if self.computing is not self.network:
-            for to, w in zip(_tensors(self.computing), _tensors(self.network), strict=True):
+        if self.compute_copy is not self.network:
+            for to, w in zip(_tensors(self.compute_copy), _tensors(self.network), strict=True):
                 to.copy_(w)  # in bf16
         if self.seen_words:
             self.seen_words.load()
@@ -216,7 +223,7 @@ class CapturedStep:
         # one memory pool for all graphs of a run, as they never run at the same time; not shared between
         # runs, because a pool cannot be joined once its graphs are gone
         with torch.cuda.graph(self.graph, pool=stepper.pool, stream=torch.cuda.current_stream()):
-            stepper._update(stepper.feed.batch(self.rows, width), 1.0)
+            stepper.update(stepper.feed.batch(self.rows, width), 1.0)
         stepper.pool = self.graph.pool()
 
     def replay(self, rows: Tensor) -> None:
@@ -229,9 +236,9 @@ def _tensors(network: nn.Module) -> Iterator[Tensor]:
     return chain(network.parameters(), network.buffers())
 
 
-def _computing(network: Network, recipe: Recipe, device: torch.device) -> nn.Module:
+def _compute_copy(network: Any, precision: str, device: torch.device) -> Any:
     """The network that computes: itself, or a bf16 copy; updates go to the float32 original."""
-    if recipe.training.precision == "float32" or device.type == "cpu":
+    if precision == "float32" or device.type == "cpu":
         return network
     twin = copy.deepcopy(network).to(torch.bfloat16)
     for name in network.tables:  # only the rows of a batch are read, so the tables need no copy
@@ -239,9 +246,9 @@ def _computing(network: Network, recipe: Recipe, device: torch.device) -> nn.Mod
     return twin
 
 
-def _fits(split: Split, targets: np.ndarray | None) -> bool:
-    """Whether the split fits on the GPU beside the network; otherwise the host feeds it."""
-    size = 4 * split.words + (0 if targets is None else targets.nbytes)
+def _fits(words: int, targets: Any) -> bool:
+    """Whether the training rows fit on the GPU beside the network; otherwise the host feeds it."""
+    size = 4 * words + (0 if targets is None else targets.nbytes)
     return size < torch.cuda.mem_get_info()[0] / 4
 
 

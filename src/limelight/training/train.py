@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import signal
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,21 +13,16 @@ import torch
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.outputs import activate, choose_thresholds
+from ..network.torch.heads import LAST_LAYER
+from ..network.torch.network import Network
 from ..runtime.start import Start, start_of
-from ..storage.locks import locked
 from ..text.dataset import Dataset
-from . import run_folder
 from .callbacks import Callback, check_callbacks
-from .checkpoint import Checkpoints
-from .distributed import Processes, join_processes
-from .evaluate import logits
-from .progress import Progress
-from .run import Fitted, RunContext, TrainingRun
-from .scaling import Scale, scale_start, standardise, unscale
-from .setup import choose_device
-from .teachers import better_of, has_extra_data, train_teachers
-
-_TURN = threading.RLock()  # PyTorch has one random number generator for all threads
+from .context import choose_device, run_context
+from .label_objective import LabelObjective
+from .run import Fitted, TrainingRun
+from .starting_head import last_layer
+from .task_losses import TASK_LOSSES
 
 
 def fit(
@@ -44,6 +36,7 @@ def fit(
     checkpoint_every: float = 600.0,
     callbacks: Iterable[Callback] | None = None,
     start: Start | None = None,
+    targets: np.ndarray | None = None,
 ) -> Fitted:
     """Train on the data set's training split and choose the best epoch by its development split.
 
@@ -51,134 +44,95 @@ def fit(
     after every epoch and on Ctrl-C. One process at a time may use it. `resume` continues from the newest
     checkpoint and ends with the same bits; `epochs` and `patience` may change, and a schedule then ends with
     the new `epochs`. `callbacks` are called after every step and epoch. An interrupted run returns the best
-    network so far, which may be one of its teachers. Threads that call this take turns.
-    `start` holds the weights that `recipe.text.start` names; they are loaded if it is not given.
+    network so far. Threads that call this take turns. `start` holds the weights that `recipe.text.start`
+    names; they are loaded if it is not given. With `targets` (rows, classes), probabilities of the classes
+    are learnt in place of the labels.
     """
     where, hooks = choose_device(device), check_callbacks(callbacks)
     if folder is None and resume:
-        raise LimelightError("resume needs the run's folder: give one")
+        raise LimelightError("resume needs the run's folder: give one", code="folder-needed")
     if dataset.splits["train"].labels is None:
-        raise LimelightError("the data set has no labels to learn from; encode it with a column of labels")
+        raise LimelightError(
+            "the data set has no labels to learn from; encode it with a column of labels", code="no-labels"
+        )
     if dataset.vectors is not None:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     recipe = recipe.override(task=dataset.task)
-    if dataset.task != "classification" and recipe.training.teachers:
-        raise LimelightError(
-            f"teachers is {recipe.training.teachers}, but the task is {dataset.task!r}; teachers predict "
-            "classes: set it to 0"
-        )
     if start is None:
         recipe, start = start_of(recipe)
     if dataset.pair:
-        recipe = _settle_pair(recipe, dataset.task, start)
-    folder = Path(folder) if folder else None
-    dataset, scale = standardise(dataset)
-    if start is not None and scale is not None:
-        start = scale_start(start, scale)
-    with run_context(where, folder, show, checkpoint_every, start) as context:
-        _check_folder(folder, recipe, resume)
-        context.processes.barrier()  # no process writes files there before all have looked
-        if not has_extra_data(recipe):
-            fitted = TrainingRun(dataset, recipe, folder, context, callbacks=hooks).fit(resume)
-            return _complete(fitted, dataset, scale)
-        data, teacher = train_teachers(dataset, recipe, folder, context, resume)
-        if data is None:
-            assert teacher is not None
-            return teacher
-        fitted = TrainingRun(data.dataset, recipe, folder, context, data.targets, hooks).fit(resume)
-        return _complete(better_of(fitted, teacher) if fitted.interrupted else fitted, dataset, scale)
+        recipe = _settle_pair(recipe, start)
+    folder, scaled, scale = Path(folder) if folder else None, dataset, None
+    if TASK_LOSSES[dataset.task].predicts_numbers:
+        scaled, scale = standardise(dataset)
+        start = scale_start(start, scale) if start else None
+    with run_context(where, folder, show, checkpoint_every) as context:
+        objective = LabelObjective(scaled, recipe, start, targets)
+        fitted = TrainingRun(objective, folder, context, hooks).fit(resume)
+    if scale:
+        unscale(fitted.network, scale)
+    fitted.splits.update(dataset.splits)
+    if TASK_LOSSES[dataset.task].chooses_thresholds and "dev" in dataset.splits:
+        P = activate(dataset.task, fitted.logits("dev"))
+        fitted.thresholds = choose_thresholds(P, np.asarray(dataset.splits["dev"].labels))
+    return fitted
 
 
-def _settle_pair(recipe: Recipe, task: str, start: Start | None) -> Recipe:
+def _settle_pair(recipe: Recipe, start: Start | None) -> Recipe:
     """How texts are compared, where that is left open: docs/log/2026-11-16-pair-numbers.md."""
     if recipe.model.pair == "auto":
         from_reader = start is not None and not start.labels
-        recipe = recipe.override(pair="vectors" if from_reader and task == "regression" else "concat")
+        numbers = TASK_LOSSES[recipe.text.task].predicts_numbers
+        recipe = recipe.override(pair="vectors" if from_reader and numbers else "concat")
     if recipe.model.head == "linear" and recipe.model.pair != "vectors":
         recipe = recipe.override(head="pruned")  # how two texts relate is no sum over their words
     return recipe
 
 
-def _complete(fitted: Fitted, dataset: Dataset, scale: Scale | None) -> Fitted:
-    """Make outputs numbers in the user's unit; choose the thresholds of several labels a text."""
-    if scale is not None:
-        unscale(fitted.network, scale)
-    if dataset.task != "multi-label" or "dev" not in dataset.splits:
-        return fitted
-    dev = dataset.splits["dev"]
-    P = activate(dataset.task, logits(fitted.network, dev).astype(np.float64))
-    return dataclasses.replace(fitted, thresholds=choose_thresholds(P, np.asarray(dev.labels)))
+# ---------------------------------------------------------------- numbers, whatever their unit
 
 
-@contextmanager
-def run_context(
-    device: torch.device, folder: Path | None, show: bool, checkpoint_every: float, start: Start | None = None
-) -> Iterator[RunContext]:
-    """Join the other processes, keep other runs out of the folder, and note when the user asks to stop."""
-    with (
-        _TURN,
-        join_processes(device) as processes,
-        _lock(folder, processes),
-        random_state_restored(device),
-        catch_interrupts() as stop,
-    ):
-        progress = Progress(show and processes.first, log=processes.first)
-        yield RunContext(device, processes, progress, checkpoint_every, stop, start)
+class Scale(NamedTuple):
+    """number = mean + deviation * output.
 
-
-@contextmanager
-def random_state_restored(device: torch.device) -> Iterator[None]:
-    """Leave PyTorch's random state as it was: of the CPU, and of the GPU that is used."""
-    devices = [torch.cuda.current_device()] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        yield
-
-
-def _check_folder(folder: Path | None, recipe: Recipe, resume: bool) -> None:
-    """Raise before the work if the folder holds another run."""
-    if folder is None:
-        return
-    if not resume:
-        Checkpoints(folder).check_unused()
-    elif not recipe.training.teachers and run_folder.teacher_files(folder):
-        raise LimelightError(
-            f"{folder} holds a run with teachers; resume with them, or choose another folder"
-        )
-
-
-def _lock(folder: Path | None, processes: Processes) -> AbstractContextManager[None]:
-    """Keep other runs out of the folder; of several processes, only the first writes."""
-    if folder is None or not processes.first:
-        return nullcontext()
-    return locked(folder / ".lock", f"another process is training in {folder}; choose another folder")
-
-
-@contextmanager
-def catch_interrupts() -> Iterator[threading.Event]:
-    """An event set by the first Ctrl-C or SIGTERM; a second one goes to the handler from before.
-
-    >>> with catch_interrupts() as stop:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     stop.is_set()
-    True
+    Training sees numbers of mean 0 and variance 1. The last layer is linear, so afterwards it takes the unit
+    in, and a trained model knows nothing of this.
     """
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
 
-    def handle(number: int, frame: Any) -> None:
-        if not stop.is_set():
-            stop.set()
-        elif callable(original := before[number]):
-            original(number, frame)
-        else:
-            raise KeyboardInterrupt
+    mean: float
+    deviation: float
 
-    ours = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
-    before: dict[int, Any] = {n: signal.signal(n, handle) for n in ours}  # an ignored one stays ignored
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+
+def standardise(dataset: Dataset) -> tuple[Dataset, Scale]:
+    """The data set with scaled numbers, and their scale."""
+    values = np.asarray(dataset.splits["train"].labels, dtype=np.float64)
+    scale = Scale(float(values.mean()), float(values.std()) or 1.0)  # all others may be held out
+    splits = {
+        name: dataclasses.replace(split, labels=_scaled(np.asarray(split.labels), scale))
+        for name, split in dataset.splits.items()
+    }
+    return dataclasses.replace(dataset, splits=splits), scale
+
+
+def _scaled(values: np.ndarray, scale: Scale) -> np.ndarray:
+    return ((values.astype(np.float64) - scale.mean) / scale.deviation).astype(np.float32)
+
+
+@torch.no_grad()
+def unscale(network: Network, scale: Scale) -> None:
+    """Make the network's output a number in the user's unit."""
+    W, b = last_layer(network)
+    W.mul_(scale.deviation)
+    b.mul_(scale.deviation).add_(scale.mean)
+
+
+def scale_start(start: Start, scale: Scale) -> Start:
+    """A trained model to go on with, whose output is scaled as the numbers are."""
+    if not start.labels:
+        return start
+    weights = dict(start.weights)
+    for name in LAST_LAYER:
+        if name in weights:
+            bias = scale.mean if name.startswith("head.b") else 0.0
+            weights[name] = ((weights[name] - bias) / scale.deviation).astype(np.float32)
+    return dataclasses.replace(start, weights=weights)

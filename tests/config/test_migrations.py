@@ -14,12 +14,13 @@ import trained
 from limelight.config.migrations import REMOVED, RENAMED, TRAINING_ONLY, upgrade
 from limelight.config.recipe import Recipe, options, section_of
 from limelight.errors import LimelightError
+from refusing import refuses
 
 # Every option of version 0.1, each away from its default where a value is left that is
 WRITTEN: dict[str, dict[str, Any]] = {
     "text": {
         "lowercase": False, "min_count": 2, "max_words": 500, "max_length": 40, "vectors": "default",
-        "spare_words": 300, "missing": "neighbours",
+        "spare_words": 300, "missing": "spelling",
     },
     "model": {
         "embedding": "max", "word_size": 50, "project": 20, "hidden": 12, "layers": 2, "filter_width": 3,
@@ -39,13 +40,13 @@ WRITTEN: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 PRESENT = Recipe().override(
     lowercase=False, min_count=2, max_words=500, max_length=40, vectors="default", extra_words=300,
-    missing_vectors="neighbours", embedding="max", word_size=50, projection=20, hidden=12, layers=2,
+    missing_vectors="spelling", embedding="max", word_size=50, projection=20, hidden=12, layers=2,
     attention_hidden=11, rows=4, max_row=True, author_code=True, pair="concat", head="pruned",
     head_hidden=33, row_units=5, column_units=2, mix_units=7, dropout=0.1, dropout_words=0.2,
     dropout_states=0.4, dropout_matrix=0.5, penalty=0.3, penalty_scale="author", optimizer="adagrad",
     learning_rate=0.06, schedule="linear", batch_size=16, epochs=7, weight_decay=1e-4, clip_norm=0.5,
-    clip_gates=100.0, fine_tune_words=False, class_weight="balanced", noisy_copies=2, teachers=3,
-    teacher_weight=0.25, min_steps=100, patience=4, halve_on_plateau=True, ema_decay=0.999,
+    clip_gates=100.0, fine_tune_words=False, class_weight="balanced", min_steps=100,
+    patience=4, halve_on_plateau=True, ema_decay=0.999,
     precision="bf16", seed=5,
 )  # fmt: skip
 # options that version 0.1 did not have
@@ -65,7 +66,9 @@ def as_written(recipe: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         dropout_rows=0.0,
         initialisation="torch",
     )
-    found["training"].update(clip_value=0.0, consistency=0.0, label_smoothing=0.0)
+    found["training"].update(
+        clip_value=0.0, consistency=0.0, label_smoothing=0.0, teachers=0, teaching=0.5, noisy_copies=0
+    )
     return found
 
 
@@ -78,7 +81,7 @@ def test_a_recipe_of_version_0_1_is_the_same_under_the_present_names() -> None:
 
 def test_every_name_is_an_option_or_was_one() -> None:
     written = {name for section in WRITTEN.values() for name in section}
-    assert set(RENAMED) | TRAINING_ONLY | set(REMOVED) <= written
+    assert set(RENAMED) | TRAINING_ONLY | set(REMOVED) <= written | {"teacher_weight"}  # of version 0.2
     assert set(upgrade(dict.fromkeys(written - set(REMOVED)))) == set(options()) - NEW
     assert not (set(RENAMED) | TRAINING_ONLY | set(REMOVED)) & set(options())
 
@@ -97,14 +100,14 @@ def test_biases_in_the_attention_are_now_the_author_s_code(bias: bool) -> None:
 @pytest.mark.parametrize("name", sorted(TRAINING_ONLY))
 def test_options_that_only_training_felt_are_dropped(name: str) -> None:
     section = "model" if name in WRITTEN["model"] else "training"
-    assert Recipe.from_dict({section: {name: WRITTEN[section][name]}}) == Recipe()
+    assert Recipe.from_dict({section: {name: WRITTEN[section].get(name, 0.5)}}) == Recipe()
 
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_another_value_of_a_removed_part_of_the_network_is_one_clear_error(name: str) -> None:
     left, where = REMOVED[name]
     assert Recipe.from_dict({"model": {name: left}}) == Recipe()
-    with pytest.raises(LimelightError, match=name) as error:
+    with refuses("option-removed") as error:
         Recipe.from_dict({"model": {name: OTHER_VALUES[name], **where}})
     said = str(error.value)
     assert repr(OTHER_VALUES[name]) in said
@@ -126,8 +129,17 @@ def test_a_removed_option_without_effect_is_dropped(name: str, beside: dict[str,
     assert found == Recipe().override(**beside)
 
 
-def test_the_kl_penalty_which_only_training_felt_is_dropped() -> None:
+def test_values_that_only_training_felt_are_dropped() -> None:
     assert Recipe.from_dict({"training": {"penalty_scale": "kl"}}) == Recipe()
+    for name in ("missing", "missing_vectors"):
+        assert Recipe.from_dict({"text": {name: "neighbours"}}) == Recipe()
+
+
+def test_a_recipe_of_version_0_2_with_teachers_describes_the_same_network() -> None:
+    """`best-pair` as version 0.2 saved it."""
+    taught = {"teachers": 5, "teacher_weight": 0.5, "noisy_copies": 2, "epochs": 8}
+    found = Recipe.from_dict({"model": {"layers": 3, "mix_units": 512}, "training": taught})
+    assert found == Recipe().override(layers=3, mix_units=512, epochs=8)
 
 
 @pytest.mark.parametrize("embedding", ["mean", "last", "inner"])

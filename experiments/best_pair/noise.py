@@ -1,11 +1,11 @@
-"""Noisy copies of texts: some words are left out, and some replaced by similar words."""
+"""Noisy copies of texts: some words are left out, and some replaced by similar words (Tang et al., 2019)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .dataset import Split
-from .tokenizer import SPECIAL, UNKNOWN
+from limelight.text.dataset import Split
+from limelight.text.tokenizer import SPECIAL, UNKNOWN
 
 LEFT_OUT, REPLACED = 0.1, 0.15  # shares of the words
 NEAREST, SIMILAR = 10, 0.5  # words that one may be replaced by, and the least cosine of similar words

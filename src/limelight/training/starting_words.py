@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...text.dataset import Split
+from ..text.dataset import Split
 from .teacher import Vectors
 
 SPREAD = 0.3  # standard deviation of the starting vectors

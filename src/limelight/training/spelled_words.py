@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...network.torch.network import Spelled
-from ...text.spelling import GRAM_SIZES, MAX_GRAMS, gram_hashes
-from ...text.tokenizer import PAD, SPECIAL, UNKNOWN
+from ..network.torch.network import Spelled
+from ..text.spelling import MAX_GRAMS, gram_hashes
+from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
 
 SPELLED, RARE = 0.1, 20_000  # words of this rank and above are spelled this often, more frequent ones less
 VARIANTS = 4  # misspellings of a word
@@ -26,7 +26,7 @@ SHORTEST = 4  # letters of a word that is misspelled
 ROOM = 6  # on a GPU, one word in this many can be spelled; the number must not depend on the words
 
 
-class Spelling:
+class SpelledWords:
     """The n-grams of every word in the texts, the first `known` of which have vectors of their own."""
 
     def __init__(
@@ -132,54 +132,13 @@ def gram_table(words: Sequence[str], buckets: int) -> np.ndarray:
     >>> [h % 5 + 1 for h in gram_hashes("hi")] == gram_table(["hi"], 5)[0, :3].tolist()
     True
     """
-    table = np.zeros((len(words), MAX_GRAMS), np.int32)
-    plain = [k for k, word in enumerate(words) if word.isascii()]
-    for start in range(0, len(plain), 1 << 16):
-        some = plain[start : start + (1 << 16)]
-        table[some] = _ascii_grams([words[k] for k in some], buckets)
-    for k in sorted(set(range(len(words))) - set(plain)):
-        hashes = gram_hashes(words[k])
-        table[k, : len(hashes)] = [h % buckets + 1 for h in hashes]
-    table[[k for k, word in enumerate(words[: len(SPECIAL)]) if word in SPECIAL]] = 0
-    return table
-
-
-def _ascii_grams(words: Sequence[str], buckets: int) -> np.ndarray:
-    """The same for words of ASCII characters, all at once: crc32 by its table."""
-    longest = max(len(word) for word in words)
-    width = min(longest, MAX_GRAMS + max(GRAM_SIZES)) + 2  # what is beyond has no place in the table
-    marked = np.array([f"<{word}>"[:width].encode() for word in words], f"S{width}")
-    letters = marked.view(np.uint8).reshape(len(words), width)
-    lengths = np.array([len(word) + 2 for word in words])
-    hashes, inside = [], []
-    for size in GRAM_SIZES:
-        starts = max(width - size + 1, 0)
-        crc = np.full((len(words), starts), 0xFFFFFFFF, np.uint32)
-        for k in range(size):
-            crc = _CRC[(crc ^ letters[:, k : k + starts]) & 0xFF] ^ (crc >> 8)
-        hashes.append(crc ^ np.uint32(0xFFFFFFFF))
-        inside.append(np.arange(starts) + size <= lengths[:, None])
-    return _first(np.concatenate(hashes, 1) % buckets + 1, np.concatenate(inside, 1))
-
-
-def _first(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """The first MAX_GRAMS values of each row that are inside, then zeros."""
-    place = np.cumsum(inside, 1) - 1
-    rows, columns = np.nonzero(inside & (place < MAX_GRAMS))
-    table = np.zeros((len(values), MAX_GRAMS), np.int32)
-    table[rows, place[rows, columns]] = values[rows, columns]
+    table = np.zeros((len(words), MOST), np.int32)
+    for k, word in enumerate(words):
+        if k >= len(SPECIAL) or word not in SPECIAL:
+            hashes = gram_hashes(word)
+            table[k, : len(hashes)] = [h % buckets + 1 for h in hashes]
     return table
 
 
 def _to(table: np.ndarray, device: torch.device) -> Tensor:
     return torch.from_numpy(table).to(device)
-
-
-def _crc_table() -> np.ndarray:
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = np.where(table & 1, (table >> 1) ^ np.uint32(0xEDB88320), table >> 1).astype(np.uint32)
-    return table
-
-
-_CRC = _crc_table()

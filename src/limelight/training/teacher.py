@@ -15,10 +15,10 @@ import numpy as np
 from numpy.lib import format as npy
 from tqdm import tqdm
 
-from ...errors import LimelightError, tidy_os_errors
-from ...runtime.batches import chunks
-from ...storage.files import atomic_file
-from ..run_folder import vector_files
+from ..errors import LimelightError, tidy_os_errors
+from ..runtime.batches import chunks
+from ..storage.files import atomic_file
+from .run_folder import vector_files
 
 SHARD = 16_384  # texts
 CHUNK = 1 << 16  # rows checked at a time
@@ -81,32 +81,36 @@ def open_vectors(path: str | Path, texts: int) -> Vectors:
             values = npy.open_memmap(path, mode="r")
         except (ValueError, EOFError) as error:
             reason = " ".join(str(error).split())
-            raise LimelightError(f"{path} is not a .npy file ({reason})") from None
+            raise LimelightError(f"{path} is not a .npy file ({reason})", code="file-damaged") from None
     if values.ndim != 2 or values.dtype.kind != "f" or values.shape[1] < 2:
         raise LimelightError(
-            f"{path} holds {values.dtype} of shape {values.shape}; it must hold a vector of floats per text"
+            f"{path} holds {values.dtype} of shape {values.shape}; it must hold a vector of floats per text",
+            code="vectors-shape",
         )
     if len(values) != texts:
         raise LimelightError(
             f"{path} has {len(values):,} rows and there are {texts:,} texts; it must have one for each text, "
-            "in their order (blank lines are no texts)"
+            "in their order (blank lines are skipped)",
+            code="vectors-rows",
         )
     _check_values(values, str(path))
     return Vectors([values])
 
 
 def _check_values(values: np.ndarray, where: str, first: int = 0) -> None:
-    """Raise if a row is no direction, or all rows are the same."""
+    """Raise if a vector is zero or not finite, or all are the same."""
     for start in range(0, len(values), CHUNK):
         some = np.asarray(values[start : start + CHUNK], np.float32)
         bad = np.flatnonzero(~(np.isfinite(some).all(1) & some.any(1)))
         if len(bad):
             raise LimelightError(
                 f"{where}: row {first + start + bad[0] + 1:,} is zero or not finite; a teacher must give "
-                "every text a vector"
+                "every text a vector",
+                code="vectors-values",
             )
     if len(values) > 1 and not (np.asarray(values[:CHUNK]) != values[0]).any():
-        raise LimelightError(f"{where}: all vectors are the same; the teacher must tell texts apart")
+        same = f"{where}: all vectors are the same; the teacher must tell texts apart"
+        raise LimelightError(same, code="vectors-values")
 
 
 # ---------------------------------------------------------------- an encoder
@@ -115,19 +119,22 @@ def _check_values(values: np.ndarray, where: str, first: int = 0) -> None:
 def load_encoder(name: str, device: str = "auto") -> Encoder:
     """A sentence-transformers model, by its folder or its name on the hub."""
     if Path(name).exists() and not Path(name).is_dir():
-        raise LimelightError(f"the teacher {name} is a file; give a .npy file, a model's folder or its name")
+        wrong = f"the teacher {name} is a file; give a .npy file, a model's folder or its name"
+        raise LimelightError(wrong, code="teacher-unknown")
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise LimelightError(
-            "a teacher that is no .npy file needs sentence-transformers: pip install '.[pretrain]'"
+            "a teacher that is not a .npy file needs sentence-transformers: pip install '.[pretrain]'",
+            code="needs-extra",
         ) from None
     try:
         found: Encoder = SentenceTransformer(name, device=None if device == "auto" else device)
     except Exception as error:  # whatever its libraries raise: no such name, no network, half a download
         reason = " ".join(str(error).split())[:160]
         raise LimelightError(
-            f"cannot load the teacher {name!r} ({reason}); name a sentence-transformers model or its folder"
+            f"cannot load the teacher {name!r} ({reason}); name a sentence-transformers model or its folder",
+            code="teacher-unknown",
         ) from error
     return found
 
@@ -148,12 +155,14 @@ def encode_shards(
             if size and found.shape[1] != size:
                 raise LimelightError(
                     f"{path} has vectors of {found.shape[1]} numbers, not {size}: another teacher's; "
-                    "start again with --overwrite"
+                    "start again with --overwrite",
+                    code="run-differs",
                 )
             size, done = found.shape[1], done + len(shard)
             bar.update(len(shard))
     if done != count:
-        raise LimelightError(f"there were {count:,} texts and now are {done:,}; start again with --overwrite")
+        changed = f"there were {count:,} texts and now are {done:,}; start again with --overwrite"
+        raise LimelightError(changed, code="run-differs")
 
 
 def open_shards(folder: Path) -> Vectors:
@@ -171,12 +180,13 @@ def ask(encoder: Encoder, texts: list[str], first: int = 0) -> np.ndarray:
     except Exception as error:
         reason = " ".join(str(error).split())[:120]
         raise LimelightError(
-            f"the teacher cannot encode the texts ({type(error).__name__}: {reason})"
+            f"the teacher cannot encode the texts ({type(error).__name__}: {reason})", code="teacher-failed"
         ) from error
     if found.ndim != 2 or len(found) != len(texts) or found.shape[1] < 2:
         raise LimelightError(
             f"the teacher gave an array of shape {found.shape} for {len(texts):,} texts; it must be a "
-            "sentence encoder, with one vector per text"
+            "sentence encoder, with one vector per text",
+            code="vectors-shape",
         )
     _check_values(found, "the teacher's vectors", first)
     length = np.linalg.norm(found, axis=1, keepdims=True)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.best_pair.noise import FREQUENT, LEFT_OUT, NEAREST, REPLACED, SIMILAR, noisy_copies
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.text.dataset import Split
-from limelight.text.noise import FREQUENT, LEFT_OUT, NEAREST, REPLACED, SIMILAR, noisy_copies
 from limelight.text.tokenizer import SPECIAL, UNKNOWN
 
 WORDS = 60

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from limelight.errors import LimelightError
 from limelight.network.outputs import activate
 from limelight.reading.answers import decide
 from limelight.runtime.start import Start
 from limelight.text.dataset import Dataset
 from limelight.training.evaluate import evaluate, logits
-from limelight.training.first_head import fit_linear
-from limelight.training.objectives import objective_of
 from limelight.training.outcome import results_of, weights_of
-from limelight.training.scaling import standardise
-from limelight.training.train import fit
+from limelight.training.starting_head import fit_linear
+from limelight.training.task_losses import TASK_LOSSES
+from limelight.training.train import fit, standardise
+from refusing import refuses
 from training import toys
 
 RNG = np.random.default_rng(0)
@@ -45,7 +44,7 @@ def of_task(task: str, rows: int = 60, dev: int = 30) -> Dataset:
 
 
 def test_losses_and_scores_of_sets():
-    objective = objective_of("multi-label")
+    objective = TASK_LOSSES["multi-label"]
     p = 1 / (1 + np.exp(-Z))
     expected = -(SETS * np.log(p) + (1 - SETS) * np.log(1 - p)).sum(axis=1)
     found = objective.losses(torch.from_numpy(Z), torch.from_numpy(SETS))
@@ -58,7 +57,7 @@ def test_losses_and_scores_of_sets():
 
 
 def test_losses_and_scores_of_ordered_classes():
-    objective, labels = objective_of("ordinal"), np.arange(9) % 4
+    objective, labels = TASK_LOSSES["ordinal"], np.arange(9) % 4
     p = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
     losses = []
     for row, label in zip(p, labels, strict=True):
@@ -75,7 +74,7 @@ def test_losses_and_scores_of_ordered_classes():
 
 
 def test_losses_and_scores_of_numbers():
-    objective = objective_of("regression")
+    objective = TASK_LOSSES["regression"]
     found = objective.losses(torch.from_numpy(Z[:, :1]), torch.from_numpy(VALUES))
     expected = (Z[:, 0] - VALUES.astype(np.float64)) ** 2
     assert np.allclose(found.numpy(), expected, atol=1e-12)
@@ -97,7 +96,7 @@ def test_the_first_head_is_the_usual_linear_model(task):
         y = (v @ RNG.normal(size=5) + 2 + RNG.normal(size=80)).astype(np.float32)
         ridge = linear_model.Ridge(alpha=1 / (2 * strength)).fit(v, y)
         expected, intercepts = ridge.coef_[None], np.array([ridge.intercept_])
-    W, b = fit_linear(*map(torch.from_numpy, (v, y, w)), len(expected), strength, objective_of(task).losses)
+    W, b = fit_linear(*map(torch.from_numpy, (v, y, w)), len(expected), strength, TASK_LOSSES[task].losses)
     assert np.allclose(W.numpy(), expected, atol=1e-3)
     assert np.allclose(b.numpy(), intercepts, atol=1e-3)
 
@@ -158,7 +157,7 @@ def test_evaluate_gives_the_means_of_the_rows_by_weight():
     data = of_task("multi-label")
     fitted = fit(data, toys.recipe(epochs=1), show=False)
     dev, weights = data.splits["dev"], np.linspace(0.5, 2, 30)
-    found = evaluate(fitted.network, dev, weights, objective=objective_of("multi-label"))
+    found = evaluate(fitted.network, dev, weights, task=TASK_LOSSES["multi-label"])
     p = activate("multi-label", logits(fitted.network, dev).astype(np.float64))
     losses = -np.log(np.where(dev.labels == 1, p, 1 - p)).sum(axis=1)
     assert found.loss == pytest.approx(losses.mean())
@@ -166,14 +165,9 @@ def test_evaluate_gives_the_means_of_the_rows_by_weight():
     assert found.weighted[1] == pytest.approx(np.average(losses, weights=weights))
 
 
-def test_noisy_copies_keep_the_labels_and_teachers_are_refused():
-    data = of_task("multi-label")
-    fitted = fit(data, toys.recipe(epochs=1, noisy_copies=2), show=False)
-    assert fitted.thresholds is not None
-    with pytest.raises(LimelightError, match="teachers is 2"):
-        fit(data, toys.recipe(teachers=2), show=False)
-    with pytest.raises(LimelightError, match="class_weight"):
-        fit(data, toys.recipe(class_weight="balanced"), show=False)
+def test_balanced_classes_are_for_one_class_a_row():
+    with refuses("task-option"):
+        fit(of_task("multi-label"), toys.recipe(class_weight="balanced"), show=False)
 
 
 def test_thresholds_need_a_development_set():

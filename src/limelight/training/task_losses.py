@@ -15,13 +15,17 @@ from torch.nn import functional as F
 RowFigures = Callable[[Tensor, Tensor], Tensor]  # logits (batch, classes), labels -> (batch,)
 
 
-class Objective(NamedTuple):
-    """What is minimised, and what is shown."""
+class TaskLoss(NamedTuple):
+    """What is minimised, what is shown, and what else depends on the task."""
 
     losses: RowFigures
     scores: RowFigures  # higher is better, 1 at most
     measure: str  # what the mean of the scores is called
     first_fit: str = "logistic regression"  # what `losses` make of a linear model with an L2 penalty
+    fits_new_classes: bool = True  # beside the old ones; as a classifier of its own each starts at random
+    predicts_numbers: bool = False  # they are scaled to mean 0 and variance 1; others predict probabilities
+    chooses_thresholds: bool = False  # from when on a label is given, on the development set
+    calibrates: bool = False  # where the answer is the most probable class, which no temperature changes
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
@@ -80,16 +84,13 @@ def explained(logits: Tensor, labels: Tensor) -> Tensor:
     return 1 - squared_error(logits, labels)
 
 
-CLASSIFICATION = Objective(cross_entropy, is_right, "accuracy")
-_OBJECTIVES = {
+CLASSIFICATION = TaskLoss(cross_entropy, is_right, "accuracy", calibrates=True)
+TASK_LOSSES = {
     "auto": CLASSIFICATION,  # of a recipe without labels
     "classification": CLASSIFICATION,
-    "multi-label": Objective(binary_cross_entropy, row_f1, "f1"),
-    "ordinal": Objective(ordinal_loss, is_median, "accuracy"),
-    "regression": Objective(squared_error, explained, "r2", "ridge regression"),
+    "multi-label": TaskLoss(
+        binary_cross_entropy, row_f1, "f1", fits_new_classes=False, chooses_thresholds=True
+    ),
+    "ordinal": TaskLoss(ordinal_loss, is_median, "accuracy"),
+    "regression": TaskLoss(squared_error, explained, "r2", "ridge regression", predicts_numbers=True),
 }
-
-
-def objective_of(task: str) -> Objective:
-    """The objective of a task."""
-    return _OBJECTIVES[task]

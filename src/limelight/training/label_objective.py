@@ -1,0 +1,159 @@
+"""Learning labels: the loss of each row by its task, plus the penalties on the attention."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+
+from ..config.recipe import Recipe
+from ..errors import LimelightError
+from ..network.torch.heads import VectorHead
+from ..network.torch.network import Network
+from ..runtime.start import Start
+from ..text.dataset import Dataset, Split
+from .distributed import Processes
+from .evaluate import Scores, evaluate
+from .loss import Tensors, loss
+from .progress import format_measure
+from .starting_head import FOLDS, fit_first_head, fit_new_classes
+from .starting_network import build_network
+from .step import Objective, Stepper
+from .task_losses import TASK_LOSSES
+
+WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
+
+
+class LabelObjective(Objective):
+    """The labels of a data set, or in their place `targets` (rows, classes), probabilities of the classes."""
+
+    def __init__(
+        self, dataset: Dataset, recipe: Recipe, start: Start | None = None, targets: np.ndarray | None = None
+    ) -> None:
+        self.dataset, self.recipe, self.start, self.targets = dataset, recipe, start, targets
+        self.task = TASK_LOSSES[recipe.text.task]
+        self.measure = self.task.measure
+        self.weights, self.dev_weights = (row_weights(dataset, recipe, name) for name in ("train", "dev"))
+
+    def build_network(self) -> Network:
+        """The network with its starting weights."""
+        return build_network(self.dataset, self.recipe, self.start)
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint and the run that resumes from it must have in common."""
+        return run_identity(self.dataset, self.recipe, self.start)
+
+    def warmup(self, total: int) -> int:
+        """Steps in which the learning rate rises: Adam's first ones would undo pretrained weights."""
+        return math.ceil(WARM_UP * total) if self.recipe.text.start else 0
+
+    def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
+        """Compute the gradients of this process's rows, if it has any, and count the figures."""
+        if batch is None:
+            return
+        output = stepper.read(batch.ids, batch.lengths, batch.ids2, batch.lengths2)
+        rows, vocabulary = self.recipe.model.attention_rows, len(stepper.network.words.weight)
+        parts = loss(output, batch, self.recipe.training, rows, vocabulary, self.task, stepper.side)
+        count, logits = len(batch.labels), output.logits.detach()
+        with stepper.side.aside():
+            scores = self.task.scores(logits, batch.labels)
+            stepper.count(count, parts.labels * count, parts.penalty * count, scores.sum())
+        (parts.total * share if share != 1.0 else parts.total).backward()
+
+    def evaluate(self, network: Any, processes: Processes) -> tuple[Scores | None, dict[str, float]]:
+        """The scores on the development split, if there is one, and the figures to record."""
+        dev = self.dataset.splits.get("dev")
+        if dev is None:
+            return None, {}
+        scores = evaluate(network, dev, self.dev_weights, processes, self.task)
+        figures = {f"dev_{self.measure}": scores.score, "dev_loss": scores.loss}
+        if scores.weighted:
+            score, weighted_loss = scores.weighted
+            figures |= {f"dev_weighted_{self.measure}": score, "dev_weighted_loss": weighted_loss}
+        return scores, figures
+
+    # ------------------------------------------------------------ the first classifier
+
+    def fit_start(self, stepper: Stepper) -> str:
+        """From a reader, start with a linear model of its vectors; from a model, fit its new classes.
+
+        Returns a line about how good that is, if it was measured.
+        """
+        network, train, seed = stepper.network, self.dataset.splits["train"], self.recipe.training.seed
+        new, from_vectors, line = self._new_classes(), self._starts_from_vectors(network), ""
+        if new:
+            fit_new_classes(network, train, new, self.weights, seed)
+        if from_vectors:
+            found = fit_first_head(network, train, self.weights, seed, self.dataset.task)
+            if found.score is not None:
+                how = f"{self.task.first_fit} of the frozen reader, {FOLDS}-fold cross-validation"
+                line = f"{format_measure(self.measure, found.score)}: {how}"
+        if new or from_vectors:
+            stepper.processes.broadcast(network.head.parameters())
+            stepper.load({name: w.clone() for name, w in network.state_dict().items()})
+        return line
+
+    def _starts_from_vectors(self, network: Network) -> bool:
+        """Whether the classifier reads a reader's vectors, as the reader made them."""
+        if isinstance(network.head, VectorHead):
+            return True
+        model = self.recipe.model
+        linear_of_vectors = self.dataset.pair and (model.pair, model.head) == ("vectors", "linear")
+        return self.start is not None and not self.start.labels and linear_of_vectors
+
+    def _new_classes(self) -> list[int]:
+        """The classes that the model to start from does not have, if it has others of these."""
+        labels, known = self.dataset.labels, set(self.start.labels if self.start else ())
+        new = [k for k, label in enumerate(labels) if label not in known]
+        return new if self.task.fits_new_classes and len(new) < len(labels) else []
+
+
+def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.ndarray | None:
+    """How much each row of a split counts, 1 on average; None if all count equally."""
+    split = dataset.splits.get(name)
+    if split is None:
+        return None
+    if split.weights is not None and not np.any(split.weights):
+        if name == "train":
+            raise LimelightError(
+                "every training row has a weight of 0; at least one must have more", code="weights-zero"
+            )
+        return None  # held-out rows may all have weight 0: then they count equally
+    weights = None if split.weights is None else np.array(split.weights, dtype=np.float64)
+    if recipe.training.class_weight == "balanced":
+        labels = np.asarray(split.labels)
+        if labels.dtype.kind != "i":
+            raise LimelightError(
+                f"class_weight is 'balanced', but the task is {dataset.task!r}; weights are for rows of one "
+                "class each: leave it out",
+                code="task-option",
+            )
+        weights = np.ones(len(split)) if weights is None else weights
+        totals = np.bincount(labels, weights, minlength=len(dataset.labels))
+        weights = weights / np.where(totals > 0, totals, 1)[labels]
+    return None if weights is None else (weights / weights.mean()).astype(np.float32)
+
+
+def run_identity(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> dict[str, Any]:
+    """The options, and enough of the data and the starting weights to tell them from others."""
+    options = recipe.values() | {"task": dataset.task}
+    for name in ("epochs", "patience"):  # a run may be resumed to train longer
+        del options[name]
+    data = {f"{name} rows": _fingerprint(dataset.splits.get(name)) for name in ("train", "dev")}
+    if start is not None:  # a path may hold other weights by now
+        data["start"] = start.fingerprint
+    return {**options, "tokenizer": dataset.tokenizer.hash, "labels": list(dataset.labels), **data}
+
+
+def _fingerprint(split: Split | None) -> str:
+    """Enough of a split to tell it from another, without reading all of its words."""
+    if split is None:
+        return "none"
+    check = 0
+    for array in (split.lengths, split.labels, split.lengths2):
+        if array is not None:
+            plain = array if array.dtype.kind == "f" else np.asarray(array, dtype=np.int32)
+            check = zlib.crc32(np.ascontiguousarray(plain).data, check)
+    return f"{len(split)} of {split.words} words ({check:08x})"

@@ -1,0 +1,286 @@
+"""Make a reader from texts: encode them, ask the teacher, train, and save the folder. It can be resumed.
+
+`OUT.run` holds, beside what every job has, the teacher's vectors and `start.npy`, the word vectors that
+training starts from.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..config.pretrain_recipe import ReaderRecipe
+from ..config.recipe import TextRecipe
+from ..errors import LimelightError, tidy_os_errors
+from ..storage.files import FolderLayout, atomic_file
+from ..tables.columns import Columns, choose_columns
+from ..text.dataset import Dataset
+from ..text.holdout import choose_held_out
+from ..text.sources import TableSource, table_paths
+from ..text.tokenizer import SPECIAL
+from ..text.vectors import check_vectors, read_vectors
+from . import need_torch
+from .job import Job
+from .teacher import (
+    Encoder,
+    Vectors,
+    ask,
+    encode_shards,
+    is_vectors_file,
+    load_encoder,
+    open_shards,
+    open_vectors,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from ..runtime.reader import Reader
+    from ..text.encode import Paths
+    from .vector_objective import PretrainData, VectorObjective
+
+ALL_WORDS = 1_000_000  # different words of the texts that can be told apart; rarer ones are unknown
+HELD_OUT, MAX_HELD_OUT = 0.02, 2_000  # share and number of texts to measure by
+MIN_TEXTS = 20
+
+
+def pretrain(
+    texts: Paths,
+    teacher: str | Path | Encoder,
+    *,
+    out: str | Path,
+    text: str | None = None,
+    word_vectors: str | Path | None = None,
+    on_bad: str = "error",
+    overwrite: bool = False,
+    resume: bool = False,
+    device: str = "auto",
+    progress: bool = True,
+    **options: Any,
+) -> Reader:
+    """Teach a reader the vectors of a sentence encoder, from texts without labels; save it and load it.
+
+    `texts` are tables or files with a text per line. `teacher` is a sentence-transformers model (its folder
+    or name), any object with `encode(texts)`, or a .npy file with a vector per text. `word_vectors` (a GloVe
+    or word2vec file) are for a .npy teacher, which cannot be asked about single words. `options` are those of
+    the recipe: `rows=16`. `resume` continues an interrupted run of the same arguments.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "texts.txt").write_text("Good soup.\\nCold soup!\\nThe train is late.\\n" * 10)
+    >>> np.save(folder / "vectors.npy", np.tile(np.eye(3, 8), (10, 1)))
+    >>> reader = pretrain(folder / "texts.txt", folder / "vectors.npy", out=folder / "reader", rows=2,
+    ...                   hidden=4, epochs=2, progress=False)
+    >>> reader.encode(["Good soup!"]).shape
+    (1, 8)
+    """
+    encoder = None if isinstance(teacher, str | os.PathLike) else teacher
+    name = os.fspath(teacher) if isinstance(teacher, str | os.PathLike) else type(teacher).__name__
+    job = PretrainJob(
+        out=Path(out), recipe=ReaderRecipe().override(**options), teacher=name, text=text,
+        texts=[str(path) for path in table_paths({"train": texts})["train"]],
+        word_vectors=str(word_vectors or ""), on_bad=on_bad, overwrite=overwrite,
+    )  # fmt: skip
+    if resume:
+        job.check_same(PretrainJob.load(out))
+    if job.run(encoder=encoder, device=device, show=progress, resume=resume) is None:
+        raise KeyboardInterrupt
+    from ..runtime.reader import Reader
+
+    return Reader.load(out)
+
+
+@dataclass(frozen=True)
+class PretrainJob(Job):
+    """What to make a reader from, as `run.json` stores it."""
+
+    command = "pretrain"
+    out: Path
+    recipe: ReaderRecipe
+    texts: list[str]
+    teacher: str
+    text: str | None = None  # the column
+    word_vectors: str = ""
+    on_bad: str = "error"
+    overwrite: bool = False
+
+    @property
+    def layout(self) -> FolderLayout:
+        from ..runtime.folder import LAYOUT
+
+        return LAYOUT
+
+    def content(self) -> dict[str, Any]:
+        """With absolute paths: the run may be resumed from another directory."""
+        content = {**asdict(self), "texts": [os.path.abspath(path) for path in self.texts]}
+        for name in ("teacher", "word_vectors"):
+            path = content[name]
+            content[name] = os.path.abspath(path) if path and os.path.exists(path) else path
+        return content
+
+    def input_files(self) -> list[str]:
+        return [*self.texts, self.teacher, self.word_vectors]
+
+    @classmethod
+    def from_content(cls, out: Path, found: dict[str, Any]) -> Self:
+        return cls(out=out, recipe=ReaderRecipe().override(**found.pop("recipe")), **found)
+
+    def check_same(self, started: PretrainJob) -> None:
+        """Raise if the run was started with another recipe, other texts or another teacher."""
+        ours, theirs = self.content(), started.content()
+        for name in ("recipe", "texts", "teacher", "text", "word_vectors", "on_bad"):
+            if ours[name] != theirs[name]:
+                other = f"the run was started with another {name}; resume with the same"
+                raise LimelightError(other, code="run-differs")
+
+    def run(
+        self,
+        *,
+        encoder: Encoder | None = None,
+        device: str = "auto",
+        show: bool = True,
+        resume: bool = False,
+        checkpoint_every: float = 600.0,
+    ) -> dict[str, Any] | None:
+        """Encode the texts, ask the teacher, train and save the reader.
+
+        Returns its facts; None if interrupted. Under `torchrun`, the first process prepares and writes, and
+        the others wait for it.
+        """
+        need_torch()
+        from .context import choose_device, run_context
+        from .run import TrainingRun
+        from .vector_objective import VectorObjective
+
+        where = choose_device(device)  # before the long work, not after it
+        with self.prepared(resume, lambda: self._prepare(encoder, device, show)) as first:
+            data = self._open_data()
+            recipe = self.recipe.for_rows(len(data.train))
+            begun = time.monotonic()
+            with run_context(where, self.folder, show, checkpoint_every) as context:
+                objective = VectorObjective(data, recipe, where)
+                context.progress.note(
+                    f"{len(data.train):,} texts, {objective.known - len(SPECIAL):,} words, vectors of "
+                    f"{data.train.shape[1]} numbers; {recipe.epochs} epochs in batches of {recipe.batch_size}"
+                )
+                fitted = TrainingRun(objective, self.folder, context).fit(resume)
+            if fitted.interrupted or not first:
+                return None if fitted.interrupted else {}
+            return self._finish(objective, fitted.network, time.monotonic() - begun)
+
+    # ------------------------------------------------------------ before training
+
+    def _prepare(self, encoder: Encoder | None, device: str, show: bool) -> None:
+        """Everything that training reads, as far as it is not there yet."""
+        if self.word_vectors:
+            check_vectors([self.word_vectors])
+        beforehand = encoder is None and is_vectors_file(self.teacher)
+        if beforehand and not Path(self.teacher).is_file():
+            raise LimelightError(f"no such file: {self.teacher}", code="file-missing")
+        if (self.folder / "start.npy").exists():
+            return
+        if encoder is None and not beforehand:
+            encoder = load_encoder(self.teacher, device)  # first: it may not exist
+        data = self.folder / "data"
+        dataset = Dataset.open(data) if (data / "dataset.json").is_file() else self._encode(show)
+        if encoder is not None:
+            texts = (row.text for row in self._source().rows())
+            encode_shards(encoder, texts, _rows(dataset), self.folder, show)
+        start = self._start_words(dataset, encoder, device, show)
+        with atomic_file(self.folder / "start.npy") as file:
+            np.save(file, start)
+
+    def _encode(self, show: bool) -> Dataset:
+        from ..text.encode import encode_tables
+
+        recipe = TextRecipe(max_words=ALL_WORDS, max_length=self.recipe.max_length)
+        dataset = encode_tables(
+            self.folder / "data", self.texts, text=self.text, labelled=False, recipe=recipe,
+            holdout=_held_share, seed=self.recipe.seed, on_bad=self.on_bad, overwrite=True, progress=show,
+        )  # fmt: skip
+        if (rows := _rows(dataset)) < MIN_TEXTS:
+            shutil.rmtree(self.folder / "data")
+            few = f"{self.texts[0]}: {rows} texts are too few to learn from; give {MIN_TEXTS} or more"
+            raise LimelightError(few, code="too-few-rows")
+        return dataset
+
+    def _source(self) -> TableSource:
+        """The texts once more, in the same order."""
+        paths = [Path(path) for path in self.texts]
+        columns = Columns(choose_columns(paths[0], self.text, need_label=False).text)
+        return TableSource(paths, columns, self.on_bad)
+
+    def _vectors(self, dataset: Dataset) -> tuple[Vectors, Vectors | None]:
+        """The teacher's vectors of the training rows and of those held out."""
+        rows = _rows(dataset)
+        given = is_vectors_file(self.teacher)
+        whole = open_vectors(self.teacher, rows) if given else open_shards(self.folder)
+        held = choose_held_out(np.zeros(rows, np.int64), _held_share(rows), self.recipe.seed)
+        train = whole.select(np.flatnonzero(~held))
+        return train, whole.select(np.flatnonzero(held)) if "dev" in dataset.splits else None
+
+    def _start_words(self, dataset: Dataset, encoder: Encoder | None, device: str, show: bool) -> np.ndarray:
+        """(known words, d): from the teacher's vectors of words, a file, or the sentences they are in."""
+        from .context import choose_device
+        from .starting_words import fit_words, reduce_vectors
+        from .vector_objective import known_words
+
+        known, seed = known_words(dataset, self.recipe), self.recipe.seed
+        vocabulary = dataset.tokenizer.vocabulary[:known]
+        train, _ = self._vectors(dataset)  # checks a file of vectors, before the long work
+        if self.word_vectors:
+            found = read_vectors([self.word_vectors], vocabulary, seed=seed, progress=show)
+            vectors = found.matrix * found.found[:, None]
+        elif encoder is not None:
+            words = list(vocabulary[len(SPECIAL) :])
+            asked = [ask(encoder, words[k : k + 4096]) for k in range(0, len(words), 4096)]
+            vectors = np.concatenate([np.zeros((len(SPECIAL), train.shape[1]), np.float16), *asked])
+        else:
+            vectors = fit_words(dataset.splits["train"], train, known, choose_device(device), seed)
+        return reduce_vectors(vectors[len(SPECIAL) :].astype(np.float32), self.recipe.word_size, seed)
+
+    # ------------------------------------------------------------ training and after
+
+    def _open_data(self) -> PretrainData:
+        from .vector_objective import PretrainData
+
+        dataset = Dataset.open(self.folder / "data")
+        train, dev = self._vectors(dataset)
+        with tidy_os_errors(f"cannot read {self.folder}"):
+            start = np.load(self.folder / "start.npy")
+        return PretrainData(dataset, train, dev, start, os.path.basename(self.teacher.rstrip("/")))
+
+    def _finish(self, objective: VectorObjective, network: Any, seconds: float) -> dict[str, Any]:
+        """Save the reader and remove the run's folder; measure it as it is stored, rounded."""
+        from ..runtime.folder import holds_weights
+        from ..runtime.reader import Reader
+
+        dataset = objective.dataset
+        words = dataset.tokenizer.vocabulary[len(SPECIAL) : objective.known]
+        weights = {name: x.detach().float().cpu().numpy() for name, x in network.state_dict().items()}
+        texts = {
+            "files": sorted({os.path.basename(path) for path in self.texts}),
+            "rows": sum(dataset.facts["rows"].values()),
+            "words": sum(dataset.facts["words"].values()),
+        }
+        with self.naming_kept_files():
+            facts = objective.measure_stored(network, weights)
+            facts |= {"teacher": objective.data.teacher, "texts": texts, "seconds": round(seconds)}
+            if not holds_weights(self.out, weights):  # it may have been killed after writing it
+                about = {"pretraining": objective.reader_recipe.to_dict(), **facts}
+                reader = Reader.from_parts(words=words, weights=weights, facts=about)
+                reader.save(self.out, overwrite=self.overwrite)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return facts
+
+
+def _rows(dataset: Dataset) -> int:
+    return sum(len(split) for split in dataset.splits.values())
+
+
+def _held_share(rows: int) -> float:
+    return min(HELD_OUT, MAX_HELD_OUT / max(rows, 1))

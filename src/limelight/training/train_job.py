@@ -1,0 +1,359 @@
+"""Train a model on tables: encode them, train, test, and save the folder. It can be resumed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..config.effects import warn_ignored, warn_unused
+from ..config.options import to_builtin
+from ..config.presets import preset as preset_of
+from ..config.recipe import Recipe
+from ..errors import LimelightError
+from ..runtime.metrics import AnyMetrics
+from ..runtime.start import Start, start_of
+from ..storage.files import FolderLayout
+from ..tables.formats import shorten
+from ..text.dataset import Dataset
+from ..text.sources import table_paths
+from . import need_torch
+from .job import Job
+from .outcome import calibrate, facts_of, model_of, results_of, save, warn_if_constant, weights_of
+
+if TYPE_CHECKING:
+    from ..runtime.model import Model
+    from ..text.encode import Paths
+    from .callbacks import Callback
+    from .run import Fitted
+
+
+def fit(
+    train: Paths,
+    *,
+    out: str | Path,
+    text: str | None = None,
+    label: str | None = None,
+    text2: str | None = None,
+    dev: Paths | None = None,
+    test: Paths | None = None,
+    old_dev: Paths | None = None,
+    preset: str = "small",
+    holdout: float | None = None,
+    on_bad: str = "error",
+    overwrite: bool = False,
+    device: str = "auto",
+    progress: bool = True,
+    callbacks: Iterable[Callback] | None = None,
+    **options: Any,
+) -> Model:
+    """Train on a table (csv, tsv, jsonl or parquet), save the model into the folder `out`, and return it.
+
+    The columns are guessed where their names leave no doubt. Without `dev`, a stratified share of the rows
+    (`holdout`, by default 0.1; when training starts from pretrained weights and there are fewer than 1,000
+    rows, none) is held out to choose the best epoch. A row without text or label is an error, unless
+    `on_bad` is "skip". With `start` the folder of a trained model, training goes on with it; `old_dev` is a
+    table on which its accuracy is measured before and after. `callbacks` are called after every step and
+    epoch (`limelight.training.Callback`). `options` are those of the recipe: `rows=8`.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "reviews.csv").write_text("text,stars\\n" + "Good soup!,5\\nCold soup.,1\\n" * 20)
+    >>> model = fit(folder / "reviews.csv", text="text", label="stars", out=folder / "model",
+    ...             preset="tiny", progress=False)
+    >>> model.predict(["Good!", "Cold..."])
+    [5, 1]
+    """
+    given = {"train": train, "dev": dev, "test": test, "old_dev": old_dev}
+    if "random_state" in options:
+        if "seed" in options:
+            raise LimelightError("give random_state or seed, not both", code="option-twice")
+        options["seed"] = options.pop("random_state")
+    job = TrainJob(
+        out=Path(out), recipe=preset_of(preset).override(**options),
+        tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
+        columns={"text": text, "label": label, "text2": text2},
+        holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
+    )  # fmt: skip
+    outcome = job.run(device=device, show=progress, callbacks=callbacks, given=options)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    return outcome.model()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended."""
+
+    out: Path
+    dataset: Dataset
+    fitted: Fitted
+    results: dict[str, AnyMetrics] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user has stopped it."""
+        return self.fitted.interrupted
+
+    def model(self) -> Model:
+        """The model, as it was saved."""
+        return model_of(self.dataset, self.fitted, self.facts)
+
+
+@dataclass(frozen=True)
+class TrainJob(Job):
+    """What to train on what, as `run.json` stores it."""
+
+    command = "train"
+    out: Path
+    recipe: Recipe
+    tables: dict[str, list[str]]  # train, dev, test, old_dev: files, or one folder with encoded data
+    columns: dict[str, str | None] = field(default_factory=dict)  # text, label, text2
+    holdout: float | None = None  # None: 0.1, or 0 with few rows and a start
+    on_bad: str = "error"
+    overwrite: bool = False
+    started_in: str = ""  # the working directory that relative paths of vectors start from
+
+    @property
+    def layout(self) -> FolderLayout:
+        from ..runtime.folder import LAYOUT
+
+        return LAYOUT
+
+    def content(self) -> dict[str, Any]:
+        """What `run.json` stores, with paths as they were given: they go into the model's description."""
+        return {**asdict(self), "started_in": os.getcwd()}
+
+    @classmethod
+    def from_content(cls, out: Path, found: dict[str, Any]) -> Self:
+        given = found.pop("recipe", {})
+        if given.get("training", {}).get("teachers") or given.get("training", {}).get("noisy_copies"):
+            raise LimelightError(
+                f"the run for {out} has teachers or noisy copies, which are no options any more; resume it "
+                "with Limelight 0.2, or start again with --overwrite",
+                code="run-outdated",
+            )
+        if wrong := [name for name, value in found.items() if not _FITS.get(name, _never)(value)]:
+            raise ValueError(f"{shorten(wrong[0])!r} is not as Limelight writes it")
+        return cls(out=out, recipe=Recipe.from_dict(given), **found)
+
+    def input_files(self) -> list[str]:
+        tables = [table for each in self.tables.values() for table in each]
+        return [*tables, *self.recipe.text.vectors.split(",")]
+
+    @property
+    def encoded(self) -> bool:
+        """Whether the training data is already an encoded data set."""
+        return os.path.isfile(self.input_path(self.tables["train"][0]) / "dataset.json")
+
+    def run(
+        self,
+        *,
+        device: str = "auto",
+        show: bool = True,
+        resume: bool = False,
+        checkpoint_every: float = 600.0,
+        tensorboard: bool = False,
+        callbacks: Iterable[Callback] | None = None,
+        given: Iterable[str] = (),
+        preset_given: bool = False,
+    ) -> Outcome:
+        """Encode, train, choose the best epoch, test and save; `resume` continues an interrupted run.
+
+        Options that the user has `given` and that have no effect are warned about, and with `preset_given`
+        also text options of the preset that differ from those of encoded data. Under `torchrun`, the first
+        process encodes and writes, and the others wait for it.
+        """
+        need_torch()
+        from .callbacks import TensorBoard, check_callbacks
+        from .context import choose_device
+        from .starting_network import check_fits
+        from .train import fit as train
+
+        choose_device(device)  # before the long work, not after it
+        check_fits(self.recipe)
+        hooks = check_callbacks(callbacks)
+        # a start that does not fit is an error now, not after the tables are encoded
+        opened = self._open_data() if self.encoded else None
+        asked = recipe_for(self.recipe, opened) if opened else self.recipe
+        recipe, start = start_of(asked, given, self.started_in)
+        self._check_old_dev(start)
+
+        def prepare() -> None:
+            if resume:
+                self.load(self.out)  # another process may have finished it meanwhile
+            if not self.encoded and not (self.folder / "data" / "dataset.json").is_file():
+                self.encode(recipe, start, show)
+
+        with self.prepared(resume, prepare) as first:
+            dataset = opened or self._open_data()
+            if first:
+                self._warn(dataset, given, preset_given)
+            before = self._accuracy_before(start, dataset) if first else None
+            fitted = train(
+                dataset, recipe_for(recipe, dataset), self.folder, device=device, resume=resume, show=show,
+                checkpoint_every=checkpoint_every, start=start,
+                callbacks=[*hooks, *([TensorBoard()] if tensorboard and first else [])],
+            )  # fmt: skip
+            if not first or (fitted.interrupted and fitted.state.best_epoch < 0):
+                return Outcome(self.out, dataset, fitted)
+            return self._finish(dataset, fitted, resume, before)
+
+    def _warn(self, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
+        used = recipe_for(self.recipe, dataset)
+        warn_unused(used, given, has_dev="dev" in dataset.splits, pairs=dataset.pair)
+        if preset_given:
+            warn_ignored(self.recipe, used)
+
+    # ------------------------------------------------------------ the data
+
+    def _open_data(self) -> Dataset:
+        """Open the job's encoded data."""
+        dataset = Dataset.open(
+            self.input_path(self.tables["train"][0]) if self.encoded else self.folder / "data"
+        )
+        if not dataset.labels:
+            raise LimelightError(
+                "the encoded data set has no labels, so there is nothing to learn from it", code="no-labels"
+            )
+        return dataset
+
+    def encode(self, recipe: Recipe, start: Start | None, show: bool) -> None:
+        """Encode the tables into the job's folder."""
+        from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
+
+        text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
+        encode_tables(
+            self.folder / "data", self.tables["train"], self.tables.get("dev"), self.tables.get("test"),
+            text=text, label=label, text2=text2, recipe=recipe.text, holdout=self.holdout,
+            seed=recipe.training.seed, on_bad=self.on_bad, overwrite=True, progress=show,
+            folder=self.started_in, start=start,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ the result
+
+    def _finish(self, dataset: Dataset, fitted: Fitted, resume: bool, before: float | None) -> Outcome:
+        """Measure and save the model; an interrupted run saves the best so far beside its checkpoints."""
+        confidence = calibrate(fitted, dataset)
+        results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
+        facts = facts_of(dataset, fitted, results) | confidence
+        if before is not None:
+            new = Start(fitted.recipe, dataset.tokenizer, weights_of(fitted), dataset.labels, dataset.pair)
+            after, rows = self._old_accuracy(new)
+            data = ", ".join(self.tables["old_dev"])
+            facts["old_dev"] = {"data": data, "rows": rows, "before": before, "after": after}
+        out = self.folder / "best" if fitted.interrupted else self.out
+        with self.naming_kept_files():
+            if not (resume and out == self.out and self._is_saved(dataset, fitted, facts)):
+                save(out, dataset, fitted, facts, overwrite=fitted.interrupted or self.overwrite)
+        if not fitted.interrupted:
+            self.remove_folder()
+            warn_if_constant(results, dataset.labels)
+        return Outcome(out, dataset, fitted, results, facts)
+
+    def _is_saved(self, dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> bool:
+        """Whether the run was killed after it had saved this model: config.json has all its checksums."""
+        saved = self.out / "config.json"
+        if not saved.is_file():
+            return False
+        save(self.folder / "best", dataset, fitted, facts, overwrite=True)
+        return saved.read_bytes() == (self.folder / "best" / "config.json").read_bytes()
+
+    # ------------------------------------------------------------ what a model forgets as it goes on
+
+    def _check_old_dev(self, start: Start | None) -> None:
+        """Raise if there is an old development set, but no model that it belongs to."""
+        if "old_dev" not in self.tables:
+            return
+        if start is None or not start.labels:
+            needed = "--old-dev needs --start MODEL, the trained model that it was held out from"
+            raise LimelightError(needed, code="start-needed")
+        if start.recipe.text.task not in ("auto", "classification"):
+            wrong = f"--old-dev measures accuracy, but the task is {start.recipe.text.task!r}"
+            raise LimelightError(wrong, code="task-option")
+
+    def _accuracy_before(self, start: Start | None, dataset: Dataset) -> float | None:
+        """The accuracy of the model that training starts from, on the old development set if there is one."""
+        if "old_dev" not in self.tables or start is None:
+            return None
+        if not set(start.labels) <= set(dataset.labels):
+            raise LimelightError(
+                "--old-dev cannot be measured: none of the new labels is a class of the old model",
+                code="label-unknown",
+            )
+        return self._old_accuracy(start)[0]
+
+    def _old_accuracy(self, weights: Start) -> tuple[float, int]:
+        """The accuracy on the old development set, and its rows."""
+        from ..runtime.labelled import predict_labelled
+        from ..runtime.model import Model
+        from ..tables.columns import choose_columns
+
+        model = Model.from_parts(
+            weights=weights.weights, recipe=weights.recipe, tokenizer=weights.tokenizer,
+            labels=weights.labels, pair=weights.pair,
+        )  # fmt: skip
+        text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
+        right = []
+        for file in map(self.input_path, self.tables["old_dev"]):
+            columns = choose_columns(file, text, label, text2, pair=model.pair)
+            P, truth = predict_labelled(model, file, columns, self.on_bad)
+            right.append(P.argmax(axis=1) == truth)
+        return float(np.concatenate(right).mean()), sum(map(len, right))
+
+
+def recipe_for(recipe: Recipe, dataset: Dataset) -> Recipe:
+    """The recipe with the text options the data set was encoded with."""
+    encoded = dataset.facts.get("recipe")
+    if not isinstance(encoded, dict):
+        raise LimelightError(
+            "the encoded data set does not say how it was encoded; encode the tables again",
+            code="data-outdated",
+        )
+    return Recipe(Recipe.from_dict({"text": encoded}).text, recipe.model, recipe.training)
+
+
+# ---------------------------------------------------------------- what run.json may hold
+
+
+def _are_tables(value: Any) -> bool:
+    def are_files(files: Any) -> bool:
+        return isinstance(files, list) and bool(files) and all(map(_is_path, files))
+
+    splits = {"train", "dev", "test", "old_dev"}
+    return isinstance(value, dict) and "train" in value and value.keys() <= splits and all(
+        map(are_files, value.values())
+    )  # fmt: skip
+
+
+def _are_columns(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        name in ("text", "label", "text2") and isinstance(column, str | None)
+        for name, column in value.items()
+    )
+
+
+def _is_path(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and value != "" and b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
+
+
+def _never(value: Any) -> bool:
+    return False
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "tables": _are_tables,
+    "columns": _are_columns,
+    "holdout": lambda value: value is None or (type(value) in (int, float) and 0 <= value < 1),
+    "on_bad": lambda value: value in ("error", "skip"),
+    "overwrite": lambda value: type(value) is bool,
+    "started_in": lambda value: value == "" or _is_path(value),
+}

@@ -1,0 +1,229 @@
+"""Learning a teacher's vectors: cosines to them, and the similarities within a batch. It makes a reader."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from ..config.pretrain_recipe import ReaderRecipe
+from ..network.torch.attention import penalty
+from ..network.torch.network import Network
+from ..runtime.folder import as_stored
+from ..text.batches import gather
+from ..text.dataset import Dataset, Split
+from ..text.tokenizer import SPECIAL
+from .distributed import Processes
+from .evaluate import Scores, plan_batches
+from .explanation_facts import clear_words
+from .label_objective import run_identity
+from .loss import Tensors
+from .spelled_words import SpelledWords, uniform
+from .starting_words import start_grams
+from .step import Objective, Stepper
+from .teacher import Vectors
+
+WARMUP, WARMUP_SHARE = 300, 0.05  # steps in which the learning rate rises, and at most this share of all
+ROUND_FROM = 0.75  # of the steps: from here on, words are read in 4 bits, as they will be stored
+
+
+class PretrainData(NamedTuple):
+    """What a reader learns from."""
+
+    dataset: Dataset  # train and dev; its tokenizer knows every word, the reader only the first ones
+    train: Vectors  # the teacher's vectors of the training rows
+    dev: Vectors | None  # and of the held-out ones
+    start: np.ndarray  # (known words, d): the word vectors that training starts from
+    teacher: str
+
+
+class VectorObjective(Objective):
+    """(1 - cosine) + w KL(teacher || student) of the similarities within the batch + c P."""
+
+    measure = "cosine"
+    spells_words = True
+
+    def __init__(self, data: PretrainData, recipe: ReaderRecipe, device: torch.device) -> None:
+        self.data, self.reader_recipe, self.recipe = data, recipe, recipe.recipe
+        self.dataset, self.targets = data.dataset, data.train
+        self.known = known_words(data.dataset, recipe)
+        vocabulary = data.dataset.tokenizer.vocabulary
+        self.spelled = SpelledWords(
+            vocabulary, self.known, recipe.buckets, recipe.typos, recipe.seed, device
+        )  # fmt: skip
+
+    def build_network(self) -> Network:
+        """The reader with the teacher's words, and n-grams made of them."""
+        recipe, vector = self.reader_recipe, self.data.train.shape[1]
+        torch.default_generator.manual_seed(recipe.seed)
+        # one max-pooled row gets a map of full rank, to be compared fairly
+        rank = recipe.rank if recipe.pooling == "self-attention" else min(vector, 2 * recipe.hidden)
+        network = self.new_network(rank, vector)
+        words = torch.from_numpy(self.data.start)
+        with torch.no_grad():
+            network.words.weight[:] = 0
+            network.words.weight[len(SPECIAL) :] = words
+            buckets = self.spelled.buckets[len(SPECIAL) : self.known].cpu()
+            network.grams.weight.copy_(start_grams(words, buckets, recipe.buckets))
+        return network
+
+    def new_network(self, rank: int, vector: int) -> Network:
+        """A reader with random weights."""
+        sizes = {"buckets": self.reader_recipe.buckets, "vector_rank": rank, "vector_size": vector}
+        return Network(self.recipe.override(head="vector", **sizes).model, self.known)
+
+    def identity(self) -> dict[str, Any]:
+        """The options, the texts and the teacher."""
+        own = self.reader_recipe.to_dict() | {"teacher": self.data.teacher}
+        return run_identity(self.dataset, self.recipe) | own
+
+    def warmup(self, total: int) -> int:
+        """Steps in which the learning rate rises."""
+        return min(WARMUP, math.ceil(WARMUP_SHARE * total))
+
+    def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
+        """Compute the gradients of this process's rows; the similarities are those of all processes' rows."""
+        processes, steps = stepper.processes, stepper.optimiser.steps
+        # of this process's rows in the batch
+        places = torch.arange(processes.rank, stepper.rows, processes.size, device=stepper.device)
+        output = None
+        if batch is not None:
+            assert batch.targets is not None
+            u = uniform(places, batch.ids.shape[1], steps, self.reader_recipe.seed)
+            stepper.compute_copy.rounding.copy_(steps >= math.floor(ROUND_FROM * stepper.optimiser.total))  # type: ignore[operator,union-attr]
+            output = stepper.read(*self.spelled.read(batch.ids, batch.lengths, u))
+            v, t = F.normalize(output.logits.float(), dim=1), F.normalize(batch.targets.float(), dim=1)
+        else:
+            v = t = torch.zeros(0, self.data.train.shape[1], device=stepper.device)
+        v, t = _whole_batch(v, t, places, stepper)
+        if output is None:
+            return
+        cosine = (v * t).sum(1).mean()
+        loss = 1 - cosine
+        if self.reader_recipe.kl_weight and stepper.rows > 1:
+            loss = loss + self.reader_recipe.kl_weight * divergence(v, t, self.reader_recipe.temperature)
+        P = penalty(output.A) if self.recipe.model.attention_rows else torch.zeros_like(loss)
+        (loss + self.reader_recipe.penalty * P * share).backward()
+        rows = len(places)
+        stepper.count(rows, loss.detach() * rows, P.detach() * rows, cosine.detach() * rows)
+
+    def evaluate(self, network: Any, processes: Processes) -> tuple[Scores | None, dict[str, float]]:
+        """The newest epoch is the best; the cosine to the teacher on the held-out rows is recorded."""
+        dev = self.dataset.splits.get("dev")
+        if dev is None or self.data.dev is None or not processes.first:
+            return None, {}
+        return None, {"dev_cosine": mean_cosine(encode(network, dev, self.spelled), self.data.dev)}
+
+    def measure_stored(self, network: Network, weights: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        """Cosine to the teacher, overlap of rows and the words that each reads, on the held-out texts.
+
+        The reader is measured as it is stored, rounded, and the network has these weights afterwards.
+        """
+        stored = as_stored(weights)
+        with torch.no_grad():
+            for name, x in network.state_dict().items():
+                x.copy_(torch.from_numpy(stored[name]))
+        network.rounding.zero_()
+        dev = self.dataset.splits.get("dev")
+        if dev is None or self.data.dev is None:
+            return {}
+        cosine, found = (
+            mean_cosine(encode(network, dev, self.spelled), self.data.dev),
+            describe_rows(network, dev, self.spelled, self.dataset.tokenizer.vocabulary),
+        )
+        rounded = {"cosine": round(cosine, 4), **found, "overlap": round(found["overlap"], 4)}
+        return {"held_out": len(dev), **rounded}
+
+
+# ---------------------------------------------------------------- reading without training
+
+
+@torch.no_grad()
+def read_batches(
+    network: Network, split: Split, spelled: SpelledWords
+) -> Iterator[tuple[np.ndarray, tuple[Tensor, Tensor], Any]]:
+    """Rows of a split, their words' ids and lengths, and what the network makes of them."""
+    device, was_training = network.words.weight.device, network.training
+    network.eval()
+    for rows in plan_batches(network, split):
+        ids, lengths = (torch.from_numpy(x).to(device) for x in gather(split, rows)[:2])
+        yield rows, (ids, lengths), network(*spelled.read(ids, lengths))
+    network.train(was_training)
+
+
+def encode(network: Network, split: Split, spelled: SpelledWords) -> Tensor:
+    """(rows, vector) of length 1."""
+    read = [
+        (rows, F.normalize(output.logits.float(), dim=1))
+        for rows, _, output in read_batches(network, split, spelled)
+    ]
+    order = np.argsort(np.concatenate([rows for rows, _ in read]))
+    return torch.cat([v for _, v in read])[torch.from_numpy(order).to(read[0][1].device)]
+
+
+def describe_rows(
+    network: Network, split: Split, spelled: SpelledWords, vocabulary: Sequence[str]
+) -> dict[str, Any]:
+    """For each row of M, the words it reads, none if it has no clear aspect; and how much rows overlap.
+
+    Overlap is the mean over pairs of rows of the products of their attention, 1 for rows that read the same
+    one word.
+    """
+    found, overlap = [], 0.0  # ids, A, lengths
+    for _, (ids, lengths), output in read_batches(network, split, spelled):
+        A = output.A.float()  # (batch, r, n)
+        is_word = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]  # (batch, n)
+        parts = (ids[is_word], A.transpose(1, 2)[is_word].T, lengths)
+        found.append([x.cpu().numpy() for x in parts])
+        overlap += float(_overlaps(A).sum())
+    words = clear_words(vocabulary, *(np.concatenate(x, axis=-1) for x in zip(*found, strict=True)))
+    return {"rows": words, "overlap": overlap / len(split)}
+
+
+def known_words(dataset: Dataset, recipe: ReaderRecipe) -> int:
+    """The words with a vector of their own, the two special ones among them."""
+    return min(len(dataset.tokenizer), recipe.words + len(SPECIAL))
+
+
+def mean_cosine(found: Tensor, vectors: Vectors) -> float:
+    """To the teacher's vectors, over all rows."""
+    wanted = torch.from_numpy(np.array(vectors, np.float32)).to(found.device)
+    return float((found * F.normalize(wanted, dim=1)).sum(1).double().mean())
+
+
+def divergence(v: Tensor, t: Tensor, temperature: float) -> Tensor:
+    """KL of two softmaxes over the other sentences of the batch, the teacher's and the student's; the mean.
+
+    >>> v = torch.eye(3)
+    >>> divergence(v, v, 0.05).item(), bool(divergence(v, torch.ones(3, 3).div(3**0.5), 0.05) < 1e-6)
+    (0.0, True)
+    """
+    itself = torch.eye(len(v), dtype=torch.bool, device=v.device)
+    student = F.log_softmax((v @ v.T / temperature).masked_fill(itself, -1e4), dim=1)
+    with torch.no_grad():
+        teacher = F.log_softmax((t @ t.T / temperature).masked_fill(itself, -1e4), dim=1)
+    return (teacher.exp() * (teacher - student)).sum(1).mean()
+
+
+def _whole_batch(v: Tensor, t: Tensor, places: Tensor, stepper: Stepper) -> tuple[Tensor, Tensor]:
+    """The vectors of all processes; the gradient goes to this one's, and is summed with the others'."""
+    if stepper.processes.size == 1:
+        return v, t
+    whole = torch.zeros(stepper.rows, 2 * v.shape[1], dtype=v.dtype, device=v.device)
+    whole[places] = torch.cat([v.detach(), t], dim=1)
+    stepper.processes.sum(whole)
+    all_v, all_t = whole.chunk(2, dim=1)
+    return all_v.index_copy(0, places, v), all_t
+
+
+def _overlaps(A: Tensor) -> Tensor:
+    """(batch,): the mean of A A' outside its diagonal."""
+    r = A.shape[1]
+    products = A @ A.transpose(1, 2)
+    outside = products.sum((1, 2)) - products.diagonal(dim1=1, dim2=2).sum(1)
+    return outside / max(r * (r - 1), 1)
