@@ -84,8 +84,9 @@ class VectorFile:
         count, pending = 0, list[tuple[int, bytes, bytes]]()
         number = 1 if self.words is None else 2
         while line := file.readline(MAX_LINE + 1):
-            self._check_held(line)
-            if line.count(b" ") == self._spaces or not line.isspace():
+            if len(line) > MAX_LINE:
+                raise self._too_long()
+            if line[:1] > b" " or not line.isspace():
                 word = self._word(number, line)
                 count += 1
                 if word in wanted:
@@ -162,15 +163,15 @@ class VectorFile:
                         raise self._damaged(f": a number of word {count:,} is not finite")
                     take(word, vector)
                 start = end
-            self._check_held(buffer[start:])
+            if len(buffer) - start > MAX_LINE:
+                raise self._too_long()
             tick()
         if buffer[start:].strip(b"\n"):
             raise self._damaged(f" ends inside the vector of word {count + 1:,}; download it again")
         return count
 
-    def _check_held(self, rest: bytes) -> None:
-        if len(rest) > MAX_LINE:
-            raise self._damaged(f" has a line or a word of more than {MAX_LINE:,} bytes")
+    def _too_long(self) -> LimelightError:
+        return self._damaged(f" has a line or a word of more than {MAX_LINE:,} bytes")
 
     def _bad_line(self, number: int, what: str) -> LimelightError:
         return self._damaged(f", line {number}: {what}; correct the line or download the file again")
