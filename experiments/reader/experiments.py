@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 import torch
 from evaluate import sts, swap_letters
+from limelight.network.torch.reader import ReaderInput, ReaderNetwork, ReaderOutput
+from limelight.runtime.reader_folder import save_reader
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from limelight.config.pretrain_recipe import ReaderRecipe
 from limelight.network.torch.attention import penalty
 from limelight.network.torch.dropout import Dropout
-from limelight.network.torch.reader import ReaderInput, ReaderNetwork, ReaderOutput
-from limelight.runtime.reader_folder import save_reader
 from limelight.tables.table import read_values
 from limelight.text.batches import truncate
 from limelight.text.dataset import Dataset, Split

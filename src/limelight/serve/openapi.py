@@ -61,10 +61,7 @@ def document() -> dict[str, Any]:
     >>> document()["paths"]["/predict"]["post"]["operationId"]
     'predict'
     """
-    error = {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in ("error", "error_type", "code")},
-    }
+    fields = {name: {"type": "string"} for name in ("error", "error_type", "code")}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Limelight", "version": __version__},

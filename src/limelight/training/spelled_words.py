@@ -132,7 +132,7 @@ def gram_table(words: Sequence[str], buckets: int) -> np.ndarray:
     >>> [h % 5 + 1 for h in gram_hashes("hi")] == gram_table(["hi"], 5)[0, :3].tolist()
     True
     """
-    table = np.zeros((len(words), MOST), np.int32)
+    table = np.zeros((len(words), MAX_GRAMS), np.int32)
     for k, word in enumerate(words):
         if k >= len(SPECIAL) or word not in SPECIAL:
             hashes = gram_hashes(word)
