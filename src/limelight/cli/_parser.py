@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from .. import __version__
+from ..config.migrations import EMBEDDINGS, split_embedding
 from ..config.presets import PRESETS, preset
 from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
 from ..errors import LimelightError
@@ -143,6 +144,13 @@ def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> Non
         group = parser.add_argument_group(f"{section} options", about)
         for f in (f for f in dataclasses.fields(cls) if f.metadata["flag"]):
             add_option(group, f, getattr(values, f.name), hide=len(sections) > 1 and not f.metadata["basic"])
+    add_old_embedding(parser)
+
+
+def add_old_embedding(parser: argparse.ArgumentParser) -> None:
+    """`--embedding`, as 0.2 called encoder and pooling together."""
+    hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    parser.add_argument("--embedding", choices=tuple(EMBEDDINGS), **hidden)
 
 
 def recipe_from(args: argparse.Namespace) -> Recipe:
@@ -152,7 +160,8 @@ def recipe_from(args: argparse.Namespace) -> Recipe:
 
 def given_options(args: argparse.Namespace) -> dict[str, Any]:
     """The recipe's options that were given as flags."""
-    return {name: getattr(args, name) for name in options() if hasattr(args, name)}
+    given = {name: getattr(args, name) for name in (*options(), "embedding") if hasattr(args, name)}
+    return split_embedding(given)
 
 
 def given_data(args: argparse.Namespace) -> list[str]:

@@ -118,8 +118,8 @@ def _warn_unused(recipe: Recipe, given: dict[str, Any], dataset: Dataset) -> Non
     from ..errors import warn
     from ..training.compare import MODELS, baseline_recipe
 
-    if "embedding" in given:
-        warn(f"embedding has no effect: compare trains all of {', '.join(MODELS)}")
+    if {"encoder", "pooling"} & set(given):
+        warn(f"encoder and pooling have no effect: compare trains all of {', '.join(MODELS)}")
     kind = {"has_dev": "dev" in dataset.splits, "pairs": dataset.pair}
     found = {each: unused_options(baseline_recipe(recipe, each), given, **kind) for each in MODELS}
     for name, line in found["self-attention"].items():

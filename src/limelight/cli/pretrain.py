@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.pretrain_recipe import ReaderRecipe
 from ..errors import LimelightError
-from ._parser import HelpAll, add_option
+from ._parser import HelpAll, add_old_embedding, add_option
 from ._shared import add_run, check_least, on_bad, print_result, print_resume
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("reader options", "Defaults are in [brackets].")
     for f in dataclasses.fields(ReaderRecipe):
         add_option(group, f, f.default, hide=not f.metadata["basic"])
+    add_old_embedding(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 def _job(args: argparse.Namespace) -> PretrainJob:
     from ..training.pretrain_job import PretrainJob
 
-    names = {f.name for f in dataclasses.fields(ReaderRecipe)}
+    names = {"embedding", *(f.name for f in dataclasses.fields(ReaderRecipe))}
     options = {name: value for name, value in vars(args).items() if name in names}
     given = {"--teacher": args.teacher, "--out": args.out}
     if args.resume:

@@ -115,6 +115,7 @@ class ModelRecipe:
         "Vectors for hashed character n-grams, which spell the words outside the vocabulary of a reader.",
         low=0,
         needs=READER,
+        flag=False,
     )
     projection: int = option(
         0, "Project the word vectors to this size with a trained layer, relu(W w + b); 0 disables it.", low=0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..config.migrations import split_embedding
 from ..config.presets import preset as preset_of
 from ..config.recipe import TASKS, Recipe, options, section_of
 from ..errors import LimelightError
@@ -39,7 +40,7 @@ class Arguments(BaseEstimator):
         **given: Any,
     ) -> None:
         self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
-        self.callbacks = callbacks
+        self.callbacks, given = callbacks, split_embedding(given)
         for name in given:
             if name == "seed":
                 raise LimelightError(

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ..config.recipe import Recipe
+from ..errors import LimelightError
 from ..network.parts import shapes
 from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
@@ -21,6 +22,11 @@ FEWEST = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026
 
 def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> Network:
     """The network for a data set on the CPU, with its starting weights and word vectors."""
+    if recipe.model.head == "vector":
+        raise LimelightError(
+            "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'",
+            code="option-value",
+        )
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
     check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
