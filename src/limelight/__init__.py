@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .training.pretrain_job import pretrain
     from .training.train_job import fit
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = [
     "Comparison",
     "Hit",
