@@ -32,11 +32,18 @@ TESTS = Path(__file__).parent
 # What `--quick` leaves out: whole files of tests, by what makes them slow.
 SLOW = {
     "training": [
-        "training", "pretraining", "test_planted.py", "test_estimators.py", "test_estimator_tasks.py",
+        "training", "pretraining", "explain", "config/test_effects.py", "reading/test_languages.py",
+        "runtime/test_confidence.py", "runtime/test_start.py", "test_planted.py", "test_estimators.py",
+        "test_estimator_tasks.py",
     ],
+    "gradients and kernels": [
+        "network/test_attention_kernels.py", "network/test_encoder.py", "network/test_lstm.py",
+        "network/test_network.py", "network/test_persistent.py", "network/test_triton.py",
+    ],
+    "every artefact and device": ["test_artefacts.py", "test_gpu.py", "runtime/test_javascript.py"],
     "commands and documents": ["cli", "test_readme.py", "experiments", "test_benchmarks.py"],
-    "servers, clusters and browsers": ["serve", "bulk", "reading/test_browser.py", "search/test_page.py"],
-    "damaged files, failures and fuzzing": [
+    "servers, clusters and browsers": ["serve", "bulk", "search", "reading/test_browser.py"],
+    "damage, failures and fuzzing": [
         "test_faults.py", "test_mutations.py", "runtime/test_damage.py", "runtime/test_fuzz.py",
         "runtime/test_replaced.py",
     ],
