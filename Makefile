@@ -11,7 +11,7 @@ help:
 	@echo "make demo    train on the bundled data and show what the model reads"
 	@echo "make test    check, test the wheel and run every test"
 	@echo "make quick   lint and the quick tests, in a minute or so: for while you work"
-	@echo "make check   lint, types and import layers only"
+	@echo "make check   lint, types, import layers and circles of files only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
 	@echo "make bench   measure speed (ratios, side by side)"
@@ -46,6 +46,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/test_package.py  # no circle of files
 
 wheel: setup
 	$(BIN)/python tests/wheel.py --python $(PYTHON)
