@@ -4,13 +4,14 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test check wheel fuzz bench clean
+.PHONY: help setup demo test quick check wheel fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    train on the bundled data and show what the model reads"
 	@echo "make test    check, test the wheel and run every test"
-	@echo "make check   lint, types and import layers only"
+	@echo "make quick   lint and the quick tests, in a minute or so: for while you work"
+	@echo "make check   lint, types, import layers and circles of files only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
 	@echo "make bench   measure speed (ratios, side by side)"
@@ -26,21 +27,32 @@ setup: .venv/ready
 demo: setup
 	$(BIN)/limelight demo
 
-# The tests come last: their summary ends the run.
-test: check wheel
-	$(BIN)/python -m pytest -n 2
+# Workers that have run out of tests take some of the other's; until then, each has files of its own, whose
+# models are made once. The tests come last: their summary ends the run.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+
+test: setup
+	@$(MAKE) --no-print-directory -j 2 check wheel
+	$(PYTEST)
+
+# Without types, the wheel, and the tests that its last line names.
+quick: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(PYTEST) --quick
 
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/test_package.py  # no circle of files
 
 wheel: setup
 	$(BIN)/python tests/wheel.py --python $(PYTHON)
 
 fuzz: setup
-	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=fuzz
+	$(PYTEST) -m hypothesis --hypothesis-profile=fuzz
 	PYTHONPATH=src:tests $(BIN)/python tests/mutations.py 10000 $$(date +%s)
 	PYTHONPATH=src:tests $(BIN)/python tests/replacing.py 1000
 	PYTHONPATH=src:tests $(BIN)/python tests/serve/fuzzing.py 10000 $$(date +%s) 2> /dev/null

@@ -1,17 +1,69 @@
-"""What holds for every test: the examples drawn, and a word on what was not tested."""
+"""What holds for every test: its share of the cores, the examples drawn, a word on what was not tested."""
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import settings
+import os
+from pathlib import Path
 
-import drawing  # noqa: F401  registers the profiles; `--hypothesis-profile=fuzz` takes the place of this one
+import pytest
+
+
+def _take_share_of_cores() -> None:
+    """Each of pytest's workers computes on cores of its own, and so does what it starts.
+
+    On shared ones, PyTorch's threads of both wait for each other in turn: the tests take several times as
+    long. It must happen before PyTorch counts the cores.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if worker and hasattr(os, "sched_setaffinity") and len(os.sched_getaffinity(0)) >= count:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[int(worker) :: count])
+
+
+_take_share_of_cores()
+
+from hypothesis import settings  # noqa: E402 - after the cores
+
+import drawing  # noqa: E402, F401  registers the profiles; `--hypothesis-profile=fuzz` takes the place of this one
 
 settings.load_profile("test")
 
+TESTS = Path(__file__).parent
+# What `--quick` leaves out: whole files of tests, by what makes them slow.
+SLOW = {
+    "training": [
+        "training", "pretraining", "explain", "config/test_effects.py", "reading/test_languages.py",
+        "runtime/test_confidence.py", "runtime/test_start.py", "test_planted.py", "test_estimators.py",
+        "test_estimator_tasks.py",
+    ],
+    "gradients and kernels": [
+        "network/test_attention_kernels.py", "network/test_encoder.py", "network/test_lstm.py",
+        "network/test_network.py", "network/test_persistent.py", "network/test_triton.py",
+    ],
+    "every artefact and device": ["test_artefacts.py", "test_gpu.py", "runtime/test_javascript.py"],
+    "commands and documents": ["cli", "test_readme.py", "experiments", "test_benchmarks.py"],
+    "servers, clusters and browsers": ["serve", "bulk", "search", "reading/test_browser.py"],
+    "damage, failures and fuzzing": [
+        "test_faults.py", "test_mutations.py", "runtime/test_damage.py", "runtime/test_fuzz.py",
+        "runtime/test_replaced.py",
+    ],
+}  # fmt: skip
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    left_out = "; ".join(SLOW)
+    parser.addoption("--quick", action="store_true", help=f"leave out what takes long: {left_out}")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    slow = {TESTS / name for names in SLOW.values() for name in names}
+    return True if config.getoption("--quick") and collection_path in slow else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Without a browser a few tests are skipped: say so where it is read."""
+    if config.getoption("--quick"):
+        terminalreporter.write_line(f"Left out: {'; '.join(SLOW)}. `make test` runs every test.")
     skipped = terminalreporter.stats.get("skipped", [])
     count = sum("no chromium" in str(report.longrepr) for report in skipped)
     if count:

@@ -28,7 +28,7 @@ NEEDED = (
     "bundled/sans-regular.ttf",
     "bundled/vectors.safetensors",
     "reading/templates/page.html.jinja",
-    "similar/templates/results.html.jinja",
+    "search/templates/results.html.jinja",
 )
 ABSENT = ("torch", "triton", "sklearn", "pyarrow", "onnx", "resvg_py", "faiss", "ray")
 PROGRAM = f"""
@@ -84,10 +84,11 @@ def check_content(wheel: Path) -> None:
 
 def install(environment: Path, python: str, wheel: Path) -> Path:
     """The folder with the programs of a new environment."""
-    run(python, "-m", "venv", environment)
+    run(python, "-m", "venv", "--without-pip", environment)  # ours installs into it, in half the time
     programs = environment / ("Scripts" if os.name == "nt" else "bin")
-    run(programs / "python", "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", wheel)
-    run(programs / "python", "-m", "pip", "check")
+    pip = (sys.executable, "-m", "pip", "--python", programs / "python")
+    run(*pip, "install", "--quiet", "--no-compile", "-c", ROOT / "constraints.txt", wheel)
+    run(*pip, "check")
     return programs
 
 
