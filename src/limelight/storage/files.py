@@ -54,7 +54,7 @@ def atomic_file(path: str | Path, overwrite: bool = True) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary / _NEW, path) if overwrite else _rename_to_free_name(temporary / _NEW, path)
-            _fsync_folder(path.parent)
+            _fsync(path.parent)
 
 
 @contextlib.contextmanager
@@ -79,7 +79,7 @@ def atomic_folder(path: str | Path, layout: FolderLayout, overwrite: bool = Fals
             if file.is_file():
                 _fsync(file)
         _put_in_place(temporary, path, overwrite)
-        _fsync_folder(path.parent)
+        _fsync(path.parent)
 
 
 def check_replaceable(path: str | Path, layout: FolderLayout, overwrite: bool) -> None:
@@ -135,8 +135,7 @@ def remove_leftovers(folder: str | Path) -> None:
 
     >>> remove_leftovers("no such folder")
     """
-    for leftover in _leftovers(Path(folder, "any"), ".+"):
-        _remove_leftover(leftover)
+    _remove_leftovers(Path(folder, "any"), ".+")
 
 
 @contextlib.contextmanager
@@ -182,27 +181,23 @@ def _create_temporary(path: Path) -> Path:
             return temporary
 
 
-def _remove_leftovers(path: Path) -> None:
-    """Remove what killed writers of `path` left behind.
+def _remove_leftovers(path: Path, names: str = "") -> None:
+    """Remove what killed writers of `path`, or of `names` beside it, left behind.
 
-    If one was killed between the two renames of `_replace_in_two_steps`, the old folder comes back.
+    If one was killed between the two renames of `_replace_in_two_steps`, the old folder comes back to `path`.
     Without locks, nothing is removed, and nothing comes back by itself.
     """
-    for leftover in _leftovers(path):
-        _remove_leftover(leftover, path)
-
-
-def _remove_leftover(leftover: Path, path: Path | None = None) -> None:
-    with contextlib.suppress(OSError):  # where a folder cannot be opened, nothing is locked or removed
-        handle = os.open(leftover, os.O_RDONLY)
-        try:
-            if try_lock(handle):
-                if path and (leftover / _OLD).exists() and not os.path.lexists(path):
-                    os.replace(leftover / _OLD, path)
-                if _is_ours(leftover):
-                    _remove(leftover)
-        finally:
-            os.close(handle)
+    for leftover in _leftovers(path, names):
+        with contextlib.suppress(OSError):  # where a folder cannot be opened, nothing is locked or removed
+            handle = os.open(leftover, os.O_RDONLY)
+            try:
+                if try_lock(handle):
+                    if not names and (leftover / _OLD).exists() and not os.path.lexists(path):
+                        os.replace(leftover / _OLD, path)
+                    if _is_ours(leftover):
+                        _remove(leftover)
+            finally:
+                os.close(handle)
 
 
 def _leftovers(path: Path, names: str = "") -> list[Path]:
@@ -282,13 +277,10 @@ def _exists_error(path: Path) -> LimelightError:
     return LimelightError(f"{path} already exists; {todo}", code="exists")
 
 
-def _fsync_folder(folder: Path) -> None:
-    """Make a rename inside `folder` survive a power cut."""
-    if _POSIX:
-        _fsync(folder)
-
-
 def _fsync(path: Path) -> None:
+    """Make what is in a file, or a rename inside a folder, survive a power cut."""
+    if not _POSIX and path.is_dir():
+        return
     handle = os.open(path, os.O_RDONLY if _POSIX else os.O_RDWR)
     try:
         os.fsync(handle)

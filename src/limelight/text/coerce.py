@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..tables.formats import shorten
 from .labels import Label, are_many_numbers
 
 LARGEST = float(np.finfo(np.float32).max)
+_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
 def as_list(values: Any, what: str) -> list[Any]:
@@ -46,6 +47,14 @@ def _native_values(values: Iterable[Any]) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
+def _check_each(
+    values: Sequence[Any], what: str, fits: Callable[[Any], bool], todo: str, code: str = "label-type"
+) -> None:
+    for number, value in enumerate(values):
+        if not fits(value):
+            raise LimelightError(f"{what}[{number}] is {_show(value)}; {todo}", code=code)
+
+
 def as_texts(values: Any, what: str = "texts") -> list[str]:
     """A list of strings; anything else in it is an error that names its place.
 
@@ -54,11 +63,7 @@ def as_texts(values: Any, what: str = "texts") -> list[str]:
     limelight.errors.LimelightError: texts[1] is None; each must be a string
     """
     texts = as_list(values, what)
-    for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise LimelightError(
-                f"{what}[{number}] is {_show(text)}; each must be a string", code="text-type"
-            )
+    _check_each(texts, what, lambda text: isinstance(text, str), "each must be a string", "text-type")
     return texts
 
 
@@ -71,14 +76,13 @@ def as_pairs(values: Any) -> tuple[list[str], list[str]]:
     if getattr(values, "ndim", 1) == 2:
         values = np.asarray(values, dtype=object)  # a data frame too
     rows = values.tolist() if isinstance(values, np.ndarray) else as_list(values, "pairs")
-    for number, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != 2:
-            raise LimelightError(
-                f"pairs[{number}] is {_show(row)}; each must be two strings", code="text-type"
-            )
-    return as_texts([row[0] for row in rows], "first texts"), as_texts(
-        [row[1] for row in rows], "second texts"
-    )
+    _check_each(rows, "pairs", _is_pair, "each must be two strings", "text-type")
+    first, second = ([row[side] for row in rows] for side in (0, 1))
+    return as_texts(first, "first texts"), as_texts(second, "second texts")
+
+
+def _is_pair(row: Any) -> bool:
+    return isinstance(row, Sequence) and not isinstance(row, str) and len(row) == 2
 
 
 def check_same_length(texts: list[Any], other: list[Any], what: str) -> None:
@@ -98,12 +102,12 @@ def as_weights(values: Any, what: str) -> list[float]:
     limelight.errors.LimelightError: sample weights[1] is -1; it must be a number of at least 0
     """
     plain = as_list(values, what)
-    for number, weight in enumerate(plain):
-        if not isinstance(weight, (int, float)) or not 0 <= weight <= LARGEST:
-            raise LimelightError(
-                f"{what}[{number}] is {_show(weight)}; it must be a number of at least 0", code="weight-value"
-            )
+    _check_each(plain, what, _is_weight, "it must be a number of at least 0", "weight-value")
     return [float(weight) for weight in plain]
+
+
+def _is_weight(value: Any) -> bool:
+    return isinstance(value, (int, float)) and 0 <= value <= LARGEST
 
 
 def as_classes(labels: Any, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -115,12 +119,7 @@ def as_classes(labels: Any, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """
     plain = as_list(labels, "labels")
     kinds = {type(label) for label in plain}
-    for number, label in enumerate(plain):
-        if not is_label(label):
-            raise LimelightError(
-                f"labels[{number}] is {_show(label)}; it must be text, a number or a boolean",
-                code="label-type",
-            )
+    _check_each(plain, "labels", is_label, "it must be text, a number or a boolean")
     if len(kinds) > 1 and not kinds <= {int, float}:
         names = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
@@ -184,10 +183,8 @@ def match_targets(labels: Any, like: Targets, what: str) -> list[Any]:
         return [class_numbers(each, like.classes.tolist(), f"{what}[{k}]") for k, each in enumerate(sets)]
     table = _as_indicator(labels, what)
     if table.shape[1] != len(like.classes):
-        raise LimelightError(
-            f"{what} have {table.shape[1]} columns, the training labels {len(like.classes)}",
-            code="label-type",
-        )
+        columns = f"{what} have {table.shape[1]} columns"
+        raise LimelightError(f"{columns}, the training labels {len(like.classes)}", code="label-type")
     return [np.flatnonzero(row).tolist() for row in table]
 
 
@@ -199,20 +196,19 @@ def as_numbers(values: Any, what: str) -> list[float]:
     limelight.errors.LimelightError: labels[1] is nan; it must be a finite number
     """
     plain = as_list(values, what)
-    for number, value in enumerate(plain):
-        right = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not right or not abs(value) <= LARGEST:
-            raise LimelightError(
-                f"{what}[{number}] is {_show(value)}; it must be a finite number", code="label-type"
-            )
+    _check_each(plain, what, _is_number, "it must be a finite number")
     return [float(value) for value in plain]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def _are_several(labels: Any) -> bool:
     """Whether labels are a table with several columns, or collections."""
     if getattr(labels, "ndim", 1) == 2:
         return bool(labels.shape[1] > 1)
-    return isinstance(next(iter(labels), None), (list, tuple, set, frozenset, np.ndarray))
+    return isinstance(next(iter(labels), None), _COLLECTIONS)
 
 
 def _read_sets(labels: Any) -> Targets:
@@ -253,14 +249,13 @@ def _as_indicator(labels: Any, what: str) -> np.ndarray:
 
 def _as_sets(labels: Any, what: str) -> list[list[Any]]:
     """A list of labels for each text."""
-    found = []
-    for number, each in enumerate(as_list(labels, what)):
-        if not isinstance(each, (list, tuple, set, frozenset, np.ndarray)):
-            raise LimelightError(
-                f"{what}[{number}] is {_show(each)}; give a list of labels for each text", code="label-type"
-            )
-        found.append(as_list(sorted(each, key=str) if isinstance(each, (set, frozenset)) else each, what))
-    return found
+    given = as_list(labels, what)
+    _check_each(
+        given, what, lambda each: isinstance(each, _COLLECTIONS), "give a list of labels for each text"
+    )
+    return [
+        as_list(sorted(each, key=str) if isinstance(each, set | frozenset) else each, what) for each in given
+    ]
 
 
 def class_numbers(labels: Any, classes: Sequence[Label], what: str = "labels") -> list[int]:
@@ -284,10 +279,8 @@ def is_label(value: Any) -> bool:
 
 def unknown_label_error(what: str, label: Any, classes: Sequence[Label]) -> LimelightError:
     """The error about a label that is not one of the classes."""
-    return LimelightError(
-        f"{what} is {_show(label)}; the classes are: {', '.join(map(str, classes[:20]))}",
-        code="label-unknown",
-    )
+    names = ", ".join(map(str, classes[:20]))
+    return LimelightError(f"{what} is {_show(label)}; the classes are: {names}", code="label-unknown")
 
 
 def _type_name(values: Any) -> str:

@@ -241,19 +241,18 @@ def _is_split(name: str, sizes: Any) -> bool:
 
 def _check_split(split: Split, where: str, words: int, classes: int, task: str) -> None:
     """Check that sizes fit together and that ids and labels exist: nothing later has to check again."""
-    for ids, lengths in ((split.ids, split.lengths), (split.ids2, split.lengths2)):
-        if (ids is None) != (lengths is None) or (lengths is not None and len(lengths) != len(split)):
-            raise damaged(f"{where}: its arrays do not fit together")
-        if ids is not None and lengths is not None:
-            fits = int(lengths.sum(dtype=np.int64)) == len(ids) and lengths.min() >= 1
-            lowest, highest = min_max(ids)
-            if not fits or lowest < 0 or highest >= words:
-                raise damaged(f"{where}: its word ids are damaged")
+    by_row = (split.lengths2, split.labels, split.weights)
+    if any(values is not None and len(values) != len(split) for values in by_row) or (
+        (split.ids2 is None) != (split.lengths2 is None)
+    ):
+        raise damaged(f"{where}: its arrays do not fit together")
+    for ids, _, lengths in split.sides:
+        lowest, highest = min_max(ids)
+        fits = int(lengths.sum(dtype=np.int64)) == len(ids) and lengths.min() >= 1
+        if not fits or lowest < 0 or highest >= words:
+            raise damaged(f"{where}: its word ids are damaged")
     if split.weights is not None and not (np.isfinite(split.weights) & (split.weights >= 0)).all():
         raise damaged(f"{where}: its weights are damaged")
-    for values in (split.labels, split.weights):
-        if values is not None and len(values) != len(split):
-            raise damaged(f"{where}: its arrays do not fit together")
     if split.labels is not None and not find_task(task).fits(split.labels, classes):
         raise damaged(f"{where}: some labels are not in dataset.json")
 
@@ -269,10 +268,7 @@ def _read_vectors(folder: Path, words: int) -> np.ndarray:
             reason = shorten(" ".join(str(error).split()))
             raise damaged(f"{path} is damaged ({reason})") from None
     if vectors.ndim != 2 or len(vectors) != words or not vectors.size or vectors.dtype != np.float32:
-        raise LimelightError(
-            f"{path} holds {vectors.dtype} of shape {vectors.shape}, not float32 of shape ({words}, d)",
-            code="file-damaged",
-        )
+        raise damaged(f"{path} holds {vectors.dtype} of shape {vectors.shape}, not float32 ({words}, d)")
     if not np.isfinite(vectors).all():
         raise damaged(f"{path} holds numbers that are not finite")
     return np.asarray(vectors)

@@ -125,9 +125,7 @@ class Tokenizer:
             return cls(content.decode())
         except ValueError as error:
             reason = " ".join(str(error).split())
-            raise LimelightError(
-                f"{path} is not a Limelight tokenizer: {reason}", code="tokenizer-damaged"
-            ) from error
+            raise _damaged(f"{path} is not a Limelight tokenizer: {reason}") from error
 
     def save(self, path: str | Path) -> None:
         """Write a standard tokenizer.json, which plain `tokenizers` loads too.
@@ -256,9 +254,7 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
     to see one from outside, only its words.
     """
     if (size := len(text.encode(errors="replace"))) > MAX_TOKENIZER:
-        raise LimelightError(
-            f"the vocabulary takes {size:,} bytes; the limit is {MAX_TOKENIZER:,}", code="tokenizer-damaged"
-        )
+        raise _damaged(f"the vocabulary takes {size:,} bytes; the limit is {MAX_TOKENIZER:,}")
     parts = parse_object(text, "tokenizer.json")
     lowercase = parts.get("normalizer") is not None
     model = parts["model"] if isinstance(parts.get("model"), dict) else {}
@@ -268,17 +264,16 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
     expected = _written(lowercase, split_characters)
     for name in (*expected, *parts):
         if name not in expected or name not in parts or parts[name] != expected[name]:
-            raise LimelightError(
-                f"its part {name[:40]!r} is not as Limelight writes it", code="tokenizer-damaged"
-            )
+            raise _damaged(f"its part {name[:40]!r} is not as Limelight writes it")
     if not isinstance(ids, dict) or not _are_ids(ids):
-        raise LimelightError(
-            f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}",
-            code="tokenizer-damaged",
-        )
+        raise _damaged(f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}")
     if any(map(_LONE_SURROGATE.search, ids)):
-        raise LimelightError("a word of its vocabulary is not text", code="tokenizer-damaged")
+        raise _damaged("a word of its vocabulary is not text")
     return ids, lowercase, split_characters
+
+
+def _damaged(what: str) -> LimelightError:
+    return LimelightError(what, code="tokenizer-damaged")
 
 
 def _are_ids(ids: dict[str, Any]) -> bool:
