@@ -26,6 +26,7 @@ from sklearn.preprocessing import FunctionTransformer
 import limelight
 from limelight import LimelightError, PairClassifier, TextClassifier
 from limelight.reading import to_terminal
+from refusing import refuses
 from reviews import QUICK, pairs, reviews
 
 TEXTS, STARS = reviews(120)
@@ -307,7 +308,7 @@ def test_pairs_with_dev_and_saved(tmp_path, fitted_pairs):
     np.testing.assert_array_equal(
         loaded.predict_proba(first, second), fitted_pairs.predict_proba(first, second)
     )
-    with pytest.raises(LimelightError, match="holds a PairClassifier"):
+    with refuses("model-kind"):
         TextClassifier.load(tmp_path / "pairs")
 
 
@@ -561,8 +562,9 @@ def test_labels_that_can_be_read_once():
 
 
 def test_unknown_option_suggests():
-    with pytest.raises(LimelightError, match="did you mean 'random_state'"):
+    with refuses("option-unknown") as error:
         TextClassifier(seed=1)
+    assert "'random_state'" in str(error.value)
     with pytest.raises(LimelightError, match="random_state is 'x'"):
         quick(random_state="x").fit(TEXTS, STARS)
     with pytest.raises(LimelightError, match="did you mean 'learning_rate'"):
@@ -574,7 +576,7 @@ def test_unknown_option_suggests():
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "embed", "transform", "read", "save"])
 def test_unfitted_use_is_one_line(method, tmp_path):
     argument: Any = {"read": "a", "save": tmp_path / "m"}.get(method, ["a"])
-    with pytest.raises(LimelightError, match="TextClassifier is not fitted yet") as error:
+    with refuses("not-fitted") as error:
         getattr(quick(), method)(argument)
     assert isinstance(error.value, NotFittedError)
     assert not (tmp_path / "m").exists()
@@ -591,7 +593,7 @@ def test_bad_texts_to_predict(method, fitted):
 def test_bad_scores(fitted):
     with pytest.raises(LimelightError, match="got 20 texts but 1 labels"):
         fitted.score(NEW, [1])
-    with pytest.raises(LimelightError, match="there are no texts to score"):
+    with refuses("no-rows"):
         fitted.score([], [])
     for wrong in ("1", float("nan"), None, [1], pd.NA):
         with pytest.raises(LimelightError) as error:
@@ -599,7 +601,7 @@ def test_bad_scores(fitted):
         assert str(error.value) == f"labels[19] is {wrong!r}; the classes are: 1, 5"
     with pytest.raises(LimelightError, match="got 20 texts but 3 sample weights"):
         fitted.score(NEW, NEW_STARS, sample_weight=[1, 2, 3])
-    with pytest.raises(LimelightError, match="all sample weights are 0"):
+    with refuses("weight-value"):
         fitted.score(NEW, NEW_STARS, sample_weight=[0] * 20)
     assert fitted.score(NEW, [9] * 20) == 0.0, "a class that was not trained is an error of the model's"
 
@@ -613,9 +615,9 @@ def test_bad_pairs():
         classifier.fit(first, second[:3], labels)
     with pytest.raises(LimelightError, match=r"second texts\[0\] is None"):
         classifier.fit(first, [None] * 10, labels)
-    with pytest.raises(LimelightError, match=r"dev must be \(texts, second texts, labels\); got a int"):
+    with refuses("argument-type"):
         classifier.fit(first, second, labels, dev=3)
-    with pytest.raises(LimelightError, match="there are no labels"):
+    with refuses("argument-missing"):
         classifier.fit(first)
 
 

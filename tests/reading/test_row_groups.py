@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.reading.row_groups import SAME, RowGroup, focus, group_rows
+from limelight.reading.row_groups import MIN_SHARED, RowGroup, focus, group_rows
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> float:
@@ -23,9 +23,9 @@ def test_the_group_that_tells_most_comes_first():
 
 def test_no_chain_joins_rows_that_differ():
     A = np.array([[1.0, 0.0, 0.0], [0.62, 0.38, 0.0], [0.24, 0.76, 0.0]])
-    assert overlap(A[0], A[1]) > SAME
-    assert overlap(A[1], A[2]) > SAME
-    assert overlap(A[0], A[2]) < SAME
+    assert overlap(A[0], A[1]) > MIN_SHARED
+    assert overlap(A[1], A[2]) > MIN_SHARED
+    assert overlap(A[0], A[2]) < MIN_SHARED
     assert sorted(len(group.rows) for group in group_rows((A,))) == [1, 2]
 
 
@@ -56,7 +56,7 @@ def test_every_row_once_and_groups_are_tight(r: int, n: int, seed: int):
     groups = group_rows((A,))
     assert sorted(row for group in groups for row in group.rows) == list(range(r))
     for group in groups:
-        assert all(overlap(A[i], A[j]) >= SAME - 1e-9 for i in group.rows for j in group.rows)
+        assert all(overlap(A[i], A[j]) >= MIN_SHARED - 1e-9 for i in group.rows for j in group.rows)
     order = rng.permutation(r)
     again = {frozenset(order[list(group.rows)].tolist()) for group in group_rows((A[order],))}
     assert again == {frozenset(group.rows) for group in groups}

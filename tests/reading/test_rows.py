@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from limelight.reading.row_names import is_function_word, join_names, row_names, says_little
-from limelight.reading.row_words import SEEN, row_words
+from limelight.reading.row_words import MIN_OCCURRENCES, row_words
 
 
 def test_a_row_is_described_by_what_it_reads_more_than_its_share():
@@ -30,7 +30,7 @@ def test_rare_words_do_not_name_a_row():
     assert row_words(ids, A, lengths)[0].words == ()
     ids[::4] = 100
     assert row_words(ids, A, lengths)[0].words == ((100, 0.75),)
-    assert SEEN <= 10
+    assert MIN_OCCURRENCES <= 10
 
 
 @examples(50)
@@ -46,7 +46,7 @@ def test_listed_words_get_at_least_twice_their_share(seed: int, texts: int, r: i
         assert shares == sorted(shares, reverse=True)
         for word, share in found.words:
             mass, fair = row[ids == word].sum(), even[ids == word].sum()
-            assert (ids == word).sum() >= SEEN
+            assert (ids == word).sum() >= MIN_OCCURRENCES
             assert mass >= 2 * fair
             assert share == pytest.approx((mass - fair) / texts)
 

@@ -78,7 +78,9 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
             )
         found = self._model.decide(self._predict_proba(columns))
         if self._predicts_numbers:
-            return _r2(found, np.array(truth), weights)
+            from sklearn.metrics import r2_score
+
+            return float(r2_score(truth, found, sample_weight=weights))
         several = found.ndim > 1
         answers = (
             [np.flatnonzero(row).tolist() for row in found] if several else self.classes_[found].tolist()
@@ -158,10 +160,3 @@ def sample_weights(given: Any, rows: list[Any]) -> list[float] | None:
     weights = as_weights(given, "sample weights")
     check_same_length(rows, weights, "sample weights")
     return weights
-
-
-def _r2(found: np.ndarray, truth: np.ndarray, weights: list[float] | None) -> float:
-    """The share of the variance that is explained, as scikit-learn counts it."""
-    error = np.average(np.square(found - truth), weights=weights)
-    variance = np.average(np.square(truth - np.average(truth, weights=weights)), weights=weights)
-    return float(1 - error / variance) if variance else float(error == 0)

@@ -20,7 +20,7 @@ from ..text.labels import Label
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
 from .overview import RowEffect, remove_rows
-from .variants import ReadTexts, TokenIds, as_model, count_words
+from .variants import ReadTexts, TokenIds, as_model, count_words, read_texts
 
 RANDOM_DRAWS = 5  # of random weights, averaged
 MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
@@ -124,7 +124,7 @@ def measure_trust(
         raise LimelightError("no texts to measure trust on; give at least one", code="no-rows")
     if labels is not None:
         check_same_length(texts, labels, "labels")
-    readings = [*model.read_stream(texts, texts2, progress=progress)]
+    readings = read_texts(model, texts, texts2, progress=progress)
     short = [k for k, reading in enumerate(readings) if count_words(reading) <= MAX_WORDS]
     if not short:
         raise LimelightError(

@@ -32,6 +32,15 @@ def levels(weights: np.ndarray, top: float) -> np.ndarray:
     return np.asarray(np.clip(np.rint(weights * (LEVELS / top)), -LEVELS, LEVELS).astype(int))
 
 
+def colour_class(level: int) -> str:
+    """The CSS class of a colour level: h for support and attention, c for what speaks against.
+
+    >>> colour_class(9), colour_class(-4), colour_class(0)
+    ('h9', 'c4', '')
+    """
+    return f"{'h' if level > 0 else 'c'}{abs(level)}" if level else ""
+
+
 def scale(paper: str, end: str) -> tuple[str, ...]:
     """`LEVELS` + 1 colours from `paper` to `end`, perceptually even (a straight line in OKLab).
 

@@ -7,13 +7,13 @@ from html import escape
 import numpy as np
 from markupsafe import Markup
 
-from .colours import levels
+from .colours import colour_class, levels
 from .links import Links, signed
 from .picture import HeatMap, Picture
 from .pieces import passages
 
-_MOST_CELLS = 3_000  # in the table of all weights; for a longer text it shows the most read words
-_TABLE_WORDS = 100
+_MAX_TABLE_CELLS = 3_000  # of all weights; for a longer text it shows the most read words
+_MAX_TABLE_WORDS = 100
 
 
 class WordPainter:
@@ -43,10 +43,10 @@ class WordPainter:
         """The rows of a table of all weights of a text; for a long text, of its most read words."""
         maps, words = [self.picture.first], self.words[text]
         order = np.arange(len(words))
-        if len(order) * (len(maps) + len(self.picture.rows)) <= _MOST_CELLS:
+        if len(order) * (len(maps) + len(self.picture.rows)) <= _MAX_TABLE_CELLS:
             maps += sorted(self.picture.rows, key=lambda row: row.rows)
         else:
-            order = np.argsort(-np.abs(maps[-1].weights[text]), kind="stable")[:_TABLE_WORDS]
+            order = np.argsort(-np.abs(maps[-1].weights[text]), kind="stable")[:_MAX_TABLE_WORDS]
         cells = np.stack([heat.weights[text][order] for heat in maps], axis=1).tolist()
         first, rest = self.picture.number(maps[0]), self.picture.number(self.picture.overall)
         head = "".join(f"<th scope=col>{_escape((heat.note or heat.name).capitalize())}" for heat in maps)
@@ -60,7 +60,7 @@ class WordPainter:
     def matrix(self, links: Links) -> Markup:
         """The rows of a table of what each pair of words contributes; for long texts, of the words drawn."""
         rows, columns = (list(range(size)) for size in links.matrix.shape)
-        if links.matrix.size > _MOST_CELLS:
+        if links.matrix.size > _MAX_TABLE_CELLS:
             rows, columns = links.columns()
         head = "".join(f"<th scope=col>{self.words[1][t]}" for t in columns)
         body = "\n".join(
@@ -109,13 +109,13 @@ class WordPainter:
 def _shade(links: Links, s: int, t: int) -> str:
     """The colour of a cell, as an attribute."""
     (level,) = levels(links.matrix[s, t : t + 1], links.top)
-    return f" class={'h' if level > 0 else 'c'}{abs(level)}" if level else ""
+    return f" class={colour_class(level)}" if level else ""
 
 
 def _marked_word(word: str, number: str, level: int, known: bool) -> str:
     """A word with a negative weight or outside the vocabulary."""
     tag = "b" if level else "span"
-    classes = [f"{'h' if level > 0 else 'c'}{abs(level)}"] * bool(level) + ["u"] * (not known)
+    classes = [colour_class(level)] * bool(level) + ["u"] * (not known)
     title = number if known else f"{number}, not in the vocabulary"
     return f'<{tag} class="{" ".join(classes)}" title="{title}">{word}</{tag}>'
 

@@ -14,8 +14,8 @@ from .pieces import Pieces
 if TYPE_CHECKING:
     from .comparison import Comparison
 
-_MOST = 9  # pairs drawn
-_FAINT = 0.15  # of the strongest pair: a fainter one is not drawn
+_MAX_PAIRS_DRAWN = 9
+_DRAWN_FROM = 0.15  # of the strongest pair: a fainter one is not drawn
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Links:
         excess = _excess(self.matrix)
         both = np.minimum(np.abs(excess), np.abs(self.matrix))
         strength = np.where(excess * self.matrix > 0, both, 0)
-        order = np.argsort(-strength, axis=None, kind="stable")[:_MOST]
-        kept = order[strength.flat[order] > _FAINT * strength.max(initial=0.0)]
+        order = np.argsort(-strength, axis=None, kind="stable")[:_MAX_PAIRS_DRAWN]
+        kept = order[strength.flat[order] > _DRAWN_FROM * strength.max(initial=0.0)]
         places = zip(*np.unravel_index(kept, self.matrix.shape), strict=True)
         found = [(int(s), int(t), float(self.matrix[s, t])) for s, t in places]
         return sorted(found, key=lambda pair: -pair[2])

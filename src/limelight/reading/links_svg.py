@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
+from .colours import colour_class
 from .links import Links, signed, word_name
 from .picture import HeatMap, Picture
 from .wrap import ems, shorten
 
 _SIZE, _LINE = 15.0, 30.0  # of the letters; from word to word
 _GAP = 190.0  # between the columns
-_WIDEST = 12.0  # ems of a word
-_THICK = 16.0  # the thickest line
-_NAMED = 0.25  # of the strongest pair: its number stands on the line
+_MAX_WORD_EMS = 12.0
+_MAX_THICKNESS = 16.0  # of a line
+_NUMBERED_FROM = 0.25  # of the strongest pair: its number stands on the line
 
 
 class Drawing(NamedTuple):
@@ -28,7 +29,7 @@ class Drawing(NamedTuple):
 def draw_links(picture: Picture, links: Links) -> Drawing:
     """The words of the pairs and the lines between them."""
     words = [
-        {k: shorten(word_name(picture.texts[side], k), _WIDEST, ems) for k in column}
+        {k: shorten(word_name(picture.texts[side], k), _MAX_WORD_EMS, ems) for k in column}
         for side, column in enumerate(links.columns())
     ]
     widths = [_SIZE * max(map(ems, column.values()), default=0.0) for column in words]
@@ -65,7 +66,7 @@ def _line(
     s, t, weight = pair
     (x, y), (x2, y2) = start, end
     bend = (x2 - x) * 0.45
-    thick = max(1.0, _THICK * abs(weight) / links.top)
+    thick = max(1.0, _MAX_THICKNESS * abs(weight) / links.top)
     name = f"{word_name(picture.texts[0], s)} – {word_name(picture.texts[1], t)}: {signed(weight)}"
     return (
         f'<path class="{"binds" if weight > 0 else "apart"}" stroke-width="{thick:.1f}" '
@@ -79,7 +80,7 @@ def _labels(links: Links, x: float, heights: Sequence[dict[int, float]]) -> list
     found: dict[float, str] = {}
     for s, t, weight in links.pairs:
         y = (heights[0][s] + heights[1][t]) / 2
-        if weight > _NAMED * links.top and all(abs(y - other) > _SIZE for other in found):
+        if weight > _NUMBERED_FROM * links.top and all(abs(y - other) > _SIZE for other in found):
             number = signed(weight)
             found[y] = (
                 f'<text class="number" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{number}</text>'
@@ -89,7 +90,7 @@ def _labels(links: Links, x: float, heights: Sequence[dict[int, float]]) -> list
 
 def _word(heat: HeatMap, side: int, piece: int, word: str, x: float, y: float) -> str:
     level, wide = int(heat.levels[side][piece]), _SIZE * ems(word)
-    kind = f"{'h' if level > 0 else 'c'}{abs(level)}" if level else "paper"
+    kind = colour_class(level) or "paper"
     box = f'x="{x - 4:.1f}" y="{y - _SIZE * 0.8:.1f}" width="{wide + 8:.1f}" height="{_SIZE * 1.6:.1f}"'
     fit = f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"' if wide else ""
     return (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _JOINER = "\u200d"
-AROUND = 3  # words of a passage on either side
+PASSAGE_MARGIN = 3  # words of a passage on either side
 # Control characters would vanish, break XML or control a terminal; each gets a visible stand-in.
 _STAND_INS = (
     {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"}
@@ -100,7 +100,7 @@ def passages(levels: np.ndarray, *, most: int = 16) -> list[tuple[int, int]]:
     strongest = np.argsort(-strength, kind="stable")[:most]
     found: list[tuple[int, int]] = []
     for centre in sorted(strongest[strength[strongest] > 0].tolist() or strongest[:1].tolist()):
-        first, end = max(0, centre - AROUND), min(len(levels), centre + AROUND + 1)
+        first, end = max(0, centre - PASSAGE_MARGIN), min(len(levels), centre + PASSAGE_MARGIN + 1)
         if found and first <= found[-1][1]:
             found[-1] = (found[-1][0], end)
         else:

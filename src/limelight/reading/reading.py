@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..text.labels import Label
-from .answers import answers_of
+from .answers import Answers, answers_of
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
 _REPR_CHARACTERS = 60  # of the text
@@ -25,8 +25,48 @@ class Shown:
         return to_html(self)  # type: ignore[arg-type]
 
 
+class _Predicted(Shown):
+    """What a text or a pair has of its prediction, which the readings of both texts of a pair share."""
+
+    sides: tuple[Reading, ...]
+
+    @property
+    def label(self) -> Label:
+        """The most probable class; of several labels the surest, which `decided` is about."""
+        return self.sides[0].labels[self.target]
+
+    @property
+    def confidence(self) -> float:
+        """The probability of `label`."""
+        return float(self.sides[0].probabilities[self.target])
+
+    @property
+    def target(self) -> int:
+        """The number of the class that `decided` is about."""
+        return self._answers().explained(self.sides[0].probabilities, self.sides[0].thresholds)[0]
+
+    @property
+    def answer(self) -> Any:
+        """What `Model.predict` gives: a label, a tuple of labels where there may be several, or a number."""
+        answers, side = self._answers(), self.sides[0]
+        return answers.name(answers.decide(side.probabilities[None], side.thresholds), side.labels)[0]
+
+    def _answers(self) -> Answers:
+        if not self.sides[0].labels:
+            raise LimelightError(
+                "this reading has no label: the bundled reader predicts none", code="no-prediction"
+            )
+        return answers_of(self.sides[0].task)
+
+    def _format_label(self) -> str:
+        answers = self._answers()
+        if answers.is_class:
+            return f"label={self.label!r} ({self.confidence:.3f})"
+        return f"{answers.in_repr}={self.answer!r}"
+
+
 @dataclass(frozen=True, eq=False)
-class Reading(Shown):
+class Reading(_Predicted):
     """One text as the model read it.
 
     >>> reading = Reading(
@@ -60,12 +100,12 @@ class Reading(Shown):
     decided_further: tuple[tuple[int, np.ndarray], ...] = ()  # other predicted labels, and for each `decided`
 
     def __repr__(self) -> str:
-        label = f"{_format_label(self)}, " if self.labels else ""
+        label = f"{self._format_label()}, " if self.labels else ""
         shapes = f"attention={self.attention.shape}, embedding={self.embedding.shape}"
         return f"Reading({shorten_text(self.text)}, {label}{shapes})"
 
     @property
-    def sides(self) -> tuple[Reading, ...]:
+    def sides(self) -> tuple[Reading, ...]:  # type: ignore[override]
         """The texts that were read: this one, or both texts of a pair."""
         return (self,)
 
@@ -101,35 +141,6 @@ class Reading(Shown):
             )
         return strongest(self.words, self.decided, count)
 
-    @property
-    def label(self) -> Label:
-        """The most probable class; of several labels the surest, which `decided` is about."""
-        return self.labels[self.target]
-
-    @property
-    def confidence(self) -> float:
-        """The probability of `label`."""
-        return float(self.probabilities[self.target])
-
-    @property
-    def target(self) -> int:
-        """The number of the class that `decided` is about."""
-        self._check_labels()
-        return answers_of(self.task).explained(self.probabilities, self.thresholds)[0]
-
-    @property
-    def answer(self) -> Any:
-        """What `Model.predict` gives: a label, a tuple of labels where there may be several, or a number."""
-        self._check_labels()
-        answers = answers_of(self.task)
-        return answers.name(answers.decide(self.probabilities[None], self.thresholds), self.labels)[0]
-
-    def _check_labels(self) -> None:
-        if not self.labels:
-            raise LimelightError(
-                "this reading has no label: the bundled reader predicts none", code="no-prediction"
-            )
-
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
         return {
@@ -149,7 +160,7 @@ class Reading(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class PairReading(Shown):
+class PairReading(_Predicted):
     """A pair of sentences as the model read them: two Readings that share one prediction."""
 
     first: Reading
@@ -159,12 +170,12 @@ class PairReading(Shown):
         texts = ", ".join(shorten_text(side.text) for side in self.sides)
         shapes = " and ".join(str(side.attention.shape) for side in self.sides)
         return (
-            f"PairReading({texts}, {_format_label(self)}, attention={shapes}, "
+            f"PairReading({texts}, {self._format_label()}, attention={shapes}, "
             f"embedding={self.first.embedding.shape} each)"
         )
 
     @property
-    def sides(self) -> tuple[Reading, ...]:
+    def sides(self) -> tuple[Reading, ...]:  # type: ignore[override]
         """Both texts."""
         return self.first, self.second
 
@@ -177,26 +188,6 @@ class PairReading(Shown):
     def probabilities(self) -> np.ndarray:
         """(classes,): of the pair."""
         return self.first.probabilities
-
-    @property
-    def label(self) -> Label:
-        """The most probable class of the pair."""
-        return self.first.label
-
-    @property
-    def confidence(self) -> float:
-        """The probability of `label`."""
-        return self.first.confidence
-
-    @property
-    def target(self) -> int:
-        """The number of the class that `decided` is about."""
-        return self.first.target
-
-    @property
-    def answer(self) -> Any:
-        """What `Model.predict` gives for the pair."""
-        return self.first.answer
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
@@ -228,10 +219,3 @@ def strongest(words: Sequence[str], weights: np.ndarray, count: int) -> list[tup
     size = np.abs(weights)
     order = np.argsort(-size, kind="stable")[:count]
     return [(words[k], float(weights[k])) for k in order if words[k] and size[k] >= LISTED_FROM * size.max()]
-
-
-def _format_label(reading: AnyReading) -> str:
-    answers = answers_of(reading.sides[0].task)
-    if answers.is_class:
-        return f"label={reading.label!r} ({reading.confidence:.3f})"
-    return f"{answers.in_repr}={reading.answer!r}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SAME = 0.6  # two rows read the same words when they share at least this much of their attention
+MIN_SHARED = 0.6  # two rows read the same words when they share at least this much attention
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class RowGroup:
 
 
 def group_rows(attentions: tuple[np.ndarray, ...]) -> tuple[RowGroup, ...]:
-    """Group the rows, the most informative group first. Any two rows of a group share at least `SAME`.
+    """Group the rows, the most informative group first. Any two rows of a group share at least `MIN_SHARED`.
 
     `attentions` holds A of one text, or of both texts of a pair, whose rows are then grouped together.
     A group is more informative the more rows it has and the fewer words they choose.
@@ -72,7 +72,7 @@ def _complete_linkage(shared: np.ndarray) -> list[tuple[int, ...]]:
     groups: list[tuple[int, ...]] = [(row,) for row in range(len(shared))]
     while len(groups) > 1:
         first, second = sorted(np.unravel_index(int(shared.argmax()), shared.shape))
-        if shared[first, second] < SAME:
+        if shared[first, second] < MIN_SHARED:
             break
         groups[first] = tuple(sorted(groups[first] + groups.pop(second)))
         shared[first] = shared[:, first] = np.minimum(shared[first], shared[second])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-SHOWN = 3  # words of a name
-_JUDGED = 5  # words by which the kind is chosen; the first ones count most
+MAX_NAME_WORDS = 3
+_MAX_JUDGED_WORDS = 5  # by which the kind is chosen; the first ones count most
 # English. In other languages a name is the words alone.
 _GRAMMAR = {
     "articles": "a an the",
@@ -47,7 +47,7 @@ def row_names(rows: Any, count: int) -> tuple[str, ...]:
 
 
 def _name(words: list[str]) -> str:
-    judged = dict(enumerate(words[:_JUDGED], 2))
+    judged = dict(enumerate(words[:_MAX_JUDGED_WORDS], 2))
     half = sum(1 / k for k in judged) / 2
     for kind in (*_MEANING, "punctuation", *_GRAMMAR, _SMALL):
         if sum(1 / k for k, word in judged.items() if _is(word, kind)) > half:
@@ -57,7 +57,7 @@ def _name(words: list[str]) -> str:
 
 def _list(words: list[str]) -> str:
     """A few words; commas between punctuation would be read as one of them."""
-    shown = words[:SHOWN]
+    shown = words[:MAX_NAME_WORDS]
     return (" " if any(_is(word, "punctuation") for word in shown) else ", ").join(shown)
 
 

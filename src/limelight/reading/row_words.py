@@ -6,22 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SHOWN = 8  # words
-SEEN = 5  # a word must occur this often
-TWICE = 2.0  # and get this many times its even share
-FADED = 0.05  # of the share of the word it reads most; less is not what the row reads
+MAX_WORDS = 8  # of a row
+MIN_OCCURRENCES = 5  # of a word
+MIN_LIFT = 2.0  # a word must get this many times its even share
+LISTED_FROM = 0.05  # of the share of the word it reads most; less is not what the row reads
 # A row has a clear aspect if its words get this many times their even share together, and so much of its
 # attention above it. Measured by eye on rows of reviews, sentence pairs and a reader.
-LIFT, SHARE = 3.0, 0.06
+CLEAR_LIFT, CLEAR_SHARE = 3.0, 0.06
 
 
 @dataclass(frozen=True)
 class RowWords:
     """What one row reads."""
 
-    words: tuple[
-        tuple[int, float], ...
-    ]  # the number of a word, and its share of the attention above an even one
+    words: tuple[tuple[int, float], ...]  # numbers of words, with their share of attention above an even one
     clear: bool
 
 
@@ -38,14 +36,18 @@ def row_words(ids: np.ndarray, A: np.ndarray, lengths: np.ndarray) -> list[RowWo
     words, ids = np.unique(ids, return_inverse=True)
     ids, count = ids.reshape(-1), len(words)
     even = np.bincount(ids, np.repeat(1 / np.maximum(lengths, 1), lengths), count)
-    often = np.bincount(ids, minlength=count) >= SEEN
+    often = np.bincount(ids, minlength=count) >= MIN_OCCURRENCES
     return [_read_by(np.bincount(ids, row, count), even, often, words, len(lengths)) for row in A]
 
 
 def _read_by(
     mass: np.ndarray, even: np.ndarray, often: np.ndarray, words: np.ndarray, texts: int
 ) -> RowWords:
-    above = np.where(often & (mass >= TWICE * even), mass - even, 0.0)
-    top = [k for k in np.argsort(-above, kind="stable")[:SHOWN] if above[k] > FADED * above.max()]
-    clear = bool(top) and mass[top].sum() >= LIFT * even[top].sum() and above[top].sum() >= SHARE * texts
+    above = np.where(often & (mass >= MIN_LIFT * even), mass - even, 0.0)
+    top = [k for k in np.argsort(-above, kind="stable")[:MAX_WORDS] if above[k] > LISTED_FROM * above.max()]
+    clear = (
+        bool(top)
+        and mass[top].sum() >= CLEAR_LIFT * even[top].sum()
+        and above[top].sum() >= CLEAR_SHARE * texts
+    )
     return RowWords(tuple((int(words[k]), float(above[k] / texts)) for k in top), bool(clear))

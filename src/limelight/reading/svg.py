@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from . import captions
 from .bidi import is_right_to_left, visual_order
-from .colours import DARK, LEVELS, LIGHT, Theme
+from .colours import DARK, LEVELS, LIGHT, Theme, colour_class
 from .links import Links, signed
 from .links_svg import draw_links
 from .picture import HeatMap, Picture, make_picture
@@ -98,9 +98,8 @@ class _Sheet:
             self.text(_MARGIN, shorten(label, (column - 12) / (_NOTE * 1.1), ems), kind)
             self.box(_MARGIN + column, self.y - 7.5, 200, 6, "line")
             if probability * 200 >= 0.5:
-                self.box(
-                    _MARGIN + column, self.y - 7.5, 200 * probability, 6, "bar ink" if is_predicted else "bar"
-                )
+                bar = "bar ink" if is_predicted else "bar"
+                self.box(_MARGIN + column, self.y - 7.5, 200 * probability, 6, bar)
             self.text(_MARGIN + column + 210, f"{probability:.3f}", kind)
         if len(classes) > len(shown):
             self.y += 18
@@ -127,7 +126,7 @@ class _Sheet:
 
     def links(self, links: Links) -> None:
         """Lines between the words that stand out."""
-        self.note(links.EFFECTS_NOTE)
+        self.text(_MARGIN, links.EFFECTS_NOTE, "note")
         self.y += 26
         self.text(_MARGIN, links.PAIRS, "caption")
         self.y += 18
@@ -135,12 +134,9 @@ class _Sheet:
         left = max(_MARGIN, (self.width - width) / 2)
         self.parts += [f'<g transform="translate({left:.1f} {self.y:.1f})">', *parts, "</g>"]
         self.y += height + 26
-        self.note(links.PAIRS_NOTE)
+        self.text(_MARGIN, links.PAIRS_NOTE, "note")
         self.y += 18
-        self.note(links.total)
-
-    def note(self, note: str) -> None:
-        self.text(_MARGIN, note, "note")
+        self.text(_MARGIN, links.total, "note")
 
     def caption(self, name: str, heat: HeatMap) -> None:
         """The name of a map, with its colour scale on the right."""
@@ -148,9 +144,8 @@ class _Sheet:
         right = self.width - _MARGIN
         end = f"{heat.top:.2g}"
         self.text(right, end, "note", "end")
-        steps = [f"c{k}" for k in range(LEVELS, 0, -2)] * heat.signed + [
-            f"h{k}" for k in range(1, LEVELS + 1, 2)
-        ]
+        steps = [f"c{k}" for k in range(LEVELS, 0, -2)] * heat.signed
+        steps += [f"h{k}" for k in range(1, LEVELS + 1, 2)]
         left = right - _NOTE * ems(end) - 8 - 17 * len(steps)
         for k, step in enumerate(steps):
             self.box(left + 17 * k, self.y - 9, 16, 9, step, round_by=1)
@@ -209,11 +204,9 @@ class _Sheet:
             else:
                 level, known = int(levels[atom.piece]), pieces.known[atom.piece]
                 if level:
-                    kind = f"{'h' if level > 0 else 'c'}{abs(level)}"
-                    self.box(x - 1.5, self.y - size * 1.05, wide + 3, size * 1.42, kind)
-                title = self.picture.number(heat)(heat.weights[text][atom.piece]) + (
-                    "" if known else ", not in the vocabulary"
-                )
+                    self.box(x - 1.5, self.y - size * 1.05, wide + 3, size * 1.42, colour_class(level))
+                unknown = "" if known else ", not in the vocabulary"
+                title = self.picture.number(heat)(heat.weights[text][atom.piece]) + unknown
                 dots = "" if known else f'<path class="dots" d="M{x:.1f} {self.y + 3.5:.1f}h{wide:.1f}"/>'
                 words.append(f"<g><title>{title}</title>{self._word(x, wide, size, shown)}{dots}</g>")
             x += wide
@@ -238,11 +231,10 @@ class _Sheet:
         if self.picture.trust and self.picture.decided:
             notes.append(f"How far to trust it: {self.picture.trust}")
         self.y += 6 * bool(notes)
-        for line in [
-            line for note in notes for line in _wrap_words(note, (self.width - 2 * _MARGIN) / _NOTE)
-        ]:
-            self.y += 17
-            self.text(_MARGIN, line, "note")
+        for note in notes:
+            for line in _wrap_words(note, (self.width - 2 * _MARGIN) / _NOTE):
+                self.y += 17
+                self.text(_MARGIN, line, "note")
 
     def finish(self) -> str:
         """The complete SVG, as tall as its contents."""

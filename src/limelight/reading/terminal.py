@@ -22,8 +22,8 @@ from .wrap import Atom, cells, shorten, wrap
 if TYPE_CHECKING:
     from .comparison import Drawable
 
-_WIDEST = 100  # longer lines are hard to read
-_BAR = 20
+_MAX_WIDTH = 100  # longer lines are hard to read
+_BAR_WIDTH = 20
 
 
 def to_terminal(reading: Drawable, *, colour: bool | None = None, width: int | None = None) -> str:
@@ -50,7 +50,7 @@ def to_terminal(reading: Drawable, *, colour: bool | None = None, width: int | N
         Good 0.900, soup 0.100
     """
     picture = make_picture(reading)
-    width = max(20, width or min(_WIDEST, shutil.get_terminal_size().columns))
+    width = max(20, width or min(_MAX_WIDTH, shutil.get_terminal_size().columns))
     paint = _painter(_has_colours() if colour is None else colour)
     blocks = [_prediction(picture)] if picture.labels else []
     if links := picture.links:
@@ -74,11 +74,10 @@ Paint = Callable[[str, int], str]
 def _prediction(picture: Picture) -> list[str]:
     classes, shown = picture.classes, picture.shown_classes
     column = max((cells(label) for label, _, _ in shown), default=0)
-    lines = [f"{picture.answer} {picture.certainty}".rstrip()]
-    lines += [picture.true_label] if picture.true_label else []
+    lines = list(filter(None, [f"{picture.answer} {picture.certainty}".rstrip(), picture.true_label]))
     for label, probability, _ in shown:
-        bar = "█" * round(_BAR * probability)
-        lines.append(f"{label}{' ' * (column - cells(label))}  {bar:{_BAR}} {probability:.3f}")
+        bar = "█" * round(_BAR_WIDTH * probability)
+        lines.append(f"{label}{' ' * (column - cells(label))}  {bar:{_BAR_WIDTH}} {probability:.3f}")
     if len(classes) > len(shown):
         lines.append(f"and {len(classes) - len(shown)} more classes")
     return lines
@@ -105,9 +104,9 @@ def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> l
     right = _column([word_name(second, t) for _, t, _ in links.pairs])
     lines = [links.PAIRS]
     for word, other, (_, _, weight) in zip(left, right, links.pairs, strict=True):
-        bar = ("█" if weight > 0 else "░") * max(1, round(_BAR * abs(weight) / links.top))
+        bar = ("█" if weight > 0 else "░") * max(1, round(_BAR_WIDTH * abs(weight) / links.top))
         shown = paint(" " * len(bar), LEVELS if weight > 0 else -LEVELS) if paint else bar
-        lines.append(f"  {word}  {other}  {shown}{' ' * (_BAR - len(bar))} {signed(weight):>6}")
+        lines.append(f"  {word}  {other}  {shown}{' ' * (_BAR_WIDTH - len(bar))} {signed(weight):>6}")
     return [*lines, *textwrap.wrap(links.total, width)]
 
 
@@ -137,13 +136,9 @@ def _most_read(picture: Picture, group: HeatMap, width: int) -> list[str]:
     number = picture.number(group)
     most = [f"{word}\u00a0{number(weight)}" for word, weight in group.strongest(picture.texts)]
     wrapped = textwrap.wrap(
-        ", ".join(most),
-        width,
-        initial_indent="    ",
-        subsequent_indent="    ",
-        break_long_words=False,
+        ", ".join(most), width, initial_indent="    ", subsequent_indent="    ", break_long_words=False,
         break_on_hyphens=False,
-    )
+    )  # fmt: skip
     return [line.replace("\u00a0", " ") for line in wrapped]
 
 
