@@ -121,15 +121,29 @@ def _preset_in(argv: Sequence[str]) -> str:
     return ""
 
 
+# ---------------------------------------------------------------- flags
+
+
+def add_flag(group: Any, name: str, metavar: str, about: str, default: Any = None, **more: Any) -> None:
+    """Add a flag or an argument: N is an integer, X, P and SHARE are numbers, and "" is a switch.
+
+    A default is named in its help.
+    """
+    if not metavar and "choices" not in more:
+        group.add_argument(name, action="store_true", help=about)
+        return
+    kind = {"N": int, "X": float, "P": float, "SHARE": float}.get(metavar, str)
+    about = about if default is None else f"{about} (default: {default})"
+    group.add_argument(name, type=kind, metavar=metavar or None, default=default, help=about, **more)
+
+
 # ---------------------------------------------------------------- flags from the recipe
 
 
 def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
     """Add `--preset`, and a flag for every field of the recipe's sections."""
     default = parser.get_default("preset_default")
-    parser.add_argument(
-        "--preset", metavar="NAME", help=f"the recipe: {', '.join(PRESETS)} (default: {default})"
-    )
+    add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {default})")
     add_options(parser, sections)
 
 
