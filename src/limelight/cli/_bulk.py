@@ -19,22 +19,15 @@ def add_engine(parser: argparse.ArgumentParser, dtype: bool = False) -> None:
         "s3://bucket/folder, and --out a folder of Parquet files. After an interruption, run the same\n"
         "command again.",
     )
-    add_flag(
-        group,
-        "--engine",
-        "",
-        "local: this process; ray: the cores of a Ray cluster",
-        choices=("local", "ray"),
-    )
+    add_flag(group, "--engine", ("local", "ray"), "local: this process; ray: the cores of a Ray cluster")
     add_flag(group, "--address", "ADDRESS", "a running Ray cluster, such as auto (default: this machine)")
     add_flag(group, "--workers", "N", "pieces worked on at a time (default: all cores)")
     if dtype:
         add_flag(
             group,
             "--dtype",
-            "",
+            ("float32", "float16", "int8"),
             "type of the numbers written [float32]; int8 adds a column with the scale",
-            choices=("float32", "float16", "int8"),
         )
 
 

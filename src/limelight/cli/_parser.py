@@ -9,7 +9,7 @@ import os
 import pkgutil
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -124,17 +124,23 @@ def _preset_in(argv: Sequence[str]) -> str:
 # ---------------------------------------------------------------- flags
 
 
-def add_flag(group: Any, name: str, metavar: str, about: str, default: Any = None, **more: Any) -> None:
-    """Add a flag or an argument: N is an integer, X, P and SHARE are numbers, and "" is a switch.
+def add_flag(
+    group: Any, name: str, takes: str | Iterable[str], about: str, default: Any = None, **more: Any
+) -> None:
+    """Add a flag or an argument that takes one of some words, or N, an integer, X, P or SHARE, a number.
 
-    A default is named in its help.
+    One that takes "" is a switch. A default is named in its help.
     """
-    if not metavar and "choices" not in more:
+    if takes == "":
         group.add_argument(name, action="store_true", help=about)
         return
-    kind = {"N": int, "X": float, "P": float, "SHARE": float}.get(metavar, str)
+    if isinstance(takes, str):
+        kind = {"N": int, "X": float, "P": float, "SHARE": float}.get(takes, str)
+        more |= {"type": kind, "metavar": takes}
+    else:
+        more["choices"] = takes
     about = about if default is None else f"{about} (default: {default})"
-    group.add_argument(name, type=kind, metavar=metavar or None, default=default, help=about, **more)
+    group.add_argument(name, default=default, help=about, **more)
 
 
 # ---------------------------------------------------------------- flags from the recipe

@@ -72,12 +72,7 @@ def add_overwrite(parser: Any) -> None:
 def add_device(parser: argparse.ArgumentParser) -> None:
     """`--device`."""
     add_flag(
-        parser,
-        "--device",
-        "",
-        "where to train; auto uses a GPU if there is one",
-        "auto",
-        choices=("auto", "cpu", "cuda"),
+        parser, "--device", ("auto", "cpu", "cuda"), "where to train; auto uses a GPU if there is one", "auto"
     )
 
 
@@ -86,17 +81,15 @@ def add_runtime(parser: argparse.ArgumentParser) -> None:
     add_flag(
         parser,
         "--device",
-        "",
+        ("cpu", "cuda", "auto"),
         "where to run; cuda is a GPU, with PyTorch; auto a GPU if PyTorch sees one",
         "cpu",
-        choices=("cpu", "cuda", "auto"),
     )
     add_flag(
         parser,
         "--precision",
-        "",
+        ("float32", "int8", "bf16"),
         "on the CPU float32 or int8, which is faster; on a GPU bf16 or float32 (default: the first)",
-        choices=("float32", "int8", "bf16"),
     )
 
 

@@ -19,7 +19,7 @@ Print a completion script.
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    add_flag(parser, "shell", "", "your shell", choices=("bash", "zsh", "tcsh"))
+    add_flag(parser, "shell", ("bash", "zsh", "tcsh"), "your shell")
 
 
 def run(args: argparse.Namespace) -> int:

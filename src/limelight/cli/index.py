@@ -31,9 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--out", "INDEX", "folder of the index", required=True)
     add_flag(parser, "--model", "MODEL", 'folder of a saved model or reader (default: "reader")')
     add_flag(parser, "--sentences", "", "split the texts into sentences")
-    add_flag(
-        parser, "--precision", "", "to read the texts in; int8 is faster", "int8", choices=("float32", "int8")
-    )
+    add_flag(parser, "--precision", ("float32", "int8"), "to read the texts in; int8 is faster", "int8")
     add_flag(parser, "--text", "COL", "text column; detected if its name is unambiguous")
     add_flag(parser, "--skip-bad", "", "skip rows without text")
     add_flag(parser, "--approximate", "", "prepare approximate search, for millions of texts; needs faiss")

@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(
         parser, "--out", "FILE", "file to write: .csv, .tsv, .jsonl or .parquet (default: standard output)"
     )
-    add_flag(parser, "--format", "", "output format, unless --out implies it [csv]", choices=FORMATS)
+    add_flag(parser, "--format", FORMATS, "output format, unless --out implies it [csv]")
     add_flag(parser, "--probabilities", "", "add the probability of every class")
     add_flag(parser, "--top", "N", "add the next labels, N in all, with their probabilities", 1)
     add_flag(parser, "--words", "", "add the words that decided, + for the label or - against it")

@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--no-words", "", "leave out the words that made the match")
     add_flag(parser, "--model", "MODEL", "where the index's model is now, if it was moved")
     add_flag(parser, "--out", "FILE", ".txt, .jsonl or .html (default: standard output)")
-    add_flag(parser, "--format", "", "output format, unless --out implies it", choices=FORMATS)
+    add_flag(parser, "--format", FORMATS, "output format, unless --out implies it")
     add_flag(parser, "--json", "", "the same as --format jsonl")
     add_overwrite(parser)
 

@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         1,
     )
     add_flag(parser, "--threads", "N", "threads of a worker (default: its share of the cores)")
-    add_flag(parser, "--precision", "", "int8 is faster", "float32", choices=("float32", "int8"))
+    add_flag(parser, "--precision", ("float32", "int8"), "int8 is faster", "float32")
     add_flag(parser, "--no-page", "", "no page at /")
     group = parser.add_argument_group("limits")
     for flag, default, what in LIMITS:
