@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -29,6 +29,19 @@ class LimelightError(ValueError):
     def __reduce__(self) -> tuple[Any, ...]:
         """Processes hand errors on: the code comes along."""
         return partial(type(self), code=self.code), self.args
+
+
+def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
+    """Raise unless an option has one of some values.
+
+    >>> check_choice("dtype", "int4", ("float32", "int8"))
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: dtype is 'int4'; it must be one of: float32, int8
+    """
+    if value not in choices:
+        raise LimelightError(
+            f"{name} is {value!r}; it must be one of: {', '.join(map(str, choices))}", code="option-value"
+        )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, check_choice, tidy_os_errors
 from ..runtime.runner import progress_bar
 from ..storage.files import atomic_file, check_writable, remove_leftovers
 from ..storage.json_file import parse_object
@@ -214,11 +214,7 @@ def _check_options(out: str | Path, engine: str, on_bad: str, workers: int | Non
         raise LimelightError(
             f"{out} is not a folder; write to a file system that all workers share", code="remote-output"
         )
-    if engine not in ENGINES:
-        raise LimelightError(
-            f"engine is {engine!r}; it must be one of: {', '.join(ENGINES)}", code="option-value"
-        )
-    if on_bad not in ("error", "skip"):
-        raise LimelightError(f"on_bad is {on_bad!r}; it must be 'error' or 'skip'", code="option-value")
+    check_choice("engine", engine, ENGINES)
+    check_choice("on_bad", on_bad, ("error", "skip"))
     if workers is not None and workers < 1:
         raise LimelightError(f"workers is {workers}; it must be at least 1", code="option-value")

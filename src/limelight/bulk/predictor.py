@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, check_choice
 from ..runtime.confidence import check_threshold
 from ..runtime.devices import choose_device
 from ..runtime.folder import is_reader, is_reader_folder
@@ -70,14 +70,8 @@ class Predictor:
         bundled = is_reader(model)
         if embed is None and (bundled or is_reader_folder(model)):
             embed = "vector"
-        if embed not in (None, *EMBED):
-            raise LimelightError(
-                f"embed is {embed!r}; it must be None or one of: {', '.join(EMBED)}", code="option-value"
-            )
-        if dtype not in DTYPES:
-            raise LimelightError(
-                f"dtype is {dtype!r}; it must be one of: {', '.join(DTYPES)}", code="option-value"
-            )
+        check_choice("embed", embed, (None, *EMBED))
+        check_choice("dtype", dtype, DTYPES)
         if embed and (probabilities or words or top != 1 or abstain_below is not None):
             raise LimelightError(
                 "probabilities, top, words and abstain_below are of labels, not embeddings",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ._parser import conflict
+from ._parser import add_flag, conflict
 from ._shared import on_bad, on_terminal
 
 ENGINE_FLAGS = ("address", "workers", "dtype")
@@ -19,20 +19,16 @@ def add_engine(parser: argparse.ArgumentParser, dtype: bool = False) -> None:
         "s3://bucket/folder, and --out a folder of Parquet files. After an interruption, run the same\n"
         "command again.",
     )
-    group.add_argument(
-        "--engine", choices=("local", "ray"), help="local: this process; ray: the cores of a Ray cluster"
-    )
-    group.add_argument(
-        "--address", metavar="ADDRESS", help="a running Ray cluster, such as auto (default: this machine)"
-    )
-    group.add_argument(
-        "--workers", type=int, metavar="N", help="pieces worked on at a time (default: all cores)"
-    )
+    add_flag(group, "--engine", ("local", "ray"), "local: this process; ray: the cores of a Ray cluster")
+    add_flag(group, "--address", "ADDRESS", "a running Ray cluster, such as auto (default: this machine)")
+    add_flag(group, "--workers", "N", "pieces worked on at a time (default: all cores)")
     if dtype:
-        group.add_argument(
-            "--dtype", choices=("float32", "float16", "int8"),
-            help="type of the numbers written [float32]; int8 adds a column with the scale",
-        )  # fmt: skip
+        add_flag(
+            group,
+            "--dtype",
+            ("float32", "float16", "int8"),
+            "type of the numbers written [float32]; int8 adds a column with the scale",
+        )
 
 
 def check_no_engine(args: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ import os
 import pkgutil
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -122,15 +122,35 @@ def _preset_in(argv: Sequence[str]) -> str:
     return ""
 
 
+# ---------------------------------------------------------------- flags
+
+
+def add_flag(
+    group: Any, name: str, takes: str | Iterable[str], about: str, default: Any = None, **more: Any
+) -> None:
+    """Add a flag or an argument that takes one of some words, or N, an integer, X, P or SHARE, a number.
+
+    One that takes "" is a switch. A default is named in its help.
+    """
+    if takes == "":
+        group.add_argument(name, action="store_true", help=about)
+        return
+    if isinstance(takes, str):
+        kind = {"N": int, "X": float, "P": float, "SHARE": float}.get(takes, str)
+        more |= {"type": kind, "metavar": takes}
+    else:
+        more["choices"] = takes
+    about = about if default is None else f"{about} (default: {default})"
+    group.add_argument(name, default=default, help=about, **more)
+
+
 # ---------------------------------------------------------------- flags from the recipe
 
 
 def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(SECTIONS)) -> None:
     """Add `--preset`, and a flag for every field of the recipe's sections."""
     default = parser.get_default("preset_default")
-    parser.add_argument(
-        "--preset", metavar="NAME", help=f"the recipe: {', '.join(PRESETS)} (default: {default})"
-    )
+    add_flag(parser, "--preset", "NAME", f"the recipe: {', '.join(PRESETS)} (default: {default})")
     add_options(parser, sections)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
-from ._parser import conflict, given_options
+from ._parser import add_flag, conflict, given_options
 
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
@@ -50,69 +50,74 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def add_columns(group: Any, label: bool = True, pair: bool = True) -> None:
     """Flags for the columns of a table, and for its unusable rows."""
-    group.add_argument("--text", metavar="COL", help="text column; detected if its name is unambiguous")
+    add_flag(group, "--text", "COL", "text column; detected if its name is unambiguous")
     if label:
-        group.add_argument("--label", metavar="COL", help="label column; detected if its name is unambiguous")
+        add_flag(group, "--label", "COL", "label column; detected if its name is unambiguous")
     if pair:
-        group.add_argument("--text2", metavar="COL", help="column of the second text, for pairs")
+        add_flag(group, "--text2", "COL", "column of the second text, for pairs")
     else:
         group.set_defaults(text2=None)
-    group.add_argument("--skip-bad", action="store_true", help="skip rows without text or label")
+    add_flag(group, "--skip-bad", "", "skip rows without text or label")
 
 
 def add_json(parser: argparse.ArgumentParser, what: str = "one JSON object") -> None:
     """`--json`."""
-    parser.add_argument("--json", action="store_true", help=f"print {what}, for scripts")
+    add_flag(parser, "--json", "", f"print {what}, for scripts")
 
 
 def add_overwrite(parser: Any) -> None:
     """`--overwrite`."""
-    parser.add_argument("--overwrite", action="store_true", help="replace existing output")
+    add_flag(parser, "--overwrite", "", "replace existing output")
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     """`--device`."""
-    parser.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto",
-        help="where to train; auto uses a GPU if there is one",
-    )  # fmt: skip
+    add_flag(
+        parser, "--device", ("auto", "cpu", "cuda"), "where to train; auto uses a GPU if there is one", "auto"
+    )
 
 
 def add_runtime(parser: argparse.ArgumentParser) -> None:
     """`--device` and `--precision` of a trained model."""
-    parser.add_argument(
-        "--device", choices=("cpu", "cuda", "auto"), default="cpu",
-        help="where to run; cuda is a GPU, with PyTorch; auto a GPU if PyTorch sees one [cpu]",
-    )  # fmt: skip
-    parser.add_argument(
-        "--precision", choices=("float32", "int8", "bf16"),
-        help="on the CPU float32 or int8, which is faster; on a GPU bf16 or float32 (default: the first)",
-    )  # fmt: skip
+    add_flag(
+        parser,
+        "--device",
+        ("cpu", "cuda", "auto"),
+        "where to run; cuda is a GPU, with PyTorch; auto a GPU if PyTorch sees one",
+        "cpu",
+    )
+    add_flag(
+        parser,
+        "--precision",
+        ("float32", "int8", "bf16"),
+        "on the CPU float32 or int8, which is faster; on a GPU bf16 or float32 (default: the first)",
+    )
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Flags of a run that can be resumed."""
-    parser.add_argument("--resume", metavar="DIR", help="resume the interrupted run of this folder")
+    add_flag(parser, "--resume", "DIR", "resume the interrupted run of this folder")
     add_overwrite(parser)
     add_device(parser)
     parser.add_argument(
         "--checkpoint-minutes", type=float, default=10.0, metavar="X",
         help="write a checkpoint every X minutes, and after every epoch (default: 10)",
     )  # fmt: skip
-    parser.add_argument("--quiet", action="store_true", help="do not show progress")
+    add_flag(parser, "--quiet", "", "do not show progress")
     add_json(parser)
 
 
 def add_abstain(parser: argparse.ArgumentParser) -> None:
     """Flags for leaving out answers that the model is unsure of."""
-    parser.add_argument(
-        "--abstain-below", type=float, metavar="P",
-        help="give no label where its probability is lower than this (0 to 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--target-precision", type=float, metavar="P",
-        help="choose that probability for answers of which this share is right, such as 0.95",
-    )  # fmt: skip
+    add_flag(
+        parser, "--abstain-below", "P", "give no label where its probability is lower than this (0 to 1)"
+    )
+    add_flag(
+        parser,
+        "--target-precision",
+        "P",
+        "choose that probability for answers of which this share is right, such as 0.95",
+    )
 
 
 def threshold_from(args: argparse.Namespace, model: Model) -> float | None:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._parser import add_recipe, check_encoded, given_options, recipe_from
+from ._parser import add_flag, add_recipe, check_encoded, given_options, recipe_from
 from ._shared import (
     add_data,
     add_device,
@@ -42,11 +42,9 @@ instead, on your own data: accuracy (mean and spread over several seeds), traini
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help="training table, or an encoded data set")
-    parser.add_argument(
-        "--seeds", type=int, default=3, metavar="N", help="number of seeds for each model (default: 3)"
-    )
-    parser.add_argument("--out", metavar="FILE", help="also write the comparison as an HTML page")
+    add_flag(parser, "data", "DATA", "training table, or an encoded data set", nargs="+")
+    add_flag(parser, "--seeds", "N", "number of seeds for each model", 3)
+    add_flag(parser, "--out", "FILE", "also write the comparison as an HTML page")
     add_overwrite(parser)
     add_device(parser)
     add_json(parser, "a JSON array with an object for each model")

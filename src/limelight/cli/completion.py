@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import LimelightError
+from ._parser import add_flag, parser_for
 
 ORDER = 9
 HELP = "print a completion script for your shell"
@@ -18,13 +19,11 @@ Print a completion script.
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="your shell")
+    add_flag(parser, "shell", ("bash", "zsh", "tcsh"), "your shell")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the script."""
-    from ._parser import parser_for
-
     try:
         import shtab
     except ImportError:

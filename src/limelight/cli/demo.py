@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import LimelightError
+from ._parser import add_flag
 from ._shared import add_json, check_least, check_not_a_model, metrics_table
 from ._streams import print_painted
 
@@ -43,16 +44,10 @@ SHOWN = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument(
-        "--out", default="demo", metavar="DIR",
-        help="folder to write (default: demo); an earlier demo there is replaced",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-    parser.add_argument("--preset", default="small", metavar="NAME", help="recipe to train (default: small)")
-    parser.add_argument(
-        "--sentences", type=int, metavar="N",
-        help=f"train on the first N sentences only (at least {MIN_SENTENCES})",
-    )  # fmt: skip
+    add_flag(parser, "--out", "DIR", "folder to write; an earlier demo there is replaced", "demo")
+    add_flag(parser, "--seed", "N", "random seed", 0)
+    add_flag(parser, "--preset", "NAME", "recipe to train", "small")
+    add_flag(parser, "--sentences", "N", f"train on the first N sentences only (at least {MIN_SENTENCES})")
     add_json(parser)
 
 

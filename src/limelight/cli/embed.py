@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ._bulk import add_engine, check_no_engine, describe, run_bulk
+from ._parser import add_flag
 from ._shared import add_columns, add_json, add_overwrite, add_runtime, on_terminal, print_result, read_rows
 
 ORDER = 4
@@ -24,21 +25,13 @@ With --engine, any number of tables become a folder of Parquet files, with one v
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help='folder of a saved model or reader, or "reader"')
-    parser.add_argument(
-        "data", nargs="?", metavar="DATA", help="table of texts (default: lines of standard input)"
-    )
-    parser.add_argument(
-        "--out", required=True, metavar="FILE", help=".npy or .safetensors; .parquet, .csv, .tsv or .jsonl"
-    )
+    add_flag(parser, "model", "MODEL", 'folder of a saved model or reader, or "reader"')
+    add_flag(parser, "data", "DATA", "table of texts (default: lines of standard input)", nargs="?")
+    add_flag(parser, "--out", "FILE", ".npy or .safetensors; .parquet, .csv, .tsv or .jsonl", required=True)
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--flat", action="store_true", help="M as one long vector per text")
-    shape.add_argument(
-        "--vector", action="store_true", help="one short vector per text, for similarity: reader only"
-    )
-    shape.add_argument(
-        "--matrix", action="store_true", help="M as rows (with --engine; otherwise the default)"
-    )
+    add_flag(shape, "--flat", "", "M as one long vector per text")
+    add_flag(shape, "--vector", "", "one short vector per text, for similarity: reader only")
+    add_flag(shape, "--matrix", "", "M as rows (with --engine; otherwise the default)")
     add_runtime(parser)
     add_overwrite(parser)
     add_json(parser)

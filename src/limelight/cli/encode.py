@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ._parser import add_recipe, given_options, recipe_from
+from ._parser import add_flag, add_recipe, given_options, recipe_from
 from ._shared import add_data, add_json, add_overwrite, encode, on_terminal, print_result, table
 
 ORDER = 7
@@ -19,11 +19,9 @@ Encode tables of labelled text into a folder of plain arrays that 'limelight tra
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help="training table; several are joined")
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder to write")
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="random seed for the held-out rows (default: 0)"
-    )
+    add_flag(parser, "data", "DATA", "training table; several are joined", nargs="+")
+    add_flag(parser, "--out", "DIR", "folder to write", required=True)
+    add_flag(parser, "--seed", "N", "random seed for the held-out rows", 0)
     add_overwrite(parser)
     add_json(parser)
     add_data(parser)

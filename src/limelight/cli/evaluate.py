@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
+from ._parser import add_flag
 from ._shared import (
     FIGURES,
     add_abstain,
@@ -40,12 +41,14 @@ may have several labels, micro and macro F1; where numbers are predicted, R2, me
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("data", metavar="DATA", help="table of labelled text")
-    parser.add_argument(
-        "--at-least", type=float, metavar="X",
-        help="exit with 1 if the accuracy (of several labels micro F1, of numbers R2) is below this (0 to 1)",
-    )  # fmt: skip
+    add_flag(parser, "model", "MODEL", "folder of a saved model")
+    add_flag(parser, "data", "DATA", "table of labelled text")
+    add_flag(
+        parser,
+        "--at-least",
+        "X",
+        "exit with 1 if the accuracy (of several labels micro F1, of numbers R2) is below this (0 to 1)",
+    )
     add_runtime(parser)
     add_abstain(parser)
     add_columns(parser)

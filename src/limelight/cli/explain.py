@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._parser import conflict
+from ._parser import add_flag, conflict
 from ._shared import (
     add_columns,
     add_json,
@@ -47,9 +47,9 @@ has no labels, shows what each row read.
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help='folder of a saved model or reader, or "reader"')
-    parser.add_argument("first", nargs="?", metavar="TEXT", help="the text")
-    parser.add_argument("second", nargs="?", metavar="TEXT2", help="the second text, for a pair model")
+    add_flag(parser, "model", "MODEL", 'folder of a saved model or reader, or "reader"')
+    add_flag(parser, "first", "TEXT", "the text", nargs="?")
+    add_flag(parser, "second", "TEXT2", "the second text, for a pair model", nargs="?")
     parser.add_argument(
         "--by",
         choices=("effect", "gradients", "leave-one-out"),
@@ -57,14 +57,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="what decided: how much of the score rests on each word (the default), integrated gradients "
         "(need PyTorch), or how far the probability falls without the word (reads the text once for each)",
     )
-    parser.add_argument("--out", metavar="FILE", help="write a picture: .html, .svg, .png, .json or .txt")
+    add_flag(parser, "--out", "FILE", "write a picture: .html, .svg, .png, .json or .txt")
     add_overwrite(parser)
     add_json(parser, "one JSON object for each text")
     group = parser.add_argument_group("many texts")
-    group.add_argument(
-        "--data", metavar="FILE", help="table of texts (-: lines of standard input, pairs separated by a tab)"
-    )
-    group.add_argument("--rows", metavar="N,N-N", help="rows of the table, counted from 1 without its header")
+    add_flag(group, "--data", "FILE", "table of texts (-: lines of standard input, pairs separated by a tab)")
+    add_flag(group, "--rows", "N,N-N", "rows of the table, counted from 1 without its header")
     add_columns(group)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
-from ._parser import conflict
+from ._parser import add_flag, conflict
 from ._shared import add_columns, add_overwrite, load_models, on_bad, on_terminal, open_data, sample_rows
 
 if TYPE_CHECKING:
@@ -37,19 +37,15 @@ sorted and filtered: by class, confidence, confusion, or as a map. Only this mac
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("data", nargs="?", metavar="DATA", help="table of text, with labels if it has them")
-    parser.add_argument("--with", dest="other", metavar="OTHER", help="folder of a model to compare with")
-    parser.add_argument(
-        "--index", metavar="INDEX", help="look for the nearest texts in this index (default: in DATA)"
-    )
+    add_flag(parser, "model", "MODEL", "folder of a saved model")
+    add_flag(parser, "data", "DATA", "table of text, with labels if it has them", nargs="?")
+    add_flag(parser, "--with", "OTHER", "folder of a model to compare with", dest="other")
+    add_flag(parser, "--index", "INDEX", "look for the nearest texts in this index (default: in DATA)")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port (default: any that is free)")
-    parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
+    add_flag(parser, "--no-browser", "", "print the address and open nothing")
     add_columns(parser.add_argument_group("columns of DATA"))
     group = parser.add_argument_group("one file")
-    group.add_argument(
-        "--save", metavar="FILE", help=f"write an HTML file, with at most {MAX_ROWS_SAVED:,} rows of DATA"
-    )
+    add_flag(group, "--save", "FILE", f"write an HTML file, with at most {MAX_ROWS_SAVED:,} rows of DATA")
     group.add_argument(
         "--words", type=int, metavar="N",
         help="words of the model in the file, the most frequent ones; others are read as the most similar "

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
-from ._parser import conflict
+from ._parser import add_flag, conflict
 from ._shared import add_json, add_overwrite, on_bad, on_terminal, print_result
 
 if TYPE_CHECKING:
@@ -27,25 +27,14 @@ interrupted, the same command with --add continues where it stopped.
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("data", nargs="*", metavar="CORPUS", help="table of texts")
-    parser.add_argument("--out", required=True, metavar="INDEX", help="folder of the index")
-    parser.add_argument(
-        "--model", metavar="MODEL", help='folder of a saved model or reader (default: "reader")'
-    )
-    parser.add_argument("--sentences", action="store_true", help="split the texts into sentences")
-    parser.add_argument(
-        "--precision",
-        choices=("float32", "int8"),
-        default="int8",
-        help="to read the texts in; int8 is faster",
-    )
-    parser.add_argument("--text", metavar="COL", help="text column; detected if its name is unambiguous")
-    parser.add_argument("--skip-bad", action="store_true", help="skip rows without text")
-    parser.add_argument(
-        "--approximate",
-        action="store_true",
-        help="prepare approximate search, for millions of texts; needs faiss",
-    )
+    add_flag(parser, "data", "CORPUS", "table of texts", nargs="*")
+    add_flag(parser, "--out", "INDEX", "folder of the index", required=True)
+    add_flag(parser, "--model", "MODEL", 'folder of a saved model or reader (default: "reader")')
+    add_flag(parser, "--sentences", "", "split the texts into sentences")
+    add_flag(parser, "--precision", ("float32", "int8"), "to read the texts in; int8 is faster", "int8")
+    add_flag(parser, "--text", "COL", "text column; detected if its name is unambiguous")
+    add_flag(parser, "--skip-bad", "", "skip rows without text")
+    add_flag(parser, "--approximate", "", "prepare approximate search, for millions of texts; needs faiss")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--add", "--resume", action="store_true", help="add to an index, or finish an interrupted one"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..config.presets import PRESETS
 from ..errors import LimelightError
-from ._parser import add_options, conflict, given_options, show_value
+from ._parser import add_flag, add_options, conflict, given_options, show_value
 from ._shared import add_json, metrics_table, print_result, table
 
 ORDER = 6
@@ -23,13 +23,9 @@ Describe a saved model or a preset: parameters by part as in the paper's pruning
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument(
-        "what", metavar="MODEL", help=f"folder of a saved model or reader, or: reader, {', '.join(PRESETS)}"
-    )
-    parser.add_argument(
-        "--classes", type=int, metavar="N", help="number of classes, for a preset (default: 5; 3 for pairs)"
-    )
-    parser.add_argument("--pairs", action="store_true", help="for a preset: classify pairs of texts")
+    add_flag(parser, "what", "MODEL", f"folder of a saved model or reader, or: reader, {', '.join(PRESETS)}")
+    add_flag(parser, "--classes", "N", "number of classes, for a preset (default: 5; 3 for pairs)")
+    add_flag(parser, "--pairs", "", "for a preset: classify pairs of texts")
     add_json(parser)
     add_options(parser, ("model",))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
 from ._bulk import add_engine, check_no_engine, describe, run_bulk
-from ._parser import conflict
+from ._parser import add_flag, conflict
 from ._shared import (
     add_abstain,
     add_columns,
@@ -44,34 +44,29 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument(
-        "data", nargs="?", metavar="DATA",
-        help="table of texts (default, or -: lines of standard input, pairs separated by a tab)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        help="file to write: .csv, .tsv, .jsonl or .parquet (default: standard output)",
+    add_flag(parser, "model", "MODEL", "folder of a saved model")
+    add_flag(
+        parser,
+        "data",
+        "DATA",
+        "table of texts (default, or -: lines of standard input, pairs separated by a tab)",
+        nargs="?",
     )
-    parser.add_argument("--format", choices=FORMATS, help="output format, unless --out implies it [csv]")
-    parser.add_argument("--probabilities", action="store_true", help="add the probability of every class")
-    parser.add_argument(
-        "--top",
-        type=int,
-        default=1,
-        metavar="N",
-        help="add the next labels, N in all, with their probabilities",
+    add_flag(
+        parser, "--out", "FILE", "file to write: .csv, .tsv, .jsonl or .parquet (default: standard output)"
     )
-    parser.add_argument(
-        "--words", action="store_true", help="add the words that decided, + for the label or - against it"
-    )
+    add_flag(parser, "--format", FORMATS, "output format, unless --out implies it [csv]")
+    add_flag(parser, "--probabilities", "", "add the probability of every class")
+    add_flag(parser, "--top", "N", "add the next labels, N in all, with their probabilities", 1)
+    add_flag(parser, "--words", "", "add the words that decided, + for the label or - against it")
     add_abstain(parser)
-    parser.add_argument("--json", action="store_true", help="the same as --format jsonl")
-    parser.add_argument(
-        "--escape-formulas", action="store_true",
-        help="in csv and tsv, put ' before what a spreadsheet would run: texts that begin with = + - @",
-    )  # fmt: skip
+    add_flag(parser, "--json", "", "the same as --format jsonl")
+    add_flag(
+        parser,
+        "--escape-formulas",
+        "",
+        "in csv and tsv, put ' before what a spreadsheet would run: texts that begin with = + - @",
+    )
     add_runtime(parser)
     add_overwrite(parser)
     add_columns(parser, label=False)

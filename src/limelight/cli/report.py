@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._parser import conflict
+from ._parser import add_flag, conflict
 from ._shared import (
     add_columns,
     add_overwrite,
@@ -29,20 +29,10 @@ confusion, calibration, what every row reads, examples and errors, and how far t
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument(
-        "models", nargs="+", metavar="MODEL", help="folder of a saved model, or of two to compare"
-    )
-    parser.add_argument("data", metavar="DATA", help="table of labelled text")
-    parser.add_argument(
-        "--out", default="report.html", metavar="FILE", help="the page to write (default: report.html)"
-    )
-    parser.add_argument(
-        "--most",
-        type=int,
-        default=2000,
-        metavar="N",
-        help="use at most this many rows, sampled at random (default: 2000)",
-    )
+    add_flag(parser, "models", "MODEL", "folder of a saved model, or of two to compare", nargs="+")
+    add_flag(parser, "data", "DATA", "table of labelled text")
+    add_flag(parser, "--out", "FILE", "the page to write", "report.html")
+    add_flag(parser, "--most", "N", "use at most this many rows, sampled at random", 2000)
     add_columns(parser)
     add_overwrite(parser)
 

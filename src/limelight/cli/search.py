@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, warn
+from ._parser import add_flag
 from ._shared import add_overwrite, check_least
 
 if TYPE_CHECKING:
@@ -30,20 +31,16 @@ FORMATS = {"text": ".txt", "jsonl": ".jsonl", "html": ".html"}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("index", metavar="INDEX", help="folder made by limelight index")
-    parser.add_argument("query", nargs="*", metavar="QUERY", help="text (default: lines of standard input)")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="hits of a query (default: 10)")
-    parser.add_argument(
-        "--per-row", action="store_true", help="in an index of sentences, only the best of each row"
-    )
-    parser.add_argument(
-        "--exact", action="store_true", help="search in full, even if prepared for approximate search"
-    )
-    parser.add_argument("--no-words", action="store_true", help="leave out the words that made the match")
-    parser.add_argument("--model", metavar="MODEL", help="where the index's model is now, if it was moved")
-    parser.add_argument("--out", metavar="FILE", help=".txt, .jsonl or .html (default: standard output)")
-    parser.add_argument("--format", choices=FORMATS, help="output format, unless --out implies it")
-    parser.add_argument("--json", action="store_true", help="the same as --format jsonl")
+    add_flag(parser, "index", "INDEX", "folder made by limelight index")
+    add_flag(parser, "query", "QUERY", "text (default: lines of standard input)", nargs="*")
+    add_flag(parser, "--top", "N", "hits of a query", 10)
+    add_flag(parser, "--per-row", "", "in an index of sentences, only the best of each row")
+    add_flag(parser, "--exact", "", "search in full, even if prepared for approximate search")
+    add_flag(parser, "--no-words", "", "leave out the words that made the match")
+    add_flag(parser, "--model", "MODEL", "where the index's model is now, if it was moved")
+    add_flag(parser, "--out", "FILE", ".txt, .jsonl or .html (default: standard output)")
+    add_flag(parser, "--format", FORMATS, "output format, unless --out implies it")
+    add_flag(parser, "--json", "", "the same as --format jsonl")
     add_overwrite(parser)
 
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from ..errors import LimelightError
-from ._parser import conflict
+from ._parser import add_flag, conflict
 from ._shared import check_least
 
 ORDER = 6
@@ -30,23 +30,21 @@ must send it as a bearer token. Ctrl-C or SIGTERM answers the requests in progre
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument(
-        "models",
-        nargs="+",
-        metavar="MODEL",
-        help='folder of a saved model or reader, "reader", or NAME=FOLDER',
+    add_flag(
+        parser, "models", "MODEL", 'folder of a saved model or reader, "reader", or NAME=FOLDER', nargs="+"
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port (default: 8000)")
-    parser.add_argument(
-        "--workers", type=int, default=1, metavar="N",
-        help="processes, each with its own copy of the models; one that dies is replaced (default: 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--threads", type=int, metavar="N", help="threads of a worker (default: its share of the cores)"
+    add_flag(parser, "--port", "N", "port", 8000)
+    add_flag(
+        parser,
+        "--workers",
+        "N",
+        "processes, each with its own copy of the models; one that dies is replaced",
+        1,
     )
-    parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="int8 is faster")
-    parser.add_argument("--no-page", action="store_true", help="no page at /")
+    add_flag(parser, "--threads", "N", "threads of a worker (default: its share of the cores)")
+    add_flag(parser, "--precision", ("float32", "int8"), "int8 is faster", "float32")
+    add_flag(parser, "--no-page", "", "no page at /")
     group = parser.add_argument_group("limits")
     for flag, default, what in LIMITS:
         group.add_argument(flag, type=int, default=default, metavar="N", help=f"{what} (default: {default})")

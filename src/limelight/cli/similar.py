@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ._parser import conflict
+from ._parser import add_flag, conflict
 from ._shared import (
     add_columns,
     add_json,
@@ -40,21 +40,20 @@ adds up to the similarity. The model "reader" is bundled, reads English and need
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help='folder of a saved model or reader, or "reader"')
-    parser.add_argument("first", nargs="?", metavar="TEXT", help="a text")
-    parser.add_argument("second", nargs="?", metavar="TEXT2", help="the text to compare it with")
-    parser.add_argument("--out", metavar="FILE", help="write a picture: .html, .svg, .png, .json or .txt")
+    add_flag(parser, "model", "MODEL", 'folder of a saved model or reader, or "reader"')
+    add_flag(parser, "first", "TEXT", "a text", nargs="?")
+    add_flag(parser, "second", "TEXT2", "the text to compare it with", nargs="?")
+    add_flag(parser, "--out", "FILE", "write a picture: .html, .svg, .png, .json or .txt")
     add_overwrite(parser)
     add_json(parser)
     group = parser.add_argument_group("many pairs")
-    group.add_argument(
+    add_flag(
+        group,
         "--data",
-        metavar="FILE",
-        help="table of pairs (-: lines of standard input, each two texts and a tab between)",
+        "FILE",
+        "table of pairs (-: lines of standard input, each two texts and a tab between)",
     )
-    group.add_argument(
-        "--top", type=int, default=3, metavar="N", help="pairs of words for each pair of texts"
-    )
+    add_flag(group, "--top", "N", "pairs of words for each pair of texts", 3)
     add_columns(group, label=False)
 
 

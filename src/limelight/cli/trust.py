@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._parser import add_flag
 from ._shared import (
     add_columns,
     add_json,
@@ -45,20 +46,14 @@ agreement.
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add its flags."""
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("data", metavar="DATA", help="table of texts, with or without labels")
-    parser.add_argument(
-        "--with", dest="other", metavar="MODEL", help="a second model, to compare their attention"
-    )
-    parser.add_argument(
-        "--texts", type=int, default=200, metavar="N", help="number of texts to sample (default: 200)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    add_flag(parser, "model", "MODEL", "folder of a saved model")
+    add_flag(parser, "data", "DATA", "table of texts, with or without labels")
+    add_flag(parser, "--with", "MODEL", "a second model, to compare their attention", dest="other")
+    add_flag(parser, "--texts", "N", "number of texts to sample", 200)
+    add_flag(parser, "--seed", "N", "random seed", 0)
     add_columns(parser, label=False)
-    parser.add_argument(
-        "--label", metavar="COL", help="label column: also measure what each row does for the accuracy"
-    )
-    parser.add_argument("--out", metavar="FILE", help="also write the result as an HTML page")
+    add_flag(parser, "--label", "COL", "label column: also measure what each row does for the accuracy")
+    add_flag(parser, "--out", "FILE", "also write the result as an HTML page")
     add_overwrite(parser)
     add_json(parser)
 

@@ -146,23 +146,13 @@ class Index:
     ) -> list[Hit]: ...
     @overload
     def search(
-        self,
-        query: Sequence[str],
-        k: int = 10,
-        *,
-        words: bool = True,
-        per_row: bool = False,
+        self, query: Sequence[str], k: int = 10, *, words: bool = True, per_row: bool = False,
         exact: bool = False,
-    ) -> list[list[Hit]]: ...
+    ) -> list[list[Hit]]: ...  # fmt: skip
     def search(
-        self,
-        query: str | Sequence[str],
-        k: int = 10,
-        *,
-        words: bool = True,
-        per_row: bool = False,
+        self, query: str | Sequence[str], k: int = 10, *, words: bool = True, per_row: bool = False,
         exact: bool = False,
-    ) -> list[Hit] | list[list[Hit]]:
+    ) -> list[Hit] | list[list[Hit]]:  # fmt: skip
         """The k most similar texts, best first; for a list of queries, a list of hits each.
 
         With `words`, each hit says which words made the match. With `per_row`, an index of sentences gives
@@ -209,14 +199,9 @@ class Index:
         entry = self._shards[shard].entry(place - (self._ends[shard - 1] if shard else 0))
         number = bisect.bisect_right(self._source_ends, shard)
         return Hit(
-            score=score,
-            text=entry["text"],
-            source=self.config.sources[number].name,
-            source_number=number,
-            row=entry["row"],
-            start=entry.get("start"),
-            columns=entry["columns"],
-        )
+            score, entry["text"], self.config.sources[number].name, number, entry["row"], entry.get("start"),
+            entry["columns"],
+        )  # fmt: skip
 
     def _with_words(self, query: str, hits: list[Hit]) -> list[Hit]:
         texts = [hit.text for hit in hits]

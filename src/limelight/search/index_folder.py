@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from .. import __version__
 from ..errors import LimelightError, tidy_os_errors
@@ -31,6 +31,7 @@ FILE, APPROXIMATE = "index.json", "approximate.faiss"
 MAX_CONFIG = 2**26
 SHARD_TEXTS, SHARD_BYTES, SHARD_CHARACTERS = 2**16, 2**25, 2**28  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
+_Entry = TypeVar("_Entry")
 _TRIES = 10  # a folder would have to be replaced so often while its files are being opened
 
 
@@ -215,13 +216,9 @@ def _parse_config(content: bytes) -> IndexConfig:
     if _checksum({"format": version, "limelight": program, **data}) != stated:
         raise damaged(f"{FILE} was altered: its checksum does not match; build the index again")
     try:
-        sources = [_parse_source(each) for each in data.pop("sources")]
-        config = IndexConfig(
-            **{**data, "approximate": _parse_approximate(data["approximate"])}, sources=sources
-        )
-        _check_types(
-            config, {"model": str, "model_sha256": str, "size": int, "sentences": bool, "precision": str}
-        )
+        found = data.pop("approximate")
+        data["approximate"] = None if found is None else _typed(ApproximateEntry(**found))
+        config = _typed(IndexConfig(**{**data, "sources": [_parse_source(each) for each in data["sources"]]}))
     except (KeyError, TypeError, AttributeError) as error:
         raise damaged(f"{FILE} is damaged: wrong fields; build the index again") from error
     if not 0 < config.size < 2**24:
@@ -229,31 +226,21 @@ def _parse_config(content: bytes) -> IndexConfig:
     return config
 
 
-def _parse_approximate(data: Mapping[str, Any] | None) -> ApproximateEntry | None:
-    if data is None:
-        return None
-    entry = ApproximateEntry(**data)
-    _check_types(entry, {"rows": int, "bytes": int, "sha256": str})
-    return entry
-
-
 def _parse_source(data: Mapping[str, Any]) -> Source:
-    shards = [ShardEntry(**each) for each in data["shards"]]
-    for shard in shards:
-        _check_types(shard, {"file": str, "rows": int, "bytes": int, "sha256": str})
-        if shard.rows < 1 or not _SHARD_NAME.fullmatch(shard.file):
-            raise TypeError
-    source = Source(**{**data, "shards": shards})
-    _check_types(source, {"name": str, "sha256": str, "text": str | None, "finished": bool})
-    return source
+    shards = [_typed(ShardEntry(**each)) for each in data["shards"]]
+    if any(shard.rows < 1 or not _SHARD_NAME.fullmatch(shard.file) for shard in shards):
+        raise TypeError
+    return _typed(Source(**{**data, "shards": shards}))
 
 
-def _check_types(value: Any, kinds: Mapping[str, Any]) -> None:
-    for name, kind in kinds.items():
-        if not isinstance(getattr(value, name), kind) or (
-            kind is int and isinstance(getattr(value, name), bool)
-        ):
+def _typed(entry: _Entry) -> _Entry:
+    """The entry itself; a TypeError if a field does not have the type that its class says."""
+    for name, kind in get_type_hints(type(entry)).items():
+        value = getattr(entry, name)
+        plain = list if get_origin(kind) is list else kind
+        if not isinstance(value, plain) or (kind is int and isinstance(value, bool)):
             raise TypeError(name)
+    return entry
 
 
 def _checksum(data: Mapping[str, Any]) -> str:

@@ -24,8 +24,7 @@ from .log import log
 from .metrics import Metrics
 from .models import ServedModels, Source
 from .neighbours import Neighbours
-from .openapi import document
-from .plain_page import page
+from .openapi import document, page
 from .routes import Routes
 
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from .limits import RequestError
 from .log import log
 from .metrics import Metrics
-from .plain_page import POLICY
+from .openapi import POLICY
 
 OPEN_PATHS = {"/", "/docs", "/openapi.json", "/health"}  # without the token: they tell no more than names
 UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN", "unauthorized")

@@ -30,7 +30,8 @@ class Limits:
 
 CODES = {
     400: "body-invalid", 401: "unauthorized", 404: "not-found", 405: "method", 408: "timeout",
-    413: "too-large", 415: "content-type", 422: "field-invalid", 424: "model", 429: "overloaded", 500: "internal",
+    413: "too-large", 415: "content-type", 422: "field-invalid", 424: "model", 429: "overloaded",
+    500: "internal",
 }  # fmt: skip
 
 

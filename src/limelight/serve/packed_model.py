@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, check_choice
 from ..network.weights import pack_words
 from ..runtime.model import Model
 from ..text.rules import CHARACTERS, javascript_rules
@@ -48,10 +48,7 @@ def pack_model(
             "texts with limelight explain",
             code="model-task",
         )
-    if precision not in PRECISIONS:
-        raise LimelightError(
-            f"precision is {precision!r}; it must be one of: {', '.join(PRECISIONS)}", code="option-value"
-        )
+    check_choice("precision", precision, PRECISIONS)
     if words is not None and words < 1:
         raise LimelightError(f"words is {words}; it must be at least 1", code="option-value")
     known = len(model.tokenizer) - len(SPECIAL)
