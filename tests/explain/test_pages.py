@@ -6,7 +6,9 @@ import re
 
 import pytest
 
-from limelight.explain.pages import compare_page, verdict
+from explain.models import random_model
+from limelight.explain import measure_trust
+from limelight.explain.pages import compare_page, trust_page, verdict
 from limelight.training.compare import TF_IDF, Contestant, compare, compare_tf_idf
 from training import toys
 
@@ -58,3 +60,11 @@ def test_tf_idf_learns_and_is_small(pair):
 def test_a_comparison_of_the_paper_has_no_tf_idf():
     found = compare(toys.dataset(), toys.recipe(epochs=1), seeds=[0])
     assert [one.embedding for one in found] == ["max", "cnn", "self-attention"]
+
+
+def test_trust_in_a_model_whose_rows_have_no_names():
+    model = random_model()
+    assert model.row_names == ()
+    page = trust_page(measure_trust(model, ["w1 w2 w3", "w2 w4"]), model, name="soup", data="test.csv")
+    assert "How far to trust soup on test.csv" in page
+    assert '<th scope="row">3</th>' in page

@@ -15,7 +15,7 @@ from drawing import examples
 from limelight import Model
 from limelight.errors import LimelightError
 from limelight.network.outputs import HALFWAY, activate, choose_thresholds
-from limelight.reading.answers import decide, explained_classes, name_answers
+from limelight.reading.answers import answers_of
 from limelight.runtime.metrics import LabelMetrics, Metrics, OrdinalMetrics, ValueMetrics, measure
 from limelight.runtime.predictions import predict_table
 from trained import edit, network_of, recipe_of, save, texts_of, tokenizer, weights_of
@@ -186,12 +186,13 @@ def test_what_decided_each_label_adds_up_to_its_logit():
 
 def test_decisions():
     P = np.array([[0.9, 0.2], [0.1, 0.4]])
-    assert decide("multi-label", P).tolist() == [[True, False], [False, False]]
-    assert name_answers("multi-label", decide("multi-label", P), ["x", "y"]) == [("x",), ()]
-    assert name_answers("regression", decide("regression", P[:, :1]), ["value"]) == [0.9, 0.1]
-    assert explained_classes("multi-label", P[1]) == [1]
-    assert explained_classes("regression", P[1, :1]) == [0]
-    assert explained_classes("classification", P[1]) == [1]
+    several, number = answers_of("multi-label"), answers_of("regression")
+    assert several.decide(P).tolist() == [[True, False], [False, False]]
+    assert several.name(several.decide(P), ["x", "y"]) == [("x",), ()]
+    assert number.name(number.decide(P[:, :1]), ["value"]) == [0.9, 0.1]
+    assert several.explained(P[1]) == [1]
+    assert number.explained(P[1, :1]) == [0]
+    assert answers_of("classification").explained(P[1]) == [1]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])

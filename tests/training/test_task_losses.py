@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from limelight.network.outputs import activate
-from limelight.reading.answers import decide
+from limelight.reading.answers import answers_of
 from limelight.runtime.start import Start
 from limelight.text.dataset import Dataset
 from limelight.training.evaluate import evaluate, logits
@@ -66,7 +66,7 @@ def test_losses_and_scores_of_ordered_classes():
     found = objective.losses(torch.from_numpy(Z), torch.from_numpy(labels))
     assert np.allclose(found.numpy(), losses, atol=1e-10)
     middle = [next(k for k in range(4) if row[: k + 1].sum() >= 0.5) for row in p]
-    assert decide("ordinal", p).tolist() == middle
+    assert answers_of("ordinal").decide(p).tolist() == middle
     scores = objective.scores(torch.from_numpy(Z), torch.from_numpy(labels))
     assert scores.tolist() == (np.array(middle) == labels).tolist()
     far = torch.tensor([[900.0, 0.0, -900.0]])

@@ -106,11 +106,12 @@ def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, tuple[Any, ...], Ans
 
 def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Answered | None:
     """What is answered of this table; without a curve of the model's own, the threshold is chosen on it."""
+    from ..reading.answers import answers_of
     from ..runtime.confidence import answer_curve, answered, saved_curve, threshold_for
 
     if args.target_precision is None and args.abstain_below is None:
         return None
-    if model.task in ("multi-label", "regression"):
+    if not answers_of(model.task).is_class:
         raise LimelightError(
             f"abstaining is for one class a text; the task of {args.model} is {model.task!r}",
             code="model-task",

@@ -105,18 +105,3 @@ def answers_of(task: str) -> Answers:
     [('cold',), ()]
     """
     return _ANSWERS[task]
-
-
-def decide(task: str, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> np.ndarray:
-    """See `Answers.decide`."""
-    return answers_of(task).decide(outputs, thresholds)
-
-
-def explained_classes(task: str, outputs: np.ndarray, thresholds: np.ndarray | None = None) -> list[int]:
-    """See `Answers.explained`."""
-    return answers_of(task).explained(outputs, thresholds)
-
-
-def name_answers(task: str, decided: np.ndarray, labels: Sequence[Label]) -> list[Any]:
-    """See `Answers.name`."""
-    return answers_of(task).name(decided, labels)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..reading.answers import decide
+from ..reading.answers import answers_of
 
 
 class _ByClass:
@@ -51,7 +51,7 @@ class Metrics(_ByClass):
         """Compare probabilities (rows, classes) with the index of each row's true class (rows,)."""
         classes = probabilities.shape[1]
         confusion = np.zeros((classes, classes), dtype=np.int64)
-        np.add.at(confusion, (truth, decide(cls.task, probabilities)), 1)
+        np.add.at(confusion, (truth, answers_of(cls.task).decide(probabilities)), 1)
         likelihood = probabilities[np.arange(len(truth)), truth].astype(np.float64)
         return cls(confusion, float(-np.log(np.maximum(likelihood, 1e-12)).mean()) + 0.0)  # not -0.0
 
@@ -117,7 +117,8 @@ class LabelMetrics(_ByClass):
         cls, probabilities: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None
     ) -> LabelMetrics:
         """Compare probabilities (rows, labels) with ones for each row's labels (rows, labels)."""
-        predicted, true = decide("multi-label", probabilities, thresholds), truth.astype(bool)
+        predicted = answers_of("multi-label").decide(probabilities, thresholds)
+        true = truth.astype(bool)
         counts = np.stack([each.sum(axis=0) for each in (predicted & true, predicted, true)])
         likelihood = np.where(true, probabilities, 1 - probabilities.astype(np.float64))
         loss = -np.log(np.maximum(likelihood, 1e-12)).sum(axis=1).mean()

@@ -13,7 +13,7 @@ from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.parts import check_weights, shapes
-from ..reading.answers import decide, explained_classes, name_answers
+from ..reading.answers import answers_of
 from ..reading.captions import trust_sentence
 from ..reading.reading import PairReading, Reading
 from ..reading.row_names import row_names
@@ -78,7 +78,7 @@ class Model(Embedder):
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
         what = f"classifies {kind} into {len(self.labels)} {_CLASSES.get(self.task, 'classes')}"
-        if self.task == "regression":
+        if answers_of(self.task).is_number:
             what = f"predicts a number for {kind}"
         return f"Model({what}, {len(self.tokenizer):,} words)"
 
@@ -171,19 +171,19 @@ class Model(Embedder):
         """
         outputs = self.predict_proba(texts, texts2, batch_words=batch_words, progress=progress)
         found = self.decide(outputs)
-        answers = name_answers(self.task, found, self.labels)
+        answers = answers_of(self.task).name(found, self.labels)
         if abstain_below is None:
             return answers
-        if self.task in ("multi-label", "regression"):
+        if not answers_of(self.task).is_class:
             raise LimelightError(
-                f"abstain_below is for one class a text; the task is {self.task!r}", code="task-other"
+                f"abstain_below is for one class a text; the task is {self.task!r}", code="model-task"
             )
         sure = outputs[np.arange(len(found)), found] >= check_threshold(abstain_below)
         return [answer if is_sure else None for answer, is_sure in zip(answers, sure.tolist(), strict=True)]
 
     def decide(self, outputs: np.ndarray) -> np.ndarray:
-        """The answers for what `predict_proba` gives, as in `limelight.reading.answers.decide`."""
-        return decide(self.task, outputs, self.thresholds)
+        """The answers for what `predict_proba` gives, as in `limelight.reading.answers`."""
+        return answers_of(self.task).decide(outputs, self.thresholds)
 
     def threshold(self, precision: float) -> float:
         """The probability to abstain below, for answers of this precision on the development set.
@@ -327,7 +327,7 @@ class Model(Embedder):
         for m in M:
             m[:, off] = 0
         P = self._runner.classify(*M)
-        shown = [explained_classes(self.task, row, self.thresholds) for row in P]
+        shown = [answers_of(self.task).explained(row, self.thresholds) for row in P]
         found = (
             self._decided_pairs(sides, M, shown, off)
             if self.pair

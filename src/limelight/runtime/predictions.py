@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LimelightError
-from ..reading.answers import name_answers
+from ..reading.answers import answers_of
 from ..reading.reading import AnyReading
 from ..tables.cells import find_type
 from ..tables.columns import choose_columns
@@ -79,21 +79,20 @@ class Predictions:
     ) -> None:
         if top < 1:
             raise LimelightError(f"top is {top}; it must be at least 1", code="option-value")
-        if model.task == "multi-label" and top > 1:
+        answers = answers_of(model.task)
+        if answers.has_several and top > 1:
             raise LimelightError(
-                f"top is {top}, but a text may have several labels; ask for probabilities",
-                code="task-mismatch",
+                f"top is {top}, but a text may have several labels; ask for probabilities", code="model-task"
             )
-        if model.task == "regression" and (top > 1 or probabilities):
+        if answers.is_number and (top > 1 or probabilities):
             raise LimelightError(
-                "this model predicts numbers: it has no probabilities, and no next labels",
-                code="task-mismatch",
+                "this model predicts numbers: it has no probabilities, and no next labels", code="model-task"
             )
         self.model, self.words, self.probabilities = model, words, probabilities
         self.top = min(top, len(model.labels))
-        if model.task in ("multi-label", "regression") and abstain_below is not None:
+        if not answers.is_class and abstain_below is not None:
             raise LimelightError(
-                f"abstain_below is for one class a text; the task is {model.task!r}", code="task-mismatch"
+                f"abstain_below is for one class a text; the task is {model.task!r}", code="model-task"
             )
         self.least = 0.0 if abstain_below is None else check_threshold(abstain_below)
         self.unsure = 0  # rows without an answer so far
@@ -115,9 +114,10 @@ class Predictions:
 
     def _answer_columns(self, kind: str) -> tuple[list[NewColumn], list[NewColumn]]:
         """The columns of the prediction, and those of the next labels, which hold labels of a kind."""
-        if self.model.task == "regression":
+        answers = answers_of(self.model.task)
+        if answers.is_number:
             return [NewColumn("value", "number")], []
-        if self.model.task == "multi-label":
+        if answers.has_several:
             return [NewColumn("labels", *(("label", "text") if self.joined else ("labels", kind)))], []
         both = [
             NewColumn(f"{name}{suffix}", form, kind if form == "label" else "")
@@ -161,10 +161,10 @@ class Predictions:
 
     def _answers(self, P: np.ndarray) -> tuple[list[Values], list[Values]]:
         """The values of `_answer_columns`."""
-        labels, task = self.model.labels, self.model.task
-        if task in ("multi-label", "regression"):
-            found = name_answers(task, self.model.decide(P), labels)
-            if task == "multi-label":
+        labels, answers = self.model.labels, answers_of(self.model.task)
+        if not answers.is_class:
+            found = answers.name(self.model.decide(P), labels)
+            if answers.has_several:
                 mark = self.model.recipe.text.separator or SEPARATOR
                 found = [mark.join(map(str, each)) if self.joined else list(each) for each in found]
             return [found], []

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from .. import __version__
 from ..errors import LimelightError
 from ..network.parts import matrix_shape
+from ..reading.answers import answers_of
 from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
@@ -226,7 +227,7 @@ def _threshold(model: Model, body: Body) -> float:
         return -math.inf  # not 0: what a regression predicts may be negative
     if least is not None and precision is not None:
         raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
-    if model.task in ("multi-label", "regression"):
+    if not answers_of(model.task).is_class:
         raise LimelightError(
             f"abstain_below is for one class a text; the task is {model.task!r}", code="model-task"
         )
@@ -236,7 +237,7 @@ def _threshold(model: Model, body: Body) -> float:
 def _ranked(model: Model, P: np.ndarray, least: float) -> list[dict[str, Any]]:
     """The classes from the most probable on, but first the answer: of ordered classes, that is the median."""
     order = np.argsort(-P, kind="stable").tolist()
-    if model.task == "ordinal":
+    if answers_of(model.task).is_class:
         first = int(model.decide(P[None])[0])
         order = [first, *(k for k in order if k != first)]
     if P[order[0]] < least:

@@ -12,7 +12,7 @@ import torch
 from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
 from ..network.torch.network import Network
-from ..reading.answers import explained_classes
+from ..reading.answers import answers_of
 from ..reading.row_words import row_words
 from ..runtime.decided import linear_part, most_weighted, word_losses, word_weights
 from ..text.batches import gather
@@ -87,7 +87,7 @@ def measure_trust(
     rng, variants, predicted = np.random.default_rng(0), [], []
     for sides, scores in _read(network, _sample(split, TRUST_TEXTS, TRUST_WORDS)):
         P = activate(task, scores[None].astype(float))
-        predicted.append(explained_classes(task, P[0], thresholds)[0])
+        predicted.append(answers_of(task).explained(P[0], thresholds)[0])
         decided = _decided(network, sides, scores, predicted[-1], recipe, weights)
         left_out = np.concatenate([most_weighted(each) for each in (decided, rng.random(len(decided)))])
         kept = np.concatenate([np.ones((1, len(decided)), bool), ~left_out])
