@@ -1,6 +1,6 @@
 """An index that is killed again and again while it is made, added to and replaced:
 
-    PYTHONPATH=src:tests python tests/similar/killing_index.py FOLDER [KILLS] [MODEL]
+    PYTHONPATH=src:tests python tests/search/killing_index.py FOLDER [KILLS] [MODEL]
 
 Prints how often each was killed, and the files that differ from those of an index left alone.
 """
