@@ -21,13 +21,12 @@ from typing import Any
 
 import numpy as np
 from cpu_lstm_steps import Weights, stepwise
-from limelight.runtime.spelling import SpelledSentences
 
 import limelight
 from limelight.network.onnx.arithmetic import Float32, Int8
 from limelight.network.onnx.export import direction_graph, pooling_graph
 from limelight.network.onnx.graph import Graph
-from limelight.runtime.batches import Sentences
+from limelight.runtime.batches import Sentences, SpelledSentences
 from limelight.runtime.session import Session
 from limelight.tables.columns import choose_columns
 from limelight.tables.rows import TableRows

@@ -41,7 +41,7 @@ def main() -> None:
     dataset, seeds = Dataset.open(args.data), dict.fromkeys(("self-attention", "max"), 0)
     for reader in args.readers:
         start = load_start(str(reader))
-        kind = start.recipe.model.embedding
+        kind = start.recipe.model.pooling
         options: dict[str, Any] = {"head": args.head}
         if args.head == "pruned" and kind == "max":
             options = {"head": "full", "head_hidden": HIDDEN}

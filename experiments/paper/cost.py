@@ -21,10 +21,10 @@ from torch import Tensor
 from limelight.config.recipe import Recipe
 from limelight.network.torch.attention import penalty
 from limelight.network.torch.network import Network
-from limelight.runtime import markdown
 from limelight.training.context import choose_device
 from limelight.training.loss import Tensors, loss
 
+from . import markdown
 from .figure_rows import line_chart
 from .plan import CLASSES, Plan, setting
 from .report import write_picture, write_table

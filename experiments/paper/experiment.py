@@ -174,7 +174,7 @@ def _device_name(fitted: Fitted) -> str:
 
 def _save_readings(folder: Path, fitted: Fitted, dataset: Dataset, task: str) -> None:
     """Save what the heat maps show of this model; its weights are not kept."""
-    if dataset.pair or fitted.recipe.model.embedding != "self-attention":
+    if dataset.pair or not fitted.recipe.model.attention_rows:
         return
     from .heatmap_data import collect_readings
 

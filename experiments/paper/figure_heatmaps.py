@@ -21,9 +21,9 @@ from limelight.explain.overview import redundancy
 from limelight.reading.colours import LIGHT, levels
 from limelight.reading.pieces import printable
 from limelight.reading.wrap import ems
-from limelight.runtime import markdown
 from limelight.storage.files import atomic_file
 
+from . import markdown
 from .plan import Data, ExperimentRun, Plan
 from .report import data_notes, figures, percent, write_picture, write_table
 from .results import ResultsByRun, log

@@ -11,8 +11,8 @@ from html import escape
 import numpy as np
 
 from limelight.explain.plots import curves_plot
-from limelight.runtime import markdown
 
+from . import markdown
 from .plan import TASKS, Data, ExperimentRun, Plan
 from .report import data_notes, figures, percent, write_picture, write_table
 from .results import ResultsByRun

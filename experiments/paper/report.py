@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from limelight.errors import LimelightError
-from limelight.runtime import markdown
 from limelight.storage.files import atomic_file
 
+from . import markdown
 from .plan import SPLITS, Data, Plan
 from .results import ResultsByRun, log, write_json
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from limelight.runtime import markdown
 from limelight.training.compare import MODELS
 
+from . import markdown
 from .plan import Data, ExperimentRun, Plan
 from .report import accuracy_table, data_notes, write_table
 from .results import ResultsByRun

@@ -5,8 +5,7 @@ python -m experiments.paper table2 --data snli=encoded/snli --note "22% of the t
 
 from __future__ import annotations
 
-from limelight.runtime import markdown
-
+from . import markdown
 from .plan import ExperimentRun, Plan
 from .report import data_notes, figures, percent, write_table
 from .results import ResultsByRun

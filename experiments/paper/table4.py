@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
 from limelight.network.parts import parameters_by_part, shapes
-from limelight.runtime import markdown
 
+from . import markdown
 from .plan import CLASSES, ORIGINAL, TASKS, Data, ExperimentRun, Plan, setting
 from .report import data_notes, figures, percent, write_table
 from .results import ResultsByRun

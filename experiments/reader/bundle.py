@@ -11,7 +11,7 @@ import numpy as np
 
 from limelight.bundled import sentences
 from limelight.reading.row_words import row_words
-from limelight.runtime.folder import BUNDLED, open_reader, save_reader
+from limelight.runtime.folder import BUNDLED
 from limelight.runtime.reader import Reader
 
 LICENCES = (
@@ -37,8 +37,8 @@ def describe_rows(folder: str) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    found = open_reader(sys.argv[1])
+    found = Reader.load(sys.argv[1])
     where = f"{TEXTS:,} of the bundled sentences"
-    facts = {**found.facts, "rows": describe_rows(sys.argv[1]), "rows_from": where, "licences": LICENCES}
-    save_reader(BUNDLED, found.words, found.weights, found.recipe, facts, overwrite=True)
+    found.facts |= {"rows": describe_rows(sys.argv[1]), "rows_from": where, "licences": LICENCES}
+    found.save(BUNDLED, overwrite=True)
     print(f"{BUNDLED}: {sum(path.stat().st_size for path in BUNDLED.iterdir()):,} bytes")

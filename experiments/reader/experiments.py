@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 import torch
 from evaluate import sts, swap_letters
-from limelight.network.torch.reader import ReaderInput, ReaderNetwork, ReaderOutput
-from limelight.runtime.reader_folder import save_reader
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from limelight.config.pretrain_recipe import ReaderRecipe
 from limelight.network.torch.attention import penalty
 from limelight.network.torch.dropout import Dropout
+from limelight.network.torch.network import Network, Output
+from limelight.runtime.reader import Reader
 from limelight.tables.table import read_values
 from limelight.text.batches import truncate
 from limelight.text.dataset import Dataset, Split
@@ -101,32 +101,32 @@ def load_data(work: Path, vectors: list[Path], texts: Path, words: Path) -> Pret
 
 
 class Layers(VectorObjective):
-    def new_network(self, rank: int, vector: int) -> ReaderNetwork:
-        model = self.reader_recipe.recipe.override(layers=2).model
-        return ReaderNetwork(model, self.known, self.reader_recipe.buckets, rank, vector)
+    def new_network(self, rank: int, vector: int) -> Network:
+        self.recipe = self.recipe.override(layers=2)
+        return super().new_network(rank, vector)
 
 
-class StaticNetwork(ReaderNetwork):
+class StaticNetwork(Network):
     """A weighted mean of words, then a linear map: what model2vec does, taught by the same teacher."""
 
-    def __init__(self, recipe: Any, vocabulary: int, buckets: int, vector: int) -> None:
-        super().__init__(recipe, vocabulary, buckets, 1, vector)
+    def __init__(self, recipe: Any, vocabulary: int, vector: int) -> None:
+        super().__init__(recipe, vocabulary)
         del self.encoder, self.pooling, self.vector
         self.weight = nn.Parameter(torch.zeros(vocabulary, 1))
         self.vector = nn.Module()
         self.vector.W_rows = nn.Parameter(torch.randn(vector, recipe.word_size) * recipe.word_size**-0.5)
 
-    def forward(self, read: ReaderInput) -> ReaderOutput:
-        places = torch.arange(read.ids.shape[1], device=read.ids.device) < read.lengths[:, None]
-        w = F.softplus(self.weight.index_select(0, read.ids.flatten()).view(*read.ids.shape)) * places
-        M = (self.vectors(read) * w.unsqueeze(2)).sum(1)
+    def forward(self, ids: Tensor, lengths: Tensor, *_: Any) -> Output:
+        places = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+        w = F.softplus(self.weight.index_select(0, ids.flatten()).view(*ids.shape)) * places
+        M = (self.vectors(ids, _[-1]) * w.unsqueeze(2)).sum(1)
         A = (w / w.sum(1, keepdim=True)).unsqueeze(1)
-        return ReaderOutput(F.linear(M, self.vector.W_rows), M.unsqueeze(1), A)
+        return Output(F.linear(M, self.vector.W_rows), M.unsqueeze(1), A)
 
 
 class Static(VectorObjective):
-    def new_network(self, rank: int, vector: int) -> ReaderNetwork:
-        return StaticNetwork(self.reader_recipe.recipe.model, self.known, self.reader_recipe.buckets, vector)
+    def new_network(self, rank: int, vector: int) -> Network:
+        return StaticNetwork(super().new_network(rank, vector).recipe, self.known, vector)
 
 
 class Twins(VectorObjective):
@@ -134,14 +134,14 @@ class Twins(VectorObjective):
 
     drop = Dropout(0.1)
 
-    def _read(self, network: Any, read: ReaderInput) -> Tensor:
-        H = self.drop(network.encoder(self.drop(network.vectors(read)), read.lengths))
-        M, self.A = network.pooling(H, read.lengths)
+    def _read(self, network: Any, ids: Tensor, lengths: Tensor, *spelled: Any) -> Tensor:
+        H = self.drop(network.encoder(self.drop(network.vectors(ids, spelled[-1])), lengths))
+        M, self.A = network.pooling(H, lengths)
         return F.normalize(network.vector(M).float(), dim=1)
 
     def backward(self, stepper: Any, batch: Any, share: float) -> None:
         read = self.spelled.read(batch.ids, batch.lengths)
-        v, twin = (self._read(stepper.compute_copy, read) for _ in range(2))
+        v, twin = (self._read(stepper.compute_copy, *read) for _ in range(2))
         rows = torch.arange(len(v), device=v.device)
         loss = F.cross_entropy(v @ twin.T / self.reader_recipe.temperature, rows)
         P = penalty(self.A)
@@ -172,7 +172,7 @@ class Texts:
         self.split = Split(*truncate(*self.tokenizer.encode(texts), LONGEST))
         self.spelled = SpelledWords(self.tokenizer.vocabulary, len(words), recipe.buckets, 0.0, 0, device)
 
-    def measure(self, network: ReaderNetwork, vectors: np.ndarray) -> dict[str, Any]:
+    def measure(self, network: Network, vectors: np.ndarray) -> dict[str, Any]:
         found = encode(network, self.split, self.spelled)
         spans, meta = self.meta["spans"], self.meta
         first, second = (found[slice(*spans[name])].cpu().numpy() for name in ("first", "second"))
@@ -216,11 +216,13 @@ def run(arguments: argparse.Namespace) -> None:
         figures |= {"steps": fitted.state.number, "seconds": round(seconds)}
         if kind not in KINDS:
             weights = {k: x.detach().float().cpu().numpy() for k, x in network.state_dict().items()}
-            facts = {"teacher": TEACHER, **objective.measure_stored(network, words[len(SPECIAL) :], weights)}
+            facts = {"teacher": TEACHER, **objective.measure_stored(network, weights)}
             facts["texts"] = {"files": arguments.about, "rows": len(data.train)}
             figures["sts_stored"] = texts.measure(network, teacher)["sts"]
             facts["seconds"] = round(seconds)
-            save_reader(out / name, words[len(SPECIAL) :], weights, recipe.to_dict(), facts, overwrite=True)
+            facts["pretraining"] = recipe.to_dict()
+            reader = Reader.from_parts(words=words[len(SPECIAL) :], weights=weights, facts=facts)
+            reader.save(out / name, overwrite=True)
         print(json.dumps({"name": name, **figures}), flush=True)
         (out / f"{name}.json").write_text(json.dumps({"name": name, **figures}))
 

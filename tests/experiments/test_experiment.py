@@ -52,15 +52,16 @@ def test_table_1_has_the_papers_settings():
         assert training.batch_size == (32 if "yelp" in name else 16)
         assert training.seed == (7 if name.endswith("seed7") else 0)
     found = {
-        name: (r.model.embedding, r.model.head_hidden, r.training.clip_norm) for name, r in recipes.items()
+        name: ((r.model.encoder, r.model.pooling), r.model.head_hidden, r.training.clip_norm)
+        for name, r in recipes.items()
     }
     assert {name: each for name, each in found.items() if name.endswith("seed0")} == {
-        "yelp-max-seed0": ("max", 3000, 0.5),
-        "yelp-cnn-seed0": ("cnn", 3000, 0.0),
-        "yelp-self-attention-seed0": ("self-attention", 3000, 0.5),
-        "age-max-seed0": ("max", 3000, 0.5),
-        "age-cnn-seed0": ("cnn", 3000, 0.0),
-        "age-self-attention-seed0": ("self-attention", 2000, 0.5),
+        "yelp-max-seed0": (("bilstm", "max"), 3000, 0.5),
+        "yelp-cnn-seed0": (("cnn", "max"), 3000, 0.0),
+        "yelp-self-attention-seed0": (("bilstm", "self-attention"), 3000, 0.5),
+        "age-max-seed0": (("bilstm", "max"), 3000, 0.5),
+        "age-cnn-seed0": (("cnn", "max"), 3000, 0.0),
+        "age-self-attention-seed0": (("bilstm", "self-attention"), 2000, 0.5),
     }
 
 

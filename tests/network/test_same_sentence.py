@@ -17,7 +17,7 @@ from limelight.config.recipe import ModelRecipe
 from limelight.network.torch.network import Network, Output
 
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
-EMBEDDINGS = ("self-attention", "max", "cnn")
+EMBEDDINGS = ({}, {"pooling": "max"}, {"encoder": "cnn", "pooling": "max"}, {"encoder": "words"})
 LENGTHS = (1, 2, 3, 3, 5, 8, 13, 40)
 VOCABULARY = 50
 
@@ -57,7 +57,7 @@ def assert_same(one: Output, k: int, other: Output, j: int, n: int, tolerance: f
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("embedding", EMBEDDINGS)
+@pytest.mark.parametrize("embedding", EMBEDDINGS, ids=str)
 @examples(12)
 @given(
     chosen=st.lists(st.sampled_from(range(len(LENGTHS))), min_size=1, max_size=8),
@@ -66,7 +66,7 @@ def assert_same(one: Output, k: int, other: Output, j: int, n: int, tolerance: f
 )
 def test_a_sentence_is_the_same_alone_and_in_any_batch(embedding, dtype, chosen, pads, filling):
     """Any company, any order, 0 to 200 pads, and even words where the padding should be."""
-    network, all_sentences = make(dtype, embedding=embedding), sentences()
+    network, all_sentences = make(dtype, **embedding), sentences()
     together = read(network, [all_sentences[k] for k in chosen], pads, filling)
     for place, k in enumerate(chosen):
         alone = read(network, [all_sentences[k]])

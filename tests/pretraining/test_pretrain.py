@@ -53,7 +53,7 @@ def test_a_reader_learns_the_teachers_vectors(made):
 def test_the_folder_is_a_reader_for_every_command(made):
     folder, reader = made
     assert sorted(path.name for path in (folder / "reader").iterdir()) == [
-        "README.md", "config.json", "reader.safetensors",
+        "README.md", "config.json", "model.safetensors",
     ]  # fmt: skip
     assert not (folder / "reader.run").exists()
     again = limelight.load(folder / "reader")
@@ -93,7 +93,7 @@ def test_tables_and_compressed_lines_give_the_same_bytes(tmp_path):
     files = {"lines": lines, "gz": tmp_path / "blank.txt.gz", "table": tmp_path / "table.jsonl"}
     for name, given in files.items():
         limelight.pretrain(given, vectors, out=tmp_path / name, progress=False, **{**SMALL, "epochs": 1})
-        made.append((tmp_path / name / "reader.safetensors").read_bytes())
+        made.append((tmp_path / name / "model.safetensors").read_bytes())
     assert made[0] == made[1] == made[2]
 
 
@@ -160,13 +160,13 @@ def test_a_run_that_is_interrupted_anywhere_ends_with_the_same_bytes(tmp_path, m
     assert loaded.recipe == broken.recipe
     assert loaded.run(encoder=None, show=False, resume=True)
     assert contents(tmp_path / "broken").keys() == expected.keys()
-    assert contents(tmp_path / "broken")["reader.safetensors"] == expected["reader.safetensors"]
+    assert contents(tmp_path / "broken")["model.safetensors"] == expected["model.safetensors"]
     assert not broken.folder.exists()
 
 
 def test_a_disk_that_is_full_at_the_end_loses_nothing(tmp_path, monkeypatch):
     write(tmp_path)
-    from limelight.runtime import reader_folder
+    from limelight.runtime import folder as saving
 
     this = job(tmp_path, "reader", str(tmp_path / "vectors.npy"), epochs=1)
     with monkeypatch.context() as patch:
@@ -174,7 +174,7 @@ def test_a_disk_that_is_full_at_the_end_loses_nothing(tmp_path, monkeypatch):
         def full(*arguments, **more):
             raise LimelightError("cannot write reader: No space left on device")
 
-        patch.setattr(reader_folder, "atomic_folder", full)
+        patch.setattr(saving, "atomic_folder", full)
         with pytest.raises(LimelightError, match=r"No space left.*limelight pretrain --resume"):
             this.run(show=False)
     assert PretrainJob.load(this.out).run(show=False, resume=True)

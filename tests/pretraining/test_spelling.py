@@ -7,9 +7,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from limelight.runtime.spelling import gram_hashes
 
 from drawing import examples
+from limelight.text.spelling import gram_hashes
 from limelight.training.spelled_words import VARIANTS, SpelledWords, gram_table, misspellings, uniform
 
 VOCABULARY = ("<pad>", "<unk>", "the", "banana", "soup", "blorp", "zz")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from limelight.runtime.folder import open_reader
+from limelight.runtime.folder import open_folder
 from limelight.text.dataset import Split
 from limelight.training.starting_words import fit_words, reduce_vectors, start_grams
 from limelight.training.teacher import Vectors
@@ -51,7 +51,7 @@ def test_two_processes_make_the_same_reader_as_one(tmp_path):
         assert done.returncode == 0, done.stderr
         facts = json.loads(done.stdout)
         assert facts["out"] == str(tmp_path / name)
-    one, two = (open_reader(tmp_path / name).weights for name in ("one", "two"))
+    one, two = (open_folder(tmp_path / name).weights for name in ("one", "two"))
     for name, weights in one.items():
         # stored in 4 or 8 bits: a difference in the last bits may move a number by one step
         np.testing.assert_allclose(two[name], weights, atol=2 * np.abs(weights).max() / 7, err_msg=name)

@@ -69,7 +69,7 @@ def test_only_the_steps_read_the_copy() -> None:
     stepper = started()
     before = stepper.network.words.weight.detach().clone()
     stepper.step(rows(0), 0)
-    assert stepper.network.words.part is None
+    assert stepper.network.words.row_subset is None
     assert torch.equal(stepper.network.words.weight, before)
     stepper.finish()
     assert not torch.equal(stepper.network.words.weight, before)
