@@ -18,7 +18,7 @@ from training import toys
 
 MAX, CNN = {"embedding": "max"}, {"embedding": "cnn"}
 PRUNED = {"head": "pruned", "row_units": 2, "column_units": 1}
-ATTENTION, LSTM = "needs embedding 'self-attention'", "needs an LSTM, not embedding 'cnn'"
+ATTENTION, LSTM = "needs pooling 'self-attention'", "needs encoder 'bilstm'"
 
 # option, what it is changed to, beside what, what it needs there
 UNUSED = [
@@ -43,6 +43,7 @@ UNUSED = [
     ("column_units", 2, {}, "needs head 'pruned'"),
     ("mix_units", 2, {}, "needs head 'pruned'"),
     ("head_hidden", 9, PRUNED, "needs head 'full'"),
+    ("buckets", 3, {}, "needs head 'vector'"),
 ]
 USED = [
     ("attention_hidden", 7, {}),
@@ -169,11 +170,11 @@ def test_what_is_switched_off_or_not_given_is_not_reported() -> None:
     assert unused_options(Recipe().override(embedding="max", **off), off, has_dev=False) == {}
     for recipe in PRESETS.values():
         given = recipe.override(embedding="cnn", head="full")
-        assert unused_options(given, ["embedding", "head"], has_dev=False, pairs=False) == {}
+        assert unused_options(given, ["encoder", "pooling", "head"], has_dev=False, pairs=False) == {}
 
 
 def test_each_unused_option_is_one_warning(recwarn: pytest.WarningsRecorder) -> None:
-    given = {"embedding": "max", "rows": 8, "patience": 2, "pair": "concat"}
+    given = {"pooling": "max", "rows": 8, "patience": 2, "pair": "concat"}
     warn_unused(Recipe().override(**given), given, has_dev=False, pairs=False)
     said = [str(each.message) for each in recwarn]
     assert [line.split()[0] for line in said] == ["rows", "patience", "pair"]

@@ -11,7 +11,7 @@ import pytest
 
 import limelight
 import trained
-from limelight.config.migrations import REMOVED, RENAMED, TRAINING_ONLY, upgrade
+from limelight.config.migrations import EMBEDDINGS, REMOVED, RENAMED, TRAINING_ONLY, upgrade
 from limelight.config.recipe import Recipe, options, section_of
 from limelight.errors import LimelightError
 from refusing import refuses
@@ -51,7 +51,8 @@ PRESENT = Recipe().override(
 )  # fmt: skip
 # options that version 0.1 did not have
 NEW = {
-    "aspect_penalty", "separator", "split_characters", "start", "task", "vector_rank", "vector_size",
+    "aspect_penalty", "buckets", "encoder", "separator", "split_characters", "start", "task", "vector_rank",
+    "vector_size",
 }  # fmt: skip
 OTHER_VALUES = {"attention": "generalised", "filter_width": 5, "head_layers": 2}
 
@@ -60,6 +61,8 @@ def as_written(recipe: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """A present recipe as version 0.1 would have written it."""
     old = {new: name for name, new in RENAMED.items()}
     found = {s: {old.get(k, k): v for k, v in values.items() if k not in NEW} for s, values in recipe.items()}
+    split = found["model"].pop("encoder", "bilstm"), found["model"].pop("pooling")
+    found["model"]["embedding"] = {value: name for name, value in EMBEDDINGS.items()}[split]
     found["model"].update(
         {name: left for name, (left, _) in REMOVED.items()},
         dropout_layers=0.0,
@@ -82,7 +85,8 @@ def test_a_recipe_of_version_0_1_is_the_same_under_the_present_names() -> None:
 def test_every_name_is_an_option_or_was_one() -> None:
     written = {name for section in WRITTEN.values() for name in section}
     assert set(RENAMED) | TRAINING_ONLY | set(REMOVED) <= written | {"teacher_weight"}  # of version 0.2
-    assert set(upgrade(dict.fromkeys(written - set(REMOVED)))) == set(options()) - NEW
+    given = {**dict.fromkeys(written - set(REMOVED)), "embedding": "max"}
+    assert set(upgrade(given)) == set(options()) - NEW | {"encoder"}
     assert not (set(RENAMED) | TRAINING_ONLY | set(REMOVED)) & set(options())
 
 

@@ -57,7 +57,7 @@ def test_a_bar_moves_while_a_group_of_texts_is_worked_on(monkeypatch: pytest.Mon
             seen.append(self.n)
 
     monkeypatch.setattr(variants, "progress_bar", lambda name, total: Bar())
-    monkeypatch.setattr("limelight.runtime.runner.Runner.batch_words", 4)
+    monkeypatch.setattr("limelight.runtime.onnx_runner.OnnxRunner.batch_words", 4)
     attribute(random_model(), ["w1 w2 w3 w4 w5", "w2 w3 w1 w5 w4", "w4 w5 w1 w2 w3"], by="leave-one-out")
     assert seen == sorted(seen)
     assert set(seen) == {0, 1, 2, 3}

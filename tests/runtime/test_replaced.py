@@ -71,7 +71,7 @@ def test_what_is_open_is_read_though_it_is_gone(tmp_path: Path, monkeypatch: pyt
 
     def fstat(handle: int) -> os.stat_result:
         done.append(handle)
-        if len(done) == 6:  # five files have been opened, one was looked for, none has been read
+        if len(done) == 7:  # five files have been opened, in a folder that is still there; none has been read
             write(tmp_path / "model", list(MODELS)[1])
         return real(handle)
 

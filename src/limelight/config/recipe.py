@@ -107,7 +107,6 @@ class ModelRecipe:
         "self-attention",
         "From words to rows of the embedding matrix: structured self-attention, or each unit's maximum.",
         choices=("self-attention", "max"),
-        basic=True,
     )
     word_size: int = option(100, "Size of the word vectors [d].", low=1, needs=NO_VECTORS)
     buckets: int = option(
@@ -185,6 +184,11 @@ class ModelRecipe:
     dropout_matrix: float = option(
         0.0, "Dropout on M (for pairs, on F_r) before the classifier.", low=0, high=0.99
     )
+
+    @property
+    def spells_words(self) -> bool:
+        """Whether words outside the vocabulary are read by their n-grams, as a reader does."""
+        return self.head == "vector" and self.buckets > 0
 
     @property
     def attention_rows(self) -> int:

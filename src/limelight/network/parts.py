@@ -40,7 +40,7 @@ def _words(recipe: ModelRecipe, vocabulary: int) -> Shapes:
     d, c = recipe.word_size, recipe.projection
     return {
         "words.weight": (vocabulary, d),
-        **({"grams.weight": (recipe.buckets + 1, d)} if recipe.buckets else {}),
+        **({"grams.weight": (recipe.buckets + 1, d)} if recipe.spells_words else {}),
         **({"projection.W": (c, d), "projection.b": (c,)} if c else {}),
     }
 

@@ -268,7 +268,7 @@ class TorchRunner(Runner):
 
     def vectors_of(self, words: DeviceBatch, ids: Tensor) -> Tensor:
         """S (batch, n, d) of ids (batch, n); those beyond a reader's words are spelled words."""
-        if not self.recipe.model.buckets:
+        if not self.recipe.model.spells_words:
             S: Tensor = self.network.vectors(ids)
             return S
         table = torch.cat([self.network.words.weight, words.spelled])

@@ -130,7 +130,7 @@ class Runner(ABC):
         max_length = self.recipe.text.max_length or None
         located = [self.tokenizer.locate(text) for text in texts]
         ids, offsets = ([pair[side][:max_length] for pair in located] for side in (0, 1))
-        spells = self.recipe.model.buckets  # words outside the vocabulary are not one unknown word
+        spells = self.recipe.model.spells_words  # words outside the vocabulary are not one unknown word
         sentences, encoded = self.sentences(list(texts)) if spells else Sentences.join(ids), {}
         for batch, (M, A, H) in self.encode(sentences, self.batch_words, "M", "A", "H"):
             for k, m, a, h in zip(batch.tolist(), M, A, H, strict=True):
@@ -194,7 +194,7 @@ class Runner(ABC):
 
     def sentences(self, texts: list[str]) -> Sentences:
         """The word ids of the texts; of a reader, with vectors for words outside its vocabulary."""
-        if not self.recipe.model.buckets:
+        if not self.recipe.model.spells_words:
             return Sentences.encode(self.tokenizer, texts, self.recipe.text.max_length)
         return encode_spelled(
             self.tokenizer, texts, self.weights["words.weight"], self.weights["grams.weight"]

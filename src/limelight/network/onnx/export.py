@@ -54,7 +54,7 @@ def export_onnx(
     g = Graph("limelight")
     net = arithmetic(g, weights, int8)
     ids, lengths = _sentence_inputs(g)
-    M, A, _ = encode(net, recipe, ids, lengths, _spelled_words(net, ids) if recipe.buckets else "")
+    M, A, _ = encode(net, recipe, ids, lengths, _spelled_words(net, ids) if recipe.spells_words else "")
     features = M
     if pair:
         pairs = g.input("pairs", "int32", "pairs", 2)
@@ -96,7 +96,7 @@ def encoder_graph(weights: Weights, recipe: ModelRecipe, int8: bool) -> Graph:
     """ids, lengths -> M, A, H; where words are spelled, also from their vectors X (n, batch, d)."""
     g = Graph("encoder")
     net = arithmetic(g, weights, int8)
-    X = g.input("X", "float32", "n", "batch", recipe.word_size) if recipe.buckets else ""
+    X = g.input("X", "float32", "n", "batch", recipe.word_size) if recipe.spells_words else ""
     _embedding_outputs(g, recipe, *encode(net, recipe, *_sentence_inputs(g), X))
     return g
 

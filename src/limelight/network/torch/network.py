@@ -54,7 +54,7 @@ class Network(nn.Module):
         super().__init__()
         self.recipe, self.pair = recipe, pair
         self.words = WordEmbedding(vocabulary, recipe.word_size)
-        self.grams: Any = WordEmbedding(recipe.buckets + 1, recipe.word_size) if recipe.buckets else None
+        self.grams: Any = WordEmbedding(recipe.buckets + 1, recipe.word_size) if recipe.spells_words else None
         self.projection = Projection(recipe.word_size, recipe.projection) if recipe.projection else None
         self.encoder = ENCODERS[recipe.encoder](recipe, word_size(recipe))
         self.pooling = _pooling(recipe, self.encoder.size)
@@ -67,7 +67,7 @@ class Network(nn.Module):
         self.dropout_words = Dropout(recipe.dropout_words)
         self.dropout_states = Dropout(recipe.dropout_states)
         self.dropout_matrix = Dropout(recipe.dropout_matrix)
-        if recipe.buckets:
+        if recipe.spells_words:
             self.register_buffer("rounding", torch.zeros(()), persistent=False)  # 1: read words in 4 bits
         if recipe.author_code:
             initialise(self)
