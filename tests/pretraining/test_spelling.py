@@ -29,25 +29,25 @@ def test_the_table_has_the_n_grams_that_the_runtime_reads(words):
 
 
 def test_unknown_words_are_spelled_and_known_ones_are_not():
-    read = spelling().read(torch.tensor([[2, 5, 4], [6, 1, 0]]), torch.tensor([3, 2]))
-    assert read.ids.tolist() == [[2, 0, 4], [0, 0, 0]]
-    assert read.places.tolist() == [1, 3, 4]
-    np.testing.assert_array_equal(read.buckets[:2], gram_table(["blorp", "zz"], 50))
-    assert not read.buckets[2].any()  # no spelling is known: nothing is read
+    ids, *_, words = spelling().read(torch.tensor([[2, 5, 4], [6, 1, 0]]), torch.tensor([3, 2]))
+    assert ids.tolist() == [[2, 0, 4], [0, 0, 0]]
+    assert words.places.tolist() == [1, 3, 4]
+    np.testing.assert_array_equal(words.buckets[:2], gram_table(["blorp", "zz"], 50))
+    assert not words.buckets[2].any()  # no spelling is known: nothing is read
 
 
 def test_typing_errors_are_drawn_by_place():
     u = torch.tensor([[0.05, 0.15, 0.25, 0.5]])
     ids = torch.tensor([[3, 3, 2, 3]])
-    read = spelling(typos=0.2).read(ids, torch.tensor([4]), u)
-    assert read.ids.tolist() == [[0, 0, 2, 3]]
+    ids, *_, words = spelling(typos=0.2).read(ids, torch.tensor([4]), u)
+    assert ids.tolist() == [[0, 0, 2, 3]]
     wrong = gram_table(misspellings("banana", 0), 50)
-    np.testing.assert_array_equal(read.buckets, wrong[[1, 3]])
+    np.testing.assert_array_equal(words.buckets, wrong[[1, 3]])
 
 
 def test_short_words_are_never_misspelled():
-    read = spelling(typos=0.5).read(torch.tensor([[2, 3]]), torch.tensor([2]), torch.tensor([[0.1, 0.1]]))
-    assert read.ids.tolist() == [[2, 0]]
+    ids, *_, words = spelling(typos=0.5).read(torch.tensor([[2, 3]]), torch.tensor([2]), torch.tensor([[0.1, 0.1]]))
+    assert ids.tolist() == [[2, 0]]
 
 
 @pytest.mark.parametrize("word", ["soup", "restaurant", "çedilla"])
