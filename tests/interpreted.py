@@ -1,4 +1,4 @@
-"""The GPU kernels beside float64 arithmetic; `model/test_triton.py` runs this file in a process of its own.
+"""The GPU kernels beside float64 arithmetic; `network/test_triton.py` runs this file in a process of its own.
 
 Triton's interpreter runs them on a CPU, and is switched on before Triton is imported: TRITON_INTERPRET=1.
 """

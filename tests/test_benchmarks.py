@@ -145,7 +145,7 @@ def test_decided_prints_a_row_for_each_way(monkeypatch, capsys, tmp_path):
 
 
 def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
-    search = import_module("search")
+    search = import_module("search_speed")
     monkeypatch.setattr(search, "weights_folder", lambda: None)
     texts = [f"{what} {dish}" for what in ("cold", "warm", "old") for dish in ("soup", "tea", "ham", "fish")]
     index = str(Index.create(tmp_path / "index", texts).folder)

@@ -240,7 +240,7 @@ def test_an_option_without_effect_is_warned_of(tmp_path, recwarn):
     assert not recwarn.list
     fitted = quick(embedding="max", rows=8, epochs=1).fit(TEXTS, STARS)
     assert [str(each.message) for each in recwarn.list] == [
-        "rows has no effect: it needs embedding 'self-attention'"
+        "rows has no effect: it needs pooling 'self-attention'"
     ]
     assert recwarn.pop().filename == __file__
     fitted.save(tmp_path / "model")

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from limelight.runtime.batches import Sentences
-from limelight.runtime.gpu import Words
+from limelight.runtime.gpu import DeviceBatch
 
 LAYERS, HEADS, SIZE = 6, 12, 384
 Forward = Callable[[Tensor, Tensor | None], Tensor]  # ids and mask (batch, n) -> states (batch, n, 384)
@@ -80,7 +80,7 @@ def encode(forward: Forward, ids: Sentences, budget: int, device: str) -> np.nda
     some = batches(lengths, budget)
     order = np.concatenate(some)
     texts = upload(np.stack([(np.cumsum(lengths) - lengths)[order], lengths[order], order]))
-    words, done = Words(upload(ids.ids), *texts, torch.empty(0), None), 0
+    words, done = DeviceBatch(upload(ids.ids), *texts, torch.empty(0), None), 0
     result = torch.empty(len(lengths), SIZE, device=device)
     for batch in some:
         width, part = int(lengths[batch[0]]), words.part(done, len(batch))

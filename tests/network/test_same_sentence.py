@@ -106,7 +106,7 @@ def test_a_pair_is_the_same_alone_and_in_a_batch(pair, dtype):
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("options", [{"embedding": e} for e in EMBEDDINGS] + [{"head": "pruned"}], ids=str)
+@pytest.mark.parametrize("options", [*EMBEDDINGS, {"head": "pruned"}], ids=str)
 def test_a_sentence_is_the_same_after_saving_and_loading(options, dtype, tmp_path):
     network, other = make(dtype, seed=0, **options), make(dtype, seed=1, **options)
     before = read(network, sentences())

@@ -32,7 +32,7 @@ def test_the_kernels_give_what_float64_gives():
         "no:cacheprovider",
         "-rs",
         "interpreted.py",
-        "model/test_attention_kernels.py",
+        "network/test_attention_kernels.py",
     ]
     done = subprocess.run(command, cwd=TESTS, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

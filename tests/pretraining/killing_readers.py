@@ -52,7 +52,7 @@ def stage(job: PretrainJob) -> str:
 
 
 def contents(job: PretrainJob) -> bytes:
-    return (job.out / "reader.safetensors").read_bytes()
+    return (job.out / "model.safetensors").read_bytes()
 
 
 def main() -> None:

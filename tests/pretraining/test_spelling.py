@@ -46,7 +46,7 @@ def test_typing_errors_are_drawn_by_place():
 
 
 def test_short_words_are_never_misspelled():
-    ids, *_, words = spelling(typos=0.5).read(torch.tensor([[2, 3]]), torch.tensor([2]), torch.tensor([[0.1, 0.1]]))
+    ids, *_ = spelling(typos=0.5).read(torch.tensor([[2, 3]]), torch.tensor([2]), torch.tensor([[0.1, 0.1]]))
     assert ids.tolist() == [[2, 0]]
 
 

@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import jinja2
 import numpy as np
 
 from .. import __version__
@@ -54,7 +53,9 @@ _FIGURES = {"cosine": "cosine to the teacher's vectors", "overlap": "overlap of 
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def _templates() -> Any:
+    import jinja2  # a prediction needs no card
+
     found = jinja2.Environment(loader=jinja2.PackageLoader("limelight.runtime"), keep_trailing_newline=True)
     found.filters |= {"quote": quote, "plain": plain, "cell": cell}
     return found
@@ -84,7 +85,7 @@ def model_card(
     name, data = one_line(facts.get("name", "A Limelight model")), _mapping(facts.get("data"))
     results = {split: _mapping(scores) for split, scores in _mapping(facts.get("results")).items()}
     measures = list(dict.fromkeys(each for scores in results.values() for each in scores))
-    return _templates().get_template("model.md.jinja").render(
+    card: str = _templates().get_template("model.md.jinja").render(
         metadata=_metadata(name, facts), name=name, version=__version__, vocabulary=vocabulary,
         does=_TASKS.get(task, "Classifies {what}").format(what=what),
         how=f"{_ENCODERS[model.encoder]} and {rows}", labels=labels, data=data,
@@ -100,6 +101,7 @@ def model_card(
         intended_use=facts.get("intended_use") or use,
         limits=facts.get("limits") or _LIMITS.format(calibrated=calibrated),
     )  # fmt: skip
+    return card
 
 
 def reader_card(words: int, recipe: Recipe, facts: Mapping[str, Any]) -> str:
@@ -115,7 +117,7 @@ def reader_card(words: int, recipe: Recipe, facts: Mapping[str, Any]) -> str:
     if "rows_from" in facts:
         where = f", in {quote(facts['rows_from'])}"
     fields = {"library_name": "limelight", "pipeline_tag": "sentence-similarity", "tags": _TAGS}
-    return _templates().get_template("reader.md.jinja").render(
+    card: str = _templates().get_template("reader.md.jinja").render(
         metadata=metadata({**fields, "license": "other"}), words=words, size=recipe.model.vector_size,
         teacher=facts.get("teacher", "unknown"), count=f"{count:,}" if isinstance(count, int) else "some",
         files=", ".join(map(str, texts.get("files", []))), where=where, rows=_rows(facts),
@@ -123,6 +125,7 @@ def reader_card(words: int, recipe: Recipe, facts: Mapping[str, Any]) -> str:
         recipe=_mapping(facts.get("pretraining")) or dataclasses.asdict(recipe.model),
         licences=facts.get("licences") or _LICENCES,
     )  # fmt: skip
+    return card
 
 
 def row_words(facts: Mapping[str, Any]) -> list[str]:

