@@ -209,7 +209,7 @@ def split(run: TorchRunner, texts: list[str], size: int) -> list[Sentences]:
 @torch.no_grad()
 def kernels(run: TorchRunner, ids: Iterable[Sentences], words: int | None, of: Of) -> None:
     for sentences in ids:
-        with run._turn():
+        with run._exclusive_launch():
             run._on_device(sentences, words, of)
 
 
