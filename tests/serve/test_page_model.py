@@ -43,7 +43,7 @@ WAYS = [
     (options, pair)
     for name, options in {**ARCHITECTURES, **LINEAR}.items()
     for pair in PAIRS
-    if "cnn" not in name
+    if recipe_of(options).model.encoder == "bilstm"
 ]
 
 

@@ -139,7 +139,7 @@ class TorchRunner(Runner):
         return torch.cuda.Stream()
 
     def __getstate__(self) -> dict[str, Any]:
-        running = "running", "splitters", "copies"
+        running = "running", "splitters", "copies", "vector_parts"
         return {name: value for name, value in vars(self).items() if name not in running}
 
     # ------------------------------------------------------------ many texts

@@ -15,6 +15,7 @@ from .batches import Sentences
 from .directions import Directions
 from .runner import Runner, check_finite
 from .session import Session, locked_cached_property, start_lock
+from .vector_parts import VectorParts
 
 BATCH_WORDS = 1024  # with padding: fewer read the weights too often, more fall out of the processor's cache
 TWO_THREADS = 2**24  # multiplications: less work than this is done before a second thread wakes up
@@ -56,7 +57,7 @@ class OnnxRunner(Runner):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what runs: a copy in another process starts its own sessions and threads."""
-        running = Session, Directions
+        running = Session, Directions, VectorParts
         state = {name: value for name, value in vars(self).items() if not isinstance(value, running)}
         return {**state, "_pool": None}
 

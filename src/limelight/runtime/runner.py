@@ -18,7 +18,9 @@ from ..network.parts import matrix_shape
 from ..text.tasks import find_task
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .batches import Sentences, SpelledSentences, chunks, encode_spelled
-from .word_parts import TextParts, VectorParts, effects_of, unit
+from .session import locked_cached_property
+from .vector_parts import VectorParts
+from .word_parts import TextParts, effects_of, unit
 
 BLOCK = 256  # sentences or pairs classified at once: a large head's weights are read less often
 CHUNK_BYTES = 2**26  # embeddings held at once while streaming
@@ -140,9 +142,14 @@ class Runner(ABC):
 
     # ------------------------------------------------------------ the words' shares in a text's vector
 
+    @locked_cached_property
+    def vector_parts(self) -> VectorParts:
+        """From M to the vectors that texts are compared by."""
+        return VectorParts(self.weights, self.recipe.model, self.threads)
+
     def parts(self, texts: list[str]) -> list[TextParts]:
         """The vector of each text and what each word does to it."""
-        of, sentences, found = VectorParts(self.weights, self.recipe.model), self.sentences(texts), {}
+        of, sentences, found = self.vector_parts, self.sentences(texts), {}
         for batch, (M, A, H) in self.encode(sentences, self.batch_words, "M", "A", "H"):
             lengths = sentences.lengths[batch].tolist()
             words = zip(of.states(H), A, lengths, strict=True)
@@ -157,7 +164,7 @@ class Runner(ABC):
 
     def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
         """(r, r): each row's share in one unit vector times each row's share in the other."""
-        return VectorParts(self.weights, self.recipe.model).row_products(M, M2)
+        return self.vector_parts.row_products(M, M2)
 
     # ------------------------------------------------------------ some texts at a time
 

@@ -14,12 +14,9 @@ the sum, A_rt W_r h_t, rank them far less well (docs/log/2026-11-16-compare.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-
-from ..config.recipe import ModelRecipe
 
 _LITTLE_ATTENTION = 1e-3  # on all words but one
 
@@ -46,54 +43,6 @@ class TextParts:
     def parts(self) -> np.ndarray:
         """(n, size): they add up to the vector."""
         return np.asarray(self.effects + (self.vector - self.effects.sum(axis=0)) / len(self.effects))
-
-
-class VectorParts:
-    """From M to the vector that texts are compared by: by a reader's linear map; a classifier's is M, flat.
-
-    The rows are reduced by the map that all share before a word is left out: they are smaller than M.
-    """
-
-    def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe) -> None:
-        self.maps, self.attends, self.max_rows = (
-            recipe.head == "vector",
-            recipe.attention_rows,
-            recipe.max_rows,
-        )
-        if self.maps:
-            self.W_shared, self.W_rows = weights["vector.W_shared"], weights["vector.W_rows"]
-
-    def reduce(self, M: np.ndarray) -> np.ndarray:
-        """M (..., 2u) -> (..., rank)."""
-        return M @ self.W_shared.T if self.maps else M
-
-    def states(self, H: np.ndarray) -> np.ndarray:
-        """H (texts, n, 2u) as `without_words` takes it."""
-        return self.reduce(H) if self.attends else H
-
-    def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
-        """(n, r, rank): the rows of M without each word, reduced; from H (n, 2u), reduced, and A (r, n)."""
-        if not self.maps:
-            return matrix_without(states, A, self.max_rows)
-        return rows_without(states, A) if self.attends else self.reduce(max_without(states))
-
-    def map_rows(self, M: np.ndarray) -> np.ndarray:
-        """(texts, size) from reduced rows (texts, r, rank)."""
-        flat = M.reshape(len(M), -1)
-        return flat @ self.W_rows.T if self.maps else flat
-
-    def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
-        """(r, r): each row's share in one unit vector times each row's share in the other."""
-        rows, rows2 = (self.map_rows(_one_by_one(self.reduce(each))) for each in (M, M2))  # (r, size)
-        length, length2 = (np.linalg.norm(each.sum(axis=0)) for each in (rows, rows2))
-        return np.asarray(rows @ rows2.T / max(length * length2, np.finfo(np.float32).tiny))
-
-
-def _one_by_one(M: np.ndarray) -> np.ndarray:
-    """(r, r, k): each row of M (r, k) alone, with zeros in place of the others."""
-    rows = np.zeros((len(M), *M.shape), M.dtype)
-    rows[np.arange(len(M)), np.arange(len(M))] = M
-    return rows
 
 
 def effects_of(vector: np.ndarray, without: np.ndarray) -> np.ndarray:

@@ -143,6 +143,15 @@ def head_graph(
     return g
 
 
+def linear_graph(weights: Weights, name: str) -> Graph:
+    """X (n, in) -> Y (n, out), times one of the weights, always in float32."""
+    out, size = weights[name].shape
+    g = Graph(name)
+    X = g.input("X", "float32", "n", size)
+    g.output("Y", Float32(g, weights).linear(X, name), "float32", "n", out)
+    return g
+
+
 def _sentence_inputs(g: Graph) -> tuple[str, str]:
     return g.input("ids", "int32", "batch", "n"), g.input("lengths", "int32", "batch")
 

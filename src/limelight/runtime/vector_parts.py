@@ -1,0 +1,63 @@
+"""From M to the vector that texts are compared by, and from M without each word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..config.recipe import ModelRecipe
+from ..network.onnx.export import linear_graph
+from .session import Session
+from .word_parts import matrix_without, max_without, rows_without
+
+
+class VectorParts:
+    """A reader's vector is a linear map of M; a classifier's is M, flat.
+
+    Rows are reduced by the map that all share before a word is left out: they are smaller than M. Products
+    are ONNX Runtime's: numpy's threads spin, and slow each other down where there are few cores.
+    """
+
+    def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, threads: int) -> None:
+        self.attends, self.max_rows = recipe.attention_rows > 0, recipe.max_rows
+        self.maps = [
+            Session(linear_graph(weights, f"vector.{name}"), threads)
+            for name in ("W_shared", "W_rows")
+            if recipe.head == "vector"
+        ]
+
+    def reduce(self, M: np.ndarray) -> np.ndarray:
+        """M (..., 2u) -> (..., rank)."""
+        if not self.maps:
+            return M
+        (reduced,) = self.maps[0].run({"X": M.reshape(-1, M.shape[-1])}, "Y")
+        return np.asarray(reduced.reshape(*M.shape[:-1], -1))
+
+    def states(self, H: np.ndarray) -> np.ndarray:
+        """H (texts, n, 2u) as `without_words` takes it."""
+        return self.reduce(H) if self.attends else H
+
+    def without_words(self, states: np.ndarray, A: np.ndarray) -> np.ndarray:
+        """(n, r, rank): the rows of M without each word, reduced; from H (n, 2u), reduced, and A (r, n)."""
+        if not self.maps:
+            return matrix_without(states, A, self.max_rows)
+        return rows_without(states, A) if self.attends else self.reduce(max_without(states))
+
+    def map_rows(self, M: np.ndarray) -> np.ndarray:
+        """(texts, size) from reduced rows (texts, r, rank)."""
+        flat = M.reshape(len(M), -1)
+        return self.maps[1].run({"X": flat}, "Y")[0] if self.maps else flat
+
+    def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:
+        """(r, r): each row's share in one unit vector times each row's share in the other."""
+        rows, rows2 = (self.map_rows(_one_by_one(self.reduce(each))) for each in (M, M2))  # (r, size)
+        length, length2 = (np.linalg.norm(each.sum(axis=0)) for each in (rows, rows2))
+        return np.asarray(rows @ rows2.T / max(length * length2, np.finfo(np.float32).tiny))
+
+
+def _one_by_one(M: np.ndarray) -> np.ndarray:
+    """(r, r, k): each row of M (r, k) alone, with zeros in place of the others."""
+    rows = np.zeros((len(M), *M.shape), M.dtype)
+    rows[np.arange(len(M)), np.arange(len(M))] = M
+    return rows
