@@ -208,7 +208,7 @@ class ModelRecipe:
     @property
     def max_rows(self) -> int:
         """Its last rows, one at most, that hold maxima over the words instead of attention."""
-        return int(self.has_max_row or not self.attention_rows)
+        return int(self.has_max_row or self.pooling == "max")
 
 
 @dataclass(frozen=True)

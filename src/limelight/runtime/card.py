@@ -78,7 +78,11 @@ def model_card(
     ('---', True)
     """
     task, model, what = recipe.text.task, recipe.model, "pairs of sentences" if pair else "texts"
-    rows = f"structured self-attention with {model.rows} rows" if model.attention_rows else "max pooling"
+    rows = (
+        f"structured self-attention with {model.rows} rows"
+        if model.attention_rows
+        else f"{model.pooling} pooling"
+    )
     labels = [] if task == "regression" else list(labels)
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
     use = f"{_USES.get(task, _USE).format(what=what)}, and seeing which words decided."
@@ -88,7 +92,7 @@ def model_card(
     card: str = _templates().get_template("model.md.jinja").render(
         metadata=_metadata(name, facts), name=name, version=__version__, vocabulary=vocabulary,
         does=_TASKS.get(task, "Classifies {what}").format(what=what),
-        how=f"{_ENCODERS[model.encoder]} and {rows}", labels=labels, data=data,
+        how=f"{_ENCODERS.get(model.encoder, model.encoder)} and {pooling}", labels=labels, data=data,
         thresholds=[] if thresholds is None else list(zip(labels, map(float, thresholds), strict=True)),
         call='"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."',
         shown="reading.answer" if task in _TASKS else "reading.label, reading.confidence",

@@ -1,4 +1,4 @@
-"""The network in ONNX operators: the same equations as in model/, one function per part."""
+"""The network in ONNX operators: the same equations as in `network/torch/`, one function per part."""
 
 from __future__ import annotations
 
@@ -22,14 +22,10 @@ def encode(net: Float32, recipe: ModelRecipe, ids: str, lengths: str, X: str = "
 
 def pool(net: Float32, recipe: ModelRecipe, ids: str, words: str, H: str) -> tuple[str, str, str]:
     """H (batch, n, 2u) -> M, A and H."""
-    parts = []
-    if recipe.pooling == "self-attention":
-        parts.append(_self_attention(net, recipe, H, words))
-    if recipe.max_rows:
-        parts.append(_max_pooling(net.graph, H, ids, words, state_size(recipe)))
-    if len(parts) == 1:
-        return *parts[0], H
-    M, A = (net.graph.op("Concat", *rows, axis=1) for rows in zip(*parts, strict=True))
+    M, A = POOLINGS[recipe.pooling](net, recipe, H, ids, words)
+    if recipe.has_max_row:
+        below = _max_pooling(net, recipe, H, ids, words)
+        M, A = (net.graph.op("Concat", *rows, axis=1) for rows in zip((M, A), below, strict=True))
     return M, A, H
 
 
@@ -90,7 +86,7 @@ ENCODERS = {"bilstm": _bilstm, "cnn": _cnn, "words": _words}
 # ---------------------------------------------------------------- H to M and A
 
 
-def _self_attention(net: Float32, recipe: ModelRecipe, H: str, words: str) -> tuple[str, str]:
+def _self_attention(net: Float32, recipe: ModelRecipe, H: str, ids: str, words: str) -> tuple[str, str]:
     """Equations 5 and 6: A = softmax(W_s2 tanh(W_s1 H^T)), M = A H."""
     g = net.graph
     b_s1, b_s2 = ("pooling.b_s1", "pooling.b_s2") if recipe.author_code else ("", "")
@@ -100,7 +96,9 @@ def _self_attention(net: Float32, recipe: ModelRecipe, H: str, words: str) -> tu
     return g.op("MatMul", A, H), A
 
 
-def _max_pooling(g: Graph, H: str, ids: str, words: str, size: int) -> tuple[str, str]:
+def _max_pooling(net: Float32, recipe: ModelRecipe, H: str, ids: str, words: str) -> tuple[str, str]:
+    """Each unit's maximum; in A, the share of units whose maximum a word holds."""
+    g, size = net.graph, state_size(recipe)
     states = g.op("Where", _unsqueeze(g, words, 2), H, g.constant(float("-inf"), "float32"))
     M = g.op("ReduceMax", states, axes=[1], keepdims=1)  # (batch, 1, size)
     winners = g.op("ArgMax", states, axis=1, keepdims=0)  # (batch, size)
@@ -108,6 +106,9 @@ def _max_pooling(g: Graph, H: str, ids: str, words: str, size: int) -> tuple[str
     nothing = g.op("Expand", g.constant([0], "float32"), g.op("Shape", ids))  # (batch, n)
     A = g.op("ScatterElements", nothing, winners, share, axis=1, reduction="add")
     return M, _unsqueeze(g, A, 1)
+
+
+POOLINGS = {"self-attention": _self_attention, "max": _max_pooling}
 
 
 def _masked_softmax(g: Graph, scores: str, words: str) -> str:

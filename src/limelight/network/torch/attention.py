@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from ...config.recipe import ModelRecipe
 from . import attention_kernels as on_gpu
 from .alignment import missing_columns, pad_to
 from .encoder import uniform
@@ -64,6 +65,20 @@ class MaxPooling(nn.Module):
         M, winners = H.masked_fill(padding, float("-inf")).max(dim=1)  # (batch, size)
         A = H.new_zeros(H.shape[:2]).scatter_add(1, winners, torch.full_like(M, 1 / H.shape[2]))
         return M.unsqueeze(1), A.detach().unsqueeze(1)
+
+
+def _self_attention(recipe: ModelRecipe, size: int) -> StructuredSelfAttention:
+    pooling = StructuredSelfAttention(size, recipe.attention_hidden, recipe.rows, recipe.author_code)
+    if recipe.head == "vector":  # a sharper start: the rows read different words from the first step on
+        nn.init.normal_(pooling.W_s1, 0, size**-0.5)
+        nn.init.normal_(pooling.W_s2, 0, 2 * recipe.attention_hidden**-0.5)
+    return pooling
+
+
+POOLINGS: dict[str, Callable[[ModelRecipe, int], StructuredSelfAttention | MaxPooling]] = {
+    "self-attention": _self_attention,
+    "max": lambda recipe, size: MaxPooling(),
+}
 
 
 def masked_softmax(scores: Tensor, lengths: Tensor) -> Tensor:

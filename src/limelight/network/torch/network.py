@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ...config.recipe import ModelRecipe
 from ..parts import head_inputs, matrix_shape, word_size
-from .attention import MaxPooling, StructuredSelfAttention
+from .attention import POOLINGS, MaxPooling
 from .dropout import Dropout
 from .encoder import ENCODERS, Projection, WordEmbedding
 from .heads import GatedEncoder, VectorMap, build_head, concat_features
@@ -57,7 +57,7 @@ class Network(nn.Module):
         self.grams: Any = WordEmbedding(recipe.buckets + 1, recipe.word_size) if recipe.spells_words else None
         self.projection = Projection(recipe.word_size, recipe.projection) if recipe.projection else None
         self.encoder = ENCODERS[recipe.encoder](recipe, word_size(recipe))
-        self.pooling = _pooling(recipe, self.encoder.size)
+        self.pooling = POOLINGS[recipe.pooling](recipe, self.encoder.size)
         self.max_pooling = MaxPooling() if recipe.has_max_row else None
         rows, size = matrix_shape(recipe)
         self.gate = GatedEncoder(rows, size) if pair and recipe.pair == "gated" else None
@@ -178,13 +178,3 @@ def with_weights(build: Callable[[], T], weights: Mapping[str, np.ndarray]) -> T
         network = build()
     network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()}, assign=True)
     return network.eval()
-
-
-def _pooling(recipe: ModelRecipe, size: int) -> StructuredSelfAttention | MaxPooling:
-    if recipe.pooling == "max":
-        return MaxPooling()
-    pooling = StructuredSelfAttention(size, recipe.attention_hidden, recipe.rows, recipe.author_code)
-    if recipe.head == "vector":  # a sharper start: the rows read different words from the first step on
-        nn.init.normal_(pooling.W_s1, 0, size**-0.5)
-        nn.init.normal_(pooling.W_s2, 0, 2 * recipe.attention_hidden**-0.5)
-    return pooling
