@@ -78,11 +78,7 @@ def model_card(
     ('---', True)
     """
     task, model, what = recipe.text.task, recipe.model, "pairs of sentences" if pair else "texts"
-    rows = (
-        f"structured self-attention with {model.rows} rows"
-        if model.attention_rows
-        else f"{model.pooling} pooling"
-    )
+    pooling = f"structured self-attention with {model.rows} rows" if model.attention_rows else "max pooling"
     labels = [] if task == "regression" else list(labels)
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
     use = f"{_USES.get(task, _USE).format(what=what)}, and seeing which words decided."
