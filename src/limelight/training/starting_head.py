@@ -11,7 +11,7 @@ those of the old classes, and change all the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..text.batches import as_targets, reading_plan, row_lengths
 from ..text.dataset import Split
 from ..text.tasks import find_task
 from .evaluate import read_batches
-from .task_losses import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
+from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
 
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # inverse regularisation, scikit-learn's C, for vectors of length 1
 USUAL = 10.0  # where there are too few rows to choose
@@ -144,7 +144,20 @@ def fit_linear(
     """
     W = v.new_zeros(classes, v.shape[1]) if start is None else start[0].clone()
     b = v.new_zeros(classes) if start is None else start[1].clone()
-    return minimise(W, b, lambda: strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2)
+    optimiser = torch.optim.LBFGS(
+        [W.requires_grad_(), b.requires_grad_()], max_iter=ITERATIONS, tolerance_grad=1e-4,
+        tolerance_change=1e-7, line_search_fn="strong_wolfe",
+    )  # fmt: skip
+
+    @torch.enable_grad()
+    def step() -> Tensor:
+        optimiser.zero_grad()
+        total = strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2
+        total.backward()
+        return total
+
+    optimiser.step(step)
+    return W.detach(), b.detach()
 
 
 # ---------------------------------------------------------------- new classes of a trained model
@@ -177,16 +190,13 @@ def fit_rows(
     many = V.shape[1] > len(V)
     eye = RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device)
     L = torch.linalg.cholesky(V @ V.T + eye) if many else V
-    W, b = L.new_zeros(len(new), L.shape[1]), L.new_zeros(len(new))
     columns = torch.tensor(list(new), device=V.device)
 
-    def loss() -> Tensor:
-        logits = Z.index_copy(1, columns, L @ W.T + b)
-        entropy = torch.nn.functional.cross_entropy(logits, y, reduction="none")
-        return strength * (entropy * w).sum() + W.square().sum() / 2
+    def losses(own: Tensor, y: Tensor) -> Tensor:
+        return cross_entropy(Z.index_copy(1, columns, own), y)
 
-    found, bias = minimise(W, b, loss)
-    return (torch.linalg.solve_triangular(L, found, upper=False, left=False) @ V if many else found), bias
+    W, b = fit_linear(L, y, w, len(new), strength, losses)
+    return (torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V if many else W), b
 
 
 # ---------------------------------------------------------------- the last layer, and what it reads
@@ -203,24 +213,6 @@ def draw_rows(split: Split, most: int, seed: int) -> np.ndarray:
     """The numbers of all rows, or of `most` drawn at random, in their order."""
     rows = np.arange(len(split))
     return rows if len(rows) <= most else np.sort(np.random.default_rng(seed).choice(rows, most, False))
-
-
-def minimise(W: Tensor, b: Tensor, loss: Callable[[], Tensor]) -> tuple[Tensor, Tensor]:
-    """W and b with the least `loss`, from where they are."""
-    optimiser = torch.optim.LBFGS(
-        [W.requires_grad_(), b.requires_grad_()], max_iter=ITERATIONS, tolerance_grad=1e-4,
-        tolerance_change=1e-7, line_search_fn="strong_wolfe",
-    )  # fmt: skip
-
-    @torch.enable_grad()
-    def step() -> Tensor:
-        optimiser.zero_grad()
-        total = loss()
-        total.backward()
-        return total
-
-    optimiser.step(step)
-    return W.detach(), b.detach()
 
 
 def weights_at(rows: np.ndarray, weights: np.ndarray | None, like: Tensor) -> Tensor:

@@ -23,10 +23,8 @@ FEWEST = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026
 def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> Network:
     """The network for a data set on the CPU, with its starting weights and word vectors."""
     if recipe.model.head == "vector":
-        raise LimelightError(
-            "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'",
-            code="option-value",
-        )
+        wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
+        raise LimelightError(wrong, code="option-value")
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
     check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
@@ -75,12 +73,7 @@ def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Reci
             maps = given["vector.W_shared"], given["vector.W_rows"]
             network.head = VectorHead(*maps, len(dataset.labels), recipe.model.dropout)
             if len(dataset.splits["train"]) < FEWEST * len(dataset.labels):
-                _freeze(network)
+                for name, weight in network.named_parameters():  # train nothing but the last layer
+                    weight.requires_grad_(name in ("head.W_o", "head.b_o"))
         else:
             network.head = ScaledLinearHead(network.head)  # type: ignore[arg-type]
-
-
-def _freeze(network: Network) -> None:
-    """Train nothing but the classifier's last layer."""
-    for name, weight in network.named_parameters():
-        weight.requires_grad_(name in ("head.W_o", "head.b_o"))

@@ -124,10 +124,8 @@ def load_encoder(name: str, device: str = "auto") -> Encoder:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
-        raise LimelightError(
-            "a teacher that is not a .npy file needs sentence-transformers: pip install '.[pretrain]'",
-            code="needs-extra",
-        ) from None
+        wrong = "a teacher that is not a .npy file needs sentence-transformers: pip install '.[pretrain]'"
+        raise LimelightError(wrong, code="needs-extra") from None
     try:
         found: Encoder = SentenceTransformer(name, device=None if device == "auto" else device)
     except Exception as error:  # whatever its libraries raise: no such name, no network, half a download
@@ -179,9 +177,8 @@ def ask(encoder: Encoder, texts: list[str], first: int = 0) -> np.ndarray:
         raise
     except Exception as error:
         reason = " ".join(str(error).split())[:120]
-        raise LimelightError(
-            f"the teacher cannot encode the texts ({type(error).__name__}: {reason})", code="teacher-failed"
-        ) from error
+        wrong = f"the teacher cannot encode the texts ({type(error).__name__}: {reason})"
+        raise LimelightError(wrong, code="teacher-failed") from error
     if found.ndim != 2 or len(found) != len(texts) or found.shape[1] < 2:
         raise LimelightError(
             f"the teacher gave an array of shape {found.shape} for {len(texts):,} texts; it must be a "
@@ -195,8 +192,6 @@ def ask(encoder: Encoder, texts: list[str], first: int = 0) -> np.ndarray:
 
 def _stored(path: Path, rows: int) -> np.ndarray | None:
     """A shard that is already there, and whole."""
-    if not path.exists():
-        return None
     try:
         values = npy.open_memmap(path, mode="r")
     except (OSError, ValueError):
