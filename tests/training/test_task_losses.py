@@ -15,7 +15,7 @@ from limelight.text.dataset import Dataset
 from limelight.training.evaluate import evaluate, logits
 from limelight.training.loss import TASK_LOSSES
 from limelight.training.outcome import results_of, weights_of
-from limelight.training.starting_head import fit_linear
+from limelight.training.starting_network import fit_linear
 from limelight.training.train import fit, standardise
 from refusing import refuses
 from training import toys

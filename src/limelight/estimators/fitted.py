@@ -30,11 +30,16 @@ TextColumns = tuple[list[str], list[str] | None]  # texts, and for pairs the sec
 ARGUMENTS = {"random_state" if name == "seed" else name: name for name in options()}
 
 
-class Arguments(BaseEstimator):
-    """What is passed to an estimator, as scikit-learn keeps it, and the recipe it makes."""
+class NotFittedError(LimelightError, _SklearnNotFittedError):
+    """The estimator was used before it was fitted."""
 
-    _predicts_numbers = False
+
+class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What is passed to an estimator, as scikit-learn keeps it, and what it does with a trained model."""
+
+    _reads_pairs = _predicts_numbers = False
     class_weight: Any
+    model_: Model
 
     def __init__(
         self,
@@ -82,30 +87,6 @@ class Arguments(BaseEstimator):
         """The recipe's options that were passed."""
         given = {name: getattr(self, argument) for argument, name in ARGUMENTS.items()}
         return {name: value for name, value in given.items() if value is not None}
-
-
-def _with_options(init: Any) -> None:
-    """Put the recipe's options into the signature, for `get_params` and a notebook's help."""
-    signature = inspect.signature(init)
-    kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ARGUMENTS]
-    init.__signature__ = signature.replace(parameters=[*kept, *added])
-    lines = [f"    {name}: {options()[option].metadata['help']}" for name, option in ARGUMENTS.items()]
-    init.__doc__ = "Options default to the preset's values.\n\n" + "\n".join(lines)
-
-
-_with_options(Arguments.__init__)
-
-
-class NotFittedError(LimelightError, _SklearnNotFittedError):
-    """The estimator was used before it was fitted."""
-
-
-class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
-    """What all estimators do with a trained model."""
-
-    _reads_pairs = False
-    model_: Model
 
     @property
     def _model(self) -> Model:
@@ -218,6 +199,19 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
         own = facts.get("class_weight")
         if isinstance(own, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in own):
             self.class_weight = {label: weight for label, weight in own if is_label(label)}
+
+
+def _with_options(init: Any) -> None:
+    """Put the recipe's options into the signature, for `get_params` and a notebook's help."""
+    signature = inspect.signature(init)
+    kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ARGUMENTS]
+    init.__signature__ = signature.replace(parameters=[*kept, *added])
+    lines = [f"    {name}: {options()[option].metadata['help']}" for name, option in ARGUMENTS.items()]
+    init.__doc__ = "Options default to the preset's values.\n\n" + "\n".join(lines)
+
+
+_with_options(Fitted.__init__)
 
 
 def sample_weights(given: Any, rows: list[Any]) -> list[float] | None:

@@ -80,12 +80,9 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     about = _read_description(path)
     with _tidy_reading(path):
         check_memory(path.stat().st_size, path.name)
-        with safetensors.safe_open(path, "pt") as file:
-            has_checksum = CHECKSUM in file.keys()  # noqa: SIM118
-        if (has_checksum or about["format"] > 1) and not _is_intact(path):
-            raise _damaged(path, "is damaged: its checksum does not match")
         tensors = load_file(path)
-    tensors.pop(CHECKSUM, None)
+        if (tensors.pop(CHECKSUM, None) is not None or about["format"] > 1) and not _is_intact(path):
+            raise _damaged(path, "is damaged: its checksum does not match")
     return tensors, about
 
 
@@ -147,10 +144,8 @@ class Checkpoints:
     def check_unused(self) -> None:
         """Raise if the folder holds another run: a new one must not mix with it."""
         if paths := run_folder.checkpoints(self.folder):
-            raise LimelightError(
-                f"{self.folder} already holds a run ({paths[0].name}); resume it, or choose another folder",
-                code="run-unfinished",
-            )
+            wrong = f"{self.folder} already holds a run ({paths[0].name})"
+            raise LimelightError(f"{wrong}; resume it, or choose another folder", code="run-unfinished")
 
     def prepare(self, history: Iterable[dict[str, Any]]) -> None:
         """Write the history, to see that the folder is writable, and remove what a killed process left."""

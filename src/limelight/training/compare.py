@@ -72,11 +72,8 @@ def compare(
     if not seeds:
         raise LimelightError("no seeds were given; give at least one", code="option-value")
     if recipe.text.start:
-        raise LimelightError(
-            f"start is {recipe.text.start!r}, but the baselines start from random weights; choose another "
-            "preset, such as light",
-            code="option-value",
-        )
+        wrong = f"start is {recipe.text.start!r}, but the baselines start from random weights"
+        raise LimelightError(f"{wrong}; choose another preset, such as light", code="option-value")
     contestants = [Contestant(each, _parameters(dataset, baseline_recipe(recipe, each))) for each in models]
     for seed in seeds:
         for one in contestants:

@@ -218,8 +218,6 @@ def _exchange(call: Callable[..., Any], *arguments: Any) -> None:
     try:
         call(*arguments)
     except RuntimeError as error:
-        raise LimelightError(
-            "another process of this run has ended; the last checkpoint is kept: start the same command "
-            "again with --resume, with any number of processes",
-            code="process-ended",
-        ) from error
+        wrong = "another process of this run has ended; the last checkpoint is kept"
+        todo = "start the same command again with --resume, with any number of processes"
+        raise LimelightError(f"{wrong}: {todo}", code="process-ended") from error

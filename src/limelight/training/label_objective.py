@@ -18,8 +18,7 @@ from .context import Processes
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, Tensors, loss
 from .progress import format_measure
-from .starting_head import FOLDS, fit_first_head, fit_new_classes
-from .starting_network import build_network
+from .starting_network import FOLDS, build_network, fit_first_head, fit_new_classes
 from .step import Objective, Stepper
 
 WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
@@ -121,11 +120,9 @@ def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.nda
     if recipe.training.class_weight == "balanced":
         labels = np.asarray(split.labels)
         if labels.dtype.kind != "i":
-            raise LimelightError(
-                f"class_weight is 'balanced', but the task is {dataset.task!r}; weights are for rows of one "
-                "class each: leave it out",
-                code="task-option",
-            )
+            wrong = f"class_weight is 'balanced', but the task is {dataset.task!r}"
+            todo = "weights are for rows of one class each: leave it out"
+            raise LimelightError(f"{wrong}; {todo}", code="task-option")
         weights = np.ones(len(split)) if weights is None else weights
         totals = np.bincount(labels, weights, minlength=len(dataset.labels))
         weights = weights / np.where(totals > 0, totals, 1)[labels]

@@ -22,7 +22,7 @@ from .context import choose_device, run_context
 from .label_objective import LabelObjective
 from .loss import TASK_LOSSES
 from .run import Fitted, TrainingRun
-from .starting_head import last_layer
+from .starting_network import last_layer
 
 
 def fit(

@@ -126,11 +126,9 @@ class TrainJob(Job):
     def from_content(cls, out: Path, found: dict[str, Any]) -> Self:
         given = found.pop("recipe", {})
         if given.get("training", {}).get("teachers") or given.get("training", {}).get("noisy_copies"):
-            raise LimelightError(
-                f"the run for {out} has teachers or noisy copies, which are no options any more; resume it "
-                "with Limelight 0.2, or start again with --overwrite",
-                code="run-outdated",
-            )
+            gone = f"the run for {out} has teachers or noisy copies, which are no options any more"
+            todo = "resume it with Limelight 0.2, or start again with --overwrite"
+            raise LimelightError(f"{gone}; {todo}", code="run-outdated")
         if wrong := [name for name, x in found.items() if name not in _FITS or not _FITS[name](x)]:
             raise ValueError(f"{shorten(wrong[0])!r} is not as Limelight writes it")
         return cls(out=out, recipe=Recipe.from_dict(given), **found)
