@@ -23,7 +23,7 @@ from limelight.text.arrays import ArraysOnDisk
 from limelight.text.batches import training_plan
 from limelight.text.dataset import Dataset, write_description
 from limelight.text.tokenizer import Tokenizer
-from limelight.training.distributed import Processes
+from limelight.training.context import Processes
 from limelight.training.label_objective import LabelObjective, run_identity
 from limelight.training.starting_network import build_network
 from limelight.training.step import Stepper

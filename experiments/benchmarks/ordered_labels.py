@@ -20,8 +20,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import limelight
-from limelight.training.starting_head import fit_linear
-from limelight.training.task_losses import cross_entropy
+from limelight.training.loss import cross_entropy
+from limelight.training.starting_network import fit_linear
 
 TRAIN, OTHER, WORDS = 2000, 1000, 64
 STRENGTHS = (3.0, 10.0, 30.0)

@@ -31,7 +31,7 @@ from limelight.network.torch.network import Network
 from limelight.text.batches import gather, training_plan
 from limelight.text.dataset import Dataset, Split
 from limelight.text.tokenizer import Tokenizer
-from limelight.training.distributed import Processes
+from limelight.training.context import Processes
 from limelight.training.label_objective import LabelObjective
 from limelight.training.step import Stepper
 

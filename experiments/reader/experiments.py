@@ -207,7 +207,7 @@ def run(arguments: argparse.Namespace) -> None:
         begun = time.monotonic()
         with run_context(device, None, True, 1e9) as context:
             objective = KINDS.get(kind, VectorObjective)(this, recipe, device)
-            fitted = TrainingRun(objective, None, context).fit(resume=False)
+            fitted = TrainingRun(objective, None, context, ()).fit(resume=False)
             network = fitted.network
         seconds = time.monotonic() - begun
         words = data.dataset.tokenizer.vocabulary[: objective.known]

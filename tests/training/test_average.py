@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from limelight.training import Callback, Fitted, fit
 from limelight.training.checkpoint import select_prefix
-from limelight.training.distributed import Processes
+from limelight.training.context import Processes
 from limelight.training.evaluate import Scores
 from limelight.training.label_objective import LabelObjective
 from limelight.training.starting_network import build_network

@@ -17,9 +17,8 @@ import pytest
 import torch
 from torch import nn
 
-from limelight.training import distributed, evaluate
-from limelight.training.context import RunContext
-from limelight.training.distributed import Processes, join_processes
+from limelight.training import context, evaluate
+from limelight.training.context import Processes, RunContext, join_processes
 from limelight.training.label_objective import LabelObjective
 from limelight.training.progress import Progress
 from limelight.training.run import TrainingRun
@@ -121,9 +120,9 @@ def test_processes_that_were_not_started_together(monkeypatch: pytest.MonkeyPatc
 def test_processes_wait_long_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """NCCL gives up after ten minutes, and the first process may be busy with a large checkpoint."""
     given: dict[str, Any] = {}
-    monkeypatch.setattr(distributed.dist, "init_process_group", lambda backend, **more: given.update(more))
-    monkeypatch.setattr(distributed.atexit, "register", lambda _: None)
-    distributed._connect(torch.device("cpu"))
+    monkeypatch.setattr(context.dist, "init_process_group", lambda backend, **more: given.update(more))
+    monkeypatch.setattr(context.atexit, "register", lambda _: None)
+    context._connect(torch.device("cpu"))
     assert given["timeout"] >= timedelta(hours=1)
 
 
@@ -168,7 +167,7 @@ class Elsewhere(Processes):
 
 def test_a_folder_that_is_not_shared_is_noticed(tmp_path: Path) -> None:
     context = RunContext(torch.device("cpu"), Elsewhere(1, 2), Progress(False), 600.0, threading.Event())
-    run = TrainingRun(LabelObjective(toys.dataset(), toys.recipe()), tmp_path, context)
+    run = TrainingRun(LabelObjective(toys.dataset(), toys.recipe()), tmp_path, context, ())
     with refuses("processes-disagree"):
         run.resume()
 

@@ -21,8 +21,7 @@ from limelight.text.encode_steps import warn_about_labels
 from limelight.text.labels import join_classes
 from limelight.text.tokenizer import Tokenizer
 from limelight.training.evaluate import evaluate
-from limelight.training.starting_head import fit_new_classes, fit_rows
-from limelight.training.starting_network import build_network
+from limelight.training.starting_network import build_network, fit_new_classes, fit_rows
 from reviews import QUICK, pairs, reviews, write_csv
 from training import toys
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from limelight.training import fit
-from limelight.training.distributed import Processes
+from limelight.training.context import Processes
 from limelight.training.label_objective import LabelObjective
 from limelight.training.side_stream import NO_SIDE_STREAM
 from limelight.training.starting_network import build_network

@@ -12,7 +12,7 @@ import torch
 import reference
 from limelight.config.recipe import ModelRecipe
 from limelight.text.dataset import Dataset
-from limelight.training.distributed import Processes
+from limelight.training.context import Processes
 from limelight.training.feed import HostFeed
 from limelight.training.label_objective import LabelObjective, row_weights
 from limelight.training.loss import Loss, Tensors, loss

@@ -11,7 +11,7 @@ from torch import nn
 
 from limelight.config.recipe import TrainingRecipe
 from limelight.training import kernels
-from limelight.training.distributed import Processes
+from limelight.training.context import Processes
 from limelight.training.label_objective import LabelObjective
 from limelight.training.optimiser import Optimiser
 from limelight.training.side_stream import NO_SIDE_STREAM

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from limelight.training.distributed import Processes
+from limelight.training.context import Processes
 from limelight.training.label_objective import LabelObjective
 from limelight.training.loss import loss
 from limelight.training.starting_network import build_network

@@ -14,13 +14,19 @@ from limelight.network.torch.heads import LinearHead, ScaledLinearHead, VectorHe
 from limelight.runtime.start import Start
 from limelight.text.batches import as_targets
 from limelight.training import Callback
-from limelight.training.distributed import Processes
+from limelight.training.context import Processes
 from limelight.training.evaluate import logits
 from limelight.training.label_objective import LabelObjective
-from limelight.training.starting_head import FEW, FirstHead, fit_first_head, fit_linear, read_features
-from limelight.training.starting_network import build_network
+from limelight.training.loss import TASK_LOSSES
+from limelight.training.starting_network import (
+    FEW,
+    FirstHead,
+    build_network,
+    fit_first_head,
+    fit_linear,
+    read_features,
+)
 from limelight.training.step import Stepper
-from limelight.training.task_losses import TASK_LOSSES
 from limelight.training.train import fit
 from refusing import refuses
 from training import toys

@@ -13,9 +13,9 @@ from limelight.reading.answers import answers_of
 from limelight.runtime.start import Start
 from limelight.text.dataset import Dataset
 from limelight.training.evaluate import evaluate, logits
+from limelight.training.loss import TASK_LOSSES
 from limelight.training.outcome import results_of, weights_of
-from limelight.training.starting_head import fit_linear
-from limelight.training.task_losses import TASK_LOSSES
+from limelight.training.starting_network import fit_linear
 from limelight.training.train import fit, standardise
 from refusing import refuses
 from training import toys

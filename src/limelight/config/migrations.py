@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import LimelightError
+from ..errors import LimelightError, check_choice
 
 RENAMED = {
     "rate": "learning_rate", "batch": "batch_size", "l2": "weight_decay", "optimiser": "optimizer",
@@ -38,10 +38,7 @@ def split_embedding(options: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(options)
     if (was := found.pop("embedding", None)) is None:
         return found
-    if was not in EMBEDDINGS:
-        raise LimelightError(
-            f"embedding is {was!r}; it must be one of: {', '.join(EMBEDDINGS)}", code="option-value"
-        )
+    check_choice("embedding", was, EMBEDDINGS)
     encoder, pooling = EMBEDDINGS[was]
     return {**found, "encoder": encoder, "pooling": pooling}
 
@@ -58,8 +55,7 @@ def upgrade(options: Mapping[str, Any]) -> dict[str, Any]:
     for name, (left, where) in REMOVED.items():
         matters = all(options.get(key, value) == value for key, value in where.items())
         if matters and (was := options.get(name, left)) != left:
-            only = f"this version has only {left!r}"
-            was_only = f"{name} is {was!r}, which only Limelight 0.1 knows"
-            raise LimelightError(f"{was_only}; {only}", code="option-removed")
+            wrong = f"{name} is {was!r}, which only Limelight 0.1 knows; this version has only {left!r}"
+            raise LimelightError(wrong, code="option-removed")
     kept = {RENAMED.get(name, name): value for name, value in options.items() if name not in GONE}
     return split_embedding({k: v for k, v in kept.items() if v != REMOVED_VALUES.get(k, object)})

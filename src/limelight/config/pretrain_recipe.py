@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import LimelightError
 from .options import check_value, option, to_builtin
-from .recipe import ATTENTION, Recipe
+from .recipe import ATTENTION, Recipe, options
 
 GROUP = 32  # numbers of a word vector that are stored with one scale
 STEPS, MOST_EPOCHS = 8_000, 40  # of a training whose length is not given
 LARGEST_BATCH, FEWEST_BATCHES = 2048, 16  # and the fewest batches of an epoch, if texts are few
 
 
+def _as_in_training(name: str, default: Any) -> Any:
+    """The option of that name, perhaps with another default."""
+    return field(default=default, metadata=options()[name].metadata)
+
+
 @dataclass(frozen=True)
 class ReaderRecipe:
     """How a reader is made."""
 
-    pooling: str = option(
-        "self-attention",
-        "From words to rows of the embedding matrix: structured self-attention, or each unit's maximum.",
-        choices=("self-attention", "max"),
-    )
+    pooling: str = _as_in_training("pooling", "self-attention")
     words: int = option(42_000, "Words with a vector of their own; others are read by their spelling.", low=1)
     word_size: int = option(256, f"Size of the word vectors [d], a multiple of {GROUP}.", low=GROUP)
     buckets: int = option(6_000, "Vectors for hashed character n-grams, which spell the other words.", low=1)
     hidden: int = option(300, "LSTM units in each direction [u].", low=1, basic=True)
-    attention_hidden: int = option(128, "Hidden units of the attention [d_a].", low=1, needs=ATTENTION)
+    attention_hidden: int = _as_in_training("attention_hidden", 128)
     rows: int = option(24, "Rows of the embedding matrix [r].", low=1, needs=ATTENTION, basic=True)
     rank: int = option(
         128, "Size of a row of M after the map that all rows share, before its own.", low=1, needs=ATTENTION
@@ -39,19 +40,15 @@ class ReaderRecipe:
         2.0, "Weight of the KL divergence between the similarities within a batch.", low=0
     )
     temperature: float = option(0.05, "Temperature of those similarities.", low=1e-3)
-    penalty: float = option(
-        0.02, "Coefficient of the penalty that keeps the rows different.", low=0, needs=ATTENTION, basic=True
-    )
+    penalty: float = _as_in_training("penalty", 0.02)
     typos: float = option(0.01, "Share of the words that are misspelled in training.", low=0, high=0.5)
     batch_size: int = option(0, "Texts per update; 0: 2,048, or fewer if texts are few.", low=0, basic=True)
     epochs: int = option(
         0, "Passes over the texts; 0: about 8,000 updates, but at most 40 passes.", low=0, basic=True
     )
     learning_rate: float = option(2e-3, "Learning rate, which falls to 0 as a cosine.", low=0)
-    precision: str = option(
-        "bf16", "Arithmetic on a GPU; the weights themselves stay float32.", choices=("float32", "bf16")
-    )
-    seed: int = option(0, "Random seed.", low=0, high=2**63 - 1, basic=True)
+    precision: str = _as_in_training("precision", "bf16")
+    seed: int = _as_in_training("seed", 0)
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):

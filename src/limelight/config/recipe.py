@@ -31,9 +31,10 @@ DEV_SET = Needs("a development set", lambda o: o.has_dev)
 PAIRS = Needs("pairs of texts", lambda o: o.pairs)
 PAIR_VECTORS = Needs("pair 'vectors'", lambda o: o.pair == "vectors")
 SEVERAL = Needs("task 'multi-label'", lambda o: o.task in ("auto", "multi-label"))
-
-
 TASKS = ("classification", "multi-label", "ordinal", "regression")
+
+# Below an option's sentence, one line says which values it takes and when it matters.
+# fmt: off
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,12 @@ class TextRecipe:
         "What a label is: one class, any number of them (multi-label), a class in an order of numbers such "
         "as stars (ordinal), or a number (regression). 'auto': lists of labels are multi-label, all others "
         "classification.",
-        choices=("auto", *TASKS),
-        basic=True,
+        choices=("auto", *TASKS), basic=True,
     )
     separator: str = option(
         "",
         "What separates the labels in a cell of a table, such as '|': a text then has any number of labels.",
-        needs=SEVERAL,
-        basic=True,
-        metavar="MARK",
+        needs=SEVERAL, basic=True, metavar="MARK",
     )
     lowercase: bool = option(True, "Convert text to lower case.")
     split_characters: bool = option(
@@ -74,22 +72,17 @@ class TextRecipe:
         "",
         "Pretrained word vectors: 'default' (bundled), a GloVe or word2vec file, or several files separated "
         "by commas, whose vectors are concatenated.",
-        needs=NO_START,
-        basic=True,
+        needs=NO_START, basic=True,
     )
     extra_words: int = option(
-        0,
-        "Add the first N words of the pretrained vectors, or of the weights to start from, to the "
+        0, "Add the first N words of the pretrained vectors, or of the weights to start from, to the "
         "vocabulary, seen in training or not.",
-        low=0,
-        needs=WORDS,
+        low=0, needs=WORDS,
     )
     missing_vectors: str = option(
         "noise",
         "Initial vector of a word without a pretrained one: noise, or the mean of similarly spelled words.",
-        choices=("noise", "spelling"),
-        needs=(VECTORS, NO_START),
-        flag=False,
+        choices=("noise", "spelling"), needs=(VECTORS, NO_START), flag=False,
     )
 
 
@@ -100,8 +93,7 @@ class ModelRecipe:
     encoder: str = option(
         "bilstm",
         "How words are read: the paper's bidirectional LSTM, the CNN of its baseline, or each by itself.",
-        choices=("bilstm", "cnn", "words"),
-        basic=True,
+        choices=("bilstm", "cnn", "words"), basic=True,
     )
     pooling: str = option(
         "self-attention",
@@ -110,11 +102,8 @@ class ModelRecipe:
     )
     word_size: int = option(100, "Size of the word vectors [d].", low=1, needs=NO_VECTORS)
     buckets: int = option(
-        0,
-        "Vectors for hashed character n-grams, which spell the words outside the vocabulary of a reader.",
-        low=0,
-        needs=READER,
-        flag=False,
+        0, "Vectors for hashed character n-grams, which spell the words outside the vocabulary of a reader.",
+        low=0, needs=READER, flag=False,
     )
     projection: int = option(
         0, "Project the word vectors to this size with a trained layer, relu(W w + b); 0 disables it.", low=0
@@ -127,11 +116,8 @@ class ModelRecipe:
     )
     attention_hidden: int = option(350, "Hidden units of the attention [d_a].", low=1, needs=ATTENTION)
     rows: int = option(
-        30,
-        "Rows of the embedding matrix, each with its own attention [r].",
-        low=1,
-        needs=ATTENTION,
-        basic=True,
+        30, "Rows of the embedding matrix, each with its own attention [r].",
+        low=1, needs=ATTENTION, basic=True,
     )
     max_row: bool = option(
         False, "Append a row to M with each unit's maximum over the words. Not in the paper.", needs=ATTENTION
@@ -144,15 +130,12 @@ class ModelRecipe:
         "How two sentences are combined: the gated encoder of appendix B, or [u; v; |u-v|; u*v], row by row "
         "(concat) or of one vector each (vectors). 'auto': vectors for numbers if training starts from a "
         "reader, whose cosine they hold; otherwise concat.",
-        choices=("gated", "concat", "vectors", "auto"),
-        needs=PAIRS,
+        choices=("gated", "concat", "vectors", "auto"), needs=PAIRS,
     )
     vector_size: int = option(384, "Size of the vectors of a pair.", low=1, needs=(PAIRS, PAIR_VECTORS))
     vector_rank: int = option(
-        128,
-        "Size of a row of M after the map that all rows share, on the way to a vector.",
-        low=1,
-        needs=(PAIRS, PAIR_VECTORS),
+        128, "Size of a row of M after the map that all rows share, on the way to a vector.",
+        low=1, needs=(PAIRS, PAIR_VECTORS),
     )
     head: str = option(
         "full",
@@ -166,18 +149,12 @@ class ModelRecipe:
         10, "Hidden units per column of M in the pruned head [q].", low=0, needs=PRUNED, flag=False
     )
     mix_units: int = option(
-        0,
-        "Units of a second hidden layer on top of the pruned one; 0 for none, as in the paper.",
-        low=0,
-        needs=PRUNED,
-        flag=False,
+        0, "Units of a second hidden layer on top of the pruned one; 0 for none, as in the paper.",
+        low=0, needs=PRUNED, flag=False,
     )
     dropout: float = option(
-        0.0,
-        "Dropout on the classifier's hidden layer; after a start from a reader, on the reader's vector.",
-        low=0,
-        high=0.99,
-        basic=True,
+        0.0, "Dropout on the classifier's hidden layer; after a start from a reader, on the reader's vector.",
+        low=0, high=0.99, basic=True,
     )
     dropout_words: float = option(0.0, "Dropout on the word vectors.", low=0, high=0.99)
     dropout_states: float = option(0.0, "Dropout on the LSTM's states H.", low=0, high=0.99)
@@ -219,18 +196,14 @@ class TrainingRecipe:
         1.0, "Coefficient of the penalty that keeps the rows different.", low=0, needs=ATTENTION, basic=True
     )
     penalty_scale: str = option(
-        "paper",
-        "Form of the penalty: ||AA'-I||^2 per sentence, or the author's code's, divided by n^2.",
-        choices=("paper", "author"),
-        needs=(ATTENTION, PENALTY),
-        flag=False,
+        "paper", "Form of the penalty: ||AA'-I||^2 per sentence, or the author's code's, divided by n^2.",
+        choices=("paper", "author"), needs=(ATTENTION, PENALTY), flag=False,
     )
     aspect_penalty: float = option(
         0.0,
         "Coefficient of a penalty on rows that read the same words throughout a batch, so that each keeps "
         "to an aspect: try 0.03.",
-        low=0,
-        needs=ATTENTION,
+        low=0, needs=ATTENTION,
     )
     optimizer: str = option("adam", "Update rule.", choices=("sgd", "adagrad", "adam", "adamw"))
     learning_rate: float = option(1e-3, "Learning rate.", low=0, basic=True)
@@ -247,50 +220,41 @@ class TrainingRecipe:
     clip_gates: float = option(
         0.0,
         "Clip each gradient at the LSTM's gates to this size, as the author's code does; 0 disables this.",
-        low=0,
-        needs=LSTM,
-        flag=False,
+        low=0, needs=LSTM, flag=False,
     )
     fine_tune_words: bool = option(True, "Fine-tune the word vectors; otherwise they stay frozen.")
     class_weight: str = option(
-        "none",
-        "'balanced' gives every class the same total weight, so that rare classes count more.",
-        choices=("none", "balanced"),
-        basic=True,
+        "none", "'balanced' gives every class the same total weight, so that rare classes count more.",
+        choices=("none", "balanced"), basic=True,
     )
     min_steps: int = option(
         0,
         "Ignore dev scores for the first N steps: with few texts, a network that has hardly learnt can look "
         "best by chance.",
-        low=0,
-        needs=DEV_SET,
-        flag=False,
+        low=0, needs=DEV_SET, flag=False,
     )
     patience: int = option(
-        0,
-        "Stop after N evaluations in a row without improvement; 0 never stops early.",
-        low=0,
-        needs=DEV_SET,
-        basic=True,
+        0, "Stop after N evaluations in a row without improvement; 0 never stops early.",
+        low=0, needs=DEV_SET, basic=True,
     )
     halve_on_plateau: bool = option(
         False,
         "After an evaluation without improvement, halve the learning rate and return to the best weights.",
-        needs=DEV_SET,
-        flag=False,
+        needs=DEV_SET, flag=False,
     )
     ema_decay: float = option(
         0.0,
         "Evaluate and save an exponential moving average of the weights with this decay per step, such as "
         "0.999; 0 disables averaging.",
-        low=0,
-        high=0.999999,
+        low=0, high=0.999999,
     )
     precision: str = option(
         "float32", "Arithmetic on a GPU; the weights themselves stay float32.", choices=("float32", "bf16")
     )
     seed: int = option(0, "Random seed.", low=0, high=2**63 - 1, basic=True)
 
+
+# fmt: on
 
 SECTIONS: dict[str, type] = {"text": TextRecipe, "model": ModelRecipe, "training": TrainingRecipe}
 OTHER_NAMES = {  # what other libraries call an option

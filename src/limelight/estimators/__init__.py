@@ -1,7 +1,7 @@
 """Estimators with scikit-learn's interface: fit, predict, embed, read, save. Prediction needs no PyTorch.
 
-Each module adds to the one before: `arguments.py` what is passed, `fitted.py` what a trained estimator does,
-`fitting.py` how it is trained; `texts.py` and `pairs.py` are the estimators themselves.
+`fitted.py` has what is passed and what a trained estimator does, `fitting.py` how it is trained; `texts.py`
+and `pairs.py` are the estimators themselves.
 """
 
 from ..errors import LimelightError
@@ -13,8 +13,7 @@ try:
 except ModuleNotFoundError as error:
     if not str(error.name).startswith("sklearn"):
         raise
-    raise LimelightError(
-        "the estimators need scikit-learn: pip install '.[train]'", code="needs-extra"
-    ) from None
+    wrong = "the estimators need scikit-learn: pip install '.[train]'"
+    raise LimelightError(wrong, code="needs-extra") from None
 
 __all__ = ["NotFittedError", "PairClassifier", "PairRegressor", "TextClassifier", "TextRegressor"]

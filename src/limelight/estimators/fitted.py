@@ -1,42 +1,92 @@
-"""A trained estimator: it predicts, is scored, embeds, is saved and loaded."""
+"""A trained estimator: what is passed to it, and how it predicts, is scored, embeds, is saved and loaded."""
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 from ..config.effects import unused_options
+from ..config.migrations import split_embedding
+from ..config.presets import preset as preset_of
+from ..config.recipe import TASKS, Recipe, options, section_of
 from ..errors import LimelightError
 from ..reading.answers import answers_of
 from ..runtime.model import Model
-from ..text.coerce import (
-    Targets,
-    as_list,
-    as_texts,
-    as_weights,
-    check_same_length,
-    is_label,
-    match_targets,
-    unknown_label_error,
-)
-from .arguments import ARGUMENTS, Arguments
+from ..text import coerce
+from ..text.coerce import Targets, as_list, as_texts, check_same_length, is_label
+
+if TYPE_CHECKING:
+    from ..training.callbacks import Callback
 
 TextColumns = tuple[list[str], list[str] | None]  # texts, and for pairs the second texts
+# The arguments and the recipe's options they set; scikit-learn calls the random seed random_state.
+ARGUMENTS = {"random_state" if name == "seed" else name: name for name in options()}
 
 
 class NotFittedError(LimelightError, _SklearnNotFittedError):
     """The estimator was used before it was fitted."""
 
 
-class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
-    """What all estimators do with a trained model."""
+class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What is passed to an estimator, as scikit-learn keeps it, and what it does with a trained model."""
 
-    _reads_pairs = False
+    _reads_pairs = _predicts_numbers = False
+    class_weight: Any
     model_: Model
+
+    def __init__(
+        self,
+        preset: str = "small",
+        *,
+        holdout: float | None = None,
+        device: str = "auto",
+        progress: bool = True,
+        callbacks: list[Callback] | None = None,
+        **given: Any,
+    ) -> None:
+        self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
+        self.callbacks, given = callbacks, split_embedding(given)
+        for name in given:
+            if name == "seed":
+                wrong = "there is no option 'seed'; did you mean 'random_state'?"
+                raise LimelightError(wrong, code="option-unknown")
+            if name not in ARGUMENTS:
+                section_of(name)
+        for name in ARGUMENTS:
+            setattr(self, name, given.get(name))
+
+    def _recipe(self) -> Recipe:
+        """The preset with the options that were passed."""
+        given = self._given()
+        if isinstance(self.class_weight, Mapping):
+            del given["class_weight"]
+        if isinstance(given.get("seed"), np.random.RandomState):  # as scikit-learn's estimators take it
+            given["seed"] = given["seed"].randint(2**31 - 1)
+        task = given.get("task", "auto")
+        numbers = answers_of(task).is_number if task in TASKS else self._predicts_numbers
+        if numbers != self._predicts_numbers:
+            right = "Regressor" if numbers else "Classifier"
+            wrong = f"task is {task!r}; use a Text{right} or Pair{right} for it"
+            raise LimelightError(wrong, code="model-task")
+        if self._predicts_numbers:
+            given["task"] = "regression"
+        try:
+            return preset_of(self.preset).override(**given)
+        except LimelightError as error:
+            message = re.sub("^seed is", "random_state is", str(error))
+            raise LimelightError(message, code=error.code) from None
+
+    def _given(self) -> dict[str, Any]:
+        """The recipe's options that were passed."""
+        given = {name: getattr(self, argument) for argument, name in ARGUMENTS.items()}
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def _model(self) -> Model:
@@ -73,9 +123,8 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
         check_same_length(texts, truth, "labels")
         weights = sample_weights(sample_weight, texts)
         if weights is not None and not any(weights):
-            raise LimelightError(
-                "all sample weights are 0; at least one must be positive", code="weight-value"
-            )
+            wrong = "all sample weights are 0; at least one must be positive"
+            raise LimelightError(wrong, code="weight-value")
         found = self._model.decide(self._predict_proba(columns))
         if self._predicts_numbers:
             from sklearn.metrics import r2_score
@@ -94,15 +143,15 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
         """
         task, answers = self._model.task, answers_of(self._model.task)
         if answers.is_number:
-            return match_targets(labels, Targets(task, np.empty(0), []), "labels")
+            return coerce.match_targets(labels, Targets(task, np.empty(0), []), "labels")
         if answers.has_several:
             like = Targets(task, self.classes_, [], self._indicator)
-            return [sorted(set(each)) for each in match_targets(labels, like, "labels")]
+            return [sorted(set(each)) for each in coerce.match_targets(labels, like, "labels")]
         truth = as_list(labels, "labels")
         are_text = self.classes_.dtype.kind in "US"
         for number, label in enumerate(truth):
             if not is_label(label) or isinstance(label, str) != are_text:
-                raise unknown_label_error(f"labels[{number}]", label, self.classes_.tolist())
+                raise coerce.unknown_label_error(f"labels[{number}]", label, self.classes_.tolist())
         return truth
 
     def embed(self, texts: Any, *, flat: bool = False) -> np.ndarray:
@@ -126,9 +175,8 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
         numbers = answers_of(model.task).is_number
         if model.pair != cls._reads_pairs or numbers != cls._predicts_numbers:
             right = ("Pair" if model.pair else "Text") + ("Regressor" if numbers else "Classifier")
-            raise LimelightError(
-                f"{folder} holds a {right}; open it with {right}.load or limelight.load", code="model-kind"
-            )
+            wrong = f"{folder} holds a {right}; open it with {right}.load or limelight.load"
+            raise LimelightError(wrong, code="model-kind")
         facts = model.facts.get("estimator")
         has_dev = not isinstance(facts, dict) or facts.get("holdout") != 0
         values = model.recipe.values()
@@ -153,10 +201,23 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Arguments):
             self.class_weight = {label: weight for label, weight in own if is_label(label)}
 
 
+def _with_options(init: Any) -> None:
+    """Put the recipe's options into the signature, for `get_params` and a notebook's help."""
+    signature = inspect.signature(init)
+    kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ARGUMENTS]
+    init.__signature__ = signature.replace(parameters=[*kept, *added])
+    lines = [f"    {name}: {options()[option].metadata['help']}" for name, option in ARGUMENTS.items()]
+    init.__doc__ = "Options default to the preset's values.\n\n" + "\n".join(lines)
+
+
+_with_options(Fitted.__init__)
+
+
 def sample_weights(given: Any, rows: list[Any]) -> list[float] | None:
     """A weight for each row, or None if none were given."""
     if given is None:
         return None
-    weights = as_weights(given, "sample weights")
+    weights = coerce.as_weights(given, "sample weights")
     check_same_length(rows, weights, "sample weights")
     return weights

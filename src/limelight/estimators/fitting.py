@@ -14,19 +14,10 @@ from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.answers import answers_of
-from ..runtime.model import Model
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
-from ..text.coerce import (
-    Targets,
-    as_classes,
-    as_list,
-    as_weights,
-    check_same_length,
-    class_numbers,
-    match_targets,
-    read_targets,
-)
+from ..text import coerce
+from ..text.coerce import Targets, as_list, check_same_length, class_numbers
 from ..text.encode import Dataset, Texts, encode_texts
 from ..text.labels import Label, join_classes
 from ..training import need_torch
@@ -42,13 +33,13 @@ class Estimator(Fitted):
         texts, texts2 = columns
         if not texts:
             raise LimelightError("there are no texts; give at least one of each class", code="no-rows")
-        targets = read_targets(labels, recipe.text.task)
+        targets = coerce.read_targets(labels, recipe.text.task)
         check_same_length(texts, targets.labels, "labels")
         if start is not None and start.labels:  # a trained model keeps its classes
             targets = _joined(targets, start.labels)
         weights = self._weights(targets, targets.labels, sample_weight)
         if dev is not None:
-            known = match_targets(dev.labels, targets, "dev labels")
+            known = coerce.match_targets(dev.labels, targets, "dev labels")
             dev = dev._replace(labels=known, weights=self._weights(targets, known, None))
         dataset = encode_texts(
             texts, targets.labels, texts2, weights,
@@ -71,27 +62,23 @@ class Estimator(Fitted):
         recipe, start = self._continued_from()
         task = "classification" if recipe.text.task == "auto" else recipe.text.task
         if not answers_of(task).is_class:
-            raise LimelightError(
-                f"partial_fit is for one class a text; the task is {task!r}: use fit", code="model-task"
-            )
+            wrong = f"partial_fit is for one class a text; the task is {task!r}: use fit"
+            raise LimelightError(wrong, code="model-task")
         targets = Targets(task, names, class_numbers(listed, names.tolist()))
         weights = self._weights(targets, targets.labels, sample_weight)
-        once = recipe.override(epochs=1, schedule="constant")
         dataset = encode_texts(
             texts, targets.labels, texts2, weights,
             recipe=dataclasses.replace(recipe.text, task=task), holdout=0, names=names.tolist(), start=start,
         )  # fmt: skip
-        return self._train(dataset, once, start, targets, recipe)
+        return self._train(dataset, recipe, start, targets, once=True)
 
     def _fixed_classes(self, given: Any) -> np.ndarray:
         """The classes of all calls of `partial_fit`: those of the first."""
-        classes = None if given is None else as_classes(given)[0]
+        classes = None if given is None else coerce.as_classes(given)[0]
         if not hasattr(self, "model_"):
             if classes is None:
-                raise LimelightError(
-                    "classes is missing: the first call of partial_fit needs all classes",
-                    code="argument-missing",
-                )
+                wrong = "classes is missing: the first call of partial_fit needs all classes"
+                raise LimelightError(wrong, code="argument-missing")
             return classes
         if classes is not None and not np.array_equal(classes, self.classes_):
             raise LimelightError(
@@ -110,36 +97,27 @@ class Estimator(Fitted):
         return Recipe(model.recipe.text, model.recipe.model, training), start
 
     def _train(
-        self,
-        dataset: Dataset,
-        recipe: Recipe,
-        start: Start | None,
-        targets: Targets,
-        whole: Recipe | None = None,
+        self, dataset: Dataset, recipe: Recipe, start: Start | None, targets: Targets, once: bool = False
     ) -> Self:
-        """Train, and keep the model; `whole` is the recipe to keep, if this is only a part of it."""
+        """Train, and keep the model; `once` is a single pass, after which others may follow."""
         from ..training import fit
-        from ..training.outcome import calibrate, facts_of, results_of, warn_if_constant, weights_of
+        from ..training.outcome import calibrate, facts_of, model_of, results_of, warn_if_constant
 
-        labels = tuple(targets.classes.tolist()) or dataset.labels
-        if start is not None:  # these labels are numbers
-            dataset = dataclasses.replace(dataset, labels=labels)
-        fitted = fit(
-            dataset, recipe, device=self.device, show=self.progress, callbacks=self.callbacks, start=start
-        )
+        labels = tuple(targets.classes.tolist()) or dataset.labels  # the dataset's are numbers
+        dataset = dataclasses.replace(dataset, labels=labels)
+        used = recipe.override(epochs=1, schedule="constant") if once else recipe
+        how: dict[str, Any] = {"device": self.device, "show": self.progress, "callbacks": self.callbacks}
+        fitted = fit(dataset, used, start=start, **how)
         if fitted.interrupted and fitted.state.best_epoch < 0:  # nothing was learnt
             raise KeyboardInterrupt
-        kept = fitted.recipe if whole is None else dataclasses.replace(fitted.recipe, training=whole.training)
-        before = [] if whole is None else getattr(self, "history_", [])
+        fitted.recipe = dataclasses.replace(fitted.recipe, training=recipe.training)
+        before = getattr(self, "history_", []) if once else []
         dataset.facts.pop("classes", None)  # these are numbers; the model's `labels` has the names
         sure = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",))
-        self.model_ = Model.from_parts(
-            weights=weights_of(fitted), recipe=kept, tokenizer=dataset.tokenizer,
-            labels=labels, pair=dataset.pair, thresholds=fitted.thresholds,
-            facts={**facts_of(dataset, fitted, results), **sure, "estimator": self._facts(targets.indicator)},
-        )  # fmt: skip
-        self.recipe_, self.history_ = kept, [*before, *fitted.history]
+        facts = {**facts_of(dataset, fitted, results), **sure, "estimator": self._facts(targets.indicator)}
+        self.model_ = model_of(dataset, fitted, facts)
+        self.recipe_, self.history_ = fitted.recipe, [*before, *fitted.history]
         if not self._predicts_numbers:
             self.classes_, self._indicator = targets.classes, targets.indicator
         if fitted.interrupted:  # what was learnt so far is kept
@@ -153,13 +131,11 @@ class Estimator(Fitted):
         if not isinstance(by_class, Mapping):
             return weights
         if not answers_of(targets.task).is_class:
-            raise LimelightError(
-                f"class_weight needs one class for each text; the task is {targets.task!r}",
-                code="task-option",
-            )
+            wrong = f"class_weight needs one class for each text; the task is {targets.task!r}"
+            raise LimelightError(wrong, code="task-option")
         classes = targets.classes.tolist()
         class_numbers(list(by_class), classes, "class_weight")
-        own = as_weights([by_class.get(label, 1.0) for label in classes], "class weights")
+        own = coerce.as_weights([by_class.get(label, 1.0) for label in classes], "class weights")
         return [w * own[k] for w, k in zip(weights or [1.0] * len(rows), rows, strict=True)]
 
     def _facts(self, indicator: bool) -> dict[str, Any]:

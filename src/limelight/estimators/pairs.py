@@ -115,8 +115,6 @@ def _columns(X: Any, X2: Any = None) -> tuple[list[str], list[str]]:
 def _columns_and_labels(X: Any, X2: Any, y: Any) -> tuple[tuple[list[str], list[str]], Any]:
     """(first, second, labels), (pairs, labels) or (pairs, y=labels)."""
     if X2 is None and y is None:
-        raise LimelightError(
-            "there are no labels; give first texts, second texts and labels, or pairs and labels",
-            code="argument-missing",
-        )
+        wrong = "there are no labels; give first texts, second texts and labels, or pairs and labels"
+        raise LimelightError(wrong, code="argument-missing")
     return (_columns(X), X2) if y is None else (_columns(X, X2), y)

@@ -55,6 +55,10 @@ class Found(NamedTuple):
     problems: list[str]  # a line for each newer checkpoint that could not be read
 
 
+def _damaged(path: Path, why: str = "is not a Limelight checkpoint") -> LimelightError:
+    return LimelightError(f"{path} {why}", code="file-damaged")
+
+
 def write(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
     """Write tensors and a JSON description as one safetensors file, atomically.
 
@@ -79,7 +83,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         with safetensors.safe_open(path, "pt") as file:
             has_checksum = CHECKSUM in file.keys()  # noqa: SIM118
         if (has_checksum or about["format"] > 1) and not _is_intact(path):
-            raise LimelightError(f"{path} is damaged: its checksum does not match", code="file-damaged")
+            raise _damaged(path, "is damaged: its checksum does not match")
         tensors = load_file(path)
     tensors.pop(CHECKSUM, None)
     return tensors, about
@@ -105,13 +109,12 @@ def _read_description(path: Path) -> dict[str, Any]:
         about = json.loads(metadata)
         version = about["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise LimelightError(f"{path} is not a Limelight checkpoint", code="file-damaged") from None
+        raise _damaged(path) from None
     if type(version) is not int or not 1 <= version <= FORMAT:
-        found = f"{path} has format {str(version)[:20]}"
-        newer = f"{found}, this version reads up to {FORMAT}; update Limelight"
-        raise LimelightError(newer, code="format-newer")
+        found = f"{path} has format {str(version)[:20]}, this version reads up to {FORMAT}"
+        raise LimelightError(f"{found}; update Limelight", code="format-newer")
     if not isinstance(about.get("identity", {}), dict):
-        raise LimelightError(f"{path} is not a Limelight checkpoint", code="file-damaged")
+        raise _damaged(path)
     return dict(about)
 
 
@@ -121,8 +124,7 @@ def _tidy_reading(path: Path) -> Iterator[None]:
         with tidy_os_errors(f"cannot read {path}"):
             yield
     except safetensors.SafetensorError as error:
-        reason = " ".join(str(error).split())[:100]
-        raise LimelightError(f"{path} is damaged ({reason})", code="file-damaged") from error
+        raise _damaged(path, f"is damaged ({' '.join(str(error).split())[:100]})") from error
 
 
 def check_tensors(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
@@ -131,9 +133,8 @@ def check_tensors(path: Path, tensors: Mapping[str, Tensor], expected: Mapping[s
         found = tensors.get(name)
         if found is None or found.shape != like.shape or found.dtype != like.dtype:
             shown = "missing" if found is None else f"{found.dtype} {tuple(found.shape)}"
-            needed = f"{like.dtype} {tuple(like.shape)}"
-            wrong = f"{path} does not fit this run: {name} is {shown}, not {needed}"
-            raise LimelightError(wrong, code="run-differs")
+            wrong = f"{name} is {shown}, not {like.dtype} {tuple(like.shape)}"
+            raise LimelightError(f"{path} does not fit this run: {wrong}", code="run-differs")
 
 
 class Checkpoints:
@@ -146,10 +147,8 @@ class Checkpoints:
     def check_unused(self) -> None:
         """Raise if the folder holds another run: a new one must not mix with it."""
         if paths := run_folder.checkpoints(self.folder):
-            raise LimelightError(
-                f"{self.folder} already holds a run ({paths[0].name}); resume it, or choose another folder",
-                code="run-unfinished",
-            )
+            wrong = f"{self.folder} already holds a run ({paths[0].name})"
+            raise LimelightError(f"{wrong}; resume it, or choose another folder", code="run-unfinished")
 
     def prepare(self, history: Iterable[dict[str, Any]]) -> None:
         """Write the history, to see that the folder is writable, and remove what a killed process left."""
@@ -225,9 +224,8 @@ class Checkpoints:
                 path.unlink(missing_ok=True)
 
     def _write_history(self, history: Iterable[dict[str, Any]]) -> None:
-        lines = "".join(json.dumps(record) + "\n" for record in history)
         with atomic_file(self.folder / "history.jsonl") as file:
-            file.write(lines.encode())
+            file.writelines(f"{json.dumps(record)}\n".encode() for record in history)
 
 
 def check_identity(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
@@ -248,10 +246,9 @@ def _state(path: Path, about: dict[str, Any]) -> State:
     try:
         state = State(**about["state"])
     except (KeyError, TypeError):
-        raise LimelightError(f"{path} is not a Limelight checkpoint", code="file-damaged") from None
+        raise _damaged(path) from None
     if not _is_possible(state):
-        wrong = f"{path} is damaged: its state is not one that a run can be in"
-        raise LimelightError(wrong, code="file-damaged")
+        raise _damaged(path, "is damaged: its state is not one that a run can be in")
     return state
 
 

@@ -67,17 +67,13 @@ def compare(
         wrong = f"compare trains classifiers; the task of this data is {dataset.task!r}"
         raise LimelightError(wrong, code="task-option")
     if not {"dev", "test"} & set(dataset.splits):
-        raise LimelightError(
-            "there is no data to measure the models on: give test data, or hold out some rows", code="no-rows"
-        )
+        wrong = "there is no data to measure the models on: give test data, or hold out some rows"
+        raise LimelightError(wrong, code="no-rows")
     if not seeds:
         raise LimelightError("no seeds were given; give at least one", code="option-value")
     if recipe.text.start:
-        raise LimelightError(
-            f"start is {recipe.text.start!r}, but the baselines start from random weights; choose another "
-            "preset, such as light",
-            code="option-value",
-        )
+        wrong = f"start is {recipe.text.start!r}, but the baselines start from random weights"
+        raise LimelightError(f"{wrong}; choose another preset, such as light", code="option-value")
     contestants = [Contestant(each, _parameters(dataset, baseline_recipe(recipe, each))) for each in models]
     for seed in seeds:
         for one in contestants:
@@ -90,11 +86,10 @@ def compare(
             results = results_of(fitted, dataset, ("dev", "test"))
             one.seeds.append(seed)
             one.seconds.append(time.monotonic() - started)
-            for split, into in (("dev", one.dev), ("test", one.test)):
-                into += [results[split].to_dict()["accuracy"]] if split in results else []
-            figures = ", ".join(
-                f"{split} {found.to_dict()['accuracy']:.2%}" for split, found in results.items()
-            )
+            accuracies = {split: found.to_dict()["accuracy"] for split, found in results.items()}
+            for split, accuracy in accuracies.items():
+                getattr(one, split).append(accuracy)
+            figures = ", ".join(f"{split} {accuracy:.2%}" for split, accuracy in accuracies.items())
             tell(f"{one.name}, seed {seed}: {figures}, {one.seconds[-1]:.0f} s")
             keep(one.embedding, fitted)
     return contestants

@@ -14,11 +14,13 @@ from ..network.torch.network import Network, Output
 from ..text.batches import as_targets, gather, reading_plan, row_lengths
 from ..text.dataset import Split
 from .checkpoint import State
-from .distributed import Processes
-from .task_losses import CLASSIFICATION, TaskLoss
+from .context import Processes
+from .loss import CLASSIFICATION, TaskLoss
+from .spelled_words import SpelledWords
 
 WORDS = {"cpu": 8_192, "cuda": 32_768}  # in a batch, with padding: more saves no time and takes gigabytes
 ALONE = Processes()
+Plan = list[np.ndarray]  # the rows of each batch
 
 
 class Scores(NamedTuple):
@@ -30,28 +32,29 @@ class Scores(NamedTuple):
     weighted: tuple[float, float] | None = None  # score and loss, if rows have weights
 
 
-def logits(network: Network, split: Split) -> np.ndarray:
-    """(rows, classes): the network's logits for every row."""
+def logits(network: Network, split: Split, spelled: SpelledWords | None = None) -> np.ndarray:
+    """(rows, classes): the network's logits for every row; of a reader, (rows, vector)."""
     plan = plan_batches(network, split)
-    values = _logits(network, split, plan)
+    values = _logits(network, split, plan, spelled)
     in_order = np.empty_like(values)
     in_order[np.concatenate(plan)] = values
     return in_order
 
 
-def _logits(network: Network, split: Split, plan: list[np.ndarray]) -> np.ndarray:
+def _logits(network: Network, split: Split, plan: Plan, spelled: SpelledWords | None = None) -> np.ndarray:
     """The logits of a plan's rows, in its order; copied from the device once, at the end."""
-    return torch.cat([read.logits.float() for _, read in read_batches(network, split, plan)]).cpu().numpy()
+    read = read_batches(network, split, plan, spelled)
+    return torch.cat([output.logits.float() for _, output in read]).cpu().numpy()
 
 
-def plan_batches(network: nn.Module, split: Split) -> list[np.ndarray]:
+def plan_batches(network: nn.Module, split: Split) -> Plan:
     """The rows of each batch, as large as suits the network's device."""
     return reading_plan(row_lengths(split), WORDS[_device(network).type])
 
 
 @torch.no_grad()
 def read_batches(
-    network: Network, split: Split, plan: list[np.ndarray]
+    network: Network, split: Split, plan: Plan, spelled: SpelledWords | None = None
 ) -> Iterator[tuple[np.ndarray, Output]]:
     """The rows of each batch of a plan, and what the network makes of them, on its device."""
     was_training = network.training
@@ -61,7 +64,7 @@ def read_batches(
             found = gather(split, rows)
             inputs = (found.ids, found.lengths, found.ids2, found.lengths2)
             tensors = [None if x is None else torch.from_numpy(x).to(_device(network)) for x in inputs]
-            yield rows, network(*tensors)
+            yield rows, network(*(spelled.read(*tensors[:2]) if spelled else tensors))  # type: ignore[arg-type]
     finally:
         network.train(was_training)
 

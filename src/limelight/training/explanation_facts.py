@@ -19,12 +19,13 @@ from ..text.batches import gather
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL, UNKNOWN
 from .evaluate import logits, plan_batches
-from .task_losses import TASK_LOSSES
+from .loss import TASK_LOSSES
 
 ROW_TEXTS, ROW_WORDS = 1000, 12_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
 
 Weights = Mapping[str, np.ndarray]
+Thresholds = np.ndarray | None
 
 
 class States(NamedTuple):
@@ -37,18 +38,12 @@ class States(NamedTuple):
 
 
 def picture_facts(
-    network: Network,
-    dataset: Dataset,
-    recipe: ModelRecipe,
-    weights: Weights,
-    thresholds: np.ndarray | None = None,
+    network: Network, dataset: Dataset, recipe: ModelRecipe, weights: Weights, thresholds: Thresholds = None
 ) -> dict[str, Any]:
     """`rows`, from training texts; and `trust`, if there are development texts and probabilities."""
     facts: dict[str, Any] = {"rows": describe_rows(network, dataset)}
     if "dev" in dataset.splits and not TASK_LOSSES[dataset.task].predicts_numbers:
-        facts["trust"] = measure_trust(
-            network, dataset.splits["dev"], recipe, weights, dataset.task, thresholds
-        )
+        facts["trust"] = measure_trust(network, dataset, recipe, weights, thresholds)
     return facts
 
 
@@ -56,12 +51,9 @@ def describe_rows(network: Network, dataset: Dataset) -> list[list[str]]:
     """The words of each row, none for a row without a clear aspect."""
     split = _sample(dataset.splits["train"], ROW_TEXTS, ROW_WORDS)
     sentences = [side for sides, _ in _read(network, split) for side in sides]
-    return clear_words(
-        dataset.tokenizer.vocabulary,
-        np.concatenate([each.ids for each in sentences]),
-        np.concatenate([each.A for each in sentences], axis=1),
-        np.array([len(each.ids) for each in sentences]),
-    )
+    ids, A = [each.ids for each in sentences], np.concatenate([each.A for each in sentences], axis=1)
+    lengths = np.array([len(each) for each in ids])
+    return clear_words(dataset.tokenizer.vocabulary, np.concatenate(ids), A, lengths)
 
 
 def clear_words(
@@ -73,19 +65,14 @@ def clear_words(
 
 
 def measure_trust(
-    network: Network,
-    split: Split,
-    recipe: ModelRecipe,
-    weights: Weights,
-    task: str = "classification",
-    thresholds: np.ndarray | None = None,
+    network: Network, dataset: Dataset, recipe: ModelRecipe, weights: Weights, thresholds: Thresholds
 ) -> dict[str, Any]:
     """How far the predicted class's probability falls without the words that decided, or random ones.
 
     Comprehensiveness, as in explain/faithfulness.py, with one random draw per text.
     """
-    rng, variants, predicted = np.random.default_rng(0), [], []
-    for sides, scores in _read(network, _sample(split, TRUST_TEXTS, TRUST_WORDS)):
+    rng, variants, predicted, task = np.random.default_rng(0), [], [], dataset.task
+    for sides, scores in _read(network, _sample(dataset.splits["dev"], TRUST_TEXTS, TRUST_WORDS)):
         P = activate(task, scores[None].astype(float))
         predicted.append(answers_of(task).explained(P[0], thresholds)[0])
         decided = _decided(network, sides, scores, predicted[-1], recipe, weights)
@@ -96,12 +83,8 @@ def measure_trust(
     P = activate(task, Z).reshape(len(predicted), -1, Z.shape[1])
     p = P[np.arange(len(predicted)), :, predicted]  # (texts, variants)
     without, random = (p[:, :1] - p[:, 1:]).reshape(len(p), 2, -1).mean(axis=(0, 2)).tolist()
-    return {
-        "data": "held-out texts",
-        "texts": len(p),
-        "without": round(without, 4),
-        "random": round(random, 4),
-    }
+    figures = {"without": round(without, 4), "random": round(random, 4)}
+    return {"data": "held-out texts", "texts": len(p), **figures}
 
 
 def _decided(
@@ -137,11 +120,9 @@ def _read(network: Network, split: Split) -> Iterator[tuple[list[States], np.nda
     device = next(network.parameters()).device
     for rows in plan_batches(network, split):
         batch = gather(split, rows)
-        given = [(batch.ids, batch.lengths), *([(batch.ids2, batch.lengths2)] if network.pair else [])]
+        given: list[Any] = [(batch.ids, batch.lengths), (batch.ids2, batch.lengths2)]
         sides, M = [], []
-        for ids, lengths in given:
-            assert ids is not None
-            assert lengths is not None
+        for ids, lengths in given if network.pair else given[:1]:
             n = torch.from_numpy(lengths).to(device)
             H = network.encoder(network.vectors(torch.from_numpy(ids).to(device)), n)
             M_side, A = network.pool(H, n)

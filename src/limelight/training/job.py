@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import FolderLayout, atomic_file, check_replaceable
+from ..storage.files import atomic_file, check_replaceable
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import read_regular
@@ -42,11 +42,6 @@ class Job:
     def folder(self) -> Path:
         """Where the job keeps its files until it is done."""
         return self.out.with_name(f"{self.out.name}.run")
-
-    @property
-    def layout(self) -> FolderLayout:
-        """What the output folder will be."""
-        raise NotImplementedError
 
     def content(self) -> dict[str, Any]:
         """What `run.json` stores."""
@@ -96,9 +91,8 @@ class Job:
             if getattr(error, "code", "") == "run-outdated":
                 raise
             what, why = "is damaged or from another version", shorten(" ".join(str(error).split()))
-            raise LimelightError(
-                f"{path} {what} ({why}); start again with --overwrite", code="file-damaged"
-            ) from error
+            wrong = f"{path} {what} ({why}); start again with --overwrite"
+            raise LimelightError(wrong, code="file-damaged") from error
         again = f"limelight {shorten(str(other))} --resume"
         raise LimelightError(f"{path} is of another command; resume it with {again!r}", code="run-kind")
 
@@ -108,17 +102,19 @@ class Job:
         return shlex.join(["limelight", self.command, "--resume", str(self.out)])
 
     def is_resumable(self) -> bool:
-        """Whether a run has left a checkpoint, or tables that took long to encode."""
+        """Whether a run has left a checkpoint, what a teacher read, or tables that took long to encode."""
         started, encoded = self.folder / "run.json", self.folder / "data" / "dataset.json"
         if not started.is_file():
             return False
         if encoded.is_file() and encoded.stat().st_mtime - started.stat().st_mtime > SLOW_ENCODING:
             return True
-        return run_folder.is_resumable(self.folder)
+        return bool(run_folder.checkpoints(self.folder) or run_folder.vector_files(self.folder))
 
     def check_output(self) -> None:
         """Raise now, not later, if the result could not be written; with overwrite, remove an old run."""
-        check_replaceable(self.out, self.layout, self.overwrite)
+        from ..runtime.folder import LAYOUT
+
+        check_replaceable(self.out, LAYOUT, self.overwrite)
         if not self.folder.exists():
             return
         if not (self.folder / "run.json").is_file():

@@ -14,14 +14,12 @@ from ..network.torch.heads import VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..text.dataset import Dataset, Split
-from .distributed import Processes
+from .context import Processes
 from .evaluate import Scores, evaluate
-from .loss import Tensors, loss
+from .loss import TASK_LOSSES, Tensors, loss
 from .progress import format_measure
-from .starting_head import FOLDS, fit_first_head, fit_new_classes
-from .starting_network import build_network
+from .starting_network import FOLDS, build_network, fit_first_head, fit_new_classes
 from .step import Objective, Stepper
-from .task_losses import TASK_LOSSES
 
 WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
 
@@ -38,11 +36,9 @@ class LabelObjective(Objective):
         self.weights, self.dev_weights = (row_weights(dataset, recipe, name) for name in ("train", "dev"))
 
     def build_network(self) -> Network:
-        """The network with its starting weights."""
         return build_network(self.dataset, self.recipe, self.start)
 
     def identity(self) -> dict[str, Any]:
-        """What a checkpoint and the run that resumes from it must have in common."""
         return run_identity(self.dataset, self.recipe, self.start)
 
     def warmup(self, total: int) -> int:
@@ -117,19 +113,16 @@ def row_weights(dataset: Dataset, recipe: Recipe, name: str = "train") -> np.nda
         return None
     if split.weights is not None and not np.any(split.weights):
         if name == "train":
-            raise LimelightError(
-                "every training row has a weight of 0; at least one must have more", code="weights-zero"
-            )
+            wrong = "every training row has a weight of 0; at least one must have more"
+            raise LimelightError(wrong, code="weights-zero")
         return None  # held-out rows may all have weight 0: then they count equally
     weights = None if split.weights is None else np.array(split.weights, dtype=np.float64)
     if recipe.training.class_weight == "balanced":
         labels = np.asarray(split.labels)
         if labels.dtype.kind != "i":
-            raise LimelightError(
-                f"class_weight is 'balanced', but the task is {dataset.task!r}; weights are for rows of one "
-                "class each: leave it out",
-                code="task-option",
-            )
+            wrong = f"class_weight is 'balanced', but the task is {dataset.task!r}"
+            todo = "weights are for rows of one class each: leave it out"
+            raise LimelightError(f"{wrong}; {todo}", code="task-option")
         weights = np.ones(len(split)) if weights is None else weights
         totals = np.bincount(labels, weights, minlength=len(dataset.labels))
         weights = weights / np.where(totals > 0, totals, 1)[labels]

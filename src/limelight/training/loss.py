@@ -1,17 +1,108 @@
-"""What is minimised: the loss of the labels plus the penalty on the attention."""
+"""What is minimised: the loss of each row by its task, plus the penalty on the attention.
+
+The means over a split of a row's loss, and of how good its answer is, choose the best epoch. Labels are as
+`as_targets` gives them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from ..config.recipe import TrainingRecipe
 from ..network.torch.attention import aspect_penalty, penalty
 from ..network.torch.network import Output
 from .side_stream import NO_SIDE_STREAM, SideStream
-from .task_losses import CLASSIFICATION, RowFigures, TaskLoss
+
+RowFigures = Callable[[Tensor, Tensor], Tensor]  # logits (batch, classes), labels -> (batch,)
+
+
+class TaskLoss(NamedTuple):
+    """What is minimised, what is shown, and what else depends on the task."""
+
+    losses: RowFigures
+    scores: RowFigures  # higher is better, 1 at most
+    measure: str  # what the mean of the scores is called
+    first_fit: str = "logistic regression"  # what `losses` make of a linear model with an L2 penalty
+    fits_new_classes: bool = True  # beside the old ones; as a classifier of its own each starts at random
+    predicts_numbers: bool = False  # they are scaled to mean 0 and variance 1; others predict probabilities
+    chooses_thresholds: bool = False  # from when on a label is given, on the development set
+    calibrates: bool = False  # where the answer is the most probable class, which no temperature changes
+
+
+def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Labels are class numbers (batch,), or a probability for each class (batch, classes)."""
+    wanted = labels.to(logits.dtype) if labels.is_floating_point() else labels
+    return F.cross_entropy(logits, wanted, reduction="none")
+
+
+def is_right(logits: Tensor, labels: Tensor) -> Tensor:
+    """Whether the most probable class is the true one."""
+    return logits.argmax(dim=1) == labels
+
+
+def ordinal_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """The cross-entropies of being at or below each class but the last: far errors count more than near ones.
+
+    >>> ordinal_loss(torch.zeros(1, 2), torch.tensor([0])).tolist()
+    [0.693...]
+    """
+    log_p = logits.log_softmax(dim=1)
+    steps = torch.arange(logits.shape[1] - 1, device=logits.device)
+    below = log_p.logcumsumexp(dim=1)[:, :-1]  # (batch, classes - 1)
+    above = log_p.flip(1).logcumsumexp(dim=1).flip(1)[:, 1:]
+    right_side = torch.where(labels[:, None] <= steps, below, above)
+    return -right_side.sum(dim=1)
+
+
+def is_median(logits: Tensor, labels: Tensor) -> Tensor:
+    """Whether the median of the classes is the true one, as `reading.answers.decide` gives it."""
+    return (logits.softmax(dim=1).cumsum(dim=1)[:, :-1] < 0.5).sum(dim=1) == labels
+
+
+def binary_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """The sum over the labels, as if each were a classifier of its own."""
+    return F.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype), reduction="none").sum(dim=1)
+
+
+def row_f1(logits: Tensor, labels: Tensor) -> Tensor:
+    """F1 of the labels with a probability above 0.5 and the true ones; 1 where there are neither.
+
+    >>> row_f1(torch.tensor([[1.0, -1.0], [-1.0, -1.0]]), torch.tensor([[1.0, 1.0], [0.0, 0.0]])).tolist()
+    [0.666..., 1.0]
+    """
+    found = logits > 0
+    both, total = (found * labels).sum(dim=1), found.sum(dim=1) + labels.sum(dim=1)
+    return torch.where(total > 0, 2 * both / total.clamp(min=1), 1.0)
+
+
+def squared_error(logits: Tensor, labels: Tensor) -> Tensor:
+    """Of the one output."""
+    return (logits[:, 0] - labels.to(logits.dtype)).square()
+
+
+def explained(logits: Tensor, labels: Tensor) -> Tensor:
+    """The mean is R2, if the labels have the training rows' mean 0 and variance 1."""
+    return 1 - squared_error(logits, labels)
+
+
+CLASSIFICATION = TaskLoss(cross_entropy, is_right, "accuracy", calibrates=True)
+TASK_LOSSES = {
+    "auto": CLASSIFICATION,  # of a recipe without labels
+    "classification": CLASSIFICATION,
+    "multi-label": TaskLoss(
+        binary_cross_entropy, row_f1, "f1", fits_new_classes=False, chooses_thresholds=True
+    ),
+    "ordinal": TaskLoss(ordinal_loss, is_median, "accuracy"),
+    "regression": TaskLoss(squared_error, explained, "r2", "ridge regression", predicts_numbers=True),
+}
+
+
+# ---------------------------------------------------------------- of a batch
 
 
 class Loss(NamedTuple):

@@ -43,7 +43,7 @@ def calibrate(fitted: Fitted, dataset: Dataset) -> dict[str, Any]:
     import torch
 
     from ..network.torch.heads import LAST_LAYER
-    from .task_losses import TASK_LOSSES
+    from .loss import TASK_LOSSES
 
     split = dataset.splits.get("dev")
     if split is None or len(split) < FEWEST or not TASK_LOSSES[dataset.task].calibrates:
@@ -105,18 +105,16 @@ def model_of(dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> Model:
     """The trained model, as `Model.load` would open its folder."""
     from ..runtime.model import Model
 
-    return Model.from_parts(
-        weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer, labels=dataset.labels,
-        pair=dataset.pair, facts=to_json_values(facts), thresholds=fitted.thresholds,
-    )  # fmt: skip
+    return Model.from_parts(**_parts(dataset, fitted), facts=to_json_values(facts))
 
 
 def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], overwrite: bool) -> None:
     """Write the model as a folder."""
     from ..runtime.folder import save_folder
 
-    save_folder(
-        out, weights=weights_of(fitted), recipe=fitted.recipe, tokenizer=dataset.tokenizer,
-        labels=dataset.labels, pair=dataset.pair, facts=facts, overwrite=overwrite,
-        thresholds=fitted.thresholds,
-    )  # fmt: skip
+    save_folder(out, **_parts(dataset, fitted), facts=facts, overwrite=overwrite)
+
+
+def _parts(dataset: Dataset, fitted: Fitted) -> dict[str, Any]:
+    own = {"weights": weights_of(fitted), "recipe": fitted.recipe, "thresholds": fitted.thresholds}
+    return {**own, "tokenizer": dataset.tokenizer, "labels": dataset.labels, "pair": dataset.pair}

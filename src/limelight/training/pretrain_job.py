@@ -18,25 +18,16 @@ import numpy as np
 from ..config.pretrain_recipe import ReaderRecipe
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import FolderLayout, atomic_file
+from ..storage.files import atomic_file
 from ..tables.columns import Columns, choose_columns
 from ..text.dataset import Dataset
 from ..text.holdout import choose_held_out
 from ..text.sources import TableSource, table_paths
 from ..text.tokenizer import SPECIAL
 from ..text.vectors import check_vectors, read_vectors
-from . import need_torch
+from . import need_torch, teacher
 from .job import Job
-from .teacher import (
-    Encoder,
-    Vectors,
-    ask,
-    encode_shards,
-    is_vectors_file,
-    load_encoder,
-    open_shards,
-    open_vectors,
-)  # fmt: skip
+from .teacher import Encoder, Vectors
 
 if TYPE_CHECKING:
     from ..runtime.reader import Reader
@@ -108,12 +99,6 @@ class PretrainJob(Job):
     on_bad: str = "error"
     overwrite: bool = False
 
-    @property
-    def layout(self) -> FolderLayout:
-        from ..runtime.folder import LAYOUT
-
-        return LAYOUT
-
     def content(self) -> dict[str, Any]:
         """With absolute paths: the run may be resumed from another directory."""
         content = {**asdict(self), "texts": [os.path.abspath(path) for path in self.texts]}
@@ -167,7 +152,7 @@ class PretrainJob(Job):
                     f"{len(data.train):,} texts, {objective.known - len(SPECIAL):,} words, vectors of "
                     f"{data.train.shape[1]} numbers; {recipe.epochs} epochs in batches of {recipe.batch_size}"
                 )
-                fitted = TrainingRun(objective, self.folder, context).fit(resume)
+                fitted = TrainingRun(objective, self.folder, context, ()).fit(resume)
             if fitted.interrupted or not first:
                 return None if fitted.interrupted else {}
             return self._finish(objective, fitted.network, time.monotonic() - begun)
@@ -178,18 +163,18 @@ class PretrainJob(Job):
         """Everything that training reads, as far as it is not there yet."""
         if self.word_vectors:
             check_vectors([self.word_vectors])
-        beforehand = encoder is None and is_vectors_file(self.teacher)
+        beforehand = encoder is None and teacher.is_vectors_file(self.teacher)
         if beforehand and not Path(self.teacher).is_file():
             raise LimelightError(f"no such file: {self.teacher}", code="file-missing")
         if (self.folder / "start.npy").exists():
             return
         if encoder is None and not beforehand:
-            encoder = load_encoder(self.teacher, device)  # first: it may not exist
+            encoder = teacher.load_encoder(self.teacher, device)  # first: it may not exist
         data = self.folder / "data"
         dataset = Dataset.open(data) if (data / "dataset.json").is_file() else self._encode(show)
         if encoder is not None:
             texts = (row.text for row in self._source().rows())
-            encode_shards(encoder, texts, _rows(dataset), self.folder, show)
+            teacher.encode_shards(encoder, texts, _rows(dataset), self.folder, show)
         start = self._start_words(dataset, encoder, device, show)
         with atomic_file(self.folder / "start.npy") as file:
             np.save(file, start)
@@ -217,8 +202,8 @@ class PretrainJob(Job):
     def _vectors(self, dataset: Dataset) -> tuple[Vectors, Vectors | None]:
         """The teacher's vectors of the training rows and of those held out."""
         rows = _rows(dataset)
-        given = is_vectors_file(self.teacher)
-        whole = open_vectors(self.teacher, rows) if given else open_shards(self.folder)
+        given = teacher.is_vectors_file(self.teacher)
+        whole = teacher.open_vectors(self.teacher, rows) if given else teacher.open_shards(self.folder)
         held = choose_held_out(np.zeros(rows, np.int64), _held_share(rows), self.recipe.seed)
         train = whole.select(np.flatnonzero(~held))
         return train, whole.select(np.flatnonzero(held)) if "dev" in dataset.splits else None
@@ -237,7 +222,7 @@ class PretrainJob(Job):
             vectors = found.matrix * found.found[:, None]
         elif encoder is not None:
             words = list(vocabulary[len(SPECIAL) :])
-            asked = [ask(encoder, words[k : k + 4096]) for k in range(0, len(words), 4096)]
+            asked = [teacher.ask(encoder, words[k : k + 4096]) for k in range(0, len(words), 4096)]
             vectors = np.concatenate([np.zeros((len(SPECIAL), train.shape[1]), np.float16), *asked])
         else:
             vectors = fit_words(dataset.splits["train"], train, known, choose_device(device), seed)

@@ -80,20 +80,17 @@ class Progress:
 
     def end_epoch(self, record: dict[str, Any], better: bool) -> None:
         """An epoch was evaluated."""
-        if self.bar is not None:
-            self.bar.close()
-            self.bar = None
+        self.close()
         measure, form = next((name, form) for name, form in MEASURES.items() if name in record)
         development = f"  dev {record[f'dev_{measure}']:{form}}" if f"dev_{measure}" in record else ""
         if f"dev_weighted_{measure}" in record:
             development += f" (weighted {record[f'dev_weighted_{measure}']:{form}})"
         self.development = development and f",{development[1:]}"
         losses = f"loss {record['loss']:.4f}  penalty {record['penalty']:.4f}"
-        chosen = better and "dev_loss" in record
-        accuracies = f"train {record[measure]:{form}}{development}{' *' if chosen else '  '}"
+        chosen = " *" if better and "dev_loss" in record else "  "
+        accuracies = f"train {record[measure]:{form}}{development}{chosen}"
         speed = f"  {self._speed():,.0f} rows/s" if self.done > self.first else ""  # no rows were left
-        line = f"epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}"
-        self.note(line.rstrip())
+        self.note(f"epoch {record['epoch']}/{self.epochs}  {losses}  {accuracies}{speed}".rstrip())
 
     def close(self) -> None:
         """Leave the terminal tidy."""

@@ -55,11 +55,7 @@ class TrainingRun:
     """One network in training: fit -> epoch -> step."""
 
     def __init__(
-        self,
-        objective: Objective,
-        folder: Path | None,
-        context: RunContext,
-        callbacks: Sequence[Callback] = (),
+        self, objective: Objective, folder: Path | None, context: RunContext, callbacks: Sequence[Callback]
     ) -> None:
         self.objective, self.recipe, self.context = objective, objective.recipe, context
         self.processes, self.progress = context.processes, context.progress
@@ -86,8 +82,7 @@ class TrainingRun:
             if interrupted:
                 self.progress.close()
                 self.checkpoint()
-                where = f"in epoch {self.state.epoch + 1} at step {self.state.number}"
-                self.progress.note(f"interrupted {where}")
+                self.progress.note(f"interrupted in epoch {self.state.epoch + 1} at step {self.state.number}")
             self.progress.note(memory_line(self.stepper.device.type) or "done")
         finally:
             self.progress.close()
@@ -177,9 +172,8 @@ class TrainingRun:
 
     def _stop_diverged(self) -> None:
         """The weights are beyond repair: keep the best from before, and write nothing of this epoch."""
-        epoch, rate = self.state.epoch + 1, float(self.stepper.optimiser.rate)
-        todo = f"lower learning_rate ({rate:g}) or set clip_norm"
-        line = f"the loss became NaN or infinite in epoch {epoch}: {todo}"
+        todo = f"lower learning_rate ({float(self.stepper.optimiser.rate):g}) or set clip_norm"
+        line = f"the loss became NaN or infinite in epoch {self.state.epoch + 1}: {todo}"
         if self.best is None:
             raise LimelightError(line, code="diverged")
         self.progress.close()
@@ -190,21 +184,18 @@ class TrainingRun:
         """Save the state of the run. A full disk does not end it: the last good checkpoint stays."""
         sums = self._sums(exchange=True)
         if self.checkpoints and self.processes.first:
-            self._save(self.checkpoints, sums)
+            try:
+                self.checkpoints.save(self.state, self._tensors(sums), self.best)
+            except LimelightError as error:
+                last = run_folder.checkpoints(self.checkpoints.folder)
+                kept = "the last good checkpoint is kept" if last else "with no checkpoint to resume from yet"
+                self.progress.note(f"warning: {error}; training continues, {kept}")
         self.processes.barrier()  # no process continues, or resumes, before it is there
 
     def _tensors(self, sums: Tensor) -> dict[str, Tensor]:
         """All of the run that a checkpoint holds."""
         weights = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
         return {**weights, **self.stepper.tensors(), "sums": sums}
-
-    def _save(self, checkpoints: Checkpoints, sums: Tensor) -> None:
-        try:
-            checkpoints.save(self.state, self._tensors(sums), self.best)
-        except LimelightError as error:
-            exists = run_folder.checkpoints(checkpoints.folder)
-            kept = "the last good checkpoint is kept" if exists else "with no checkpoint to resume from yet"
-            self.progress.note(f"warning: {error}; training continues, {kept}")
 
     def resume(self) -> None:
         """Resume from the newest readable checkpoint; without one, from the start."""

@@ -30,15 +30,6 @@ def vector_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("vectors-*.npy"))
 
 
-def is_resumable(folder: Path) -> bool:
-    """Whether there is a checkpoint, or a teacher has read texts.
-
-    >>> is_resumable(Path("no such folder"))
-    False
-    """
-    return bool(checkpoints(folder) or vector_files(folder))
-
-
 def clear(folder: Path) -> None:
     """Remove checkpoints and best weights: they are large, and a finished run does not need them."""
     for path in (*checkpoints(folder), *best_weights(folder)):

@@ -39,14 +39,15 @@ class SpelledWords:
         device: torch.device,
     ) -> None:
         self.known, self.typos, self.seed = known, typos, seed
-        self.buckets = _to(gram_table(vocabulary, buckets), device)  # (words of the texts, MAX_GRAMS)
+        self.buckets = torch.from_numpy(gram_table(vocabulary, buckets)).to(device)  # (words, MAX_GRAMS)
         rank = torch.arange(len(vocabulary), device=device) - len(SPECIAL)
         self.rate = SPELLED * (rank / RARE).clamp(0, 1)  # (words of the texts,)
         self.variants = None
         if typos:
             wrong = [misspellings(word, seed) for word in vocabulary[:known]]
             flat = [each for some in wrong for each in some]
-            self.variants = _to(gram_table(flat, buckets).reshape(known, VARIANTS, MAX_GRAMS), device)
+            grams = torch.from_numpy(gram_table(flat, buckets)).to(device)
+            self.variants = grams.view(known, VARIANTS, MAX_GRAMS)
             errs = [some[0] != word for some, word in zip(wrong, vocabulary[:known], strict=True)]
             self.can_err = torch.tensor(errs, device=device)
 
@@ -138,7 +139,3 @@ def gram_table(words: Sequence[str], buckets: int) -> np.ndarray:
             hashes = gram_hashes(word)
             table[k, : len(hashes)] = [h % buckets + 1 for h in hashes]
     return table
-
-
-def _to(table: np.ndarray, device: torch.device) -> Tensor:
-    return torch.from_numpy(table).to(device)

@@ -1,11 +1,24 @@
-"""The network that a run starts with: random weights, word vectors, or those of a reader or a model."""
+"""The network that a run starts with: random weights, word vectors, or those of a reader or a model.
+
+The classifier is then fitted to what its last layer reads: that is convex. From a reader, it is logistic
+regression on the reader's vectors (for several labels a text one for each, for numbers ridge regression).
+A random classifier would pull the reader towards itself before it has learnt anything; this one has one
+solution, and with few rows it already is most of what can be learnt. How strongly it is regularised is chosen
+by cross-validation.
+
+From a trained model, only its new classes are fitted. Random weights would take many steps to catch up with
+those of the old classes, and change all the rest.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
@@ -14,19 +27,31 @@ from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
 from ..storage.memory import check_memory
-from ..text.dataset import Dataset
+from ..text.batches import as_targets, reading_plan, row_lengths
+from ..text.dataset import Dataset, Split
+from ..text.tasks import find_task
+from .evaluate import read_batches
+from .loss import TASK_LOSSES, RowFigures, TaskLoss, cross_entropy
 from .optimiser import STATES
 
 FEWEST = 3  # rows per class; with fewer, a reader stays as it is: docs/log/2026-11-16-start.md
+STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # inverse regularisation, scikit-learn's C, for vectors of length 1
+USUAL = 10.0  # where there are too few rows to choose
+OF_PAIRS = 0.1  # of what is added to the cosine: as good with 20 pairs as with thousands
+FOLDS = 5
+FEW = 1000  # rows; with more, training decides
+MAX_ROWS, MAX_ROWS_NEW = 4000, 2000  # that the classifier, and that of new classes, is fitted to
+LITTLE_PENALTY = 1e-4  # it should be none, but the matrix must not be singular
+RIDGE = 1e-6  # added to the diagonal of products, which may be singular
+BATCH_WORDS = 8192  # with padding
+ITERATIONS = 100
 
 
 def build_network(dataset: Dataset, recipe: Recipe, start: Start | None = None) -> Network:
     """The network for a data set on the CPU, with its starting weights and word vectors."""
     if recipe.model.head == "vector":
-        raise LimelightError(
-            "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'",
-            code="option-value",
-        )
+        wrong = "head is 'vector', which is a reader's; choose another, or use 'limelight pretrain'"
+        raise LimelightError(wrong, code="option-value")
     sizes = len(dataset.tokenizer), len(dataset.labels), dataset.splits["train"].pair
     check_fits(recipe, *sizes)
     torch.default_generator.manual_seed(recipe.training.seed)  # the GPUs' generators stay as they are
@@ -75,12 +100,205 @@ def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Reci
             maps = given["vector.W_shared"], given["vector.W_rows"]
             network.head = VectorHead(*maps, len(dataset.labels), recipe.model.dropout)
             if len(dataset.splits["train"]) < FEWEST * len(dataset.labels):
-                _freeze(network)
+                for name, weight in network.named_parameters():  # train nothing but the last layer
+                    weight.requires_grad_(name in ("head.W_o", "head.b_o"))
         else:
             network.head = ScaledLinearHead(network.head)  # type: ignore[arg-type]
 
 
-def _freeze(network: Network) -> None:
-    """Train nothing but the classifier's last layer."""
-    for name, weight in network.named_parameters():
-        weight.requires_grad_(name in ("head.W_o", "head.b_o"))
+# ---------------------------------------------------------------- the first classifier
+
+
+class FirstHead(NamedTuple):
+    """What was fitted; `score` is the accuracy of cross-validation, or another task's measure."""
+
+    strength: float
+    score: float | None
+
+
+@torch.no_grad()
+def fit_first_head(
+    network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = "classification"
+) -> FirstHead:
+    """Fit the network's `VectorHead` to a split; the reader itself stays as it is."""
+    rows = draw_rows(split, MAX_ROWS, seed)
+    last, bias = last_layer(network)
+    v = read_features(network, split, rows)
+    scale = v.norm(dim=1).mean()
+    v = v / scale
+    labels, own = np.asarray(split.labels)[rows], TASK_LOSSES[task]
+    y = torch.from_numpy(as_targets(labels)).to(last.device)
+    w = weights_at(rows, weights, v)
+    found = FirstHead(USUAL, None)
+    if network.pair and own.predicts_numbers:
+        found = FirstHead(OF_PAIRS, None)
+        W, b = fit_ridge(v, y, w, found.strength, _cosine(v.shape[1]).to(v))
+    else:
+        if 2 * len(bias) <= len(rows) <= FEW:
+            fold = torch.from_numpy(_folds(find_task(task).strata(labels), seed)).to(last.device)
+            found = _cross_validate(v, y, w, len(bias), fold, own)
+        W, b = fit_linear(v, y, w, len(bias), found.strength, own.losses)
+    if isinstance(network.head, VectorHead):
+        network.head.scale.div_(scale)
+    else:
+        W /= scale
+    last.copy_(W)
+    bias.copy_(b)
+    return found
+
+
+def _cosine(size: int) -> Tensor:
+    """(size,), of length 1: the weights of [u; v; |u-v|; u*v] whose sum is the cosine, but for its scale."""
+    direction = torch.zeros(size)
+    direction[-(size // 4) :] = (size // 4) ** -0.5
+    return direction
+
+
+def fit_ridge(v: Tensor, y: Tensor, w: Tensor, strength: float, free: Tensor) -> tuple[Tensor, Tensor]:
+    """Ridge regression, as by `fit_linear`, but without a penalty in the direction `free` (v,), of length 1.
+
+    >>> v = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).double()
+    >>> W, b = fit_ridge(v, 3 * v.sum(1), torch.ones(3), strength=1.0, free=torch.ones(2) / 2**0.5)
+    >>> W.round(decimals=2).tolist(), b.abs().round(decimals=2).tolist()
+    ([[3.0, 3.0]], [0.0])
+    """
+    w, y, free = w.to(v), y.to(v), free.to(v)
+    mean, middle = (w @ v) / w.sum(), (w @ y) / w.sum()
+    X = v - mean
+    penalty = torch.eye(v.shape[1]).to(v) - (1 - LITTLE_PENALTY) * torch.outer(free, free)
+    W = torch.linalg.solve(
+        2 * strength * X.T @ (X * w[:, None]) + penalty, 2 * strength * X.T @ (w * (y - middle))
+    )
+    return W[None], (middle - mean @ W)[None]
+
+
+def _cross_validate(v: Tensor, y: Tensor, w: Tensor, classes: int, fold: Tensor, task: TaskLoss) -> FirstHead:
+    """The strength with the least loss on rows left out."""
+    losses, scores = [0.0] * len(STRENGTHS), [0.0] * len(STRENGTHS)
+    for k in range(FOLDS):
+        rest, out = fold != k, fold == k
+        start = None
+        for i, strength in enumerate(STRENGTHS):
+            start = fit_linear(v[rest], y[rest], w[rest], classes, strength, task.losses, start)
+            logits = v[out] @ start[0].T + start[1]
+            losses[i] += float((task.losses(logits, y[out]) * w[out]).sum())
+            scores[i] += float(task.scores(logits, y[out]).sum())
+    best = int(np.argmin(losses))
+    return FirstHead(STRENGTHS[best], scores[best] / len(y))
+
+
+def _folds(labels: np.ndarray, seed: int) -> np.ndarray:
+    """(rows,): each class spread evenly over the folds, so that every fold has about as many rows."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[order[np.argsort(labels[order], kind="stable")]] = np.arange(len(labels)) % FOLDS
+    return fold
+
+
+def fit_linear(
+    v: Tensor,
+    y: Tensor,
+    w: Tensor,
+    classes: int,
+    strength: float,
+    losses: RowFigures = cross_entropy,
+    start: tuple[Tensor, Tensor] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """A linear model with an L2 penalty, as scikit-learn defines it: W (classes, v), b.
+
+    The losses make it logistic regression (C is the strength) or ridge regression (alpha is 1 / (2 C)).
+
+    >>> v, y = torch.tensor([[1.0], [-1.0]]).double(), torch.tensor([0, 1])
+    >>> W, b = fit_linear(v, y, torch.ones(2).double(), classes=2, strength=1.0)
+    >>> W.shape, bool(W[0] > W[1])
+    (torch.Size([2, 1]), True)
+    """
+    W = v.new_zeros(classes, v.shape[1]) if start is None else start[0].clone()
+    b = v.new_zeros(classes) if start is None else start[1].clone()
+    optimiser = torch.optim.LBFGS(
+        [W.requires_grad_(), b.requires_grad_()], max_iter=ITERATIONS, tolerance_grad=1e-4,
+        tolerance_change=1e-7, line_search_fn="strong_wolfe",
+    )  # fmt: skip
+
+    @torch.enable_grad()
+    def step() -> Tensor:
+        optimiser.zero_grad()
+        total = strength * (losses(v @ W.T + b, y) * w).sum() + W.square().sum() / 2
+        total.backward()
+        return total
+
+    optimiser.step(step)
+    return W.detach(), b.detach()
+
+
+# ---------------------------------------------------------------- new classes of a trained model
+
+
+@torch.no_grad()
+def fit_new_classes(
+    network: Network, split: Split, new: Sequence[int], weights: np.ndarray | None, seed: int
+) -> None:
+    """Fit the rows of the last layer that belong to the classes `new`; all else stays as it is."""
+    rows = draw_rows(split, MAX_ROWS_NEW, seed)
+    last, bias = last_layer(network)
+    X = read_features(network, split, rows)  # (n, f)
+    Z = X @ last.double().T + bias.double()  # (n, classes)
+    y = torch.from_numpy(np.asarray(split.labels, dtype=np.int64)[rows]).to(X.device)
+    w = weights_at(rows, weights, X)
+    scale = X.norm(dim=1).mean().clamp(min=1e-12)
+    W, b = fit_rows(X.div_(scale), Z, y, w, new)
+    last[list(new)] = (W / scale).to(last)
+    bias[list(new)] = b.to(bias)
+
+
+def fit_rows(
+    V: Tensor, Z: Tensor, y: Tensor, w: Tensor, new: Sequence[int], strength: float = USUAL
+) -> tuple[Tensor, Tensor]:
+    """W (new, f) and b (new,) of new classes beside the logits Z (n, classes) of the others, which are fixed.
+
+    Of many features f, only the directions of the n rows V (n, f) matter: V V^T = L L^T, and L stands for V.
+    """
+    many = V.shape[1] > len(V)
+    eye = RIDGE * torch.eye(len(V), dtype=V.dtype, device=V.device)
+    L = torch.linalg.cholesky(V @ V.T + eye) if many else V
+    columns = torch.tensor(list(new), device=V.device)
+
+    def losses(own: Tensor, y: Tensor) -> Tensor:
+        return cross_entropy(Z.index_copy(1, columns, own), y)
+
+    W, b = fit_linear(L, y, w, len(new), strength, losses)
+    return (torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V if many else W), b
+
+
+# ---------------------------------------------------------------- the last layer, and what it reads
+
+
+def last_layer(network: Network) -> tuple[Tensor, Tensor]:
+    """The weights (classes, f) and biases (classes,) of the head's last layer."""
+    parts = dict(network.head.named_parameters())
+    names = next(pair for pair in (("W_2", "b_2"), ("W_scaled", "b_o"), ("W_o", "b_o")) if pair[0] in parts)
+    return parts[names[0]], parts[names[1]]
+
+
+def draw_rows(split: Split, most: int, seed: int) -> np.ndarray:
+    """The numbers of all rows, or of `most` drawn at random, in their order."""
+    rows = np.arange(len(split))
+    return rows if len(rows) <= most else np.sort(np.random.default_rng(seed).choice(rows, most, False))
+
+
+def weights_at(rows: np.ndarray, weights: np.ndarray | None, like: Tensor) -> Tensor:
+    """(rows,): how much each of these rows counts, 1 if all count equally."""
+    return like.new_ones(len(rows)) if weights is None else torch.from_numpy(weights[rows]).to(like)
+
+
+@torch.no_grad()
+def read_features(network: Network, split: Split, rows: np.ndarray) -> Tensor:
+    """(rows, f) in float64: what the last layer reads."""
+    last, _ = last_layer(network)
+    found = torch.empty(len(rows), last.shape[1], dtype=torch.float64, device=last.device)
+    plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
+    for batch, read in read_batches(network, split, plan):
+        F = read.M if read.M2 is None else network.relate(read.M, read.M2)
+        places = torch.from_numpy(np.searchsorted(rows, batch)).to(last.device)  # rows are in order
+        found[places] = network.head.features(F).double()  # type: ignore[operator]
+    return found

@@ -62,11 +62,10 @@ def fit_words(split: Split, vectors: Vectors, known: int, device: torch.device, 
     """
     random = np.random.default_rng([seed, 2])
     rows = np.sort(random.permutation(len(split))[:SENTENCES])
-    batches = [_batch(split, rows[k : k + CHUNK], known, device) for k in range(0, len(rows), CHUNK)]
-    targets = [
-        torch.from_numpy(vectors[rows[k : k + CHUNK]].astype(np.float32)) for k in range(0, len(rows), CHUNK)
-    ]
-    targets = [torch.nn.functional.normalize(t.to(device), dim=1) for t in targets]
+    chunks = [rows[k : k + CHUNK] for k in range(0, len(rows), CHUNK)]
+    batches = [_batch(split, some, known, device) for some in chunks]
+    found = (torch.from_numpy(vectors[some].astype(np.float32)).to(device) for some in chunks)
+    targets = [torch.nn.functional.normalize(t, dim=1) for t in found]
     mean = torch.cat([t.mean(0, keepdim=True) for t in targets]).mean(0)
     W = torch.zeros(known, vectors.shape[1], device=device)
     residual = torch.zeros_like(W)
@@ -94,8 +93,6 @@ def _batch(
     ends = np.cumsum(lengths)
     at = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths) + np.repeat(split.starts[rows], lengths)
     ids, place = np.asarray(split.ids[at], np.int64), np.repeat(np.arange(len(rows)), lengths)
-    share = np.repeat(1 / lengths, lengths).astype(np.float32)
-    use = ids < known
-    ids, place, share = ids[use], place[use], share[use]
-    tensor = torch.from_numpy
-    return tensor(ids).to(device), tensor(place).to(device), tensor(share).to(device).unsqueeze(1), len(rows)
+    share = np.repeat(1 / lengths, lengths).astype(np.float32)[:, None]
+    words, sentences, shares = (torch.from_numpy(x[ids < known]).to(device) for x in (ids, place, share))
+    return words, sentences, shares, len(rows)

@@ -15,17 +15,19 @@ import torch
 from torch import Tensor, nn
 
 from ..config.recipe import Recipe
+from ..network.torch.encoder import WordEmbedding
 from ..text.batches import row_lengths
-from ..text.dataset import Dataset
-from .average import Average
+from ..text.dataset import Dataset, Split
+from ..text.tokenizer import PAD
 from .checkpoint import select_prefix
-from .distributed import Processes
+from .context import Processes
 from .evaluate import Scores
 from .feed import DeviceFeed, HostFeed, bucket
 from .loss import Tensors
-from .optimiser import WORDS, Optimiser, moves_all
-from .seen_words import SeenWords
+from .optimiser import WORDS, Average, Optimiser, moves_all
 from .side_stream import NO_SIDE_STREAM, SideStream
+
+CHUNK = 2**22  # words looked at at a time
 
 
 class Objective:
@@ -210,6 +212,57 @@ class Stepper:
         if self.seen_words is None:
             return tensors
         return {k: x[self.seen_words.ids] if k.startswith(WORDS) else x for k, x in tensors.items()}
+
+
+class SeenWords:
+    """A compact copy of the rows of the word table that occur in a split: the only ones Adam ever changes.
+
+    Adam keeps moving a word after its gradient is gone, so it updates all rows at every step. Words that
+    never occur keep a mean and a square of zero and never move: without them, the result is the same.
+    """
+
+    def __init__(self, words: WordEmbedding, split: Split) -> None:
+        self.words = words
+        self.ids = torch.from_numpy(np.flatnonzero(_occurs(split, len(words.weight))))
+        self.places = torch.zeros(len(words.weight), dtype=torch.int64)
+        self.places[self.ids] = torch.arange(len(self.ids))
+        self.rows = words.weight.detach()[self.ids].requires_grad_()
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Let the network read these rows in place of the table's."""
+        self.words.row_subset = (self.rows, self.places)
+        try:
+            yield
+        finally:
+            self.words.row_subset = None
+
+    @torch.no_grad()
+    def store(self) -> None:
+        """Write the rows back into the table."""
+        self.words.weight[self.ids] = self.rows
+
+    @torch.no_grad()
+    def load(self) -> None:
+        """Read the rows from the table."""
+        self.rows.copy_(self.words.weight[self.ids])
+
+    def expand(self, rows: Tensor, table: Tensor) -> Tensor:
+        """A copy of a whole table with these rows in their places."""
+        whole = table.detach().clone()
+        whole[self.ids] = rows
+        return whole
+
+
+def _occurs(split: Split, words: int) -> np.ndarray:
+    """(words,): whether a word occurs in the split; padding always counts, as the first row."""
+    occurs = np.zeros(words, dtype=bool)
+    occurs[PAD] = True
+    for ids in (split.ids, split.ids2):
+        if ids is not None:
+            for start in range(0, len(ids), CHUNK):  # they may be larger than memory
+                occurs[ids[start : start + CHUNK]] = True
+    return occurs
 
 
 class CapturedStep:

@@ -83,16 +83,12 @@ def open_vectors(path: str | Path, texts: int) -> Vectors:
             reason = " ".join(str(error).split())
             raise LimelightError(f"{path} is not a .npy file ({reason})", code="file-damaged") from None
     if values.ndim != 2 or values.dtype.kind != "f" or values.shape[1] < 2:
-        raise LimelightError(
-            f"{path} holds {values.dtype} of shape {values.shape}; it must hold a vector of floats per text",
-            code="vectors-shape",
-        )
+        wrong = f"{path} holds {values.dtype} of shape {values.shape}"
+        raise LimelightError(f"{wrong}; it must hold a vector of floats per text", code="vectors-shape")
     if len(values) != texts:
-        raise LimelightError(
-            f"{path} has {len(values):,} rows and there are {texts:,} texts; it must have one for each text, "
-            "in their order (blank lines are skipped)",
-            code="vectors-rows",
-        )
+        wrong = f"{path} has {len(values):,} rows and there are {texts:,} texts"
+        todo = "it must have one for each text, in their order (blank lines are skipped)"
+        raise LimelightError(f"{wrong}; {todo}", code="vectors-rows")
     _check_values(values, str(path))
     return Vectors([values])
 
@@ -103,11 +99,8 @@ def _check_values(values: np.ndarray, where: str, first: int = 0) -> None:
         some = np.asarray(values[start : start + CHUNK], np.float32)
         bad = np.flatnonzero(~(np.isfinite(some).all(1) & some.any(1)))
         if len(bad):
-            raise LimelightError(
-                f"{where}: row {first + start + bad[0] + 1:,} is zero or not finite; a teacher must give "
-                "every text a vector",
-                code="vectors-values",
-            )
+            wrong = f"{where}: row {first + start + bad[0] + 1:,} is zero or not finite"
+            raise LimelightError(f"{wrong}; a teacher must give every text a vector", code="vectors-values")
     if len(values) > 1 and not (np.asarray(values[:CHUNK]) != values[0]).any():
         same = f"{where}: all vectors are the same; the teacher must tell texts apart"
         raise LimelightError(same, code="vectors-values")
@@ -124,10 +117,8 @@ def load_encoder(name: str, device: str = "auto") -> Encoder:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
-        raise LimelightError(
-            "a teacher that is not a .npy file needs sentence-transformers: pip install '.[pretrain]'",
-            code="needs-extra",
-        ) from None
+        wrong = "a teacher that is not a .npy file needs sentence-transformers: pip install '.[pretrain]'"
+        raise LimelightError(wrong, code="needs-extra") from None
     try:
         found: Encoder = SentenceTransformer(name, device=None if device == "auto" else device)
     except Exception as error:  # whatever its libraries raise: no such name, no network, half a download
@@ -153,11 +144,8 @@ def encode_shards(
                 with atomic_file(path) as file:
                     np.save(file, found)
             if size and found.shape[1] != size:
-                raise LimelightError(
-                    f"{path} has vectors of {found.shape[1]} numbers, not {size}: another teacher's; "
-                    "start again with --overwrite",
-                    code="run-differs",
-                )
+                wrong = f"{path} has vectors of {found.shape[1]} numbers, not {size}: another teacher's"
+                raise LimelightError(f"{wrong}; start again with --overwrite", code="run-differs")
             size, done = found.shape[1], done + len(shard)
             bar.update(len(shard))
     if done != count:
@@ -179,15 +167,12 @@ def ask(encoder: Encoder, texts: list[str], first: int = 0) -> np.ndarray:
         raise
     except Exception as error:
         reason = " ".join(str(error).split())[:120]
-        raise LimelightError(
-            f"the teacher cannot encode the texts ({type(error).__name__}: {reason})", code="teacher-failed"
-        ) from error
+        wrong = f"the teacher cannot encode the texts ({type(error).__name__}: {reason})"
+        raise LimelightError(wrong, code="teacher-failed") from error
     if found.ndim != 2 or len(found) != len(texts) or found.shape[1] < 2:
-        raise LimelightError(
-            f"the teacher gave an array of shape {found.shape} for {len(texts):,} texts; it must be a "
-            "sentence encoder, with one vector per text",
-            code="vectors-shape",
-        )
+        wrong = f"the teacher gave an array of shape {found.shape} for {len(texts):,} texts"
+        todo = "it must be a sentence encoder, with one vector per text"
+        raise LimelightError(f"{wrong}; {todo}", code="vectors-shape")
     _check_values(found, "the teacher's vectors", first)
     length = np.linalg.norm(found, axis=1, keepdims=True)
     return np.asarray(found / length, np.float16)  # of length 1, they cannot overflow
@@ -195,8 +180,6 @@ def ask(encoder: Encoder, texts: list[str], first: int = 0) -> np.ndarray:
 
 def _stored(path: Path, rows: int) -> np.ndarray | None:
     """A shard that is already there, and whole."""
-    if not path.exists():
-        return None
     try:
         values = npy.open_memmap(path, mode="r")
     except (OSError, ValueError):

@@ -20,9 +20,9 @@ from ..text.dataset import Dataset
 from .callbacks import Callback, check_callbacks
 from .context import choose_device, run_context
 from .label_objective import LabelObjective
+from .loss import TASK_LOSSES
 from .run import Fitted, TrainingRun
-from .starting_head import last_layer
-from .task_losses import TASK_LOSSES
+from .starting_network import last_layer
 
 
 def fit(
@@ -52,9 +52,8 @@ def fit(
     if folder is None and resume:
         raise LimelightError("resume needs the run's folder: give one", code="folder-needed")
     if dataset.splits["train"].labels is None:
-        raise LimelightError(
-            "the data set has no labels to learn from; encode it with a column of labels", code="no-labels"
-        )
+        wrong = "the data set has no labels to learn from; encode it with a column of labels"
+        raise LimelightError(wrong, code="no-labels")
     if dataset.vectors is not None:
         recipe = recipe.override(word_size=dataset.vectors.shape[1])
     recipe = recipe.override(task=dataset.task)
@@ -107,15 +106,11 @@ def standardise(dataset: Dataset) -> tuple[Dataset, Scale]:
     """The data set with scaled numbers, and their scale."""
     values = np.asarray(dataset.splits["train"].labels, dtype=np.float64)
     scale = Scale(float(values.mean()), float(values.std()) or 1.0)  # all others may be held out
-    splits = {
-        name: dataclasses.replace(split, labels=_scaled(np.asarray(split.labels), scale))
-        for name, split in dataset.splits.items()
-    }
+    splits = {}
+    for name, split in dataset.splits.items():
+        scaled = (np.asarray(split.labels, dtype=np.float64) - scale.mean) / scale.deviation
+        splits[name] = dataclasses.replace(split, labels=scaled.astype(np.float32))
     return dataclasses.replace(dataset, splits=splits), scale
-
-
-def _scaled(values: np.ndarray, scale: Scale) -> np.ndarray:
-    return ((values.astype(np.float64) - scale.mean) / scale.deviation).astype(np.float32)
 
 
 @torch.no_grad()

@@ -17,13 +17,12 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..runtime.metrics import AnyMetrics
 from ..runtime.start import Start, start_of
-from ..storage.files import FolderLayout
 from ..tables.formats import shorten
 from ..text.dataset import Dataset
 from ..text.sources import table_paths
 from . import need_torch
 from .job import Job
-from .outcome import calibrate, facts_of, model_of, results_of, save, warn_if_constant, weights_of
+from .outcome import calibrate, facts_of, model_of, results_of, save, warn_if_constant
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -113,17 +112,11 @@ class TrainJob(Job):
     out: Path
     recipe: Recipe
     tables: dict[str, list[str]]  # train, dev, test, old_dev: files, or one folder with encoded data
-    columns: dict[str, str | None] = field(default_factory=dict)  # text, label, text2
+    columns: dict[str, Any] = field(default_factory=dict)  # text, label, text2: a name or None
     holdout: float | None = None  # None: 0.1, or 0 with few rows and a start
     on_bad: str = "error"
     overwrite: bool = False
     started_in: str = ""  # the working directory that relative paths of vectors start from
-
-    @property
-    def layout(self) -> FolderLayout:
-        from ..runtime.folder import LAYOUT
-
-        return LAYOUT
 
     def content(self) -> dict[str, Any]:
         """What `run.json` stores, with paths as they were given: they go into the model's description."""
@@ -133,12 +126,10 @@ class TrainJob(Job):
     def from_content(cls, out: Path, found: dict[str, Any]) -> Self:
         given = found.pop("recipe", {})
         if given.get("training", {}).get("teachers") or given.get("training", {}).get("noisy_copies"):
-            raise LimelightError(
-                f"the run for {out} has teachers or noisy copies, which are no options any more; resume it "
-                "with Limelight 0.2, or start again with --overwrite",
-                code="run-outdated",
-            )
-        if wrong := [name for name, value in found.items() if not _FITS.get(name, _never)(value)]:
+            gone = f"the run for {out} has teachers or noisy copies, which are no options any more"
+            todo = "resume it with Limelight 0.2, or start again with --overwrite"
+            raise LimelightError(f"{gone}; {todo}", code="run-outdated")
+        if wrong := [name for name, x in found.items() if name not in _FITS or not _FITS[name](x)]:
             raise ValueError(f"{shorten(wrong[0])!r} is not as Limelight writes it")
         return cls(out=out, recipe=Recipe.from_dict(given), **found)
 
@@ -218,21 +209,18 @@ class TrainJob(Job):
             self.input_path(self.tables["train"][0]) if self.encoded else self.folder / "data"
         )
         if not dataset.labels:
-            raise LimelightError(
-                "the encoded data set has no labels, so there is nothing to learn from it", code="no-labels"
-            )
+            wrong = "the encoded data set has no labels, so there is nothing to learn from it"
+            raise LimelightError(wrong, code="no-labels")
         return dataset
 
     def encode(self, recipe: Recipe, start: Start | None, show: bool) -> None:
         """Encode the tables into the job's folder."""
         from ..text.encode import encode_tables  # needs packages that read tables; training alone does not
 
-        text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
         encode_tables(
             self.folder / "data", self.tables["train"], self.tables.get("dev"), self.tables.get("test"),
-            text=text, label=label, text2=text2, recipe=recipe.text, holdout=self.holdout,
-            seed=recipe.training.seed, on_bad=self.on_bad, overwrite=True, progress=show,
-            folder=self.started_in, start=start,
+            **self.columns, recipe=recipe.text, holdout=self.holdout, seed=recipe.training.seed,
+            on_bad=self.on_bad, overwrite=True, progress=show, folder=self.started_in, start=start,
         )  # fmt: skip
 
     # ------------------------------------------------------------ the result
@@ -243,8 +231,7 @@ class TrainJob(Job):
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
         facts = facts_of(dataset, fitted, results) | confidence
         if before is not None:
-            new = Start(fitted.recipe, dataset.tokenizer, weights_of(fitted), dataset.labels, dataset.pair)
-            after, rows = self._old_accuracy(new)
+            after, rows = self._old_accuracy(model_of(dataset, fitted, facts))
             data = ", ".join(self.tables["old_dev"])
             facts["old_dev"] = {"data": data, "rows": rows, "before": before, "after": after}
         out = self.folder / "best" if fitted.interrupted else self.out
@@ -282,26 +269,24 @@ class TrainJob(Job):
         if "old_dev" not in self.tables or start is None:
             return None
         if not set(start.labels) <= set(dataset.labels):
-            raise LimelightError(
-                "--old-dev cannot be measured: none of the new labels is a class of the old model",
-                code="label-unknown",
-            )
-        return self._old_accuracy(start)[0]
-
-    def _old_accuracy(self, weights: Start) -> tuple[float, int]:
-        """The accuracy on the old development set, and its rows."""
-        from ..runtime.labelled import predict_labelled
+            wrong = "--old-dev cannot be measured: none of the new labels is a class of the old model"
+            raise LimelightError(wrong, code="label-unknown")
         from ..runtime.model import Model
-        from ..tables.columns import choose_columns
 
         model = Model.from_parts(
-            weights=weights.weights, recipe=weights.recipe, tokenizer=weights.tokenizer,
-            labels=weights.labels, pair=weights.pair,
+            weights=start.weights, recipe=start.recipe, tokenizer=start.tokenizer, labels=start.labels,
+            pair=start.pair,
         )  # fmt: skip
-        text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
+        return self._old_accuracy(model)[0]
+
+    def _old_accuracy(self, model: Model) -> tuple[float, int]:
+        """The accuracy on the old development set, and its rows."""
+        from ..runtime.labelled import predict_labelled
+        from ..tables.columns import choose_columns
+
         right = []
         for file in map(self.input_path, self.tables["old_dev"]):
-            columns = choose_columns(file, text, label, text2, pair=model.pair)
+            columns = choose_columns(file, **self.columns, pair=model.pair)
             P, truth = predict_labelled(model, file, columns, self.on_bad)
             right.append(P.argmax(axis=1) == truth)
         return float(np.concatenate(right).mean()), sum(map(len, right))
@@ -311,31 +296,21 @@ def recipe_for(recipe: Recipe, dataset: Dataset) -> Recipe:
     """The recipe with the text options the data set was encoded with."""
     encoded = dataset.facts.get("recipe")
     if not isinstance(encoded, dict):
-        raise LimelightError(
-            "the encoded data set does not say how it was encoded; encode the tables again",
-            code="data-outdated",
-        )
+        wrong = "the encoded data set does not say how it was encoded; encode the tables again"
+        raise LimelightError(wrong, code="data-outdated")
     return Recipe(Recipe.from_dict({"text": encoded}).text, recipe.model, recipe.training)
 
 
 # ---------------------------------------------------------------- what run.json may hold
 
 
-def _are_tables(value: Any) -> bool:
-    def are_files(files: Any) -> bool:
-        return isinstance(files, list) and bool(files) and all(map(_is_path, files))
-
-    splits = {"train", "dev", "test", "old_dev"}
-    return isinstance(value, dict) and "train" in value and value.keys() <= splits and all(
-        map(are_files, value.values())
-    )  # fmt: skip
+def _holds(value: Any, names: set[str], fits: Callable[[Any], bool]) -> bool:
+    """Whether it is an object of some of these names, whose values fit."""
+    return isinstance(value, dict) and value.keys() <= names and all(map(fits, value.values()))
 
 
-def _are_columns(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        name in ("text", "label", "text2") and isinstance(column, str | None)
-        for name, column in value.items()
-    )
+def _are_files(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_path, value))
 
 
 def _is_path(value: Any) -> bool:
@@ -345,15 +320,11 @@ def _is_path(value: Any) -> bool:
         return False
 
 
-def _never(value: Any) -> bool:
-    return False
-
-
 _FITS: dict[str, Callable[[Any], bool]] = {
-    "tables": _are_tables,
-    "columns": _are_columns,
-    "holdout": lambda value: value is None or (type(value) in (int, float) and 0 <= value < 1),
-    "on_bad": lambda value: value in ("error", "skip"),
-    "overwrite": lambda value: type(value) is bool,
-    "started_in": lambda value: value == "" or _is_path(value),
+    "tables": lambda x: _holds(x, {"train", "dev", "test", "old_dev"}, _are_files) and "train" in x,
+    "columns": lambda x: _holds(x, {"text", "label", "text2"}, lambda each: isinstance(each, str | None)),
+    "holdout": lambda x: x is None or (type(x) in (int, float) and 0 <= x < 1),
+    "on_bad": lambda x: x in ("error", "skip"),
+    "overwrite": lambda x: type(x) is bool,
+    "started_in": lambda x: x == "" or _is_path(x),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +18,8 @@ from ..runtime.folder import as_stored
 from ..text.batches import gather
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL
-from .distributed import Processes
-from .evaluate import Scores, plan_batches
+from .context import Processes
+from .evaluate import Scores, logits, plan_batches, read_batches
 from .explanation_facts import clear_words
 from .label_objective import run_identity
 from .loss import Tensors
@@ -51,11 +51,8 @@ class VectorObjective(Objective):
     def __init__(self, data: PretrainData, recipe: ReaderRecipe, device: torch.device) -> None:
         self.data, self.reader_recipe, self.recipe = data, recipe, recipe.recipe
         self.dataset, self.targets = data.dataset, data.train
-        self.known = known_words(data.dataset, recipe)
-        vocabulary = data.dataset.tokenizer.vocabulary
-        self.spelled = SpelledWords(
-            vocabulary, self.known, recipe.buckets, recipe.typos, recipe.seed, device
-        )  # fmt: skip
+        self.known, words = known_words(data.dataset, recipe), data.dataset.tokenizer.vocabulary
+        self.spelled = SpelledWords(words, self.known, recipe.buckets, recipe.typos, recipe.seed, device)
 
     def build_network(self) -> Network:
         """The reader with the teacher's words, and n-grams made of them."""
@@ -78,12 +75,10 @@ class VectorObjective(Objective):
         return Network(self.recipe.override(head="vector", **sizes).model, self.known)
 
     def identity(self) -> dict[str, Any]:
-        """The options, the texts and the teacher."""
         own = self.reader_recipe.to_dict() | {"teacher": self.data.teacher}
         return run_identity(self.dataset, self.recipe) | own
 
     def warmup(self, total: int) -> int:
-        """Steps in which the learning rate rises."""
         return min(WARMUP, math.ceil(WARMUP_SHARE * total))
 
     def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
@@ -132,10 +127,8 @@ class VectorObjective(Objective):
         dev = self.dataset.splits.get("dev")
         if dev is None or self.data.dev is None:
             return {}
-        cosine, found = (
-            mean_cosine(encode(network, dev, self.spelled), self.data.dev),
-            describe_rows(network, dev, self.spelled, self.dataset.tokenizer.vocabulary),
-        )
+        cosine = mean_cosine(encode(network, dev, self.spelled), self.data.dev)
+        found = describe_rows(network, dev, self.spelled, self.dataset.tokenizer.vocabulary)
         rounded = {"cosine": round(cosine, 4), **found, "overlap": round(found["overlap"], 4)}
         return {"held_out": len(dev), **rounded}
 
@@ -143,27 +136,9 @@ class VectorObjective(Objective):
 # ---------------------------------------------------------------- reading without training
 
 
-@torch.no_grad()
-def read_batches(
-    network: Network, split: Split, spelled: SpelledWords
-) -> Iterator[tuple[np.ndarray, tuple[Tensor, Tensor], Any]]:
-    """Rows of a split, their words' ids and lengths, and what the network makes of them."""
-    device, was_training = network.words.weight.device, network.training
-    network.eval()
-    for rows in plan_batches(network, split):
-        ids, lengths = (torch.from_numpy(x).to(device) for x in gather(split, rows)[:2])
-        yield rows, (ids, lengths), network(*spelled.read(ids, lengths))
-    network.train(was_training)
-
-
 def encode(network: Network, split: Split, spelled: SpelledWords) -> Tensor:
     """(rows, vector) of length 1."""
-    read = [
-        (rows, F.normalize(output.logits.float(), dim=1))
-        for rows, _, output in read_batches(network, split, spelled)
-    ]
-    order = np.argsort(np.concatenate([rows for rows, _ in read]))
-    return torch.cat([v for _, v in read])[torch.from_numpy(order).to(read[0][1].device)]
+    return F.normalize(torch.from_numpy(logits(network, split, spelled)), dim=1)
 
 
 def describe_rows(
@@ -175,11 +150,10 @@ def describe_rows(
     one word.
     """
     found, overlap = [], 0.0  # ids, A, lengths
-    for _, (ids, lengths), output in read_batches(network, split, spelled):
-        A = output.A.float()  # (batch, r, n)
-        is_word = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]  # (batch, n)
-        parts = (ids[is_word], A.transpose(1, 2)[is_word].T, lengths)
-        found.append([x.cpu().numpy() for x in parts])
+    for rows, output in read_batches(network, split, plan_batches(network, split), spelled):
+        batch, A = gather(split, rows), output.A.float()  # (batch, r, n)
+        is_word = np.arange(A.shape[2]) < batch.lengths[:, None]  # (batch, n)
+        found.append((batch.ids[is_word], A.cpu().numpy().transpose(0, 2, 1)[is_word].T, batch.lengths))
         overlap += float(_overlaps(A).sum())
     words = clear_words(vocabulary, *(np.concatenate(x, axis=-1) for x in zip(*found, strict=True)))
     return {"rows": words, "overlap": overlap / len(split)}
