@@ -23,13 +23,9 @@ class Agreement(NamedTuple):
 def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agreement:
     """Compare the overall attention of two models on the same texts, and what decided, word by word.
 
-    >>> from limelight.reading.reading import Reading
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1]]), embedding=np.zeros((1, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> agreement([reading], [reading])
-    Agreement(spearman=1.0, divergence=0.0, decided=None)
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> agreement([GOOD_SOUP], [GOOD_SOUP])
+    Agreement(spearman=1.0, divergence=0.0, decided=1.0)
     """
     if len(first) != len(second):
         raise LimelightError(

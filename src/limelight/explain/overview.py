@@ -58,14 +58,10 @@ def redundancy(overlap: np.ndarray) -> float:
 def overview(readings: Sequence[AnyReading]) -> Overview:
     """Summarise what every row reads in all texts.
 
-    >>> from limelight.reading.reading import Reading
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[1.0, 0.0], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> found = overview([reading] * 5)
-    >>> found.rows[0].words[0], found.rows[0].focus, found.overlap.tolist(), found.redundancy
-    (('good', 0.5), 1.0, [[1.0, 0.5], [0.5, 0.5]], 0.5)
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> found = overview([GOOD_SOUP] * 5)
+    >>> round(found.rows[0].focus, 3), found.rows[0].nearest, found.overlap.round(2).tolist()
+    (0.531, 1, [[0.82, 0.5], [0.5, 0.5]])
     """
     sides = [side for each in readings for side in each.sides]
     overlap = np.mean([side.attention.astype(float) @ side.attention.T for side in sides], axis=0)

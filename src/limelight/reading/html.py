@@ -26,13 +26,8 @@ if TYPE_CHECKING:
 def to_html(reading: Drawable) -> str:
     """A reading or a comparison as a self-contained HTML fragment, for a notebook or any page.
 
-    >>> import numpy as np
-    >>> from limelight.reading import Reading
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]), decided=np.array([0.7, -0.2]))
-    >>> "<b class=h9 title=+0.700>Good</b>" in to_html(reading)
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> "<b class=h9 title=+0.700>Good</b>" in to_html(GOOD_SOUP)
     True
     """
     return _with_style(card(make_picture(reading)))
@@ -41,12 +36,8 @@ def to_html(reading: Drawable) -> str:
 def compare_html(readings: Sequence[Drawable], names: Sequence[str]) -> str:
     """The same text as several models read it, side by side on one colour scale, as an HTML fragment.
 
-    >>> import numpy as np
-    >>> from limelight.reading import Reading
-    >>> reading = Reading(
-    ...     text="Soup", offsets=np.array([[0, 4]]), known=np.ones(1, bool), attention=np.ones((1, 1)),
-    ...     embedding=np.zeros((1, 4)), labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> html = compare_html([reading, reading], names=["without penalty", "with penalty"])
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> html = compare_html([GOOD_SOUP, GOOD_SOUP], names=["without penalty", "with penalty"])
     >>> html.index("without penalty") < html.index("with penalty<")
     True
     """
@@ -65,13 +56,9 @@ def to_page(
     A string among the readings is a heading, and a sequence is drawn side by side, one model each, under
     `names`.
 
-    >>> import numpy as np
-    >>> from limelight.reading import Reading
-    >>> reading = Reading(
-    ...     text="Soup", offsets=np.array([[0, 4]]), known=np.ones(1, bool), attention=np.ones((1, 1)),
-    ...     embedding=np.zeros((1, 4)), labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> to_page([reading, (reading, reading)], names=["Monday", "Tuesday"]).startswith("<!doctype html>")
-    True
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> to_page(["Lunch", GOOD_SOUP, (GOOD_SOUP, GOOD_SOUP)], names=["Monday", "Tuesday"])[:15]
+    '<!doctype html>'
     """
     if isinstance(readings, Shown):
         raise LimelightError(

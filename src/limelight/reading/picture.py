@@ -17,17 +17,18 @@ from .colours import levels
 from .comparison import Comparison
 from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
-from .reading import Shown, strongest
+from .reading import Reading, Shown, strongest
 from .row_groups import group_rows, mean_row
 from .row_names import is_function_word, join_names, says_little
 
 if TYPE_CHECKING:
     from .comparison import Drawable
-    from .reading import Reading
 
 MAX_GROUPS_DRAWN = 8  # all rows of the preset light; in a page, the others are one click away
 MAX_CLASSES_DRAWN = 6  # with more classes the most probable are shown first
 MAX_WORDS_WHOLE = 100  # the rows of a longer text are shown as passages
+Texts = tuple[Pieces, ...]  # one; two for a pair
+Sides = tuple[Reading, ...]
 
 
 @dataclass(frozen=True)
@@ -162,15 +163,12 @@ class Picture:
 def make_picture(reading: Drawable) -> Picture:
     """Make the picture of a reading or a comparison.
 
-    >>> from limelight.reading import Reading
-    >>> picture = make_picture(Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1], [0.8, 0.2]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]), decided=np.array([0.7, -0.1])))
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> picture = make_picture(GOOD_SOUP)
     >>> [(group.rows, group.weights[0].round(2).tolist()) for group in picture.groups]
-    [((0, 1), [0.85, 0.15])]
+    [((0, 1), [0.7, 0.3])]
     >>> picture.first.name, picture.first.levels[0].tolist()
-    ('What decided', [9, -1])
+    ('What decided', [9, -3])
     """
     if not isinstance(reading, Shown):
         kind = type(reading).__name__
@@ -181,25 +179,20 @@ def make_picture(reading: Drawable) -> Picture:
     if isinstance(reading, Comparison):
         effects = _signed_map(Links.EFFECTS, texts, [side.effects for side in reading.sides])
         return Picture(texts, effects, links=make_links(reading, texts))
-    sides = reading.sides
+    sides, side = reading.sides, reading.sides[0]
+    overall = _drawn(texts, [each.overall for each in sides])
+    further = {k: [dict(each.decided_further)[k] for each in sides] for k, _ in side.decided_further}
     groups, rows = _row_maps(texts, sides)
     labels = tuple(printable(str(label)) for label in reading.labels)
     return Picture(
-        texts=texts,
-        labels=labels,
+        texts, HeatMap("All rows together", overall, _top(overall)), labels,
         probabilities=tuple(float(p) for p in reading.probabilities),
-        answers=_answers(sides[0]),
-        target=reading.target if labels else 0,
-        task=sides[0].task,
-        truth=_truth(sides[0]),
-        decided=_decided(texts, sides, [side.decided for side in sides]),
-        further=_further(texts, sides, labels),
-        method=captions.method(sides[0].decided_by, sides[0].task),
-        overall=_heat_map("All rows together", texts, tuple(each.overall for each in sides)),
-        groups=tuple(groups),
-        rows=tuple(rows),
-        trust=printable(sides[0].trust),
-    )
+        answers=_answers(side), target=reading.target if labels else 0, task=side.task, truth=_truth(side),
+        decided=_decided(texts, sides, [each.decided for each in sides]),
+        further=tuple((labels[k], heat) for k, w in further.items() if (heat := _decided(texts, sides, w))),
+        method=captions.method(side.decided_by, side.task),
+        groups=tuple(groups), rows=tuple(rows), trust=printable(side.trust),
+    )  # fmt: skip
 
 
 def row_ranges(rows: Sequence[int]) -> str:
@@ -225,18 +218,13 @@ def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
     top = max((picture.overall.top for picture in pictures), default=0.0)
     rows_top = max((row.top for picture in pictures for row in picture.rows), default=0.0)
 
-    def rescaled(maps: Sequence[HeatMap]) -> tuple[HeatMap, ...]:
-        return tuple(replace(heat, top=rows_top) for heat in maps)
-
-    return [
-        replace(
-            each,
-            overall=replace(each.overall, top=top),
-            groups=rescaled(each.groups),
-            rows=rescaled(each.rows),
+    def rescale(picture: Picture) -> Picture:
+        groups, rows = (
+            tuple(replace(heat, top=rows_top) for heat in maps) for maps in (picture.groups, picture.rows)
         )
-        for each in pictures
-    ]
+        return replace(picture, overall=replace(picture.overall, top=top), groups=groups, rows=rows)
+
+    return list(map(rescale, pictures))
 
 
 def _answers(side: Reading) -> tuple[int, ...]:
@@ -256,18 +244,7 @@ def _truth(side: Reading) -> str | None:
     return printable(", ".join(found)) or NO_LABEL
 
 
-def _further(
-    texts: tuple[Pieces, ...], sides: tuple[Reading, ...], labels: tuple[str, ...]
-) -> tuple[tuple[str, HeatMap], ...]:
-    """What decided each other predicted label."""
-    by_label = [dict(side.decided_further) for side in sides]
-    maps = {k: _decided(texts, sides, [each[k] for each in by_label]) for k in by_label[0]}
-    return tuple((labels[k], heat) for k, heat in maps.items() if heat is not None)
-
-
-def _decided(
-    texts: tuple[Pieces, ...], sides: tuple[Reading, ...], weights: Sequence[np.ndarray | None]
-) -> HeatMap | None:
+def _decided(texts: Texts, sides: Sides, weights: Sequence[np.ndarray | None]) -> HeatMap | None:
     """The signed map of these weights of the words, or None without them."""
     given = [np.asarray(each, dtype=float) for each in weights if each is not None]
     if len(given) < len(sides) or not sides[0].labels:
@@ -282,10 +259,15 @@ def _decided(
     return _signed_map(DECIDED, texts, given)
 
 
-def _signed_map(name: str, texts: tuple[Pieces, ...], given: Sequence[np.ndarray]) -> HeatMap:
-    drawn = tuple(text.weights(each) for text, each in zip(texts, given, strict=True))
+def _signed_map(name: str, texts: Texts, given: Sequence[np.ndarray]) -> HeatMap:
+    drawn = _drawn(texts, given)
     sizes = [float(np.abs(w).max()) for text, w in zip(texts, drawn, strict=True) if _has_words(text)]
     return HeatMap(name, drawn, max(sizes, default=0.0), signed=True)
+
+
+def _drawn(texts: Texts, given: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """The weights of the pieces of every text from those of its words, the first axis of each."""
+    return tuple(text.weights(each) for text, each in zip(texts, given, strict=True))
 
 
 def _has_words(text: Pieces) -> bool:
@@ -293,33 +275,25 @@ def _has_words(text: Pieces) -> bool:
     return any(text.words)
 
 
-def _heat_map(name: str, texts: tuple[Pieces, ...], weights: tuple[np.ndarray, ...]) -> HeatMap:
-    drawn = tuple(text.weights(each) for text, each in zip(texts, weights, strict=True))
-    return HeatMap(name, drawn, max(_top(w, len(w)) for w in drawn))
-
-
-def _top(weights: np.ndarray, n: int) -> float:
+def _top(drawn: Sequence[np.ndarray]) -> float:
     """The weight with the strongest colour: at least three even shares, to keep even attention pale."""
-    return max(float(weights.max(initial=0.0)), min(1.0, 3 / max(n, 1)))
+    return max(max(float(w.max(initial=0.0)), min(1.0, 3 / max(len(w), 1))) for w in drawn)
 
 
 # ---------------------------------------------------------------- what each row read
 
 
-def _row_maps(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> tuple[list[HeatMap], list[HeatMap]]:
+def _row_maps(texts: Texts, sides: Sides) -> tuple[list[HeatMap], list[HeatMap]]:
     """The maps of the groups and of the single rows, all on one scale."""
-    drawn = tuple(
-        np.stack([text.weights(row) for row in side.attention])
-        for text, side in zip(texts, sides, strict=True)
-    )
-    top = max(_top(A, len(text.spans)) for text, A in zip(texts, drawn, strict=True))
+    if not any(map(_has_words, texts)):
+        return [], []
+    drawn = _drawn(texts, [side.attention.T for side in sides])  # (pieces, r) for every text
+    top = _top(drawn)
 
     def mean_map(rows: tuple[int, ...]) -> HeatMap:
         name, note = _name(rows, sides[0])
-        return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows, note)
+        return HeatMap(name, tuple(mean_row(A.T, rows) for A in drawn), top, rows, note)
 
-    if not any(map(_has_words, texts)):
-        return [], []
     groups = [mean_map(group.rows) for group in group_rows(tuple(side.attention for side in sides))]
     # a stable sort: within each rank, the most informative group stays first
     groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))
@@ -336,7 +310,7 @@ def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
     return printable(join_names([side.row_names[row] for row in rows])) or NO_ASPECT, number.lower()
 
 
-def _rank(group: HeatMap, texts: tuple[Pieces, ...], names: tuple[str, ...]) -> int:
+def _rank(group: HeatMap, texts: Texts, names: tuple[str, ...]) -> int:
     """0 for rows that read something in particular, 1 for small words, 2 for no clear aspect."""
     if group.note:  # they have names
         named = [names[row] for row in group.rows if names[row]]

@@ -128,12 +128,8 @@ class Reading(_Predicted):
 
         Words with less than a fiftieth of the strongest one's weight are left out.
 
-        >>> reading = Reading(
-        ...     text="not so good", offsets=np.array([[0, 3], [4, 6], [7, 11]]), known=np.ones(3, bool),
-        ...     attention=np.ones((1, 3)) / 3, embedding=np.zeros((1, 4)), labels=("bad", "good"),
-        ...     probabilities=np.array([0.8, 0.2]), decided=np.array([0.7, 0.001, -0.2]))
-        >>> reading.top_words()
-        [('not', 0.7), ('good', -0.2)]
+        >>> GOOD_SOUP.top_words()
+        [('Good', 0.7), ('soup', -0.2)]
         """
         if self.decided is None:
             raise LimelightError(
@@ -195,6 +191,11 @@ class PairReading(_Predicted):
 
 
 AnyReading = Reading | PairReading
+# for the examples in docstrings
+GOOD_SOUP = Reading(
+    "Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([[0.9, 0.1], [0.5, 0.5]]),
+    np.zeros((2, 4)), ("bad", "good"), np.array([0.2, 0.8]), decided=np.array([0.7, -0.2]),
+)  # fmt: skip
 
 
 def _as_list(weights: np.ndarray | None) -> list[float] | None:
@@ -202,11 +203,7 @@ def _as_list(weights: np.ndarray | None) -> list[float] | None:
 
 
 def shorten_text(text: str) -> str:
-    """A text as `repr` shows it.
-
-    >>> shorten_text("Good soup")
-    "'Good soup'"
-    """
+    """A text as `repr` shows it."""
     return repr(text if len(text) <= _REPR_CHARACTERS else f"{text[: _REPR_CHARACTERS - 1]}…")
 
 

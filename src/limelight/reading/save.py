@@ -78,14 +78,9 @@ def _plain(reading: Drawable) -> str:
 def to_json(reading: Drawable) -> str:
     """The reading's numbers as JSON; rows are counted from 0, in the order of `attention`.
 
-    >>> import numpy as np
-    >>> from limelight.reading import Reading
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1], [0.8, 0.2]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> json.loads(to_json(reading))["groups"]
-    [{'rows': [0, 1], 'focus': 0.39...}]
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> json.loads(to_json(GOOD_SOUP))["groups"]
+    [{'rows': [0, 1], 'focus': 0.118...}]
     """
     content: dict[str, Any] = reading.to_dict()
     if not isinstance(reading, Comparison):

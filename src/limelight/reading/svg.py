@@ -29,13 +29,8 @@ def to_svg(reading: Drawable) -> str:
 
     A comparison: the similarity, the texts, and lines between the words that stand out.
 
-    >>> from limelight.reading import Reading
-    >>> import numpy as np
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> to_svg(reading)[:40]
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> to_svg(GOOD_SOUP)[:40]
     '<svg xmlns="http://www.w3.org/2000/svg" '
     """
     picture = make_picture(reading)
