@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from limelight.reading import png, save_picture, to_json, to_page, to_png, to_svg, to_terminal
+from limelight.reading import save, save_picture, to_json, to_page, to_png, to_svg, to_terminal
 from limelight.reading.reading import PairReading
 from reading.readings import SOUP, focused, make_reading
 from refusing import refuses
@@ -60,8 +60,8 @@ def test_png_is_the_same_on_every_machine():
     """Fonts of the machine are for letters that the bundled typeface lacks; and it has words to draw."""
     resvg = pytest.importorskip("resvg_py", reason="PNG pictures need the extra 'pictures'")
     svg = to_svg(make_reading("Größe “naïve” – Łódź, Привет, Ελλάδα, שלום!"))
-    found = png.svg_to_png(svg)
-    assert found == bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True, **png._fonts()))
+    found = save.svg_to_png(svg)
+    assert found == bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True, **save._fonts()))
     assert found != bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True))
 
 
@@ -75,9 +75,9 @@ def test_every_family_is_drawn_in_the_bundled_typeface(family: str):
         f'<text y="20" style="font-family:{family}">soup</text>',
         f'<style>text{{font-family:{family}}}</style><text y="20">soup</text>',
     ]
-    pictures = {png.svg_to_png(frame.format(text)) for text in [*named, '<text y="20">soup</text>']}
+    pictures = {save.svg_to_png(frame.format(text)) for text in [*named, '<text y="20">soup</text>']}
     assert len(pictures) == 1
-    assert pictures != {png.svg_to_png(frame.format("<g/>"))}
+    assert pictures != {save.svg_to_png(frame.format("<g/>"))}
 
 
 def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):

@@ -50,20 +50,16 @@ class Faithfulness:
         return {
             "name": self.name,
             "comprehensiveness": self.comprehensiveness,
-            "comprehensiveness_error": standard_error(self.drop_without),
+            "comprehensiveness_error": _standard_error(self.drop_without),
             "comprehensiveness_by_share": self.drop_without.mean(axis=0).tolist(),
             "sufficiency": self.sufficiency,
-            "sufficiency_error": standard_error(self.drop_with_only),
+            "sufficiency_error": _standard_error(self.drop_with_only),
             "sufficiency_by_share": self.drop_with_only.mean(axis=0).tolist(),
         }
 
 
-def standard_error(scores: np.ndarray) -> float:
-    """The standard error of the mean over texts, from scores (texts, shares).
-
-    >>> round(standard_error(np.array([[0.1], [0.3]])), 3)
-    0.1
-    """
+def _standard_error(scores: np.ndarray) -> float:
+    """Of the mean over texts, from scores (texts, shares)."""
     means = scores.mean(axis=1)
     return float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
 

@@ -80,12 +80,8 @@ def _one_thread() -> Iterator[None]:
 
 def logits(network: Network, sides: list[Side]) -> Tensor:
     """(batch, classes) from word vectors."""
-    return _head(network, [network.pool(network.encoder(S, lengths), lengths)[0] for S, lengths in sides])
-
-
-def _head(network: Network, M: list[Tensor]) -> Tensor:
-    features: Tensor = network.relate(*M) if network.pair else M[0]
-    return torch.as_tensor(network.head(features))
+    M = [network.pool(network.encoder(S, lengths), lengths)[0] for S, lengths in sides]
+    return torch.as_tensor(network.head(network.relate(*M) if network.pair else M[0]))
 
 
 def _pad(network: Network, ids: Sequence[np.ndarray]) -> Side:

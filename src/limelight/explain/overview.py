@@ -11,8 +11,7 @@ import numpy as np
 
 from ..reading.reading import AnyReading, Reading
 from ..reading.row_groups import focus
-from ..reading.row_names import row_names
-from ..reading.row_words import row_words
+from ..reading.row_names import row_names, row_words
 from ..text.labels import Label
 from ..text.tasks import find_task
 

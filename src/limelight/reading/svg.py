@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from . import captions
 from .bidi import is_right_to_left, visual_order
 from .colours import DARK, LEVELS, LIGHT, Theme, colour_class
-from .links import Links, signed
-from .links_svg import draw_links
+from .links import Links, draw_links, signed
 from .picture import HeatMap, Picture, make_picture
 from .wrap import Atom, ems, shorten, wrap
 
