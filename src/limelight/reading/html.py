@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -268,11 +268,10 @@ def style() -> Markup:
     return render_style(templates(), "style.css.jinja")
 
 
-def render_style(environment: Environment, name: str) -> Markup:
+def render_style(environment: Environment, name: str, **given: Any) -> Markup:
     """A style sheet with the colours of both themes, on one line."""
-    sheet = environment.get_template(name).render(
-        light=LIGHT, dark=DARK, levels=LEVELS, properties=_custom_properties
-    )
+    colours = {"light": LIGHT, "dark": DARK, "levels": LEVELS, "properties": _custom_properties}
+    sheet = environment.get_template(name).render(colours | given)
     return Markup("".join(line.strip() for line in sheet.splitlines()))
 
 

@@ -6,9 +6,12 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from . import captions
 from .bidi import is_right_to_left, visual_order
-from .colours import DARK, LEVELS, LIGHT, Theme, colour_class
+from .colours import LEVELS, colour_class
+from .html import render_style, templates
 from .links import Links, draw_links, signed
 from .picture import HeatMap, Picture, make_picture
 from .wrap import Atom, ems, shorten, wrap
@@ -37,7 +40,8 @@ def to_svg(reading: Drawable) -> str:
     if picture.labels:
         sheet.prediction()
     elif picture.links:
-        sheet.similarity(picture.links)
+        sheet.title(f"Similarity {signed(picture.links.similarity)}", picture.links.SCALE_NOTE, "note")
+        sheet.y += 36
     else:
         sheet.y += 16
     sheet.decided(picture.first, picture.label if picture.decided else "")
@@ -72,33 +76,35 @@ class _Sheet:
 
     def prediction(self) -> None:
         """The predicted label, and a bar for every class."""
-        self.y += 16
-        label, percent = self.picture.answer, self.picture.certainty
         inside = self.width - 2 * _MARGIN
-        label = shorten(label, (inside - 100) / (22 * _BOLD), ems)  # leaves room for the percentage
-        self.text(_MARGIN, label, "label")
-        if percent:
-            self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, percent, "percent")
+        label = shorten(self.picture.answer, (inside - 100) / (22 * _BOLD), ems)  # room for the percentage
+        self.title(label, self.picture.certainty, "percent")
         if self.picture.true_label:
             self.y += 20
             self.text(_MARGIN, shorten(self.picture.true_label, inside / _NOTE, ems), "note")
         self.y += 8
-        classes, shown = self.picture.classes, self.picture.shown_classes
+        shown, more = self.picture.shown_classes, len(self.picture.classes) - len(self.picture.shown_classes)
         widest = max((_NOTE * 1.1 * ems(label) for label, _, _ in shown), default=0)
         column = min(inside - 280, widest) + 12
         for label, probability, is_predicted in shown:
             self.y += 18
-            kind = "note ink" if is_predicted else "note"
-            self.text(_MARGIN, shorten(label, (column - 12) / (_NOTE * 1.1), ems), kind)
+            ink = " ink" if is_predicted else ""
+            self.text(_MARGIN, shorten(label, (column - 12) / (_NOTE * 1.1), ems), f"note{ink}")
             self.box(_MARGIN + column, self.y - 7.5, 200, 6, "line")
             if probability * 200 >= 0.5:
-                bar = "bar ink" if is_predicted else "bar"
-                self.box(_MARGIN + column, self.y - 7.5, 200 * probability, 6, bar)
-            self.text(_MARGIN + column + 210, f"{probability:.3f}", kind)
-        if len(classes) > len(shown):
+                self.box(_MARGIN + column, self.y - 7.5, 200 * probability, 6, f"bar{ink}")
+            self.text(_MARGIN + column + 210, f"{probability:.3f}", f"note{ink}")
+        if more:
             self.y += 18
-            self.text(_MARGIN, f"and {len(classes) - len(shown)} more classes", "note")
+            self.text(_MARGIN, f"and {more} more classes", "note")
         self.y += 34
+
+    def title(self, label: str, beside: str, kind: str) -> None:
+        """What the picture says first, and something beside it."""
+        self.y += 16
+        self.text(_MARGIN, label, "label")
+        if beside:
+            self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, beside, kind)
 
     def decided(self, heat: HeatMap, label: str) -> None:
         """The map of the whole text; for a label, with what the colours mean."""
@@ -109,14 +115,6 @@ class _Sheet:
             self.y += 6
         self.map(heat, _MARGIN, _BIG, brief=self.picture.links is not None)
         self.y += 26
-
-    def similarity(self, links: Links) -> None:
-        """How similar the texts are."""
-        self.y += 16
-        label = f"Similarity {signed(links.similarity)}"
-        self.text(_MARGIN, label, "label")
-        self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, links.SCALE_NOTE, "note")
-        self.y += 36
 
     def links(self, links: Links) -> None:
         """Lines between the words that stand out."""
@@ -220,8 +218,8 @@ class _Sheet:
         if self.picture.has_unknown_words:
             notes.append("dotted words are not in the model's vocabulary")
         if notes:
-            note = "; ".join(notes) + "."
-            notes = [note[0].upper() + note[1:]]
+            note = "; ".join(notes)
+            notes = [f"{note[0].upper()}{note[1:]}."]
         if self.picture.trust and self.picture.decided:
             notes.append(f"How far to trust it: {self.picture.trust}")
         self.y += 6 * bool(notes)
@@ -263,24 +261,5 @@ def _wrap_words(text: str, width: float) -> list[str]:
 
 @cache
 def _style() -> str:
-    fixed = (
-        f"text{{font-family:{_FONT}}}.big{{font-size:{_BIG}px}}.small{{font-size:{_SMALL}px}}"
-        f".note,.caption{{font-size:{_NOTE}px}}.caption{{font-weight:bold}}"
-        ".label{font-size:22px;font-weight:bold}.percent{font-size:16px}.rule{stroke-width:1}"
-        ".dots{stroke-width:1.2;stroke-dasharray:1.2 2}.binds,.apart{fill:none;stroke-opacity:.75}"
-        ".number{font-size:11.5px;paint-order:stroke;stroke-width:4;stroke-linejoin:round}"
-    )
-    return f"{fixed}{_colours(LIGHT)}@media (prefers-color-scheme:dark){{{_colours(DARK)}}}"
-
-
-def _colours(theme: Theme) -> str:
-    scales = "".join(
-        f".h{k}{{fill:{theme.warm[k]}}}.c{k}{{fill:{theme.cold[k]}}}" for k in range(1, LEVELS + 1)
-    )
-    return (
-        f".paper{{fill:{theme.paper}}}.big,.small,.label{{fill:{theme.ink}}}"
-        f".note,.caption,.percent,.bar{{fill:{theme.muted}}}.note.ink,.bar.ink{{fill:{theme.ink}}}"
-        f".line{{fill:{theme.line}}}.rule{{stroke:{theme.line}}}.dots{{stroke:{theme.muted}}}"
-        f".number{{fill:{theme.ink};stroke:{theme.paper}}}"
-        f".binds{{stroke:{theme.warm[-1]}}}.apart{{stroke:{theme.cold[-1]}}}{scales}"
-    )
+    sizes = {"big": _BIG, "small": _SMALL, "note": _NOTE}
+    return render_style(templates(), "svg.css.jinja", font=Markup(_FONT), **sizes)
