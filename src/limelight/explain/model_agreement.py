@@ -42,17 +42,16 @@ def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agre
             raise LimelightError(
                 "the two models split a text differently; compare models of one recipe", code="models-differ"
             )
-    spearmans = [spearman(a.overall, b.overall) for a, b in pairs if len(a.offsets) > 1]
-    divergences = [jensen_shannon(a.overall, b.overall) for a, b in pairs]
+    divergence = float(np.mean([jensen_shannon(a.overall, b.overall) for a, b in pairs]))
+    pairs = [(a, b) for a, b in pairs if len(a.offsets) > 1]
+    attention = [spearman(a.overall, b.overall) for a, b in pairs]
     decided = [
         spearman(a.decided, b.decided)
         for a, b in pairs
-        if a.decided is not None and b.decided is not None and a.label == b.label and len(a.offsets) > 1
+        if a.decided is not None and b.decided is not None and a.label == b.label
     ]
     return Agreement(
-        float(np.mean(spearmans or [1.0])),
-        float(np.mean(divergences)),
-        float(np.mean(decided)) if decided else None,
+        float(np.mean(attention or [1.0])), divergence, float(np.mean(decided)) if decided else None
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from ..runtime.model import Model  # a machine that only trains need not have ONNX Runtime
 
 
-@dataclass(frozen=True)
-class RowOverview:
+class RowOverview(NamedTuple):
     """One row on a data set."""
 
     row: int  # counted from 0
@@ -93,8 +92,7 @@ def _row_words(sides: Sequence[Reading]) -> list[tuple[tuple[tuple[str, float], 
 # ---------------------------------------------------------------- with a row of M removed
 
 
-@dataclass(frozen=True)
-class RowEffect:
+class RowEffect(NamedTuple):
     """The effect of removing a row of M: of replacing its values by their means over the texts."""
 
     row: int  # counted from 0

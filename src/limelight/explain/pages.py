@@ -95,10 +95,9 @@ def verdict(contestants: Sequence[Contestant], rows: Mapping[str, int]) -> tuple
     top = accuracy[best.name]
     near = 2 * sqrt(top * (1 - top) / rows[split])
     level = [name for name, each in accuracy.items() if top - each <= near and name != best.name]
-    rest = "the others are behind"
-    if level:
-        rest = f"{' and '.join(level)} cannot be told from it on {rows[split]:,} rows"
-    which = "test" if split == "test" else "development"
+    unsure = f"{' and '.join(level)} cannot be told from it on {rows[split]:,} rows"
+    rest = unsure if level else "the others are behind"
+    which = {"test": "test", "dev": "development"}[split]
     return best, f"{best.name} is the most accurate on the {which} set, with {top:.1%}; {rest}."
 
 
@@ -132,13 +131,11 @@ def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, str]]:
     history = training.get("history") if isinstance(training, dict) else None
     if not isinstance(history, list) or len(history) < 2:
         return []
-    found = []
+    found = {}
     for title, keys in CURVES.items():
         lines = {label: [record.get(key) for record in history] for label, key in keys.items()}
-        complete = {k: line for k, line in lines.items() if all(isinstance(x, int | float) for x in line)}
-        if complete:
-            found.append((title, plots.curves_plot(title, complete)))
-    return found
+        found[title] = {k: line for k, line in lines.items() if all(isinstance(x, int | float) for x in line)}
+    return [(title, plots.curves_plot(title, lines)) for title, lines in found.items() if lines]
 
 
 def _confusion(report: ModelReport) -> str:
@@ -163,10 +160,14 @@ def _examples(report: ModelReport, rng: np.random.Generator) -> list[tuple[str, 
 
 def _errors(report: ModelReport) -> list[Markup]:
     """The most confident wrong predictions."""
-    wrong = np.flatnonzero(~report.correct)
-    confidence = np.array([report.readings[k].confidence for k in wrong])
-    chosen = wrong[np.argsort(-confidence, kind="stable")[:MAX_ERRORS]]
-    return [_small_card(report, int(text)) for text in chosen]
+    return [_small_card(report, k) for k in _surest(~report.correct, MAX_ERRORS, report)]
+
+
+def _surest(chosen: np.ndarray, most: int, *reports: ModelReport) -> list[int]:
+    """Of the texts that are `chosen` (texts,), the numbers of those that any of the models is surest of."""
+    texts = np.flatnonzero(chosen)
+    confidence = np.array([max(each.readings[k].confidence for each in reports) for k in texts])
+    return texts[np.argsort(-confidence, kind="stable")[:most]].tolist()  # type: ignore[no-any-return]
 
 
 def _small_card(report: ModelReport, text: int, name: str = "") -> Markup:
@@ -213,7 +214,5 @@ def _compare(first: ModelReport, second: ModelReport) -> Comparison:
 
 def _differences(first: ModelReport, second: ModelReport) -> list[tuple[Markup, Markup]]:
     """Texts that only one of the two gets right, the most confident first."""
-    differ = np.flatnonzero(first.correct != second.correct)
-    confidence = [max(first.readings[k].confidence, second.readings[k].confidence) for k in differ]
-    chosen = differ[np.argsort(-np.array(confidence), kind="stable")[:MAX_DIFFERENCES]].tolist()
+    chosen = _surest(first.correct != second.correct, MAX_DIFFERENCES, first, second)
     return [(_small_card(first, k, first.name), _small_card(second, k, second.name)) for k in chosen]

@@ -114,12 +114,9 @@ def _grid(left: float, top: float, width: float, height: float) -> list[str]:
 
 
 def curves_plot(
-    name: str,
-    curves: Mapping[str, Sequence[float]],
-    x: str = "epoch",
-    ticks: Sequence[object] | None = None,
+    name: str, curves: Mapping[str, Sequence[float]], x: str = "epoch", ticks: Sequence[object] | None = None,
     size: tuple[float, float] = (180.0, 130.0),
-) -> str:
+) -> str:  # fmt: skip
     """Lines over epochs from 1, or over `ticks` of `x`, named at their ends; `size` is of the inner plot.
 
     >>> "<title>dev, epoch 2: 0.7</title>" in curves_plot("Accuracy", {"dev": [0.6, 0.7]})

@@ -38,16 +38,10 @@ TRUST_WORK = 2.5e11  # multiplications that the trust table may cost: about half
 
 
 def to_report(
-    models: Model | Sequence[Model],
-    texts: Sequence[str],
-    labels: Sequence[Label],
-    texts2: Sequence[str] | None = None,
-    *,
-    names: Sequence[str] = ("model",),
-    data: str = "",
-    seed: int = 0,
+    models: Model | Sequence[Model], texts: Sequence[str], labels: Sequence[Label],
+    texts2: Sequence[str] | None = None, *, names: Sequence[str] = ("model",), data: str = "", seed: int = 0,
     progress: bool = False,
-) -> str:
+) -> str:  # fmt: skip
     """The report on one model, or on two side by side, as an HTML page.
 
     >>> page = to_report(model, texts, labels, names=["reviews"], data="test.csv")  # doctest: +SKIP

@@ -48,12 +48,9 @@ def compare_html(readings: Sequence[Drawable], names: Sequence[str]) -> str:
 
 
 def to_page(
-    readings: Iterable[Drawable | Sequence[Drawable] | str],
-    *,
-    title: str = "Limelight",
-    names: Sequence[str] = (),
-    about: Sequence[str] = (),
-) -> str:
+    readings: Iterable[Drawable | Sequence[Drawable] | str], *, title: str = "Limelight",
+    names: Sequence[str] = (), about: Sequence[str] = (),
+) -> str:  # fmt: skip
     """A whole page of readings, which explains what it shows; `about` are paragraphs to begin with.
 
     A string among the readings is a heading, and a sequence is drawn side by side, one model each, under
@@ -64,9 +61,7 @@ def to_page(
     '<!doctype html>'
     """
     if isinstance(readings, Shown):
-        raise LimelightError(
-            "a page takes a list of readings; got one: put it in a list", code="argument-type"
-        )
+        raise LimelightError("a page takes a list of readings; put this one in a list", code="argument-type")
     cards: list[Markup] = []
     pictures: list[Picture] = []
     for each in readings:
@@ -82,20 +77,18 @@ def to_page(
         pictures += drawn
     if not pictures:
         raise LimelightError("no readings to draw; give at least one", code="no-rows")
-    return templates().get_template("page.html.jinja").render(
-        body=Markup("\n").join(cards), title=title, about=about, notes=explanation(pictures), style=style()
-    )  # fmt: skip
+    given = {"title": title, "about": about, "notes": explanation(pictures), "style": style()}
+    return str(_render("page.html.jinja", body=Markup("\n").join(cards), **given))
 
 
 def explanation(pictures: Sequence[Picture]) -> Markup:
     """What pictures show and how far to trust it, once for all of them."""
-    html = templates().get_template("explanation.html.jinja").render(
-        decided=any(picture.decided for picture in pictures),
+    return _render(
+        "explanation.html.jinja", decided=any(picture.decided for picture in pictures),
         methods=dict.fromkeys(picture.method for picture in pictures if picture.method),
         counts={len(picture.rows) for picture in pictures if picture.rows},
-        trust=dict.fromkeys(picture.trust for picture in pictures if picture.decided), captions=captions,
+        trust=dict.fromkeys(picture.trust for picture in pictures if picture.decided),
     )  # fmt: skip
-    return Markup(html)
 
 
 def _with_style(card: Markup) -> str:
@@ -116,19 +109,16 @@ def _side_by_side(pictures: Sequence[Picture], names: Sequence[str]) -> Markup:
 def card(picture: Picture, name: str = "", *, explained: bool = True) -> Markup:
     """One picture as HTML, without its styles; `explained` adds what it shows and how far to trust it."""
     painter, groups = WordPainter(picture), picture.shown_groups
-    html = templates().get_template("card.html.jinja").render(
-        name=name, picture=picture, painter=painter, levels=LEVELS, captions=captions, groups=groups,
-        rows=() if len(groups) == len(picture.rows) else picture.rows, tables=_tables(picture, painter),
+    return _render(
+        "card.html.jinja", name=name, picture=picture, painter=painter, levels=LEVELS, groups=groups,
+        rows=() if len(groups) == len(picture.rows) else picture.rows, tables=painter.tables(),
         notes=explanation([picture]) if explained else "",
         drawing=draw_links(picture, picture.links) if picture.links else None,
     )  # fmt: skip
-    return Markup(html)
 
 
-def _tables(picture: Picture, painter: WordPainter) -> list[Markup]:
-    if picture.links:
-        return [painter.matrix(picture.links)]
-    return [painter.table(text) for text in range(len(picture.texts))] if picture.groups else []
+def _render(template: str, **given: Any) -> Markup:
+    return Markup(templates().get_template(template).render(captions=captions, **given))
 
 
 # ---------------------------------------------------------------- coloured words, and weights as a table
@@ -157,7 +147,13 @@ class WordPainter:
         words = ", ".join([f"{word} {number(weight)}" for word, weight in heat.strongest(self.picture.texts)])
         return Markup(f'<span class="unseen">Strongest: {_escape(words)}.</span>')
 
-    def table(self, text: int) -> Markup:
+    def tables(self) -> list[Markup]:
+        """All weights as tables, or of a comparison what each pair of words contributes."""
+        if self.picture.links:
+            return [self._matrix(self.picture.links)]
+        return [self._table(text) for text in range(len(self.picture.texts))] if self.picture.groups else []
+
+    def _table(self, text: int) -> Markup:
         """The rows of a table of all weights of a text; for a long text, of its most read words."""
         maps, words = [self.picture.first], self.words[text]
         order = np.arange(len(words))
@@ -175,7 +171,7 @@ class WordPainter:
         )
         return Markup(f"<thead><tr><th scope=col>Word{head}\n<tbody>\n{body}")
 
-    def matrix(self, links: Links) -> Markup:
+    def _matrix(self, links: Links) -> Markup:
         """The rows of a table of what each pair of words contributes; for long texts, of the words drawn."""
         rows, columns = (list(range(size)) for size in links.matrix.shape)
         if links.matrix.size > _MAX_TABLE_CELLS:

@@ -140,13 +140,12 @@ def draw_links(picture: Picture, links: Links) -> Drawing:
     left, right = 6 + widths[0], 6 + widths[0] + _GAP
     heights = [_spread(list(column), height) for column in words]
     lines = [
-        _line(picture, links, pair, (left + 4, heights[0][pair[0]]), (right - 4, heights[1][pair[1]]))
+        _line(picture, links, pair, left + 4, heights[0][pair[0]], right - 4, heights[1][pair[1]])
         for pair in reversed(links.pairs)  # the strongest on top
     ]
     labels = _labels(links, (left + right) / 2, heights)
-    heat = picture.first
     boxes = [
-        _word(heat, side, k, word, (left - _SIZE * ems(word)) if side == 0 else right, heights[side][k])
+        _word(picture.first, side, k, word, right if side else left - _SIZE * ems(word), heights[side][k])
         for side, column in enumerate(words)
         for k, word in column.items()
     ]
@@ -160,14 +159,9 @@ def _spread(column: Sequence[int], height: float) -> dict[int, float]:
 
 
 def _line(
-    picture: Picture,
-    links: Links,
-    pair: tuple[int, int, float],
-    start: tuple[float, float],
-    end: tuple[float, float],
+    picture: Picture, links: Links, pair: tuple[int, int, float], x: float, y: float, x2: float, y2: float
 ) -> str:
     s, t, weight = pair
-    (x, y), (x2, y2) = start, end
     bend = (x2 - x) * 0.45
     thick = max(1.0, _MAX_THICKNESS * abs(weight) / links.top)
     name = f"{word_name(picture.texts[0], s)} – {word_name(picture.texts[1], t)}: {signed(weight)}"
@@ -184,10 +178,8 @@ def _labels(links: Links, x: float, heights: Sequence[dict[int, float]]) -> list
     for s, t, weight in links.pairs:
         y = (heights[0][s] + heights[1][t]) / 2
         if weight > _NUMBERED_FROM * links.top and all(abs(y - other) > _SIZE for other in found):
-            number = signed(weight)
-            found[y] = (
-                f'<text class="number" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{number}</text>'
-            )
+            at = f'x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle"'
+            found[y] = f'<text class="number" {at}>{signed(weight)}</text>'
     return list(found.values())
 
 

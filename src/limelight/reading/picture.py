@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import LimelightError
 from . import captions
-from .answers import Answers, answers_of
+from .answers import answers_of
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
 from .colours import levels
 from .comparison import Comparison
@@ -75,10 +75,6 @@ class Picture:
     links: Links | None = None  # between the texts of a comparison
 
     @property
-    def _answers(self) -> Answers:
-        return answers_of(self.task)
-
-    @property
     def label(self) -> str:
         """The class that `decided` is about: the predicted one."""
         return self.labels[self.target]
@@ -86,18 +82,18 @@ class Picture:
     @property
     def answer(self) -> str:
         """The prediction: a class, several, or a number."""
-        if self._answers.is_number:
+        if answers_of(self.task).is_number:
             return f"{self.probabilities[0]:.4g}"
         return ", ".join(self.labels[k] for k in self.answers) or NO_LABEL
 
     @property
     def certainty(self) -> str:
         """The probability of the prediction, where it is one class."""
-        return f"{100 * self.probabilities[self.target]:.1f}%" if self._answers.is_class else ""
+        return f"{100 * self.probabilities[self.target]:.1f}%" if answers_of(self.task).is_class else ""
 
     def colours(self, label: str, signs: bool = False) -> str:
         """What the colours mean, or without colours the signs, for one of the labels."""
-        return captions.colours_line("" if self._answers.is_number else label, signs)
+        return captions.colours_line("" if answers_of(self.task).is_number else label, signs)
 
     @property
     def first(self) -> HeatMap:
@@ -109,14 +105,14 @@ class Picture:
         """The label in the data, and whether the prediction is right; empty if it is not known."""
         if self.truth is None:
             return ""
-        if self._answers.is_number:
+        if answers_of(self.task).is_number:
             return f"True value: {self.truth}"
         return f"True label: {self.truth} ({'right' if self.truth == self.answer else 'wrong'})"
 
     @property
     def classes(self) -> list[tuple[str, float, bool]]:
         """(label, probability, is it predicted): in the model's order or, if many, most probable first."""
-        if self._answers.is_number:
+        if answers_of(self.task).is_number:
             return []
         predicted = [place in self.answers for place in range(len(self.labels))]
         found = list(zip(self.labels, self.probabilities, predicted, strict=True))

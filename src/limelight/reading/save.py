@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,6 @@ from .terminal import to_terminal
 if TYPE_CHECKING:
     from .comparison import Drawable
 
-FORMATS = (".html", ".svg", ".png", ".json", ".txt")
 _TITLE = "What decided, and what was read"
 _MAX_HEIGHT = 16_000  # pixels of a PNG: a longer text is drawn smaller, because nothing could open it
 
@@ -34,45 +35,31 @@ def save_picture(
     >>> save_picture(reading, "soup.html")  # doctest: +SKIP
     >>> save_picture(["Row 1", reading, "Row 2", other], "soups.html")  # doctest: +SKIP
     """
-    path = Path(path)
-    content = _render_page(reading, path) if isinstance(reading, list) else _render(reading, path)
+    path, several = Path(path), isinstance(reading, list)
+    formats: dict[str, Callable[[Any], str | bytes]] = _OF_SEVERAL if several else _OF_ONE
+    if path.suffix.lower() not in formats:
+        raise LimelightError(
+            f"cannot draw {'several texts as ' * several}{path.name}: "
+            f"the name must end in one of {', '.join(formats)}",
+            code="file-type",
+        )
+    content = formats[path.suffix.lower()](reading)
     with atomic_file(path, overwrite) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
 
 
-def _render(reading: Drawable, path: Path) -> str | bytes:
-    match path.suffix.lower():
-        case ".html":
-            compared = isinstance(reading, Comparison)
-            return to_page([reading], title="Similarity of two texts" if compared else _TITLE)
-        case ".svg":
-            return to_svg(reading)
-        case ".png":
-            return to_png(reading)
-        case ".json":
-            return to_json(reading)
-        case ".txt":
-            return _plain(reading) + "\n"
-    raise LimelightError(
-        f"cannot draw {path.name}: the name must end in one of {', '.join(FORMATS)}", code="file-type"
-    )
+def _page(reading: Drawable) -> str:
+    return to_page([reading], title="Similarity of two texts" if isinstance(reading, Comparison) else _TITLE)
 
 
-def _render_page(given: list[Drawable | str], path: Path) -> str:
-    match path.suffix.lower():
-        case ".html":
-            return to_page(given, title=_TITLE)
-        case ".json":
-            return "[" + ",\n".join(to_json(each) for each in given if not isinstance(each, str)) + "]\n"
-        case ".txt":
-            return "\n\n".join(each if isinstance(each, str) else _plain(each) for each in given) + "\n"
-    raise LimelightError(
-        f"cannot draw several texts as {path.name}; end its name in .html, .json or .txt", code="file-type"
-    )
+def _json_list(given: list[Drawable | str]) -> str:
+    return "[" + ",\n".join(to_json(each) for each in given if not isinstance(each, str)) + "]\n"
 
 
-def _plain(reading: Drawable) -> str:
-    return to_terminal(reading, colour=False, width=80)
+def _plain(given: Drawable | list[Drawable | str]) -> str:
+    parts = given if isinstance(given, list) else [given]
+    drawn = [each if isinstance(each, str) else to_terminal(each, colour=False, width=80) for each in parts]
+    return "\n\n".join(drawn) + "\n"
 
 
 def to_json(reading: Drawable) -> str:
@@ -99,23 +86,14 @@ def to_png(reading: Drawable) -> bytes:
 
 
 def svg_to_png(svg: str) -> bytes:
-    """Any SVG that says its height, as PNG at twice its size.
-
-    >>> svg_to_png('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')[1:4]  # doctest: +SKIP
-    b'PNG'
-    """
-    height = int(re.search(r'height="(\d+)"', svg)[1])  # type: ignore[index]
-    return bytes(_resvg().svg_to_bytes(svg_string=svg, zoom=min(2.0, _MAX_HEIGHT / height), **_fonts()))
-
-
-def _resvg() -> Any:
+    """Any SVG that says its height, as PNG at twice its size."""
     try:
         import resvg_py
     except ImportError:
-        raise LimelightError(
-            "a PNG picture needs resvg_py: pip install '.[pictures]'", code="needs-extra"
-        ) from None
-    return resvg_py
+        needs = "a PNG picture needs resvg_py: pip install '.[pictures]'"
+        raise LimelightError(needs, code="needs-extra") from None
+    height = int(re.search(r'height="(\d+)"', svg)[1])  # type: ignore[index]
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=min(2.0, _MAX_HEIGHT / height), **_fonts()))
 
 
 def _fonts() -> dict[str, Any]:
@@ -125,3 +103,7 @@ def _fonts() -> dict[str, Any]:
     """
     everywhere = f"*{{font-family:'{FONT_FAMILY}' !important}}"
     return {"font_files": [str(path) for path in font_files()], "style_sheet": everywhere}
+
+
+_OF_ONE = {".html": _page, ".svg": to_svg, ".png": to_png, ".json": to_json, ".txt": _plain}
+_OF_SEVERAL = {".html": partial(to_page, title=_TITLE), ".json": _json_list, ".txt": _plain}
