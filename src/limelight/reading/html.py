@@ -143,8 +143,7 @@ class WordPainter:
 
     def strongest(self, heat: HeatMap) -> Markup:
         """The words with the most weight, for screen readers."""
-        number = self.picture.number(heat)
-        words = ", ".join([f"{word} {number(weight)}" for word, weight in heat.strongest(self.picture.texts)])
+        words = ", ".join(map(" ".join, self.picture.strongest(heat)))
         return Markup(f'<span class="unseen">Strongest: {_escape(words)}.</span>')
 
     def tables(self) -> list[Markup]:

@@ -47,12 +47,6 @@ class HeatMap:
         """(pieces,) for every text: the colour levels."""
         return tuple(levels(weights, self.top) for weights in self.weights)
 
-    def strongest(self, texts: Sequence[Pieces]) -> list[tuple[str, float]]:
-        """The few words with the most weight, strongest first; for a pair, those of each text."""
-        count = 5 if len(texts) == 1 else 3
-        pairs = zip(texts, self.weights, strict=True)
-        return [found for text, weights in pairs for found in strongest(text.words, weights, count)]
-
 
 @dataclass(frozen=True)
 class Picture:
@@ -123,6 +117,12 @@ class Picture:
         longest = max(len(text.spans) for text in self.texts)
         return f"{{:{'+' if heat.signed else ''}.{max(3, len(str(longest)) + 2)}f}}".format
 
+    def strongest(self, heat: HeatMap) -> list[tuple[str, str]]:
+        """The few words with the most weight, strongest first, and their weights; of a pair, of each text."""
+        count, number = 5 if len(self.texts) == 1 else 3, self.number(heat)
+        found = [strongest(text.words, w, count) for text, w in zip(self.texts, heat.weights, strict=True)]
+        return [(word, number(weight)) for each in found for word, weight in each]
+
     def passages(self, heat: HeatMap, text: int, brief: bool) -> list[tuple[int, int]]:
         """The pieces to show, from first to end: all, or with `brief` the passages of a long text."""
         if brief and self.is_long:
@@ -167,10 +167,8 @@ def make_picture(reading: Drawable) -> Picture:
     ('What decided', [9, -3])
     """
     if not isinstance(reading, Shown):
-        kind = type(reading).__name__
-        raise LimelightError(
-            f"expected a reading from model.read or a comparison, not {kind}", code="argument-type"
-        )
+        message = f"expected a reading from model.read or a comparison, not {type(reading).__name__}"
+        raise LimelightError(message, code="argument-type")
     texts = tuple(split_pieces(each) for each in reading.sides)
     if isinstance(reading, Comparison):
         effects = _signed_map(Links.EFFECTS, texts, [side.effects for side in reading.sides])

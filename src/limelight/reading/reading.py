@@ -53,9 +53,8 @@ class _Predicted(Shown):
 
     def _answers(self) -> Answers:
         if not self.sides[0].labels:
-            raise LimelightError(
-                "this reading has no label: the bundled reader predicts none", code="no-prediction"
-            )
+            none = "this reading has no label: the bundled reader predicts none"
+            raise LimelightError(none, code="no-prediction")
         return answers_of(self.sides[0].task)
 
     def _format_label(self) -> str:
@@ -132,9 +131,8 @@ class Reading(_Predicted):
         [('Good', 0.7), ('soup', -0.2)]
         """
         if self.decided is None:
-            raise LimelightError(
-                "this reading has no prediction, and so no words that decided it", code="no-prediction"
-            )
+            none = "this reading has no prediction, and so no words that decided it"
+            raise LimelightError(none, code="no-prediction")
         return strongest(self.words, self.decided, count)
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,11 +162,9 @@ class PairReading(_Predicted):
 
     def __repr__(self) -> str:
         texts = ", ".join(shorten_text(side.text) for side in self.sides)
-        shapes = " and ".join(str(side.attention.shape) for side in self.sides)
-        return (
-            f"PairReading({texts}, {self._format_label()}, attention={shapes}, "
-            f"embedding={self.first.embedding.shape} each)"
-        )
+        attention = " and ".join(str(side.attention.shape) for side in self.sides)
+        shapes = f"attention={attention}, embedding={self.first.embedding.shape} each"
+        return f"PairReading({texts}, {self._format_label()}, {shapes})"
 
     @property
     def sides(self) -> tuple[Reading, ...]:  # type: ignore[override]

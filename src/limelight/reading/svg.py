@@ -61,9 +61,7 @@ class _Sheet:
     """A sheet filled from the top; `y` is where the next element goes."""
 
     def __init__(self, picture: Picture, width: float) -> None:
-        self.picture = picture
-        self.width = width
-        self.y = _MARGIN
+        self.picture, self.width, self.y = picture, width, _MARGIN
         self.parts: list[str] = []
 
     def text(self, x: float, text: str, kind: str, anchor: str = "start") -> None:
@@ -133,8 +131,7 @@ class _Sheet:
     def caption(self, name: str, heat: HeatMap) -> None:
         """The name of a map, with its colour scale on the right."""
         self.text(_MARGIN, name, "caption")
-        right = self.width - _MARGIN
-        end = f"{heat.top:.2g}"
+        right, end = self.width - _MARGIN, f"{heat.top:.2g}"
         self.text(right, end, "note", "end")
         steps = [f"c{k}" for k in range(LEVELS, 0, -2)] * heat.signed
         steps += [f"h{k}" for k in range(1, LEVELS + 1, 2)]
@@ -235,9 +232,8 @@ class _Sheet:
         if self.picture.labels:
             one = f", {self.picture.probabilities[self.picture.target]:.3f}" if self.picture.certainty else ""
             label = f"{self.picture.answer}{one}"
-        first, number = self.picture.first, self.picture.number(self.picture.first)
-        strongest = [f"{word} {number(weight)}" for word, weight in first.strongest(self.picture.texts)]
-        read = f"{first.name}: {', '.join(strongest)}"
+        first = self.picture.first
+        read = f"{first.name}: {', '.join(map(' '.join, self.picture.strongest(first)))}"
         description = escape(f"{' / '.join(text.text for text in self.picture.texts)} — {read}")
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '

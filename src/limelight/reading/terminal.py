@@ -80,13 +80,12 @@ def _decided(
     picture: Picture, heat: HeatMap, label: str | None, width: int, paint: Paint | None
 ) -> list[str]:
     """What decided a label: the whole text, then its strongest words and their weights."""
-    number, strongest = picture.number(heat), heat.strongest(picture.texts)
-    lines = [heat.name]
+    strongest, lines = picture.strongest(heat), [heat.name]
     if label is not None:
         lines += textwrap.wrap(picture.colours(label, signs=paint is None), width)
     lines += _texts(picture, heat, width, paint, brief=picture.links is not None)
     words = zip(_column([word for word, _ in strongest]), strongest, strict=True)
-    return lines + [f"  {word}  {number(weight)}" for word, (_, weight) in words]
+    return lines + [f"  {word}  {weight}" for word, (_, weight) in words]
 
 
 def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> list[str]:
@@ -124,10 +123,9 @@ def _groups(picture: Picture, width: int, paint: Paint | None) -> list[str]:
 
 def _most_read(picture: Picture, group: HeatMap, width: int) -> list[str]:
     # The no-break space keeps a word and its weight on one line.
-    number = picture.number(group)
-    most = [f"{word}\u00a0{number(weight)}" for word, weight in group.strongest(picture.texts)]
+    most = ", ".join(map("\u00a0".join, picture.strongest(group)))
     wrapped = textwrap.wrap(
-        ", ".join(most), width, initial_indent="    ", subsequent_indent="    ", break_long_words=False,
+        most, width, initial_indent="    ", subsequent_indent="    ", break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
     return [line.replace("\u00a0", " ") for line in wrapped]
