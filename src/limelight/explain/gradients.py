@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from ..network.torch.network import Network, with_weights
 from ..runtime.model import Model
@@ -86,11 +87,9 @@ def logits(network: Network, sides: list[Side]) -> Tensor:
 
 def _pad(network: Network, ids: Sequence[np.ndarray]) -> Side:
     lengths = torch.tensor([len(each) for each in ids])
-    grid = torch.full((len(ids), int(lengths.max())), PAD)
-    for row, each in zip(grid, ids, strict=True):
-        row[: len(each)] = torch.from_numpy(each.astype(np.int64))
+    texts = [torch.from_numpy(each.astype(np.int64)) for each in ids]
     with torch.no_grad():
-        return network.vectors(grid), lengths
+        return network.vectors(pad_sequence(texts, batch_first=True, padding_value=PAD)), lengths
 
 
 def _batches(ids: Sequence[TokenIds]) -> Iterator[list[int]]:

@@ -28,20 +28,16 @@ def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agre
     Agreement(spearman=1.0, divergence=0.0, decided=1.0)
     """
     if len(first) != len(second):
-        raise LimelightError(
-            f"got {len(first)} and {len(second)} readings; both must be of the same texts",
-            code="length-mismatch",
-        )
+        message = f"got {len(first)} and {len(second)} readings; both must be of the same texts"
+        raise LimelightError(message, code="length-mismatch")
     pairs = [
         (a, b)
         for one, other in zip(first, second, strict=True)
         for a, b in zip(one.sides, other.sides, strict=True)
     ]
-    for a, b in pairs:
-        if a.text != b.text or a.offsets.shape != b.offsets.shape:
-            raise LimelightError(
-                "the two models split a text differently; compare models of one recipe", code="models-differ"
-            )
+    if any(a.text != b.text or a.offsets.shape != b.offsets.shape for a, b in pairs):
+        message = "the two models split a text differently; compare models of one recipe"
+        raise LimelightError(message, code="models-differ")
     divergence = float(np.mean([jensen_shannon(a.overall, b.overall) for a, b in pairs]))
     pairs = [(a, b) for a, b in pairs if len(a.offsets) > 1]
     attention = [spearman(a.overall, b.overall) for a, b in pairs]

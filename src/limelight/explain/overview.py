@@ -121,10 +121,8 @@ def remove_rows(
         without_it = model.decide(after)
         drop = float((before[texts, targets] - after[texts, targets]).mean())
         changed = 1 - float(same_answers(answers, without_it).mean())
-        if truth is None:
-            return RowEffect(row, changed, drop, None)
-        accuracies = [float(same_answers(each, truth).mean()) for each in (answers, without_it)]
-        return RowEffect(row, changed, drop, accuracies[0] - accuracies[1])
+        scores = [same_answers(each, truth).mean() for each in (answers, without_it) if truth is not None]
+        return RowEffect(row, changed, drop, float(scores[0] - scores[1]) if scores else None)
 
     return tuple(map(remove, range(M[0].shape[1])))
 

@@ -90,10 +90,8 @@ def reliability_plot(calibration: Calibration) -> str:
         if not count:
             continue
         confidence, accuracy = float(calibration.confidence[k]), float(calibration.accuracy[k])
-        title = (
-            f"confidence {k / BINS:.1f} to {(k + 1) / BINS:.1f}: {count:,} texts, "
-            f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
-        )
+        means = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
+        title = f"confidence {k / BINS:.1f} to {(k + 1) / BINS:.1f}: {count:,} texts, {means}"
         x, up = left + k * bar + 2, below * count / most
         high = _bar(x, base, bar - 4, height * accuracy, "bar")
         parts.append(f"<g><title>{title}</title>{high}{_bar(x, base + 24 + below, bar - 4, up, 'count')}</g>")

@@ -81,9 +81,8 @@ def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: 
 def check_task(models: Sequence[Model]) -> None:
     """Raise unless all models have the same task, and one that a report shows."""
     if any(answers_of(each.task).is_number for each in models):
-        raise LimelightError(
-            "a report is on classifiers; for predicted numbers use 'limelight evaluate'", code="model-task"
-        )
+        message = "a report is on classifiers; for predicted numbers use 'limelight evaluate'"
+        raise LimelightError(message, code="model-task")
     tasks = [each.task for each in models]
     if len(set(tasks)) > 1:
         raise LimelightError(f"the models have the tasks {' and '.join(tasks)}", code="models-differ")

@@ -108,9 +108,8 @@ def measure_trust(
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     labels = None if labels is None else as_list(labels, "labels")
     if answers_of(model.task).is_number:
-        raise LimelightError(
-            "trust is measured by probabilities; this model predicts numbers", code="model-task"
-        )
+        message = "trust is measured by probabilities; this model predicts numbers"
+        raise LimelightError(message, code="model-task")
     if not texts:
         raise LimelightError("no texts to measure trust on; give at least one", code="no-rows")
     if labels is not None:
@@ -118,10 +117,8 @@ def measure_trust(
     readings = read_texts(model, texts, texts2, progress=progress)
     short = [k for k, reading in enumerate(readings) if count_words(reading) <= MAX_WORDS]
     if not short:
-        raise LimelightError(
-            f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones",
-            code="text-too-long",
-        )
+        message = f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones"
+        raise LimelightError(message, code="text-too-long")
     if len(short) < len(readings):
         skipped = len(readings) - len(short)
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {MAX_WORDS:,} words")

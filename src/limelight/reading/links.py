@@ -187,8 +187,10 @@ def _word(heat: HeatMap, side: int, piece: int, word: str, x: float, y: float) -
     level, wide = int(heat.levels[side][piece]), _SIZE * ems(word)
     kind = colour_class(level) or "paper"
     box = f'x="{x - 4:.1f}" y="{y - _SIZE * 0.8:.1f}" width="{wide + 8:.1f}" height="{_SIZE * 1.6:.1f}"'
+    return f'<rect class="{kind}" {box} rx="3"/>' + fitted("small", x, y + _SIZE * 0.35, wide, word)
+
+
+def fitted(kind: str, x: float, y: float, wide: float, word: str) -> str:
+    """A word at its measured width; `textLength` makes any font keep to it."""
     fit = f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"' if wide else ""
-    return (
-        f'<rect class="{kind}" {box} rx="3"/>'
-        f'<text class="small" x="{x:.1f}" y="{y + _SIZE * 0.35:.1f}"{fit}>{escape(word)}</text>'
-    )
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}"{fit}>{escape(word)}</text>'

@@ -36,7 +36,7 @@ def save_picture(
     >>> save_picture(["Row 1", reading, "Row 2", other], "soups.html")  # doctest: +SKIP
     """
     path, several = Path(path), isinstance(reading, list)
-    formats: dict[str, Callable[[Any], str | bytes]] = _OF_SEVERAL if several else _OF_ONE
+    formats = _OF_SEVERAL if several else _OF_ONE
     if path.suffix.lower() not in formats:
         raise LimelightError(
             f"cannot draw {'several texts as ' * several}{path.name}: "
@@ -105,5 +105,6 @@ def _fonts() -> dict[str, Any]:
     return {"font_files": [str(path) for path in font_files()], "style_sheet": everywhere}
 
 
-_OF_ONE = {".html": _page, ".svg": to_svg, ".png": to_png, ".json": to_json, ".txt": _plain}
-_OF_SEVERAL = {".html": partial(to_page, title=_TITLE), ".json": _json_list, ".txt": _plain}
+_Formats = dict[str, Callable[[Any], str | bytes]]
+_OF_ONE: _Formats = {".html": _page, ".svg": to_svg, ".png": to_png, ".json": to_json, ".txt": _plain}
+_OF_SEVERAL: _Formats = {".html": partial(to_page, title=_TITLE), ".json": _json_list, ".txt": _plain}

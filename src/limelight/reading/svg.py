@@ -12,7 +12,7 @@ from . import captions
 from .bidi import is_right_to_left, visual_order
 from .colours import LEVELS, colour_class
 from .html import render_style, templates
-from .links import Links, draw_links, signed
+from .links import Links, draw_links, fitted, signed
 from .picture import HeatMap, Picture, make_picture
 from .wrap import Atom, ems, shorten, wrap
 
@@ -188,8 +188,9 @@ class _Sheet:
         words = []
         for k, shown in visual_order([atom.text for atom in line], right_to_left):
             atom, wide = line[k], size * line[k].width
+            word = fitted("big" if size == _BIG else "small", x, self.y, wide, shown)
             if atom.piece is None:
-                words += [self._word(x, wide, size, shown)] * (not shown.isspace())
+                words += [word] * (not shown.isspace())
             else:
                 level, known = int(levels[atom.piece]), pieces.known[atom.piece]
                 if level:
@@ -197,15 +198,9 @@ class _Sheet:
                 unknown = "" if known else ", not in the vocabulary"
                 title = self.picture.number(heat)(heat.weights[text][atom.piece]) + unknown
                 dots = "" if known else f'<path class="dots" d="M{x:.1f} {self.y + 3.5:.1f}h{wide:.1f}"/>'
-                words.append(f"<g><title>{title}</title>{self._word(x, wide, size, shown)}{dots}</g>")
+                words.append(f"<g><title>{title}</title>{word}{dots}</g>")
             x += wide
         self.parts += words
-
-    def _word(self, x: float, wide: float, size: float, word: str) -> str:
-        """A word at its measured width; `textLength` makes any font keep to it."""
-        fit = f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"' if wide > 0 else ""
-        kind = "big" if size == _BIG else "small"
-        return f'<text class="{kind}" x="{x:.1f}" y="{self.y:.1f}"{fit}>{escape(word)}</text>'
 
     def notes(self) -> None:
         """Notes on what is not shown and what dots mean."""
