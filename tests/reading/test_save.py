@@ -1,6 +1,7 @@
 import builtins
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -95,9 +96,9 @@ def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest
 
 def test_what_is_no_reading_is_one_line(tmp_path: Path):
     reading = make_reading(SOUP, focused(SOUP, "cold", "rude"))
-    for wrong in ("soup", None):
+    for wrong, suffix in product(("soup", None), ("svg", "txt")):
         with refuses("argument-type"):
-            save_picture(wrong, tmp_path / "a.svg")
+            save_picture(wrong, tmp_path / f"a.{suffix}")
     with refuses("file-type"):
         save_picture([reading, reading], tmp_path / "a.svg")
     with refuses("argument-type"):

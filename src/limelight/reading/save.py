@@ -56,10 +56,12 @@ def _json_list(given: list[Drawable | str]) -> str:
     return "[" + ",\n".join(to_json(each) for each in given if not isinstance(each, str)) + "]\n"
 
 
-def _plain(given: Drawable | list[Drawable | str]) -> str:
-    parts = given if isinstance(given, list) else [given]
-    drawn = [each if isinstance(each, str) else to_terminal(each, colour=False, width=80) for each in parts]
-    return "\n\n".join(drawn) + "\n"
+def _plain(reading: Drawable) -> str:
+    return to_terminal(reading, colour=False, width=80)
+
+
+def _plain_list(given: list[Drawable | str]) -> str:
+    return "\n\n".join(each if isinstance(each, str) else _plain(each) for each in given) + "\n"
 
 
 def to_json(reading: Drawable) -> str:
@@ -106,5 +108,7 @@ def _fonts() -> dict[str, Any]:
 
 
 _Formats = dict[str, Callable[[Any], str | bytes]]
-_OF_ONE: _Formats = {".html": _page, ".svg": to_svg, ".png": to_png, ".json": to_json, ".txt": _plain}
-_OF_SEVERAL: _Formats = {".html": partial(to_page, title=_TITLE), ".json": _json_list, ".txt": _plain}
+_OF_ONE: _Formats = {
+    ".html": _page, ".svg": to_svg, ".png": to_png, ".json": to_json, ".txt": lambda one: f"{_plain(one)}\n"
+}  # fmt: skip
+_OF_SEVERAL: _Formats = {".html": partial(to_page, title=_TITLE), ".json": _json_list, ".txt": _plain_list}
