@@ -119,7 +119,7 @@ def write_picture(path: Path, svg: str) -> None:
     with atomic_file(path.with_name(f"{path.name}.svg")) as file:
         file.write(svg.encode())
     try:
-        from limelight.reading.png import svg_to_png
+        from limelight.reading.save import svg_to_png
 
         png = svg_to_png(svg)
     except (LimelightError, ImportError) as error:

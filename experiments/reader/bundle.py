@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from limelight.bundled import sentences
-from limelight.reading.row_words import row_words
+from limelight.reading.row_names import row_words
 from limelight.runtime.folder import BUNDLED
 from limelight.runtime.reader import Reader
 

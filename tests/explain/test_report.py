@@ -124,8 +124,8 @@ def test_of_very_many_classes_the_most_frequent_are_drawn():
 
 
 def test_a_row_shows_the_words_it_prefers_not_the_frequent_ones(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("limelight.reading.row_words.MIN_LIFT", 1.0)
-    monkeypatch.setattr("limelight.reading.row_words.MIN_OCCURRENCES", 1)
+    monkeypatch.setattr("limelight.reading.row_names.MIN_LIFT", 1.0)
+    monkeypatch.setattr("limelight.reading.row_names.MIN_OCCURRENCES", 1)
     model = random_model()
     readings = model.read_many(some_texts(40)[0])
     for row, found in enumerate(overview(readings).rows):

@@ -6,8 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.reading.row_names import is_function_word, join_names, row_names, says_little
-from limelight.reading.row_words import MIN_OCCURRENCES, row_words
+from limelight.reading.row_names import (
+    MIN_OCCURRENCES,
+    is_function_word,
+    join_names,
+    row_names,
+    row_words,
+    says_little,
+)
 
 
 def test_a_row_is_described_by_what_it_reads_more_than_its_share():

@@ -1,12 +1,13 @@
 import builtins
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from limelight.reading import png, save_picture, to_json, to_page, to_png, to_svg, to_terminal
+from limelight.reading import save, save_picture, to_json, to_page, to_png, to_svg, to_terminal
 from limelight.reading.reading import PairReading
 from reading.readings import SOUP, focused, make_reading
 from refusing import refuses
@@ -60,8 +61,8 @@ def test_png_is_the_same_on_every_machine():
     """Fonts of the machine are for letters that the bundled typeface lacks; and it has words to draw."""
     resvg = pytest.importorskip("resvg_py", reason="PNG pictures need the extra 'pictures'")
     svg = to_svg(make_reading("Größe “naïve” – Łódź, Привет, Ελλάδα, שלום!"))
-    found = png.svg_to_png(svg)
-    assert found == bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True, **png._fonts()))
+    found = save.svg_to_png(svg)
+    assert found == bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True, **save._fonts()))
     assert found != bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True))
 
 
@@ -75,9 +76,9 @@ def test_every_family_is_drawn_in_the_bundled_typeface(family: str):
         f'<text y="20" style="font-family:{family}">soup</text>',
         f'<style>text{{font-family:{family}}}</style><text y="20">soup</text>',
     ]
-    pictures = {png.svg_to_png(frame.format(text)) for text in [*named, '<text y="20">soup</text>']}
+    pictures = {save.svg_to_png(frame.format(text)) for text in [*named, '<text y="20">soup</text>']}
     assert len(pictures) == 1
-    assert pictures != {png.svg_to_png(frame.format("<g/>"))}
+    assert pictures != {save.svg_to_png(frame.format("<g/>"))}
 
 
 def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
@@ -95,9 +96,9 @@ def test_without_the_renderer_the_error_says_what_to_install(monkeypatch: pytest
 
 def test_what_is_no_reading_is_one_line(tmp_path: Path):
     reading = make_reading(SOUP, focused(SOUP, "cold", "rude"))
-    for wrong in ("soup", None):
+    for wrong, suffix in product(("soup", None), ("svg", "txt")):
         with refuses("argument-type"):
-            save_picture(wrong, tmp_path / "a.svg")
+            save_picture(wrong, tmp_path / f"a.{suffix}")
     with refuses("file-type"):
         save_picture([reading, reading], tmp_path / "a.svg")
     with refuses("argument-type"):

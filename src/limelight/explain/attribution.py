@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, check_choice
 from ..reading.reading import AnyReading, PairReading
 from ..runtime.model import Model
 from .variants import ReadTexts, as_model
@@ -54,20 +54,19 @@ def attribute(
 
 def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
     """(n + m,) for each reading, as in `attribute`."""
+    check_choice("by", by, METHODS)
     if by == "attention":
         return [np.concatenate([side.overall for side in each.sides]) for each in read.readings]
     if by == "effect":
         return [np.concatenate([np.asarray(side.decided) for side in each.sides]) for each in read.readings]
     if by == "leave-one-out":
         return read.drops((~np.eye(len(text), dtype=bool) for text in read.ids), NAMES[by])
-    if by in NEED_PYTORCH:
-        if find_spec("torch") is None:
-            raise LimelightError("gradients need PyTorch: pip install '.[train]'", code="needs-extra")
-        from .gradients import attribute_ids, network_of
+    if find_spec("torch") is None:
+        raise LimelightError("gradients need PyTorch: pip install '.[train]'", code="needs-extra")
+    from .gradients import attribute_ids, network_of
 
-        targets, name = [each.target for each in read.readings], NAMES[by] if read.progress else ""
-        return attribute_ids(network_of(read.model), read.ids, targets, bar_name=name)
-    raise LimelightError(f"by is {by!r}; it must be one of: {', '.join(METHODS)}", code="option-value")
+    targets, name = [each.target for each in read.readings], NAMES[by] if read.progress else ""
+    return attribute_ids(network_of(read.model), read.ids, targets, bar_name=name)
 
 
 def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:

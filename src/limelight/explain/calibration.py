@@ -59,7 +59,5 @@ def mcnemar(first_only: int, second_only: int) -> float:
     0.0391
     """
     total, fewer = first_only + second_only, min(first_only, second_only)
-    ways = [
-        lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1) for k in range(fewer + 1)
-    ]  # log binomials
-    return min(1.0, 2 * fsum(exp(each - total * log(2)) for each in ways))
+    binomials = [lgamma(total + 1) - lgamma(k + 1) - lgamma(total - k + 1) for k in range(fewer + 1)]  # logs
+    return min(1.0, 2 * fsum(exp(each - total * log(2)) for each in binomials))

@@ -47,23 +47,18 @@ class Faithfulness:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for `json.dumps`; the errors are standard errors over the texts."""
-        return {
-            "name": self.name,
-            "comprehensiveness": self.comprehensiveness,
-            "comprehensiveness_error": standard_error(self.drop_without),
-            "comprehensiveness_by_share": self.drop_without.mean(axis=0).tolist(),
-            "sufficiency": self.sufficiency,
-            "sufficiency_error": standard_error(self.drop_with_only),
-            "sufficiency_by_share": self.drop_with_only.mean(axis=0).tolist(),
-        }
+        found: dict[str, Any] = {"name": self.name}
+        for name, drop in (("comprehensiveness", self.drop_without), ("sufficiency", self.drop_with_only)):
+            found |= {
+                name: float(drop.mean()),
+                f"{name}_error": _standard_error(drop),
+                f"{name}_by_share": drop.mean(axis=0).tolist(),
+            }
+        return found
 
 
-def standard_error(scores: np.ndarray) -> float:
-    """The standard error of the mean over texts, from scores (texts, shares).
-
-    >>> round(standard_error(np.array([[0.1], [0.3]])), 3)
-    0.1
-    """
+def _standard_error(scores: np.ndarray) -> float:
+    """Of the mean over texts, from scores (texts, shares)."""
     means = scores.mean(axis=1)
     return float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
 

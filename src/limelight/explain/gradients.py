@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from ..network.torch.network import Network, with_weights
 from ..runtime.model import Model
@@ -80,21 +81,15 @@ def _one_thread() -> Iterator[None]:
 
 def logits(network: Network, sides: list[Side]) -> Tensor:
     """(batch, classes) from word vectors."""
-    return _head(network, [network.pool(network.encoder(S, lengths), lengths)[0] for S, lengths in sides])
-
-
-def _head(network: Network, M: list[Tensor]) -> Tensor:
-    features: Tensor = network.relate(*M) if network.pair else M[0]
-    return torch.as_tensor(network.head(features))
+    M = [network.pool(network.encoder(S, lengths), lengths)[0] for S, lengths in sides]
+    return torch.as_tensor(network.head(network.relate(*M) if network.pair else M[0]))
 
 
 def _pad(network: Network, ids: Sequence[np.ndarray]) -> Side:
     lengths = torch.tensor([len(each) for each in ids])
-    grid = torch.full((len(ids), int(lengths.max())), PAD)
-    for row, each in zip(grid, ids, strict=True):
-        row[: len(each)] = torch.from_numpy(each.astype(np.int64))
+    texts = [torch.from_numpy(each.astype(np.int64)) for each in ids]
     with torch.no_grad():
-        return network.vectors(grid), lengths
+        return network.vectors(pad_sequence(texts, batch_first=True, padding_value=PAD)), lengths
 
 
 def _batches(ids: Sequence[TokenIds]) -> Iterator[list[int]]:

@@ -23,40 +23,31 @@ class Agreement(NamedTuple):
 def agreement(first: Sequence[AnyReading], second: Sequence[AnyReading]) -> Agreement:
     """Compare the overall attention of two models on the same texts, and what decided, word by word.
 
-    >>> from limelight.reading.reading import Reading
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1]]), embedding=np.zeros((1, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> agreement([reading], [reading])
-    Agreement(spearman=1.0, divergence=0.0, decided=None)
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> agreement([GOOD_SOUP], [GOOD_SOUP])
+    Agreement(spearman=1.0, divergence=0.0, decided=1.0)
     """
     if len(first) != len(second):
-        raise LimelightError(
-            f"got {len(first)} and {len(second)} readings; both must be of the same texts",
-            code="length-mismatch",
-        )
+        message = f"got {len(first)} and {len(second)} readings; both must be of the same texts"
+        raise LimelightError(message, code="length-mismatch")
     pairs = [
         (a, b)
         for one, other in zip(first, second, strict=True)
         for a, b in zip(one.sides, other.sides, strict=True)
     ]
-    for a, b in pairs:
-        if a.text != b.text or a.offsets.shape != b.offsets.shape:
-            raise LimelightError(
-                "the two models split a text differently; compare models of one recipe", code="models-differ"
-            )
-    spearmans = [spearman(a.overall, b.overall) for a, b in pairs if len(a.offsets) > 1]
-    divergences = [jensen_shannon(a.overall, b.overall) for a, b in pairs]
+    if any(a.text != b.text or a.offsets.shape != b.offsets.shape for a, b in pairs):
+        message = "the two models split a text differently; compare models of one recipe"
+        raise LimelightError(message, code="models-differ")
+    divergence = float(np.mean([jensen_shannon(a.overall, b.overall) for a, b in pairs]))
+    pairs = [(a, b) for a, b in pairs if len(a.offsets) > 1]
+    attention = [spearman(a.overall, b.overall) for a, b in pairs]
     decided = [
         spearman(a.decided, b.decided)
         for a, b in pairs
-        if a.decided is not None and b.decided is not None and a.label == b.label and len(a.offsets) > 1
+        if a.decided is not None and b.decided is not None and a.label == b.label
     ]
     return Agreement(
-        float(np.mean(spearmans or [1.0])),
-        float(np.mean(divergences)),
-        float(np.mean(decided)) if decided else None,
+        float(np.mean(attention or [1.0])), divergence, float(np.mean(decided)) if decided else None
     )
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..reading.reading import AnyReading, Reading
 from ..reading.row_groups import focus
-from ..reading.row_names import row_names
-from ..reading.row_words import row_words
+from ..reading.row_names import row_names, row_words
 from ..text.labels import Label
 from ..text.tasks import find_task
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from ..runtime.model import Model  # a machine that only trains need not have ONNX Runtime
 
 
-@dataclass(frozen=True)
-class RowOverview:
+class RowOverview(NamedTuple):
     """One row on a data set."""
 
     row: int  # counted from 0
@@ -58,14 +56,10 @@ def redundancy(overlap: np.ndarray) -> float:
 def overview(readings: Sequence[AnyReading]) -> Overview:
     """Summarise what every row reads in all texts.
 
-    >>> from limelight.reading.reading import Reading
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[1.0, 0.0], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> found = overview([reading] * 5)
-    >>> found.rows[0].words[0], found.rows[0].focus, found.overlap.tolist(), found.redundancy
-    (('good', 0.5), 1.0, [[1.0, 0.5], [0.5, 0.5]], 0.5)
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> found = overview([GOOD_SOUP] * 5)
+    >>> round(found.rows[0].focus, 3), found.rows[0].nearest, found.overlap.round(2).tolist()
+    (0.531, 1, [[0.82, 0.5], [0.5, 0.5]])
     """
     sides = [side for each in readings for side in each.sides]
     overlap = np.mean([side.attention.astype(float) @ side.attention.T for side in sides], axis=0)
@@ -98,8 +92,7 @@ def _row_words(sides: Sequence[Reading]) -> list[tuple[tuple[tuple[str, float], 
 # ---------------------------------------------------------------- with a row of M removed
 
 
-@dataclass(frozen=True)
-class RowEffect:
+class RowEffect(NamedTuple):
     """The effect of removing a row of M: of replacing its values by their means over the texts."""
 
     row: int  # counted from 0
@@ -128,10 +121,8 @@ def remove_rows(
         without_it = model.decide(after)
         drop = float((before[texts, targets] - after[texts, targets]).mean())
         changed = 1 - float(same_answers(answers, without_it).mean())
-        if truth is None:
-            return RowEffect(row, changed, drop, None)
-        accuracies = [float(same_answers(each, truth).mean()) for each in (answers, without_it)]
-        return RowEffect(row, changed, drop, accuracies[0] - accuracies[1])
+        scores = [same_answers(each, truth).mean() for each in (answers, without_it) if truth is not None]
+        return RowEffect(row, changed, drop, float(scores[0] - scores[1]) if scores else None)
 
     return tuple(map(remove, range(M[0].shape[1])))
 

@@ -1,25 +1,44 @@
-"""The pages of `limelight trust` and `limelight compare`: a verdict in words, then the figures behind it."""
+"""The pages of `limelight report`, `trust` and `compare`: a verdict in words, then the figures behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
+from ..errors import LimelightError
 from ..reading import captions
-from ..reading.html import render_style, style, templates
+from ..reading.html import card, render_style, style, templates
+from ..reading.picture import make_picture
+from ..reading.row_names import says_little
 from ..runtime.decided import SHARES
+from ..runtime.metrics import Metrics
 from ..runtime.model import Model
+from . import plots
 from .attribution import NAMES
-from .model_agreement import Agreement
-from .plots import curves_plot
-from .trust import RANDOM, Trust
+from .calibration import mcnemar
+from .model_agreement import Agreement, agreement
+from .overview import RowOverview
+from .trust import MAX_WORDS, RANDOM, Trust
 
 if TYPE_CHECKING:
     from ..training.compare import Contestant
+    from .report import ModelReport
 
+EXAMPLE_CONFIDENCE = 0.8  # the paper shows examples that the model is at least this sure of
+MAX_EXAMPLES, MAX_ERRORS, MAX_DIFFERENCES = 3, 8, 6  # texts shown: of each class, of one model, of two
+MAX_CONFUSED_PAIRS = 15  # of classes
+MAX_EXAMPLE_CLASSES = 12  # with more classes, examples of the most frequent ones
+CURVES = {  # title -> line -> key in the training history
+    "Accuracy": {"training": "accuracy", "dev": "dev_accuracy", "weighted dev": "dev_weighted_accuracy"},
+    "F1": {"training": "f1", "dev": "dev_f1", "weighted dev": "dev_weighted_f1"},
+    "Loss": {"training": "loss", "dev": "dev_loss", "weighted dev": "dev_weighted_loss"},
+    "Penalty": {"training": "penalty"},
+}
 # In the order of the plot's colours.
 LINES = {"random": RANDOM, "attention": NAMES["attention"], "decided": NAMES["effect"]}
 
@@ -42,7 +61,7 @@ def trust_page(
         agreement=agreement, other=other, names=model.row_names or ("",) * len(trust.rows),
         labelled=any(row.accuracy_drop is not None for row in trust.rows),
         has_max_row=model.recipe.model.has_max_row,
-        plot=curves_plot("Drop in probability", curves, "share", ticks, size=(360.0, 170.0)),
+        plot=plots.curves_plot("Drop in probability", curves, "share", ticks, size=(360.0, 170.0)),
     )  # fmt: skip
 
 
@@ -76,8 +95,124 @@ def verdict(contestants: Sequence[Contestant], rows: Mapping[str, int]) -> tuple
     top = accuracy[best.name]
     near = 2 * sqrt(top * (1 - top) / rows[split])
     level = [name for name, each in accuracy.items() if top - each <= near and name != best.name]
-    rest = "the others are behind"
-    if level:
-        rest = f"{' and '.join(level)} cannot be told from it on {rows[split]:,} rows"
-    which = "test" if split == "test" else "development"
+    unsure = f"{' and '.join(level)} cannot be told from it on {rows[split]:,} rows"
+    rest = unsure if level else "the others are behind"
+    which = {"test": "test", "dev": "development"}[split]
     return best, f"{best.name} is the most accurate on the {which} set, with {top:.1%}; {rest}."
+
+
+# ---------------------------------------------------------------- reports
+
+
+def render_report(reports: list[ModelReport], data: str, rng: np.random.Generator) -> str:
+    """The page on one model or two; `rng` draws the examples."""
+    first, single = reports[0], len(reports) == 1
+    return render_page(
+        "report.html.jinja", reports=reports, data=data, sure=EXAMPLE_CONFIDENCE, max_words=MAX_WORDS,
+        title=f"{' and '.join(each.name for each in reports)}{f' on {data}' if data else ''}",
+        methods=dict.fromkeys(captions.METHODS[side.decided_by] for side in first.readings[0].sides),
+        rows=[_sorted_rows(each) for each in reports],
+        max_confused=plots.MAX_CONFUSION_CLASSES,
+        confusions=[_confusion(each) for each in reports],
+        reliabilities=[plots.reliability_plot(each.calibration) for each in reports],
+        overlaps=[plots.overlap_plot(each.overview.overlap) for each in reports],
+        curves=[_learning_curves(each.model.facts) for each in reports],
+        examples=_examples(first, rng) if single else [],
+        errors=_errors(first) if single else [],
+        confused=[_most_confused(each) for each in reports],
+        differences=[] if single else _differences(*reports),
+        comparison=None if single else _compare(*reports),
+    )  # fmt: skip
+
+
+def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """The curves of the training history, if the model has one."""
+    training = facts.get("training")
+    history = training.get("history") if isinstance(training, dict) else None
+    if not isinstance(history, list) or len(history) < 2:
+        return []
+    found = {}
+    for title, keys in CURVES.items():
+        lines = {label: [record.get(key) for record in history] for label, key in keys.items()}
+        found[title] = {k: line for k, line in lines.items() if all(isinstance(x, int | float) for x in line)}
+    return [(title, plots.curves_plot(title, lines)) for title, lines in found.items() if lines]
+
+
+def _confusion(report: ModelReport) -> str:
+    """The matrix; none where a text may have several labels."""
+    metrics = report.metrics
+    return plots.confusion_plot(metrics.confusion, report.labels) if isinstance(metrics, Metrics) else ""
+
+
+def _examples(report: ModelReport, rng: np.random.Generator) -> list[tuple[str, int, list[Markup]]]:
+    """The paper's selection: random texts of each predicted class that the model is sure of."""
+    sure = np.array([each.confidence > EXAMPLE_CONFIDENCE for each in report.readings])
+    predicted = report.predicted
+    counts = np.bincount(predicted, minlength=len(report.labels))
+    examples = []
+    for k in sorted(np.argsort(-counts, kind="stable")[:MAX_EXAMPLE_CLASSES].tolist()):
+        candidates = np.flatnonzero(sure & (predicted == k))
+        drawn = rng.choice(candidates, size=min(MAX_EXAMPLES, len(candidates)), replace=False)
+        cards = [_small_card(report, int(text)) for text in drawn]
+        examples.append((report.labels[k], len(candidates), cards))
+    return examples
+
+
+def _errors(report: ModelReport) -> list[Markup]:
+    """The most confident wrong predictions."""
+    return [_small_card(report, k) for k in _surest(~report.correct, MAX_ERRORS, report)]
+
+
+def _surest(chosen: np.ndarray, most: int, *reports: ModelReport) -> list[int]:
+    """Of the texts that are `chosen` (texts,), the numbers of those that any of the models is surest of."""
+    texts = np.flatnonzero(chosen)
+    confidence = np.array([max(each.readings[k].confidence for each in reports) for k in texts])
+    return texts[np.argsort(-confidence, kind="stable")[:most]].tolist()  # type: ignore[no-any-return]
+
+
+def _small_card(report: ModelReport, text: int, name: str = "") -> Markup:
+    """A picture of what decided alone."""
+    picture = make_picture(report.readings[text])
+    only = replace(picture, truth=report.true_label(text), groups=(), rows=())
+    return card(only, name, explained=False)
+
+
+def _sorted_rows(report: ModelReport) -> list[RowOverview]:
+    """Rows that read something in particular, then small words, then no clear aspect."""
+    rank = {row.row: 2 if not row.name else int(says_little(row.name)) for row in report.overview.rows}
+    return sorted(report.overview.rows, key=lambda row: (rank[row.row], -report.removed[row.row].changed))
+
+
+def _most_confused(report: ModelReport) -> list[tuple[str, str, int]]:
+    """(true class, predicted class, texts): the most frequent errors, where a matrix is too large to read."""
+    if len(report.labels) <= plots.MAX_CLASSES_NAMED or not isinstance(report.metrics, Metrics):
+        return []
+    wrong = report.metrics.confusion * (1 - np.eye(len(report.labels), dtype=int))
+    most = np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED_PAIRS]
+    pairs = [divmod(int(k), len(report.labels)) for k in most]
+    return [(report.labels[i], report.labels[j], int(wrong[i, j])) for i, j in pairs if wrong[i, j]]
+
+
+class Comparison(NamedTuple):
+    """What sets two models apart."""
+
+    first_only: int  # texts that only the first gets right
+    second_only: int
+    chance: float  # the probability that equally good models differ this much
+    agreement: Agreement | None  # None where they split texts differently
+
+
+def _compare(first: ModelReport, second: ModelReport) -> Comparison:
+    first_only = int((first.correct & ~second.correct).sum())
+    second_only = int((second.correct & ~first.correct).sum())
+    try:
+        alike = agreement(first.readings, second.readings)
+    except LimelightError:
+        alike = None
+    return Comparison(first_only, second_only, mcnemar(first_only, second_only), alike)
+
+
+def _differences(first: ModelReport, second: ModelReport) -> list[tuple[Markup, Markup]]:
+    """Texts that only one of the two gets right, the most confident first."""
+    chosen = _surest(first.correct != second.correct, MAX_DIFFERENCES, first, second)
+    return [(_small_card(first, k, first.name), _small_card(second, k, second.name)) for k in chosen]

@@ -90,10 +90,8 @@ def reliability_plot(calibration: Calibration) -> str:
         if not count:
             continue
         confidence, accuracy = float(calibration.confidence[k]), float(calibration.accuracy[k])
-        title = (
-            f"confidence {k / BINS:.1f} to {(k + 1) / BINS:.1f}: {count:,} texts, "
-            f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
-        )
+        means = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
+        title = f"confidence {k / BINS:.1f} to {(k + 1) / BINS:.1f}: {count:,} texts, {means}"
         x, up = left + k * bar + 2, below * count / most
         high = _bar(x, base, bar - 4, height * accuracy, "bar")
         parts.append(f"<g><title>{title}</title>{high}{_bar(x, base + 24 + below, bar - 4, up, 'count')}</g>")
@@ -114,12 +112,9 @@ def _grid(left: float, top: float, width: float, height: float) -> list[str]:
 
 
 def curves_plot(
-    name: str,
-    curves: Mapping[str, Sequence[float]],
-    x: str = "epoch",
-    ticks: Sequence[object] | None = None,
+    name: str, curves: Mapping[str, Sequence[float]], x: str = "epoch", ticks: Sequence[object] | None = None,
     size: tuple[float, float] = (180.0, 130.0),
-) -> str:
+) -> str:  # fmt: skip
     """Lines over epochs from 1, or over `ticks` of `x`, named at their ends; `size` is of the inner plot.
 
     >>> "<title>dev, epoch 2: 0.7</title>" in curves_plot("Accuracy", {"dev": [0.6, 0.7]})

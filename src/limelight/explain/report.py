@@ -27,7 +27,7 @@ from ..text.labels import Label
 from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration, wilson
 from .overview import Overview, RowEffect, overview, remove_rows, same_answers
-from .report_page import render_report
+from .pages import render_report
 from .trust import MAX_WORDS, Trust, measure_readings
 from .variants import ReadTexts, as_model, count_words, read_texts
 
@@ -38,16 +38,10 @@ TRUST_WORK = 2.5e11  # multiplications that the trust table may cost: about half
 
 
 def to_report(
-    models: Model | Sequence[Model],
-    texts: Sequence[str],
-    labels: Sequence[Label],
-    texts2: Sequence[str] | None = None,
-    *,
-    names: Sequence[str] = ("model",),
-    data: str = "",
-    seed: int = 0,
+    models: Model | Sequence[Model], texts: Sequence[str], labels: Sequence[Label],
+    texts2: Sequence[str] | None = None, *, names: Sequence[str] = ("model",), data: str = "", seed: int = 0,
     progress: bool = False,
-) -> str:
+) -> str:  # fmt: skip
     """The report on one model, or on two side by side, as an HTML page.
 
     >>> page = to_report(model, texts, labels, names=["reviews"], data="test.csv")  # doctest: +SKIP
@@ -60,45 +54,35 @@ def to_report(
     rng = np.random.default_rng(seed)
     sample = rng.permutation(len(texts))
     reports = [
-        measure_model(
-            model, name, texts, texts2, labels, data=data or "the data", sample=sample, seed=seed,
-            progress=progress,
-        )
+        _measure(model, name, texts, texts2, labels, data or "the data", sample, seed, progress)
         for model, name in zip(chosen, names, strict=True)
-    ]  # fmt: skip
+    ]
     return render_report(reports, data, rng)
 
 
 def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: list[Label]) -> None:
     if not 1 <= len(models) == len(names) <= 2:
-        raise LimelightError(
-            f"a report is on one model or two, each with a name; got {len(models)} models and "
-            f"{len(names)} names",
-            code="names-count",
-        )
+        counts = f"{len(models)} models and {len(names)} names"
+        message = f"a report is on one model or two, each with a name; got {counts}"
+        raise LimelightError(message, code="names-count")
     if not texts or len(texts) != len(labels):
-        raise LimelightError(
-            f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels",
-            code="length-mismatch",
-        )
+        message = f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels"
+        raise LimelightError(message, code="length-mismatch")
     check_task(models)
     if len({each.pair for each in models}) > 1:
         pairs, single = names if models[0].pair else reversed(names)
-        raise LimelightError(
-            f"{pairs} reads pairs and {single} single texts; compare models of one task", code="models-differ"
-        )
+        message = f"{pairs} reads pairs and {single} single texts; compare models of one task"
+        raise LimelightError(message, code="models-differ")
     if any(set(each.labels) != set(models[0].labels) for each in models):
-        raise LimelightError(
-            f"{' and '.join(names)} have different classes; compare models of one task", code="models-differ"
-        )
+        message = f"{' and '.join(names)} have different classes; compare models of one task"
+        raise LimelightError(message, code="models-differ")
 
 
 def check_task(models: Sequence[Model]) -> None:
     """Raise unless all models have the same task, and one that a report shows."""
     if any(answers_of(each.task).is_number for each in models):
-        raise LimelightError(
-            "a report is on classifiers; for predicted numbers use 'limelight evaluate'", code="model-task"
-        )
+        message = "a report is on classifiers; for predicted numbers use 'limelight evaluate'"
+        raise LimelightError(message, code="model-task")
     tasks = [each.task for each in models]
     if len(set(tasks)) > 1:
         raise LimelightError(f"the models have the tasks {' and '.join(tasks)}", code="models-differ")
@@ -132,6 +116,7 @@ class ModelReport:
     model: Model
     readings: list[AnyReading]
     truth: np.ndarray  # (texts,): indices of the true classes; of several labels (texts, labels)
+    correct: np.ndarray  # (texts,): whether the prediction is right, all labels of it
     metrics: Metrics | LabelMetrics
     calibration: Calibration
     overview: Overview
@@ -152,12 +137,6 @@ class ModelReport:
     def several(self) -> bool:
         """Whether a text may have several labels."""
         return answers_of(self.model.task).has_several
-
-    @cached_property
-    def correct(self) -> np.ndarray:
-        """(texts,): whether the prediction is right, all labels of it."""
-        P = np.stack([each.probabilities for each in self.readings])
-        return same_answers(self.model.decide(P), self.truth)
 
     @property
     def accuracy(self) -> float:
@@ -187,18 +166,10 @@ class ModelReport:
         return [printable(str(label)) for label in self.model.labels]
 
 
-def measure_model(
-    model: Model,
-    name: str,
-    texts: Sequence[str],
-    texts2: Sequence[str] | None,
-    labels: Sequence[Label],
-    *,
-    data: str,
-    sample: np.ndarray,
-    seed: int,
-    progress: bool,
-) -> ModelReport:
+def _measure(
+    model: Model, name: str, texts: Sequence[str], texts2: Sequence[str] | None, labels: Sequence[Label],
+    data: str, sample: np.ndarray, seed: int, progress: bool,
+) -> ModelReport:  # fmt: skip
     """Read all texts; for what takes long, use the first texts of `sample`, a random order of all of them."""
     truth = find_task(model.task).column(labels).index(model.labels, data)
     readings = read_texts(model, texts, texts2, progress=progress)
@@ -206,7 +177,7 @@ def measure_model(
     trust_readings = [readings[k] for k in _trust_sample(model, readings, sample)]
     some = sample[: _row_sample_size(model)]
     return ModelReport(
-        name, model, readings, truth,
+        name, model, readings, truth, same_answers(model.decide(P), truth),
         measure(model.task, P, truth, model.thresholds),  # type: ignore[arg-type]
         _calibration(model, P, truth),
         overview(readings),

@@ -12,7 +12,6 @@ import numpy as np
 from ..errors import LimelightError, warn
 from ..reading.answers import answers_of
 from ..reading.captions import trust_sentence
-from ..reading.reading import AnyReading
 from ..runtime.decided import SHARES
 from ..runtime.model import Model
 from ..text.coerce import as_list, as_texts, check_same_length
@@ -53,9 +52,8 @@ class Trust:
         if not self.texts:
             return ""
         without, random = (self[name].comprehensiveness for name in (NAMES["effect"], RANDOM))
-        return trust_sentence(
-            {"texts": self.texts, "data": "of these texts", "without": without, "random": random}
-        )
+        measured = {"texts": self.texts, "data": "of these texts", "without": without, "random": random}
+        return trust_sentence(measured)
 
     @property
     def verdict(self) -> str:
@@ -72,14 +70,13 @@ class Trust:
             """0: not better than chance or half of the best; 1: in part; 2: close to the best."""
             return 0 if score < PARTIAL_SHARE * best or score <= random else 1 + (score >= CLOSE_SHARE * best)
 
-        word = ("does not follow the model", "follows the model in part", "follows the model closely")[
-            rank(decided)
-        ]
+        how = ("does not follow the model", "follows the model in part", "follows the model closely")
         alone = ("does not", "does so in part", "does too")[rank(attention)]
         shares = [f"{max(each, 0) / best:.0%}" for each in (decided, attention, random)]
         return (
-            f"What decided {word}: removing the words it names changes the answer {shares[0]} as much as "
-            f"removing the best words found; attention alone {alone} ({shares[1]}; at random: {shares[2]})."
+            f"What decided {how[rank(decided)]}: removing the words it names changes the answer {shares[0]} "
+            f"as much as removing the best words found; attention alone {alone} ({shares[1]}; at random: "
+            f"{shares[2]})."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,20 +87,14 @@ class Trust:
             "until_change": self.until_change,
             "shares": list(SHARES),
             "attributions": [each.to_dict() for each in self.attributions],
-            "rows": [vars(row) for row in self.rows],
+            "rows": [row._asdict() for row in self.rows],
         }
 
 
 def measure_trust(
-    model: Model,
-    texts: Sequence[str],
-    texts2: Sequence[str] | None = None,
-    *,
-    labels: Sequence[Label] | None = None,
-    seed: int = 0,
-    rows: bool = True,
-    progress: bool = False,
-) -> Trust:
+    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *,
+    labels: Sequence[Label] | None = None, seed: int = 0, rows: bool = True, progress: bool = False,
+) -> Trust:  # fmt: skip
     """Measure every attribution, uniform and random weights, and with `rows` every row, on these texts.
 
     A few hundred texts are enough. Texts of more than 2,000 words are skipped, because they would take too
@@ -117,9 +108,8 @@ def measure_trust(
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     labels = None if labels is None else as_list(labels, "labels")
     if answers_of(model.task).is_number:
-        raise LimelightError(
-            "trust is measured by probabilities; this model predicts numbers", code="model-task"
-        )
+        message = "trust is measured by probabilities; this model predicts numbers"
+        raise LimelightError(message, code="model-task")
     if not texts:
         raise LimelightError("no texts to measure trust on; give at least one", code="no-rows")
     if labels is not None:
@@ -127,10 +117,8 @@ def measure_trust(
     readings = read_texts(model, texts, texts2, progress=progress)
     short = [k for k, reading in enumerate(readings) if count_words(reading) <= MAX_WORDS]
     if not short:
-        raise LimelightError(
-            f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones",
-            code="text-too-long",
-        )
+        message = f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones"
+        raise LimelightError(message, code="text-too-long")
     if len(short) < len(readings):
         skipped = len(readings) - len(short)
         warn(f"skipped {skipped:,} of {len(readings):,} texts, which have more than {MAX_WORDS:,} words")
@@ -151,9 +139,12 @@ def measure_readings(
     weights = {NAMES[by]: attribute_readings(read, by) for by in methods} | _baselines(read.ids, seed)
     r = len(read.readings[0].sides[0].attention)
     single_rows = [f"Row {row + 1}" for row in range(r if rows and r > 1 else 0)]
-    weights |= {name: _row_weights(read.readings, row) for row, name in enumerate(single_rows)}
+    A = [np.concatenate([side.attention for side in each.sides], axis=1) for each in read.readings]
+    weights |= {name: [each[row] for each in A] for row, name in enumerate(single_rows)}
     measured = {each.name: each for each in measure_faithfulness(read, weights)}
-    measured[RANDOM] = _mean(RANDOM, [measured.pop(f"{RANDOM} {draw}") for draw in range(RANDOM_DRAWS)])
+    draws = [measured.pop(f"{RANDOM} {draw}") for draw in range(RANDOM_DRAWS)]
+    drops = zip(*((each.drop_without, each.drop_with_only) for each in draws), strict=True)
+    measured[RANDOM] = Faithfulness(RANDOM, *(np.mean(each, axis=0) for each in drops))
     best = _best_row([measured.pop(name) for name in single_rows])
     found = sorted([*measured.values(), *([best] if best else [])], key=lambda each: -each.comprehensiveness)
     effects = remove_rows(read.model, read.readings, labels) if rows else ()
@@ -165,18 +156,6 @@ def _baselines(ids: Sequence[TokenIds], seed: int) -> dict[str, list[np.ndarray]
     rng = np.random.default_rng(seed)
     draws = {f"{RANDOM} {draw}": [rng.random(len(text)) for text in ids] for draw in range(RANDOM_DRAWS)}
     return {UNIFORM: [np.ones(len(text)) for text in ids], **draws}
-
-
-def _row_weights(readings: Sequence[AnyReading], row: int) -> list[np.ndarray]:
-    return [np.concatenate([side.attention[row] for side in each.sides]) for each in readings]
-
-
-def _mean(name: str, measured: Sequence[Faithfulness]) -> Faithfulness:
-    return Faithfulness(
-        name,
-        np.mean([each.drop_without for each in measured], axis=0),
-        np.mean([each.drop_with_only for each in measured], axis=0),
-    )
 
 
 def _best_row(rows: Sequence[Faithfulness]) -> Faithfulness | None:

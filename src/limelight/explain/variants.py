@@ -20,6 +20,7 @@ from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
 
 Advance = Callable[[float], None]  # called with how many more texts are done
+Variants = tuple["TokenIds", np.ndarray]  # of one text: its words, and which of them each variant keeps
 _NO_WORDS = np.array([UNKNOWN], np.int32)  # a text without words is one unknown, as in the tokenizer
 _MAX_BYTES = 2**27  # of M in memory at once
 _MAX_WORDS = 2**22  # of variants in memory at once
@@ -62,8 +63,17 @@ class ReadTexts:
         ]
 
     def predict(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
-        """As `predict_variants`; the progress bar, if any, has this name."""
-        return predict_variants(self.model, self.ids, masks, bar_name=name if self.progress else "")
+        """Probabilities (variants, classes) for each text; its mask (variants, n) is True for words to keep.
+
+        The variants of many texts are batched by length, and equal ones are computed once. The progress bar,
+        if any, has this name.
+        """
+        predictions: list[np.ndarray] = []
+        with progress_bar(name if self.progress else "", len(self.ids)) as bar:
+            for group in _group_by_memory(zip(self.ids, masks, strict=True)):
+                predictions += _predict_group(self.model, group, _fractional_updates(bar, len(predictions)))
+                bar.update(len(predictions) - bar.n)
+        return predictions
 
     def drops(self, masks: Iterable[np.ndarray], name: str) -> list[np.ndarray]:
         """(variants,) for each text: how much lower the predicted class's probability is."""
@@ -105,22 +115,6 @@ def progress_bar(name: str, total: int) -> tqdm[Any]:
 # ---------------------------------------------------------------- predictions
 
 
-def predict_variants(
-    model: Model, texts: Sequence[TokenIds], masks: Iterable[np.ndarray], *, bar_name: str = ""
-) -> list[np.ndarray]:
-    """Probabilities (variants, classes) for each text; its mask (variants, n) is True for words to keep.
-
-    The variants of many texts are batched by length, and equal ones are computed once. With a `bar_name`,
-    shows a progress bar.
-    """
-    predictions: list[np.ndarray] = []
-    with progress_bar(bar_name, len(texts)) as bar:
-        for group in _group_by_memory(zip(texts, masks, strict=True)):
-            predictions += _predict_group(model, group, _fractional_updates(bar, len(predictions)))
-            bar.update(len(predictions) - bar.n)
-    return predictions
-
-
 def _fractional_updates(bar: tqdm[Any], done: float) -> Advance:
     """Move a bar that shows whole texts by fractions of them, because a group of texts takes long."""
 
@@ -132,11 +126,9 @@ def _fractional_updates(bar: tqdm[Any], done: float) -> Advance:
     return advance
 
 
-def _group_by_memory(
-    texts: Iterable[tuple[TokenIds, np.ndarray]],
-) -> Iterator[list[tuple[TokenIds, np.ndarray]]]:
+def _group_by_memory(texts: Iterable[Variants]) -> Iterator[list[Variants]]:
     """Group neighbouring texts whose variants fit in memory together; a very long text is alone."""
-    group: list[tuple[TokenIds, np.ndarray]] = []
+    group: list[Variants] = []
     size = 0
     for text, mask in texts:
         if group and size + mask.size > _MAX_WORDS:
@@ -148,9 +140,7 @@ def _group_by_memory(
         yield group
 
 
-def _predict_group(
-    model: Model, texts: list[tuple[TokenIds, np.ndarray]], advance: Advance
-) -> list[np.ndarray]:
+def _predict_group(model: Model, texts: list[Variants], advance: Advance) -> list[np.ndarray]:
     variants = [text.keep(row) for text, mask in texts for row in mask]
     rows, size = model.embedding_shape
     at_once = max(1, _MAX_BYTES // (4 * rows * size))

@@ -9,9 +9,8 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from .comparison import ComparedText, Comparison
     from .html import compare_html, to_html, to_page
-    from .png import to_png
     from .reading import PairReading, Reading
-    from .save import save_picture, to_json
+    from .save import save_picture, to_json, to_png
     from .svg import to_svg
     from .terminal import to_terminal
 
@@ -25,9 +24,8 @@ __getattr__, __dir__ = lazy(
     {
         "comparison": "ComparedText Comparison",
         "html": "compare_html to_html to_page",
-        "png": "to_png",
         "reading": "PairReading Reading",
-        "save": "save_picture to_json",
+        "save": "save_picture to_json to_png",
         "svg": "to_svg",
         "terminal": "to_terminal",
     },

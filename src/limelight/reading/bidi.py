@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 
@@ -83,12 +83,5 @@ def _match_brackets(directions: list[str], words: Sequence[str]) -> list[str]:
 
 
 def _reverse_runs(order: list[int], levels: Sequence[int], level: int) -> list[int]:
-    out: list[int] = []
-    run: list[int] = []
-    for k in order:
-        if levels[k] >= level:
-            run.append(k)
-        else:
-            out += [*run[::-1], k]
-            run = []
-    return out + run[::-1]
+    runs = groupby(order, key=lambda k: levels[k] >= level)
+    return [k for high, run in runs for k in (reversed(list(run)) if high else run)]

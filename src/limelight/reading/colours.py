@@ -75,19 +75,6 @@ _RGB_TO_LMS = np.array(
      [0.0883024619, 0.2817188376, 0.6299787005]]
 ).T  # fmt: skip
 
-LIGHT = Theme(
-    paper="#ffffff",
-    ink="#1f1b16",
-    muted="#6b655c",
-    line="#e6e1d9",
-    warm=scale("#ffffff", "#f58220"),
-    cold=scale("#ffffff", "#5b9cf0"),
-)
-DARK = Theme(
-    paper="#17181b",
-    ink="#ece9e4",
-    muted="#a39d94",
-    line="#33343a",
-    warm=scale("#17181b", "#9a4a05"),
-    cold=scale("#17181b", "#1f5fae"),
-)
+_WHITE, _BLACK = "#ffffff", "#17181b"
+LIGHT = Theme(_WHITE, "#1f1b16", "#6b655c", "#e6e1d9", scale(_WHITE, "#f58220"), scale(_WHITE, "#5b9cf0"))
+DARK = Theme(_BLACK, "#ece9e4", "#a39d94", "#33343a", scale(_BLACK, "#9a4a05"), scale(_BLACK, "#1f5fae"))

@@ -78,23 +78,16 @@ class Comparison(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
-        sides = zip(("first", "second"), self.sides, self.contributions, strict=True)
-        return {
-            "similarity": self.similarity,
-            **{
-                name: {
-                    "text": side.text,
-                    "words": list(side.words),
-                    "offsets": side.offsets.tolist(),
-                    "known": side.known.tolist(),
-                    "effects": side.effects.tolist(),
-                    "contributions": contributions.tolist(),
-                }
-                for name, side, contributions in sides
-            },
-            "matrix": self.matrix.tolist(),
-            "by_rows": None if self.by_rows is None else self.by_rows.tolist(),
+        sides = {
+            name: {"text": side.text, "words": list(side.words)}
+            | {field: getattr(side, field).tolist() for field in ("offsets", "known", "effects")}
+            | {"contributions": contributions.tolist()}
+            for name, side, contributions in zip(
+                ("first", "second"), self.sides, self.contributions, strict=True
+            )
         }
+        by_rows = None if self.by_rows is None else self.by_rows.tolist()
+        return {"similarity": self.similarity, **sides, "matrix": self.matrix.tolist(), "by_rows": by_rows}
 
 
 Drawable = AnyReading | Comparison

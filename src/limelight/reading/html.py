@@ -4,35 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from html import escape
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..errors import LimelightError
 from . import captions
-from .colours import DARK, LEVELS, LIGHT, Theme
-from .html_words import WordPainter
-from .links import signed
-from .links_svg import draw_links
-from .picture import Picture, make_picture, share_scale
-from .pieces import printable
+from .colours import DARK, LEVELS, LIGHT, Theme, colour_class, levels
+from .links import Links, draw_links, signed
+from .picture import HeatMap, Picture, make_picture, share_scale
+from .pieces import passages, printable
 from .reading import Shown
 
 if TYPE_CHECKING:
     from .comparison import Drawable
 
+_MAX_TABLE_CELLS = 3_000  # of all weights; for a longer text it shows the most read words
+_MAX_TABLE_WORDS = 100
+
 
 def to_html(reading: Drawable) -> str:
     """A reading or a comparison as a self-contained HTML fragment, for a notebook or any page.
 
-    >>> import numpy as np
-    >>> from limelight.reading import Reading
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]), decided=np.array([0.7, -0.2]))
-    >>> "<b class=h9 title=+0.700>Good</b>" in to_html(reading)
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> "<b class=h9 title=+0.700>Good</b>" in to_html(GOOD_SOUP)
     True
     """
     return _with_style(card(make_picture(reading)))
@@ -41,12 +39,8 @@ def to_html(reading: Drawable) -> str:
 def compare_html(readings: Sequence[Drawable], names: Sequence[str]) -> str:
     """The same text as several models read it, side by side on one colour scale, as an HTML fragment.
 
-    >>> import numpy as np
-    >>> from limelight.reading import Reading
-    >>> reading = Reading(
-    ...     text="Soup", offsets=np.array([[0, 4]]), known=np.ones(1, bool), attention=np.ones((1, 1)),
-    ...     embedding=np.zeros((1, 4)), labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> html = compare_html([reading, reading], names=["without penalty", "with penalty"])
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> html = compare_html([GOOD_SOUP, GOOD_SOUP], names=["without penalty", "with penalty"])
     >>> html.index("without penalty") < html.index("with penalty<")
     True
     """
@@ -54,29 +48,20 @@ def compare_html(readings: Sequence[Drawable], names: Sequence[str]) -> str:
 
 
 def to_page(
-    readings: Iterable[Drawable | Sequence[Drawable] | str],
-    *,
-    title: str = "Limelight",
-    names: Sequence[str] = (),
-    about: Sequence[str] = (),
-) -> str:
+    readings: Iterable[Drawable | Sequence[Drawable] | str], *, title: str = "Limelight",
+    names: Sequence[str] = (), about: Sequence[str] = (),
+) -> str:  # fmt: skip
     """A whole page of readings, which explains what it shows; `about` are paragraphs to begin with.
 
     A string among the readings is a heading, and a sequence is drawn side by side, one model each, under
     `names`.
 
-    >>> import numpy as np
-    >>> from limelight.reading import Reading
-    >>> reading = Reading(
-    ...     text="Soup", offsets=np.array([[0, 4]]), known=np.ones(1, bool), attention=np.ones((1, 1)),
-    ...     embedding=np.zeros((1, 4)), labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> to_page([reading, (reading, reading)], names=["Monday", "Tuesday"]).startswith("<!doctype html>")
-    True
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> to_page(["Lunch", GOOD_SOUP, (GOOD_SOUP, GOOD_SOUP)], names=["Monday", "Tuesday"])[:15]
+    '<!doctype html>'
     """
     if isinstance(readings, Shown):
-        raise LimelightError(
-            "a page takes a list of readings; got one: put it in a list", code="argument-type"
-        )
+        raise LimelightError("a page takes a list of readings; put this one in a list", code="argument-type")
     cards: list[Markup] = []
     pictures: list[Picture] = []
     for each in readings:
@@ -92,20 +77,18 @@ def to_page(
         pictures += drawn
     if not pictures:
         raise LimelightError("no readings to draw; give at least one", code="no-rows")
-    return templates().get_template("page.html.jinja").render(
-        body=Markup("\n").join(cards), title=title, about=about, notes=explanation(pictures), style=style()
-    )  # fmt: skip
+    given = {"title": title, "about": about, "notes": explanation(pictures), "style": style()}
+    return str(_render("page.html.jinja", body=Markup("\n").join(cards), **given))
 
 
 def explanation(pictures: Sequence[Picture]) -> Markup:
     """What pictures show and how far to trust it, once for all of them."""
-    html = templates().get_template("explanation.html.jinja").render(
-        decided=any(picture.decided for picture in pictures),
+    return _render(
+        "explanation.html.jinja", decided=any(picture.decided for picture in pictures),
         methods=dict.fromkeys(picture.method for picture in pictures if picture.method),
         counts={len(picture.rows) for picture in pictures if picture.rows},
-        trust=dict.fromkeys(picture.trust for picture in pictures if picture.decided), captions=captions,
+        trust=dict.fromkeys(picture.trust for picture in pictures if picture.decided),
     )  # fmt: skip
-    return Markup(html)
 
 
 def _with_style(card: Markup) -> str:
@@ -126,19 +109,133 @@ def _side_by_side(pictures: Sequence[Picture], names: Sequence[str]) -> Markup:
 def card(picture: Picture, name: str = "", *, explained: bool = True) -> Markup:
     """One picture as HTML, without its styles; `explained` adds what it shows and how far to trust it."""
     painter, groups = WordPainter(picture), picture.shown_groups
-    html = templates().get_template("card.html.jinja").render(
-        name=name, picture=picture, painter=painter, levels=LEVELS, captions=captions, groups=groups,
-        rows=() if len(groups) == len(picture.rows) else picture.rows, tables=_tables(picture, painter),
+    return _render(
+        "card.html.jinja", name=name, picture=picture, painter=painter, levels=LEVELS, groups=groups,
+        rows=() if len(groups) == len(picture.rows) else picture.rows, tables=painter.tables(),
         notes=explanation([picture]) if explained else "",
         drawing=draw_links(picture, picture.links) if picture.links else None,
     )  # fmt: skip
-    return Markup(html)
 
 
-def _tables(picture: Picture, painter: WordPainter) -> list[Markup]:
-    if picture.links:
-        return [painter.matrix(picture.links)]
-    return [painter.table(text) for text in range(len(picture.texts))] if picture.groups else []
+def _render(template: str, **given: Any) -> Markup:
+    return Markup(templates().get_template(template).render(captions=captions, **given))
+
+
+# ---------------------------------------------------------------- coloured words, and weights as a table
+
+
+class WordPainter:
+    """Draws the heat maps of one picture as coloured words, escaping its texts only once."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.words = [[_escape(word) for word in text.words] for text in picture.texts]
+        self.gaps = [[_escape(gap) for gap in text.gaps] for text in picture.texts]
+
+    def maps(self, heat: HeatMap, brief: bool) -> Markup:
+        """The coloured text, or both texts of a pair; with `brief`, only passages of long texts."""
+        paint = self._passages if brief and self.picture.is_long else self._whole
+        found = [
+            f'<p dir="auto">{paint(heat, text)}</p>' if pieces.text else '<p class="empty">empty text</p>'
+            for text, pieces in enumerate(self.picture.texts)
+        ]
+        return Markup(f'<div class="texts">{"".join(found)}</div>')
+
+    def strongest(self, heat: HeatMap) -> Markup:
+        """The words with the most weight, for screen readers."""
+        words = ", ".join(map(" ".join, self.picture.strongest(heat)))
+        return Markup(f'<span class="unseen">Strongest: {_escape(words)}.</span>')
+
+    def tables(self) -> list[Markup]:
+        """All weights as tables, or of a comparison what each pair of words contributes."""
+        if self.picture.links:
+            return [self._matrix(self.picture.links)]
+        return [self._table(text) for text in range(len(self.picture.texts))] if self.picture.groups else []
+
+    def _table(self, text: int) -> Markup:
+        """The rows of a table of all weights of a text; for a long text, of its most read words."""
+        maps, words = [self.picture.first], self.words[text]
+        order = np.arange(len(words))
+        if len(order) * (len(maps) + len(self.picture.rows)) <= _MAX_TABLE_CELLS:
+            maps += sorted(self.picture.rows, key=lambda row: row.rows)
+        else:
+            order = np.argsort(-np.abs(maps[-1].weights[text]), kind="stable")[:_MAX_TABLE_WORDS]
+        cells = np.stack([heat.weights[text][order] for heat in maps], axis=1).tolist()
+        first, rest = self.picture.number(maps[0]), self.picture.number(self.picture.overall)
+        head = "".join(f"<th scope=col>{_escape((heat.note or heat.name).capitalize())}" for heat in maps)
+        body = "\n".join(
+            f"<tr><th scope=row dir=auto>{words[k]}<td>{first(row[0])}"
+            + "".join([f"<td>{rest(weight)}" for weight in row[1:]])
+            for k, row in zip(order, cells, strict=True)
+        )
+        return Markup(f"<thead><tr><th scope=col>Word{head}\n<tbody>\n{body}")
+
+    def _matrix(self, links: Links) -> Markup:
+        """The rows of a table of what each pair of words contributes; for long texts, of the words drawn."""
+        rows, columns = (list(range(size)) for size in links.matrix.shape)
+        if links.matrix.size > _MAX_TABLE_CELLS:
+            rows, columns = links.columns()
+        head = "".join(f"<th scope=col>{self.words[1][t]}" for t in columns)
+        body = "\n".join(
+            f"<tr><th scope=row dir=auto>{self.words[0][s]}"
+            + "".join(f"<td{_shade(links, s, t)}>{signed(links.matrix[s, t])}" for t in columns)
+            for s in rows
+        )
+        return Markup(f"<thead><tr><th>{head}\n<tbody>\n{body}")
+
+    def _whole(self, heat: HeatMap, text: int) -> str:
+        return "".join(self._words(heat, text, 0, len(self.words[text]))) + self.gaps[text][-1]
+
+    def _passages(self, heat: HeatMap, text: int) -> str:
+        parts, at = [], 0
+        for first, end in passages(heat.levels[text]):
+            parts += [self._ellipsis(heat, text, at, first), *self._words(heat, text, first, end)]
+            at = end
+        return "".join([*parts, self._ellipsis(heat, text, at, len(self.words[text]))]).strip()
+
+    def _words(self, heat: HeatMap, text: int, first: int, end: int) -> list[str]:
+        cells = zip(
+            self.gaps[text][first:end],
+            self.words[text][first:end],
+            heat.weights[text][first:end].tolist(),
+            heat.levels[text][first:end].tolist(),
+            self.picture.texts[text].known[first:end],
+            strict=True,
+        )
+        number = self.picture.number(heat)
+        return [
+            f"{gap}<b class=h{level} title={number(weight)}>{word}</b>"
+            if level > 0 and known
+            else f"{gap}<span title={number(weight)}>{word}</span>"
+            if level == 0 and known
+            else f"{gap}{_marked_word(word, number(weight), level, known)}"
+            for gap, word, weight, level, known in cells
+        ]
+
+    def _ellipsis(self, heat: HeatMap, text: int, first: int, end: int) -> str:
+        if first == end:
+            return ""
+        total = float(np.abs(heat.weights[text][first:end]).sum())
+        return f' <i title="{end - first:,} words, {self.picture.number(heat)(total)} together">…</i> '
+
+
+def _shade(links: Links, s: int, t: int) -> str:
+    """The colour of a cell, as an attribute."""
+    (level,) = levels(links.matrix[s, t : t + 1], links.top)
+    return f" class={colour_class(level)}" if level else ""
+
+
+def _marked_word(word: str, number: str, level: int, known: bool) -> str:
+    """A word with a negative weight or outside the vocabulary."""
+    tag = "b" if level else "span"
+    classes = [colour_class(level)] * bool(level) + ["u"] * (not known)
+    title = number if known else f"{number}, not in the vocabulary"
+    return f'<{tag} class="{" ".join(classes)}" title="{title}">{word}</{tag}>'
+
+
+def _escape(text: str) -> str:
+    """Escape for HTML, carriage returns too: a browser would turn them into line feeds."""
+    return escape(text).replace("\r", "&#13;")
 
 
 # ---------------------------------------------------------------- templates and style sheets
@@ -166,11 +263,10 @@ def style() -> Markup:
     return render_style(templates(), "style.css.jinja")
 
 
-def render_style(environment: Environment, name: str) -> Markup:
+def render_style(environment: Environment, name: str, **given: Any) -> Markup:
     """A style sheet with the colours of both themes, on one line."""
-    sheet = environment.get_template(name).render(
-        light=LIGHT, dark=DARK, levels=LEVELS, properties=_custom_properties
-    )
+    colours = {"light": LIGHT, "dark": DARK, "levels": LEVELS, "properties": _custom_properties}
+    sheet = environment.get_template(name).render(colours | given)
     return Markup("".join(line.strip() for line in sheet.splitlines()))
 
 

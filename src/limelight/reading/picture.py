@@ -11,23 +11,24 @@ import numpy as np
 
 from ..errors import LimelightError
 from . import captions
-from .answers import Answers, answers_of
+from .answers import answers_of
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
 from .colours import levels
 from .comparison import Comparison
 from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
-from .reading import Shown, strongest
+from .reading import Reading, Shown, strongest
 from .row_groups import group_rows, mean_row
 from .row_names import is_function_word, join_names, says_little
 
 if TYPE_CHECKING:
     from .comparison import Drawable
-    from .reading import Reading
 
 MAX_GROUPS_DRAWN = 8  # all rows of the preset light; in a page, the others are one click away
 MAX_CLASSES_DRAWN = 6  # with more classes the most probable are shown first
 MAX_WORDS_WHOLE = 100  # the rows of a longer text are shown as passages
+Texts = tuple[Pieces, ...]  # one; two for a pair
+Sides = tuple[Reading, ...]
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,6 @@ class HeatMap:
     def levels(self) -> tuple[np.ndarray, ...]:
         """(pieces,) for every text: the colour levels."""
         return tuple(levels(weights, self.top) for weights in self.weights)
-
-    def strongest(self, texts: Sequence[Pieces]) -> list[tuple[str, float]]:
-        """The few words with the most weight, strongest first; for a pair, those of each text."""
-        count = 5 if len(texts) == 1 else 3
-        pairs = zip(texts, self.weights, strict=True)
-        return [found for text, weights in pairs for found in strongest(text.words, weights, count)]
 
 
 @dataclass(frozen=True)
@@ -74,10 +69,6 @@ class Picture:
     links: Links | None = None  # between the texts of a comparison
 
     @property
-    def _answers(self) -> Answers:
-        return answers_of(self.task)
-
-    @property
     def label(self) -> str:
         """The class that `decided` is about: the predicted one."""
         return self.labels[self.target]
@@ -85,18 +76,18 @@ class Picture:
     @property
     def answer(self) -> str:
         """The prediction: a class, several, or a number."""
-        if self._answers.is_number:
+        if answers_of(self.task).is_number:
             return f"{self.probabilities[0]:.4g}"
         return ", ".join(self.labels[k] for k in self.answers) or NO_LABEL
 
     @property
     def certainty(self) -> str:
         """The probability of the prediction, where it is one class."""
-        return f"{100 * self.probabilities[self.target]:.1f}%" if self._answers.is_class else ""
+        return f"{100 * self.probabilities[self.target]:.1f}%" if answers_of(self.task).is_class else ""
 
     def colours(self, label: str, signs: bool = False) -> str:
         """What the colours mean, or without colours the signs, for one of the labels."""
-        return captions.colours_line("" if self._answers.is_number else label, signs)
+        return captions.colours_line("" if answers_of(self.task).is_number else label, signs)
 
     @property
     def first(self) -> HeatMap:
@@ -108,14 +99,14 @@ class Picture:
         """The label in the data, and whether the prediction is right; empty if it is not known."""
         if self.truth is None:
             return ""
-        if self._answers.is_number:
+        if answers_of(self.task).is_number:
             return f"True value: {self.truth}"
         return f"True label: {self.truth} ({'right' if self.truth == self.answer else 'wrong'})"
 
     @property
     def classes(self) -> list[tuple[str, float, bool]]:
         """(label, probability, is it predicted): in the model's order or, if many, most probable first."""
-        if self._answers.is_number:
+        if answers_of(self.task).is_number:
             return []
         predicted = [place in self.answers for place in range(len(self.labels))]
         found = list(zip(self.labels, self.probabilities, predicted, strict=True))
@@ -125,6 +116,12 @@ class Picture:
         """Formats a weight with enough digits to show half an even share of the longest text."""
         longest = max(len(text.spans) for text in self.texts)
         return f"{{:{'+' if heat.signed else ''}.{max(3, len(str(longest)) + 2)}f}}".format
+
+    def strongest(self, heat: HeatMap) -> list[tuple[str, str]]:
+        """The few words with the most weight, strongest first, and their weights; of a pair, of each text."""
+        count, number = 5 if len(self.texts) == 1 else 3, self.number(heat)
+        found = [strongest(text.words, w, count) for text, w in zip(self.texts, heat.weights, strict=True)]
+        return [(word, number(weight)) for each in found for word, weight in each]
 
     def passages(self, heat: HeatMap, text: int, brief: bool) -> list[tuple[int, int]]:
         """The pieces to show, from first to end: all, or with `brief` the passages of a long text."""
@@ -162,44 +159,34 @@ class Picture:
 def make_picture(reading: Drawable) -> Picture:
     """Make the picture of a reading or a comparison.
 
-    >>> from limelight.reading import Reading
-    >>> picture = make_picture(Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1], [0.8, 0.2]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]), decided=np.array([0.7, -0.1])))
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> picture = make_picture(GOOD_SOUP)
     >>> [(group.rows, group.weights[0].round(2).tolist()) for group in picture.groups]
-    [((0, 1), [0.85, 0.15])]
+    [((0, 1), [0.7, 0.3])]
     >>> picture.first.name, picture.first.levels[0].tolist()
-    ('What decided', [9, -1])
+    ('What decided', [9, -3])
     """
     if not isinstance(reading, Shown):
-        kind = type(reading).__name__
-        raise LimelightError(
-            f"expected a reading from model.read or a comparison, not {kind}", code="argument-type"
-        )
+        message = f"expected a reading from model.read or a comparison, not {type(reading).__name__}"
+        raise LimelightError(message, code="argument-type")
     texts = tuple(split_pieces(each) for each in reading.sides)
     if isinstance(reading, Comparison):
         effects = _signed_map(Links.EFFECTS, texts, [side.effects for side in reading.sides])
         return Picture(texts, effects, links=make_links(reading, texts))
-    sides = reading.sides
+    sides, side = reading.sides, reading.sides[0]
+    overall = _drawn(texts, [each.overall for each in sides])
+    further = {k: [dict(each.decided_further)[k] for each in sides] for k, _ in side.decided_further}
     groups, rows = _row_maps(texts, sides)
     labels = tuple(printable(str(label)) for label in reading.labels)
     return Picture(
-        texts=texts,
-        labels=labels,
+        texts, HeatMap("All rows together", overall, _top(overall)), labels,
         probabilities=tuple(float(p) for p in reading.probabilities),
-        answers=_answers(sides[0]),
-        target=reading.target if labels else 0,
-        task=sides[0].task,
-        truth=_truth(sides[0]),
-        decided=_decided(texts, sides, [side.decided for side in sides]),
-        further=_further(texts, sides, labels),
-        method=captions.method(sides[0].decided_by, sides[0].task),
-        overall=_heat_map("All rows together", texts, tuple(each.overall for each in sides)),
-        groups=tuple(groups),
-        rows=tuple(rows),
-        trust=printable(sides[0].trust),
-    )
+        answers=_answers(side), target=reading.target if labels else 0, task=side.task, truth=_truth(side),
+        decided=_decided(texts, sides, [each.decided for each in sides]),
+        further=tuple((labels[k], heat) for k, w in further.items() if (heat := _decided(texts, sides, w))),
+        method=captions.method(side.decided_by, side.task),
+        groups=tuple(groups), rows=tuple(rows), trust=printable(side.trust),
+    )  # fmt: skip
 
 
 def row_ranges(rows: Sequence[int]) -> str:
@@ -225,18 +212,13 @@ def share_scale(pictures: Sequence[Picture]) -> list[Picture]:
     top = max((picture.overall.top for picture in pictures), default=0.0)
     rows_top = max((row.top for picture in pictures for row in picture.rows), default=0.0)
 
-    def rescaled(maps: Sequence[HeatMap]) -> tuple[HeatMap, ...]:
-        return tuple(replace(heat, top=rows_top) for heat in maps)
-
-    return [
-        replace(
-            each,
-            overall=replace(each.overall, top=top),
-            groups=rescaled(each.groups),
-            rows=rescaled(each.rows),
+    def rescale(picture: Picture) -> Picture:
+        groups, rows = (
+            tuple(replace(heat, top=rows_top) for heat in maps) for maps in (picture.groups, picture.rows)
         )
-        for each in pictures
-    ]
+        return replace(picture, overall=replace(picture.overall, top=top), groups=groups, rows=rows)
+
+    return list(map(rescale, pictures))
 
 
 def _answers(side: Reading) -> tuple[int, ...]:
@@ -256,18 +238,7 @@ def _truth(side: Reading) -> str | None:
     return printable(", ".join(found)) or NO_LABEL
 
 
-def _further(
-    texts: tuple[Pieces, ...], sides: tuple[Reading, ...], labels: tuple[str, ...]
-) -> tuple[tuple[str, HeatMap], ...]:
-    """What decided each other predicted label."""
-    by_label = [dict(side.decided_further) for side in sides]
-    maps = {k: _decided(texts, sides, [each[k] for each in by_label]) for k in by_label[0]}
-    return tuple((labels[k], heat) for k, heat in maps.items() if heat is not None)
-
-
-def _decided(
-    texts: tuple[Pieces, ...], sides: tuple[Reading, ...], weights: Sequence[np.ndarray | None]
-) -> HeatMap | None:
+def _decided(texts: Texts, sides: Sides, weights: Sequence[np.ndarray | None]) -> HeatMap | None:
     """The signed map of these weights of the words, or None without them."""
     given = [np.asarray(each, dtype=float) for each in weights if each is not None]
     if len(given) < len(sides) or not sides[0].labels:
@@ -282,10 +253,15 @@ def _decided(
     return _signed_map(DECIDED, texts, given)
 
 
-def _signed_map(name: str, texts: tuple[Pieces, ...], given: Sequence[np.ndarray]) -> HeatMap:
-    drawn = tuple(text.weights(each) for text, each in zip(texts, given, strict=True))
+def _signed_map(name: str, texts: Texts, given: Sequence[np.ndarray]) -> HeatMap:
+    drawn = _drawn(texts, given)
     sizes = [float(np.abs(w).max()) for text, w in zip(texts, drawn, strict=True) if _has_words(text)]
     return HeatMap(name, drawn, max(sizes, default=0.0), signed=True)
+
+
+def _drawn(texts: Texts, given: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """The weights of the pieces of every text from those of its words, the first axis of each."""
+    return tuple(text.weights(each) for text, each in zip(texts, given, strict=True))
 
 
 def _has_words(text: Pieces) -> bool:
@@ -293,33 +269,25 @@ def _has_words(text: Pieces) -> bool:
     return any(text.words)
 
 
-def _heat_map(name: str, texts: tuple[Pieces, ...], weights: tuple[np.ndarray, ...]) -> HeatMap:
-    drawn = tuple(text.weights(each) for text, each in zip(texts, weights, strict=True))
-    return HeatMap(name, drawn, max(_top(w, len(w)) for w in drawn))
-
-
-def _top(weights: np.ndarray, n: int) -> float:
+def _top(drawn: Sequence[np.ndarray]) -> float:
     """The weight with the strongest colour: at least three even shares, to keep even attention pale."""
-    return max(float(weights.max(initial=0.0)), min(1.0, 3 / max(n, 1)))
+    return max(max(float(w.max(initial=0.0)), min(1.0, 3 / max(len(w), 1))) for w in drawn)
 
 
 # ---------------------------------------------------------------- what each row read
 
 
-def _row_maps(texts: tuple[Pieces, ...], sides: tuple[Reading, ...]) -> tuple[list[HeatMap], list[HeatMap]]:
+def _row_maps(texts: Texts, sides: Sides) -> tuple[list[HeatMap], list[HeatMap]]:
     """The maps of the groups and of the single rows, all on one scale."""
-    drawn = tuple(
-        np.stack([text.weights(row) for row in side.attention])
-        for text, side in zip(texts, sides, strict=True)
-    )
-    top = max(_top(A, len(text.spans)) for text, A in zip(texts, drawn, strict=True))
+    if not any(map(_has_words, texts)):
+        return [], []
+    drawn = _drawn(texts, [side.attention.T for side in sides])  # (pieces, r) for every text
+    top = _top(drawn)
 
     def mean_map(rows: tuple[int, ...]) -> HeatMap:
         name, note = _name(rows, sides[0])
-        return HeatMap(name, tuple(mean_row(A, rows) for A in drawn), top, rows, note)
+        return HeatMap(name, tuple(mean_row(A.T, rows) for A in drawn), top, rows, note)
 
-    if not any(map(_has_words, texts)):
-        return [], []
     groups = [mean_map(group.rows) for group in group_rows(tuple(side.attention for side in sides))]
     # a stable sort: within each rank, the most informative group stays first
     groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))
@@ -336,7 +304,7 @@ def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
     return printable(join_names([side.row_names[row] for row in rows])) or NO_ASPECT, number.lower()
 
 
-def _rank(group: HeatMap, texts: tuple[Pieces, ...], names: tuple[str, ...]) -> int:
+def _rank(group: HeatMap, texts: Texts, names: tuple[str, ...]) -> int:
     """0 for rows that read something in particular, 1 for small words, 2 for no clear aspect."""
     if group.note:  # they have names
         named = [names[row] for row in group.rows if names[row]]

@@ -57,13 +57,11 @@ class Pieces:
 def split_pieces(reading: Reading | ComparedText) -> Pieces:
     """Split a reading's text into pieces.
 
-    >>> from limelight.reading import Reading
-    >>> pieces = split_pieces(Reading(
-    ...     text="Nice  soup 👩‍🍳!", offsets=np.array([[0, 4], [6, 10], [11, 12], [12, 14], [14, 15]]),
-    ...     known=np.ones(5, bool), attention=np.full((1, 5), 0.2), embedding=np.zeros((1, 2)),
-    ...     labels=("a", "b"), probabilities=np.array([0.5, 0.5])))
+    >>> from limelight.reading import ComparedText
+    >>> offsets = np.array([[0, 4], [5, 6], [6, 8], [8, 9]])
+    >>> pieces = split_pieces(ComparedText("Nice 👩‍🍳!", offsets, np.ones(4, bool), np.zeros(4)))
     >>> pieces.words, pieces.gaps
-    (['Nice', 'soup', '👩‍🍳', '!'], ['', '  ', ' ', '', ''])
+    (['Nice', '👩‍🍳', '!'], ['', ' ', '', ''])
     """
     text = reading.text
     spans: list[tuple[int, int]] = []

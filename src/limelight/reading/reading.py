@@ -53,9 +53,8 @@ class _Predicted(Shown):
 
     def _answers(self) -> Answers:
         if not self.sides[0].labels:
-            raise LimelightError(
-                "this reading has no label: the bundled reader predicts none", code="no-prediction"
-            )
+            none = "this reading has no label: the bundled reader predicts none"
+            raise LimelightError(none, code="no-prediction")
         return answers_of(self.sides[0].task)
 
     def _format_label(self) -> str:
@@ -128,17 +127,12 @@ class Reading(_Predicted):
 
         Words with less than a fiftieth of the strongest one's weight are left out.
 
-        >>> reading = Reading(
-        ...     text="not so good", offsets=np.array([[0, 3], [4, 6], [7, 11]]), known=np.ones(3, bool),
-        ...     attention=np.ones((1, 3)) / 3, embedding=np.zeros((1, 4)), labels=("bad", "good"),
-        ...     probabilities=np.array([0.8, 0.2]), decided=np.array([0.7, 0.001, -0.2]))
-        >>> reading.top_words()
-        [('not', 0.7), ('good', -0.2)]
+        >>> GOOD_SOUP.top_words()
+        [('Good', 0.7), ('soup', -0.2)]
         """
         if self.decided is None:
-            raise LimelightError(
-                "this reading has no prediction, and so no words that decided it", code="no-prediction"
-            )
+            none = "this reading has no prediction, and so no words that decided it"
+            raise LimelightError(none, code="no-prediction")
         return strongest(self.words, self.decided, count)
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,11 +162,9 @@ class PairReading(_Predicted):
 
     def __repr__(self) -> str:
         texts = ", ".join(shorten_text(side.text) for side in self.sides)
-        shapes = " and ".join(str(side.attention.shape) for side in self.sides)
-        return (
-            f"PairReading({texts}, {self._format_label()}, attention={shapes}, "
-            f"embedding={self.first.embedding.shape} each)"
-        )
+        attention = " and ".join(str(side.attention.shape) for side in self.sides)
+        shapes = f"attention={attention}, embedding={self.first.embedding.shape} each"
+        return f"PairReading({texts}, {self._format_label()}, {shapes})"
 
     @property
     def sides(self) -> tuple[Reading, ...]:  # type: ignore[override]
@@ -195,6 +187,11 @@ class PairReading(_Predicted):
 
 
 AnyReading = Reading | PairReading
+# for the examples in docstrings
+GOOD_SOUP = Reading(
+    "Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([[0.9, 0.1], [0.5, 0.5]]),
+    np.zeros((2, 4)), ("bad", "good"), np.array([0.2, 0.8]), decided=np.array([0.7, -0.2]),
+)  # fmt: skip
 
 
 def _as_list(weights: np.ndarray | None) -> list[float] | None:
@@ -202,11 +199,7 @@ def _as_list(weights: np.ndarray | None) -> list[float] | None:
 
 
 def shorten_text(text: str) -> str:
-    """A text as `repr` shows it.
-
-    >>> shorten_text("Good soup")
-    "'Good soup'"
-    """
+    """A text as `repr` shows it."""
     return repr(text if len(text) <= _REPR_CHARACTERS else f"{text[: _REPR_CHARACTERS - 1]}…")
 
 

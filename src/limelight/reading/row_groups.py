@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 MIN_SHARED = 0.6  # two rows read the same words when they share at least this much attention
 
 
-@dataclass(frozen=True)
-class RowGroup:
+class RowGroup(NamedTuple):
     """Rows of A that read the same words."""
 
     rows: tuple[int, ...]  # counted from 0, ascending
@@ -29,21 +28,17 @@ def group_rows(attentions: tuple[np.ndarray, ...]) -> tuple[RowGroup, ...]:
     attentions = tuple(A for A in attentions if A.shape[1])  # a text without words has no attention
     if not attentions:
         return ()
-    groups = _complete_linkage(np.mean([_overlap(A) for A in attentions], axis=0))
-    means = [[mean_row(A, rows) for A in attentions] for rows in groups]
+    # (r, r) for each text: the attention that two rows share, from 0 to 1
+    shared = [np.stack([np.minimum(A, row).sum(axis=1) for row in A]) for A in attentions]
     found = [
-        RowGroup(rows, float(np.mean([focus(mean) for mean in per_text])))
-        for rows, per_text in zip(groups, means, strict=True)
+        RowGroup(rows, float(np.mean([focus(mean_row(A, rows)) for A in attentions])))
+        for rows in _complete_linkage(np.mean(shared, axis=0))
     ]
     return tuple(sorted(found, key=lambda group: (-len(group.rows) * group.focus, group.rows)))
 
 
 def mean_row(A: np.ndarray, rows: tuple[int, ...]) -> np.ndarray:
-    """(n,): the mean attention of a group of rows.
-
-    >>> mean_row(np.array([[0.9, 0.1], [0.7, 0.3]]), (0, 1)).round(3).tolist()
-    [0.8, 0.2]
-    """
+    """(n,): the mean attention of a group of rows."""
     return np.asarray(A[rows[0]] if len(rows) == 1 else A[list(rows)].mean(axis=0))
 
 
@@ -58,11 +53,6 @@ def focus(weights: np.ndarray) -> float:
     positive = weights[weights > 0]
     entropy = -float((positive * np.log(positive)).sum())
     return min(1.0, max(0.0, 1.0 - entropy / float(np.log(len(weights)))))
-
-
-def _overlap(A: np.ndarray) -> np.ndarray:
-    """(r, r): the attention that two rows share, from 0 to 1."""
-    return np.stack([np.minimum(A, row).sum(axis=1) for row in A])
 
 
 def _complete_linkage(shared: np.ndarray) -> list[tuple[int, ...]]:

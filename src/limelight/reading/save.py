@@ -1,16 +1,19 @@
-"""Saves a reading in the format given by the file name, and turns it into JSON."""
+"""Saves a reading in the format given by the file name; PNG, drawn by resvg from the SVG, and JSON."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bundled import FONT_FAMILY, font_files
 from ..errors import LimelightError
 from ..storage.files import atomic_file
 from .comparison import Comparison
 from .html import to_page
-from .png import to_png
 from .row_groups import group_rows
 from .svg import to_svg
 from .terminal import to_terminal
@@ -18,7 +21,8 @@ from .terminal import to_terminal
 if TYPE_CHECKING:
     from .comparison import Drawable
 
-FORMATS = (".html", ".svg", ".png", ".json", ".txt")
+_TITLE = "What decided, and what was read"
+_MAX_HEIGHT = 16_000  # pixels of a PNG: a longer text is drawn smaller, because nothing could open it
 
 
 def save_picture(
@@ -31,64 +35,80 @@ def save_picture(
     >>> save_picture(reading, "soup.html")  # doctest: +SKIP
     >>> save_picture(["Row 1", reading, "Row 2", other], "soups.html")  # doctest: +SKIP
     """
-    path = Path(path)
-    content = _render_page(reading, path) if isinstance(reading, list) else _render(reading, path)
+    path, several = Path(path), isinstance(reading, list)
+    formats = _OF_SEVERAL if several else _OF_ONE
+    if path.suffix.lower() not in formats:
+        raise LimelightError(
+            f"cannot draw {'several texts as ' * several}{path.name}: "
+            f"the name must end in one of {', '.join(formats)}",
+            code="file-type",
+        )
+    content = formats[path.suffix.lower()](reading)
     with atomic_file(path, overwrite) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
 
 
-def _render(reading: Drawable, path: Path) -> str | bytes:
-    match path.suffix.lower():
-        case ".html":
-            compared = isinstance(reading, Comparison)
-            return to_page([reading], title="Similarity of two texts" if compared else _TITLE)
-        case ".svg":
-            return to_svg(reading)
-        case ".png":
-            return to_png(reading)
-        case ".json":
-            return to_json(reading)
-        case ".txt":
-            return _plain(reading) + "\n"
-    raise LimelightError(
-        f"cannot draw {path.name}: the name must end in one of {', '.join(FORMATS)}", code="file-type"
-    )
+def _page(reading: Drawable) -> str:
+    return to_page([reading], title="Similarity of two texts" if isinstance(reading, Comparison) else _TITLE)
 
 
-def _render_page(given: list[Drawable | str], path: Path) -> str:
-    match path.suffix.lower():
-        case ".html":
-            return to_page(given, title=_TITLE)
-        case ".json":
-            return "[" + ",\n".join(to_json(each) for each in given if not isinstance(each, str)) + "]\n"
-        case ".txt":
-            return "\n\n".join(each if isinstance(each, str) else _plain(each) for each in given) + "\n"
-    raise LimelightError(
-        f"cannot draw several texts as {path.name}; end its name in .html, .json or .txt", code="file-type"
-    )
-
-
-_TITLE = "What decided, and what was read"
+def _json_list(given: list[Drawable | str]) -> str:
+    return "[" + ",\n".join(to_json(each) for each in given if not isinstance(each, str)) + "]\n"
 
 
 def _plain(reading: Drawable) -> str:
     return to_terminal(reading, colour=False, width=80)
 
 
+def _plain_list(given: list[Drawable | str]) -> str:
+    return "\n\n".join(each if isinstance(each, str) else _plain(each) for each in given) + "\n"
+
+
 def to_json(reading: Drawable) -> str:
     """The reading's numbers as JSON; rows are counted from 0, in the order of `attention`.
 
-    >>> import numpy as np
-    >>> from limelight.reading import Reading
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1], [0.8, 0.2]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> json.loads(to_json(reading))["groups"]
-    [{'rows': [0, 1], 'focus': 0.39...}]
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> json.loads(to_json(GOOD_SOUP))["groups"]
+    [{'rows': [0, 1], 'focus': 0.118...}]
     """
     content: dict[str, Any] = reading.to_dict()
     if not isinstance(reading, Comparison):
         groups = group_rows(tuple(each.attention for each in reading.sides))
         content["groups"] = [{"rows": list(group.rows), "focus": group.focus} for group in groups]
     return json.dumps(content)
+
+
+def to_png(reading: Drawable) -> bytes:
+    """A reading as a PNG picture, at twice the size of its SVG for sharp screens.
+
+    >>> to_png(reading)[1:4]  # doctest: +SKIP
+    b'PNG'
+    """
+    return svg_to_png(to_svg(reading))
+
+
+def svg_to_png(svg: str) -> bytes:
+    """Any SVG that says its height, as PNG at twice its size."""
+    try:
+        import resvg_py
+    except ImportError:
+        needs = "a PNG picture needs resvg_py: pip install '.[pictures]'"
+        raise LimelightError(needs, code="needs-extra") from None
+    height = int(re.search(r'height="(\d+)"', svg)[1])  # type: ignore[index]
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=min(2.0, _MAX_HEIGHT / height), **_fonts()))
+
+
+def _fonts() -> dict[str, Any]:
+    """The bundled typeface in place of any other, so that a picture is the same on every machine.
+
+    The machine's own fonts stay within reach, for letters that it lacks: Arabic, Chinese, emoji.
+    """
+    everywhere = f"*{{font-family:'{FONT_FAMILY}' !important}}"
+    return {"font_files": [str(path) for path in font_files()], "style_sheet": everywhere}
+
+
+_Formats = dict[str, Callable[[Any], str | bytes]]
+_OF_ONE: _Formats = {
+    ".html": _page, ".svg": to_svg, ".png": to_png, ".json": to_json, ".txt": lambda one: f"{_plain(one)}\n"
+}  # fmt: skip
+_OF_SEVERAL: _Formats = {".html": partial(to_page, title=_TITLE), ".json": _json_list, ".txt": _plain_list}

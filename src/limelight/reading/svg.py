@@ -6,11 +6,13 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from . import captions
 from .bidi import is_right_to_left, visual_order
-from .colours import DARK, LEVELS, LIGHT, Theme, colour_class
-from .links import Links, signed
-from .links_svg import draw_links
+from .colours import LEVELS, colour_class
+from .html import render_style, templates
+from .links import Links, draw_links, fitted, signed
 from .picture import HeatMap, Picture, make_picture
 from .wrap import Atom, ems, shorten, wrap
 
@@ -29,13 +31,8 @@ def to_svg(reading: Drawable) -> str:
 
     A comparison: the similarity, the texts, and lines between the words that stand out.
 
-    >>> from limelight.reading import Reading
-    >>> import numpy as np
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1], [0.5, 0.5]]), embedding=np.zeros((2, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]))
-    >>> to_svg(reading)[:40]
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> to_svg(GOOD_SOUP)[:40]
     '<svg xmlns="http://www.w3.org/2000/svg" '
     """
     picture = make_picture(reading)
@@ -43,7 +40,8 @@ def to_svg(reading: Drawable) -> str:
     if picture.labels:
         sheet.prediction()
     elif picture.links:
-        sheet.similarity(picture.links)
+        sheet.title(f"Similarity {signed(picture.links.similarity)}", picture.links.SCALE_NOTE, "note")
+        sheet.y += 36
     else:
         sheet.y += 16
     sheet.decided(picture.first, picture.label if picture.decided else "")
@@ -63,9 +61,7 @@ class _Sheet:
     """A sheet filled from the top; `y` is where the next element goes."""
 
     def __init__(self, picture: Picture, width: float) -> None:
-        self.picture = picture
-        self.width = width
-        self.y = _MARGIN
+        self.picture, self.width, self.y = picture, width, _MARGIN
         self.parts: list[str] = []
 
     def text(self, x: float, text: str, kind: str, anchor: str = "start") -> None:
@@ -78,33 +74,35 @@ class _Sheet:
 
     def prediction(self) -> None:
         """The predicted label, and a bar for every class."""
-        self.y += 16
-        label, percent = self.picture.answer, self.picture.certainty
         inside = self.width - 2 * _MARGIN
-        label = shorten(label, (inside - 100) / (22 * _BOLD), ems)  # leaves room for the percentage
-        self.text(_MARGIN, label, "label")
-        if percent:
-            self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, percent, "percent")
+        label = shorten(self.picture.answer, (inside - 100) / (22 * _BOLD), ems)  # room for the percentage
+        self.title(label, self.picture.certainty, "percent")
         if self.picture.true_label:
             self.y += 20
             self.text(_MARGIN, shorten(self.picture.true_label, inside / _NOTE, ems), "note")
         self.y += 8
-        classes, shown = self.picture.classes, self.picture.shown_classes
+        shown, more = self.picture.shown_classes, len(self.picture.classes) - len(self.picture.shown_classes)
         widest = max((_NOTE * 1.1 * ems(label) for label, _, _ in shown), default=0)
         column = min(inside - 280, widest) + 12
         for label, probability, is_predicted in shown:
             self.y += 18
-            kind = "note ink" if is_predicted else "note"
-            self.text(_MARGIN, shorten(label, (column - 12) / (_NOTE * 1.1), ems), kind)
+            ink = " ink" if is_predicted else ""
+            self.text(_MARGIN, shorten(label, (column - 12) / (_NOTE * 1.1), ems), f"note{ink}")
             self.box(_MARGIN + column, self.y - 7.5, 200, 6, "line")
             if probability * 200 >= 0.5:
-                bar = "bar ink" if is_predicted else "bar"
-                self.box(_MARGIN + column, self.y - 7.5, 200 * probability, 6, bar)
-            self.text(_MARGIN + column + 210, f"{probability:.3f}", kind)
-        if len(classes) > len(shown):
+                self.box(_MARGIN + column, self.y - 7.5, 200 * probability, 6, f"bar{ink}")
+            self.text(_MARGIN + column + 210, f"{probability:.3f}", f"note{ink}")
+        if more:
             self.y += 18
-            self.text(_MARGIN, f"and {len(classes) - len(shown)} more classes", "note")
+            self.text(_MARGIN, f"and {more} more classes", "note")
         self.y += 34
+
+    def title(self, label: str, beside: str, kind: str) -> None:
+        """What the picture says first, and something beside it."""
+        self.y += 16
+        self.text(_MARGIN, label, "label")
+        if beside:
+            self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, beside, kind)
 
     def decided(self, heat: HeatMap, label: str) -> None:
         """The map of the whole text; for a label, with what the colours mean."""
@@ -115,14 +113,6 @@ class _Sheet:
             self.y += 6
         self.map(heat, _MARGIN, _BIG, brief=self.picture.links is not None)
         self.y += 26
-
-    def similarity(self, links: Links) -> None:
-        """How similar the texts are."""
-        self.y += 16
-        label = f"Similarity {signed(links.similarity)}"
-        self.text(_MARGIN, label, "label")
-        self.text(_MARGIN + 22 * _BOLD * ems(label) + 10, links.SCALE_NOTE, "note")
-        self.y += 36
 
     def links(self, links: Links) -> None:
         """Lines between the words that stand out."""
@@ -141,8 +131,7 @@ class _Sheet:
     def caption(self, name: str, heat: HeatMap) -> None:
         """The name of a map, with its colour scale on the right."""
         self.text(_MARGIN, name, "caption")
-        right = self.width - _MARGIN
-        end = f"{heat.top:.2g}"
+        right, end = self.width - _MARGIN, f"{heat.top:.2g}"
         self.text(right, end, "note", "end")
         steps = [f"c{k}" for k in range(LEVELS, 0, -2)] * heat.signed
         steps += [f"h{k}" for k in range(1, LEVELS + 1, 2)]
@@ -199,8 +188,9 @@ class _Sheet:
         words = []
         for k, shown in visual_order([atom.text for atom in line], right_to_left):
             atom, wide = line[k], size * line[k].width
+            word = fitted("big" if size == _BIG else "small", x, self.y, wide, shown)
             if atom.piece is None:
-                words += [self._word(x, wide, size, shown)] * (not shown.isspace())
+                words += [word] * (not shown.isspace())
             else:
                 level, known = int(levels[atom.piece]), pieces.known[atom.piece]
                 if level:
@@ -208,15 +198,9 @@ class _Sheet:
                 unknown = "" if known else ", not in the vocabulary"
                 title = self.picture.number(heat)(heat.weights[text][atom.piece]) + unknown
                 dots = "" if known else f'<path class="dots" d="M{x:.1f} {self.y + 3.5:.1f}h{wide:.1f}"/>'
-                words.append(f"<g><title>{title}</title>{self._word(x, wide, size, shown)}{dots}</g>")
+                words.append(f"<g><title>{title}</title>{word}{dots}</g>")
             x += wide
         self.parts += words
-
-    def _word(self, x: float, wide: float, size: float, word: str) -> str:
-        """A word at its measured width; `textLength` makes any font keep to it."""
-        fit = f' textLength="{wide:.1f}" lengthAdjust="spacingAndGlyphs"' if wide > 0 else ""
-        kind = "big" if size == _BIG else "small"
-        return f'<text class="{kind}" x="{x:.1f}" y="{self.y:.1f}"{fit}>{escape(word)}</text>'
 
     def notes(self) -> None:
         """Notes on what is not shown and what dots mean."""
@@ -226,8 +210,8 @@ class _Sheet:
         if self.picture.has_unknown_words:
             notes.append("dotted words are not in the model's vocabulary")
         if notes:
-            note = "; ".join(notes) + "."
-            notes = [note[0].upper() + note[1:]]
+            note = "; ".join(notes)
+            notes = [f"{note[0].upper()}{note[1:]}."]
         if self.picture.trust and self.picture.decided:
             notes.append(f"How far to trust it: {self.picture.trust}")
         self.y += 6 * bool(notes)
@@ -243,9 +227,8 @@ class _Sheet:
         if self.picture.labels:
             one = f", {self.picture.probabilities[self.picture.target]:.3f}" if self.picture.certainty else ""
             label = f"{self.picture.answer}{one}"
-        first, number = self.picture.first, self.picture.number(self.picture.first)
-        strongest = [f"{word} {number(weight)}" for word, weight in first.strongest(self.picture.texts)]
-        read = f"{first.name}: {', '.join(strongest)}"
+        first = self.picture.first
+        read = f"{first.name}: {', '.join(map(' '.join, self.picture.strongest(first)))}"
         description = escape(f"{' / '.join(text.text for text in self.picture.texts)} — {read}")
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -269,24 +252,5 @@ def _wrap_words(text: str, width: float) -> list[str]:
 
 @cache
 def _style() -> str:
-    fixed = (
-        f"text{{font-family:{_FONT}}}.big{{font-size:{_BIG}px}}.small{{font-size:{_SMALL}px}}"
-        f".note,.caption{{font-size:{_NOTE}px}}.caption{{font-weight:bold}}"
-        ".label{font-size:22px;font-weight:bold}.percent{font-size:16px}.rule{stroke-width:1}"
-        ".dots{stroke-width:1.2;stroke-dasharray:1.2 2}.binds,.apart{fill:none;stroke-opacity:.75}"
-        ".number{font-size:11.5px;paint-order:stroke;stroke-width:4;stroke-linejoin:round}"
-    )
-    return f"{fixed}{_colours(LIGHT)}@media (prefers-color-scheme:dark){{{_colours(DARK)}}}"
-
-
-def _colours(theme: Theme) -> str:
-    scales = "".join(
-        f".h{k}{{fill:{theme.warm[k]}}}.c{k}{{fill:{theme.cold[k]}}}" for k in range(1, LEVELS + 1)
-    )
-    return (
-        f".paper{{fill:{theme.paper}}}.big,.small,.label{{fill:{theme.ink}}}"
-        f".note,.caption,.percent,.bar{{fill:{theme.muted}}}.note.ink,.bar.ink{{fill:{theme.ink}}}"
-        f".line{{fill:{theme.line}}}.rule{{stroke:{theme.line}}}.dots{{stroke:{theme.muted}}}"
-        f".number{{fill:{theme.ink};stroke:{theme.paper}}}"
-        f".binds{{stroke:{theme.warm[-1]}}}.apart{{stroke:{theme.cold[-1]}}}{scales}"
-    )
+    sizes = {"big": _BIG, "small": _SMALL, "note": _NOTE}
+    return render_style(templates(), "svg.css.jinja", font=Markup(_FONT), **sizes)

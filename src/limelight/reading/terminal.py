@@ -29,12 +29,8 @@ _BAR_WIDTH = 20
 def to_terminal(reading: Drawable, *, colour: bool | None = None, width: int | None = None) -> str:
     """A reading for a terminal; `colour` and `width` are detected unless given.
 
-    >>> from limelight.reading import Reading
-    >>> reading = Reading(
-    ...     text="Good soup", offsets=np.array([[0, 4], [5, 9]]), known=np.ones(2, bool),
-    ...     attention=np.array([[0.9, 0.1]]), embedding=np.zeros((1, 4)),
-    ...     labels=("bad", "good"), probabilities=np.array([0.2, 0.8]), decided=np.array([0.7, -0.2]))
-    >>> print(to_terminal(reading, colour=False))
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> print(to_terminal(GOOD_SOUP, colour=False))
     good 80.0%
     bad   ████                 0.200
     good  ████████████████     0.800
@@ -46,8 +42,8 @@ def to_terminal(reading: Drawable, *, colour: bool | None = None, width: int | N
       soup  -0.200
     <BLANKLINE>
     What each row read
-      Row 1
-        Good 0.900, soup 0.100
+      Rows 1–2
+        Good 0.700, soup 0.300
     """
     picture = make_picture(reading)
     width = max(20, width or min(_MAX_WIDTH, shutil.get_terminal_size().columns))
@@ -72,36 +68,31 @@ Paint = Callable[[str, int], str]
 
 
 def _prediction(picture: Picture) -> list[str]:
-    classes, shown = picture.classes, picture.shown_classes
-    column = max((cells(label) for label, _, _ in shown), default=0)
+    shown, more = picture.shown_classes, len(picture.classes) - len(picture.shown_classes)
     lines = list(filter(None, [f"{picture.answer} {picture.certainty}".rstrip(), picture.true_label]))
-    for label, probability, _ in shown:
+    for label, (_, probability, _) in zip(_column([each[0] for each in shown]), shown, strict=True):
         bar = "█" * round(_BAR_WIDTH * probability)
-        lines.append(f"{label}{' ' * (column - cells(label))}  {bar:{_BAR_WIDTH}} {probability:.3f}")
-    if len(classes) > len(shown):
-        lines.append(f"and {len(classes) - len(shown)} more classes")
-    return lines
+        lines.append(f"{label}  {bar:{_BAR_WIDTH}} {probability:.3f}")
+    return [*lines, f"and {more} more classes"] if more else lines
 
 
 def _decided(
     picture: Picture, heat: HeatMap, label: str | None, width: int, paint: Paint | None
 ) -> list[str]:
     """What decided a label: the whole text, then its strongest words and their weights."""
-    number = picture.number(heat)
-    strongest = heat.strongest(picture.texts)
-    column = max((cells(word) for word, _ in strongest), default=0)
-    lines = [heat.name]
+    strongest, lines = picture.strongest(heat), [heat.name]
     if label is not None:
         lines += textwrap.wrap(picture.colours(label, signs=paint is None), width)
     lines += _texts(picture, heat, width, paint, brief=picture.links is not None)
-    return lines + [f"  {word}{' ' * (column - cells(word))}  {number(weight)}" for word, weight in strongest]
+    words = zip(_column([word for word, _ in strongest]), strongest, strict=True)
+    return lines + [f"  {word}  {weight}" for word, (_, weight) in words]
 
 
 def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> list[str]:
     """The pairs of words that stand out, each with a bar; what speaks against the similarity comes last."""
     first, second = picture.texts
-    left = _column([word_name(first, s) for s, _, _ in links.pairs])
-    right = _column([word_name(second, t) for _, t, _ in links.pairs])
+    left = _column([shorten(word_name(first, s), 24, cells) for s, _, _ in links.pairs])
+    right = _column([shorten(word_name(second, t), 24, cells) for _, t, _ in links.pairs])
     lines = [links.PAIRS]
     for word, other, (_, _, weight) in zip(left, right, links.pairs, strict=True):
         bar = ("█" if weight > 0 else "░") * max(1, round(_BAR_WIDTH * abs(weight) / links.top))
@@ -112,9 +103,8 @@ def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> l
 
 def _column(words: list[str]) -> list[str]:
     """The words, all as wide as the widest."""
-    shown = [shorten(word, 24, cells) for word in words]
-    width = max(map(cells, shown), default=0)
-    return [f"{word}{' ' * (width - cells(word))}" for word in shown]
+    width = max(map(cells, words), default=0)
+    return [f"{word}{' ' * (width - cells(word))}" for word in words]
 
 
 def _groups(picture: Picture, width: int, paint: Paint | None) -> list[str]:
@@ -133,10 +123,9 @@ def _groups(picture: Picture, width: int, paint: Paint | None) -> list[str]:
 
 def _most_read(picture: Picture, group: HeatMap, width: int) -> list[str]:
     # The no-break space keeps a word and its weight on one line.
-    number = picture.number(group)
-    most = [f"{word}\u00a0{number(weight)}" for word, weight in group.strongest(picture.texts)]
+    most = ", ".join(map("\u00a0".join, picture.strongest(group)))
     wrapped = textwrap.wrap(
-        ", ".join(most), width, initial_indent="    ", subsequent_indent="    ", break_long_words=False,
+        most, width, initial_indent="    ", subsequent_indent="    ", break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
     return [line.replace("\u00a0", " ") for line in wrapped]
@@ -145,13 +134,12 @@ def _most_read(picture: Picture, group: HeatMap, width: int) -> list[str]:
 def _texts(picture: Picture, heat: HeatMap, width: int, paint: Paint | None, brief: bool) -> list[str]:
     lines: list[str] = []
     for text, pieces in enumerate(picture.texts):
-        levels = heat.levels[text]
         if not pieces.text:
             lines.append("(empty text)")
             continue
         for first, end in picture.passages(heat, text, brief):
-            for line in wrap(pieces, first, end, width, cells):
-                lines.append("".join(_atom(atom, levels, paint) for atom in line))
+            wrapped = wrap(pieces, first, end, width, cells)
+            lines += ["".join(_atom(atom, heat.levels[text], paint) for atom in line) for line in wrapped]
     return lines
 
 
@@ -171,18 +159,14 @@ def _painter(colour: bool) -> Paint | None:
     if not colour:
         return None
     true_colour = os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit")
-    theme = LIGHT if _has_light_background() else DARK
+    # some terminals give their background in COLORFGBG; most are dark
+    theme = LIGHT if os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else DARK
 
     def paint(text: str, level: int) -> str:
         ink, paper = theme.ink, (theme.warm if level > 0 else theme.cold)[abs(level)]
         return f"\x1b[{_code(38, ink, true_colour)};{_code(48, paper, true_colour)}m{text}\x1b[0m"
 
     return paint
-
-
-def _has_light_background() -> bool:
-    """Some terminals give their background in COLORFGBG; most are dark."""
-    return os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 
 @cache

@@ -41,7 +41,10 @@ def wrap(pieces: Pieces, first: int, end: int, width: float, measure: Measure) -
                     used = 0.0
                 lines[-1] += part
                 used += size
-    return [_without_trailing_space(line) for line in lines]
+    for line in lines:
+        while line and line[-1].text.isspace():
+            line.pop()
+    return lines
 
 
 def shorten(text: str, width: float, measure: Measure) -> str:
@@ -117,12 +120,6 @@ def _kind(text: str) -> str:
     if not text.isspace():
         return "ink"
     return "break" if text[0] in "\n\r\v\f\x85\u2028\u2029" else "space"
-
-
-def _without_trailing_space(line: list[Atom]) -> list[Atom]:
-    while line and line[-1].text.isspace():
-        line = line[:-1]
-    return line
 
 
 def _visible(text: str) -> str:

@@ -8,8 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ..reading.colours import LEVELS
-from ..reading.html import render_style, style, templates
-from ..reading.html_words import WordPainter
+from ..reading.html import WordPainter, render_style, style, templates
 from ..reading.picture import HeatMap, Picture
 from ..reading.pieces import split_pieces
 from .index import Hit

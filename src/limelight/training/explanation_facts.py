@@ -13,7 +13,7 @@ from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
 from ..network.torch.network import Network
 from ..reading.answers import answers_of
-from ..reading.row_words import row_words
+from ..reading.row_names import row_words
 from ..runtime.decided import linear_part, most_weighted, word_losses, word_weights
 from ..text.batches import gather
 from ..text.dataset import Dataset, Split
