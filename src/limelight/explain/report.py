@@ -200,7 +200,7 @@ def measure_model(
     progress: bool,
 ) -> ModelReport:
     """Read all texts; for what takes long, use the first texts of `sample`, a random order of all of them."""
-    truth = find_task(model.task).column(labels).index(model.labels, data)
+    truth = find_task(model.task)(labels).index(model.labels, data)
     readings = read_texts(model, texts, texts2, progress=progress)
     P = np.stack([each.probabilities for each in readings])
     trust_readings = [readings[k] for k in _trust_sample(model, readings, sample)]

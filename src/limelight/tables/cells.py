@@ -1,10 +1,11 @@
-"""The cells of a row, all columns of it, on their way from one table to another of any format."""
+"""Rows with all their cells, on their way from one table to another of any format, beside new columns."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
@@ -39,6 +40,33 @@ class Absent:
 
 
 ABSENT = Absent()
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """The names of a table's columns, in order, and their types as in `find_type`, or Arrow's own."""
+
+    names: Sequence[str]
+    types: Sequence[Any]
+    where: str = ""
+
+
+def free_names(names: Sequence[str], taken: Iterable[str]) -> list[str]:
+    """The names under which columns are written: none twice, and none of those `taken`.
+
+    >>> free_names(["id", "label", "id"], taken=["label", "confidence"])
+    ['id', 'given_label', 'id_2']
+    """
+    used, found = set(taken), []
+    ours = frozenset(used)
+    for name in names:
+        free, number = f"given_{name}" if name in ours else name, 1
+        while free in used or (free != name and free in names):
+            number += 1
+            free = f"{name}_{number}"
+        used.add(free)
+        found.append(free)
+    return found
 
 
 def list_cells(cells: Any, names: Sequence[str]) -> Sequence[Any]:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
+from .cells import KeptColumns
 from .columns import Columns, check_column
 from .formats import BadRowError, shorten
-from .kept_columns import KeptColumns
 from .table import Table, Values, open_table
 
 MAX_DIGITS = 300  # of a label that is an integer: a float can hold as much
@@ -156,7 +156,7 @@ def open_rows(table: Table, columns: Columns, on_bad: str) -> tuple[TableRows, K
     """The rows of a table with all their cells; unless they are skipped, unusable rows are an error now."""
     if on_bad == "error":
         deque(TableRows(table, columns), maxlen=0)
-    kept = KeptColumns.of_table(table)
+    kept = table.columns()
     return TableRows(table, columns, on_bad=on_bad, keep=True), kept
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,16 +34,8 @@ def as_list(values: Any, what: str) -> list[Any]:
         raise LimelightError(
             f"{what} must be one column; got {_type_name(values)} of shape {values.shape}", code="list-type"
         )
-    for method in ("to_pylist", "tolist"):  # of Arrow; of numpy and pandas
-        if hasattr(values, method):
-            plain = list(getattr(values, method)())
-            kind = getattr(getattr(values, "dtype", None), "kind", "")
-            return _native_values(plain) if kind == "O" else plain
-    return _native_values(values)
-
-
-def _native_values(values: Iterable[Any]) -> list[Any]:
-    """Replace numpy's numbers by Python's own."""
+    method = "to_pylist" if hasattr(values, "to_pylist") else "tolist"  # of Arrow; of numpy and pandas
+    values = getattr(values, method)() if hasattr(values, method) else values
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
@@ -73,9 +65,8 @@ def as_pairs(values: Any) -> tuple[list[str], list[str]]:
     >>> as_pairs([("A man sleeps.", "He rests."), ("It rains.", "It is dry.")])
     (['A man sleeps.', 'It rains.'], ['He rests.', 'It is dry.'])
     """
-    if getattr(values, "ndim", 1) == 2:
-        values = np.asarray(values, dtype=object)  # a data frame too
-    rows = values.tolist() if isinstance(values, np.ndarray) else as_list(values, "pairs")
+    table = getattr(values, "ndim", 1) == 2  # or a data frame
+    rows = np.asarray(values, dtype=object).tolist() if table else as_list(values, "pairs")
     _check_each(rows, "pairs", _is_pair, "each must be two strings", "text-type")
     first, second = ([row[side] for row in rows] for side in (0, 1))
     return as_texts(first, "first texts"), as_texts(second, "second texts")

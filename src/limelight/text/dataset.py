@@ -23,8 +23,7 @@ from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder
 from ..storage.json_file import parse_object
-from ..storage.memory import check_memory
-from ..storage.open_files import open_regular, read_regular
+from ..storage.open_files import check_memory, open_regular, read_regular
 from ..tables.formats import shorten
 from .arrays import DTYPES, ArraysOnDisk, array_path, damaged, min_max, open_arrays
 from .labels import Label

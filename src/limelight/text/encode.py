@@ -34,7 +34,7 @@ from .encode_steps import (
 )
 from .holdout import choose_held_out, describe_held_out, split_held_out
 from .labels import Label
-from .pretrained_words import PretrainedWords, add_words, find_vector_files, find_vectors, vector_facts
+from .pretrained_words import PretrainedWords, VectorFiles, add_words, vector_facts
 from .sources import MemorySource, TableSource, Texts, TextSource, table_paths
 from .tasks import count_labels, find_task
 from .tokenizer import Tokenizer
@@ -157,7 +157,12 @@ def _encode(
     names: Sequence[Label] | None = None,
     vectors_folder: str | Path = "",
 ) -> Dataset:
-    vector_files = find_vector_files(recipe, start, vectors_folder)
+    if recipe.start and start is None:
+        todo = "encode with the weights that it names"
+        raise LimelightError(f"start is {recipe.start!r}; {todo}", code="start-missing")
+    pretrained: PretrainedWords | VectorFiles | None = start
+    if recipe.vectors and not start:
+        pretrained = VectorFiles(recipe, vectors_folder, seed, progress)
     task = set_label_format(sources, recipe)
     known: Sequence[Label] = start.labels if start else ()
     if start:
@@ -174,17 +179,17 @@ def _encode(
     if share and classes and "dev" not in sources and not held.any():
         warn("no class has a second row to hold out: without a development set, the last epoch is kept")
     tokenizer = train_tokenizer(sources["train"], held, recipe, progress)
-    tokenizer = add_words(tokenizer, recipe, start, vector_files)
+    if pretrained and (start or recipe.extra_words):
+        tokenizer = add_words(tokenizer, pretrained, recipe.extra_words)
     splits = _write_splits(sources, labels, held, tokenizer, recipe.max_length, arrays, progress)
     facts = _facts(sources, splits, classes, replace(recipe, task=task), seed)
     where, group = sources["train"].where, find_task(task).group
     facts["held_out"] = describe_held_out(held, strata, share, where, group)
     if known and task != "regression":
         facts["goes_on"] = _describe_classes(recipe.start, names or classes, known, counts)
-    train = splits["train"]
-    found = find_vectors(tokenizer, recipe, start, vector_files, seed, progress)
+    found = pretrained.vectors(tokenizer.vocabulary) if pretrained else None
     if found is not None:
-        facts["vectors"] = vector_facts(found, recipe.start if start else recipe.vectors, train)
+        facts["vectors"] = vector_facts(found, recipe.start if start else recipe.vectors, splits["train"])
     return Dataset(tokenizer, classes, splits, None if found is None else found.matrix, facts, task)
 
 

@@ -43,7 +43,7 @@ def read_labels(
 
     `known` are classes that stay, with rows or without, unless the training rows have none of them.
     """
-    kind, labelled = find_task(task).column, sources["train"].labelled
+    kind, labelled = find_task(task), sources["train"].labelled
     columns = {}
     for name, source in sources.items():
         rows = tqdm(source.rows(), f"checking {name}", unit=" rows", disable=_disable(progress))
@@ -63,15 +63,12 @@ def check_different(labels: np.ndarray, classes: Sequence[Label], where: str) ->
         raise LimelightError(f"{where}: no text has a label; at least one must", code="label-count")
     if len(classes) > 1 if labels.dtype.kind == "i" else (labels != labels[0]).any():
         return  # classes may be of a model that training goes on with
-    if labels.dtype.kind == "u":
-        raise LimelightError(
-            f"{where}: every text has the same labels; at least two must differ", code="label-count"
-        )
-    same = float(labels[0]) if labels.dtype.kind == "f" else classes[0]
-    what = "numbers" if labels.dtype.kind == "f" else "classes"
-    raise LimelightError(
-        f"{where}: every label is {same!r}; at least two {what} are needed", code="label-count"
-    )
+    same = {
+        "i": f"every label is {classes[0]!r}; at least two classes are needed",
+        "f": f"every label is {labels.item(0)!r}; at least two numbers are needed",
+        "u": "every text has the same labels; at least two must differ",
+    }
+    raise LimelightError(f"{where}: {same[labels.dtype.kind]}", code="label-count")
 
 
 def check_numbers(classes: Sequence[Label], task: str, where: str) -> None:

@@ -23,17 +23,20 @@ from ..tables.rows import MAX_DIGITS
 Label = str | int | bool | float
 
 VALUE = "value"  # what a model of numbers calls its one output
+BINS = 10  # of numbers, each of which gives its share of held-out rows
 MANY_NUMBERS = 20  # different ones, not all whole: hardly classes
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 
 
 class LabelColumn:
-    """The labels of many rows, four bytes each, and each distinct label once.
+    """The labels of a task: of many rows, four bytes each, and each distinct label once.
 
     >>> column = LabelColumn(["good", "bad", "good"])
     >>> column.numbers.tolist(), column.distinct
     ([0, 1, 0], ['good', 'bad'])
     """
+
+    name, group = "classification", "class"  # the task, and what a stratum of it is called
 
     def __init__(self, labels: Iterable[Label] = ()) -> None:
         self._numbers = array("i")
@@ -90,6 +93,21 @@ class LabelColumn:
         """The row of the label at this place."""
         return place
 
+    @staticmethod
+    def strata(labels: np.ndarray) -> np.ndarray:
+        """(rows,): the groups to hold out a share of, for the labels that `index` gave."""
+        return labels
+
+    @staticmethod
+    def counts(labels: np.ndarray, classes: int) -> np.ndarray:
+        """(classes,): how many rows have each."""
+        return np.bincount(labels, minlength=classes)
+
+    @staticmethod
+    def fits(labels: np.ndarray, classes: int) -> bool:
+        """Whether an array is one that `index` could give."""
+        return labels.ndim == 1 and labels.dtype.kind == "i" and 0 <= labels.min() <= labels.max() < classes
+
 
 class LabelSets(LabelColumn):
     """The labels of rows that have any number of them.
@@ -98,6 +116,8 @@ class LabelSets(LabelColumn):
     >>> sets.classes(), sets.index(sets.classes(), "a.csv").tolist()
     (('cold', 'soup'), [[1, 1], [0, 0], [0, 1]])
     """
+
+    name, group = "multi-label", "label"
 
     def __init__(self, labels: Iterable[Any] = ()) -> None:
         self._counts = array("i")
@@ -118,9 +138,26 @@ class LabelSets(LabelColumn):
     def _row(self, place: int) -> int:
         return int(np.searchsorted(np.cumsum(self._counts), place, side="right"))
 
+    @staticmethod
+    def strata(labels: np.ndarray) -> np.ndarray:
+        """(rows,): each row's rarest label, or one more for rows without any."""
+        order = np.argsort(labels.sum(axis=0, dtype=np.int64), kind="stable")
+        first = order[labels[:, order].argmax(axis=1)] if labels.size else np.zeros(len(labels), int)
+        return np.unique(np.where(labels.any(axis=1), first, labels.shape[1]), return_inverse=True)[1]
+
+    @staticmethod
+    def counts(labels: np.ndarray, classes: int) -> np.ndarray:
+        return np.asarray(labels.sum(axis=0, dtype=np.int64))
+
+    @staticmethod
+    def fits(labels: np.ndarray, classes: int) -> bool:
+        return labels.shape[1:] == (classes,) and labels.dtype.kind == "u" and labels.max(initial=0) <= 1
+
 
 class OrderedLabels(LabelColumn):
     """Labels that are numbers, and so have an order."""
+
+    name = "ordinal"
 
     def classes(self) -> tuple[Label, ...]:
         """The classes in their order.
@@ -147,6 +184,8 @@ class NumberColumn(LabelColumn):
     [0.5, 2.0]
     """
 
+    name, group = "regression", "tenth of the numbers"
+
     def __init__(self, labels: Iterable[float] = ()) -> None:
         self._values = array("f", labels)
 
@@ -160,6 +199,20 @@ class NumberColumn(LabelColumn):
     def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
         """(rows,) float32: the numbers themselves."""
         return np.array(self._values, dtype=np.float32)
+
+    @staticmethod
+    def strata(labels: np.ndarray) -> np.ndarray:
+        """(rows,): the tenth that a number is in."""
+        edges = np.quantile(labels, np.linspace(0, 1, BINS + 1)[1:-1])
+        return np.unique(np.searchsorted(edges, labels, side="right"), return_inverse=True)[1]
+
+    @staticmethod
+    def counts(labels: np.ndarray, classes: int) -> np.ndarray:
+        return np.array([len(labels)])
+
+    @staticmethod
+    def fits(labels: np.ndarray, classes: int) -> bool:
+        return labels.ndim == classes == 1 and labels.dtype.kind == "f" and bool(np.isfinite(labels).all())
 
 
 def are_many_numbers(classes: Sequence[Label]) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..config.recipe import TextRecipe
-from ..errors import LimelightError, warn
+from ..errors import warn
 from .dataset import Split
 from .labels import Label
 from .tokenizer import SPECIAL, Tokenizer
@@ -33,47 +33,37 @@ class PretrainedWords(Protocol):
         """A vector for every word of a vocabulary."""
 
 
-def find_vector_files(recipe: TextRecipe, start: PretrainedWords | None, folder: str | Path) -> list[str]:
-    """The files of vectors that the recipe names, checked before the long work; with a start, none."""
-    if recipe.start and start is None:
-        raise LimelightError(
-            f"start is {recipe.start!r}; encode with the weights that it names", code="start-missing"
-        )
-    files = split_paths(recipe.vectors, folder) if recipe.vectors and not start else []
-    check_vectors(files)
-    return files
+class VectorFiles:
+    """The words of the files of vectors that a recipe names, which are checked before the long work."""
+
+    def __init__(self, recipe: TextRecipe, folder: str | Path, seed: int, progress: bool) -> None:
+        self._seed, self._progress, self._missing = seed, progress, recipe.missing_vectors
+        if self._missing == "neighbours":  # of recipes that older versions wrote
+            now = "is part of experiments/paper now: these words start from noise"
+            warn(f"missing_vectors 'neighbours' {now}")
+            self._missing = "noise"
+        self._files = split_paths(recipe.vectors, folder)
+        check_vectors(self._files)
+
+    def join_words(self, words: Sequence[str], extra: int) -> list[str]:
+        """The words of the training texts, then the first ones of the files."""
+        return [*words, *(first_words(self._files, extra) if extra else [])]
+
+    def vectors(self, vocabulary: Sequence[str]) -> Vectors:
+        """A vector for every word of a vocabulary."""
+        seed, missing = self._seed, self._missing
+        return read_vectors(self._files, vocabulary, seed=seed, missing=missing, progress=self._progress)
 
 
-def add_words(
-    tokenizer: Tokenizer, recipe: TextRecipe, start: PretrainedWords | None, files: Sequence[str]
-) -> Tokenizer:
-    """The tokenizer with the pretrained words that the recipe asks for."""
-    own = tokenizer.vocabulary[len(SPECIAL) :]
-    if start:
-        return _with_words(tokenizer, start.join_words(own, recipe.extra_words))
-    if files and recipe.extra_words:
-        return _with_words(tokenizer, [*own, *first_words(files, recipe.extra_words)])
-    return tokenizer
-
-
-def find_vectors(
-    tokenizer: Tokenizer,
-    recipe: TextRecipe,
-    start: PretrainedWords | None,
-    files: Sequence[str],
-    seed: int,
-    progress: bool,
-) -> Vectors | None:
-    """A vector for each word, if any are pretrained."""
-    if start:
-        return start.vectors(tokenizer.vocabulary)
-    if not files:
-        return None
-    missing = recipe.missing_vectors
-    if missing == "neighbours":  # of recipes that older versions wrote
-        warn("missing_vectors 'neighbours' is part of experiments/paper now: these words start from noise")
-        missing = "noise"
-    return read_vectors(files, tokenizer.vocabulary, seed=seed, missing=missing, progress=progress)
+def add_words(tokenizer: Tokenizer, pretrained: PretrainedWords | VectorFiles, extra: int) -> Tokenizer:
+    """The tokenizer with pretrained words beside those of the training texts."""
+    known = set(tokenizer.vocabulary)
+    words = pretrained.join_words(tokenizer.vocabulary[len(SPECIAL) :], extra)
+    fits = [word for word in words if word in known or not tokenizer.lowercase or word == word.lower()]
+    return Tokenizer.from_words(
+        [word for word in dict.fromkeys(fits) if word not in SPECIAL], lowercase=tokenizer.lowercase,
+        split_characters=tokenizer.split_characters,
+    )  # fmt: skip
 
 
 def vector_facts(found: Vectors, source: str, train: Split) -> dict[str, Any]:
@@ -89,13 +79,3 @@ def vector_facts(found: Vectors, source: str, train: Split) -> dict[str, Any]:
         "found": int(found.found.sum()),
         "found_of_training_words": round(coverage, 4),
     }
-
-
-def _with_words(tokenizer: Tokenizer, words: Sequence[str]) -> Tokenizer:
-    """A tokenizer with these words, of the training data and of the pretrained vectors."""
-    known = set(tokenizer.vocabulary)
-    fits = [word for word in words if word in known or not tokenizer.lowercase or word == word.lower()]
-    return Tokenizer.from_words(
-        [word for word in dict.fromkeys(fits) if word not in SPECIAL], lowercase=tokenizer.lowercase,
-        split_characters=tokenizer.split_characters,
-    )  # fmt: skip

@@ -207,11 +207,11 @@ class Tokenizer:
         others = [text for text in texts if not text.isascii()]
         found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
         ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
-        return [(ids[text] if text in ids else self._encode_ascii(text)) or [UNKNOWN] for text in texts]
-
-    def _encode_ascii(self, text: str) -> list[int]:
         get = self._ids.get
-        return [get(word, UNKNOWN) for word in self._split_ascii(text)]
+        for text in texts:
+            if text not in ids:
+                ids[text] = [get(word, UNKNOWN) for word in self._split_ascii(text)]
+        return [ids[text] or [UNKNOWN] for text in texts]
 
     def _split_ascii(self, text: str) -> list[str]:
         return ascii_rules().findall(text.lower() if self.lowercase else text)

@@ -16,10 +16,11 @@ import numpy as np
 
 from ..errors import LimelightError
 from .dataset import Split
-from .missing_vectors import corpus_pieces, fill_from_spelling, noise_vector
+from .missing_vectors import fill_from_spelling, noise_vector
 from .tokenizer import PAD, UNKNOWN
 from .vector_files import VectorFile
 
+BLOCK = 1 << 20  # words of a corpus looked at together
 MISSING = ("noise", "spelling")
 
 VectorPaths = str | Path | Sequence[str]  # one path, several separated by commas, or what `split_paths` gave
@@ -40,8 +41,8 @@ class Vectors:
         >>> vectors.coverage(Split(ids=np.array([2, 3, 2, 2]), lengths=np.array([4])))
         0.75
         """
-        counts = sum(np.bincount(ids, minlength=len(self.found)) for ids, _ in corpus_pieces(corpus))
-        return float(np.sum(counts * self.found) / np.sum(counts))
+        blocks = (ids[k : k + BLOCK] for ids, _, _ in corpus.sides for k in range(0, len(ids), BLOCK))
+        return float(sum(self.found[ids].sum() for ids in blocks) / corpus.words)
 
 
 def split_paths(paths: VectorPaths, folder: str | Path = "") -> list[str]:
