@@ -10,6 +10,7 @@ import math
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -187,20 +188,16 @@ def text_columns(
     >>> next(first), next(second)
     ('Hello.', 'Hi!')
     """
-    seconds = deque[str]()
 
-    def first() -> Iterator[str]:
+    def noted() -> Iterator[Row]:
         for row in rows:
             seen(row)
-            if row.text2 is not None:
-                seconds.append(row.text2)
-            yield row.text
+            yield row
 
-    def second() -> Iterator[str]:
-        while seconds:
-            yield seconds.popleft()
-
-    return first(), second() if pair else None
+    if not pair:
+        return (row.text for row in noted()), None
+    first, second = tee(noted())
+    return (row.text for row in first), (row.text2 or "" for row in second)
 
 
 def without_skipped(name: str, skipped: int) -> str:

@@ -265,18 +265,13 @@ class _JsonTable(_TextTable):
 
     def _objects(self) -> Iterator[dict[str, Any] | BadRowError]:
         for number, line in self._lines():
-            yield _parse_json(line, number)
-
-
-def _parse_json(line: str, number: int) -> dict[str, Any] | BadRowError:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        return BadRowError(f"line {number} is not JSON ({reason})")
-    if not isinstance(row, dict):
-        return BadRowError(f"line {number} is {shorten(repr(row))}, not a JSON object")
-    return row
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                row = BadRowError(f"line {number} is not JSON ({getattr(error, 'msg', error)})")
+            if not isinstance(row, (dict, BadRowError)):
+                row = BadRowError(f"line {number} is {shorten(repr(row))}, not a JSON object")
+            yield row
 
 
 class _ParquetTable(Table):

@@ -9,9 +9,8 @@ import numpy as np
 
 from ..errors import LimelightError
 from ..tables.formats import shorten
-from .labels import Label, are_many_numbers
+from .labels import LARGEST, Label, are_many_numbers, check_types, not_ordered
 
-LARGEST = float(np.finfo(np.float32).max)
 _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
@@ -109,11 +108,8 @@ def as_classes(labels: Any, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
     (['bad', 'good'], [1, 0, 1])
     """
     plain = as_list(labels, "labels")
-    kinds = {type(label) for label in plain}
     _check_each(plain, "labels", is_label, "it must be text, a number or a boolean")
-    if len(kinds) > 1 and not kinds <= {int, float}:
-        names = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
+    check_types(plain)
     array = labels if isinstance(labels, np.ndarray) and labels.dtype != object else np.array(plain)
     if array.dtype.kind in "fO" and any(type(x) is int and abs(x) > 2**53 for x in plain):
         raise LimelightError(
@@ -155,11 +151,7 @@ def read_targets(labels: Any, task: str = "auto") -> Targets:
             code="task-ambiguous",
         )
     if task == "ordinal" and classes.dtype.kind not in "iuf":
-        raise LimelightError(
-            f"task is 'ordinal', but {_show(classes.tolist()[0])} is not a number; number the labels in "
-            "their order, such as 1 to 5",
-            code="label-type",
-        )
+        raise not_ordered(classes.tolist()[0])
     return Targets(task if task == "ordinal" else "classification", classes, numbers.tolist())
 
 

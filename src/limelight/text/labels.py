@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..tables.formats import join_names
+from ..tables.formats import join_names, shorten
 from ..tables.rows import MAX_DIGITS
 
 Label = str | int | bool | float
 
+LARGEST = float(np.finfo(np.float32).max)  # number to predict
 VALUE = "value"  # what a model of numbers calls its one output
 BINS = 10  # of numbers, each of which gives its share of held-out rows
 MANY_NUMBERS = 20  # different ones, not all whole: hardly classes
@@ -170,11 +171,7 @@ class OrderedLabels(LabelColumn):
             return tuple(sorted(set(map(float, found))))  # "0.5" may also be written "0.50"
         if type(found[0]) in (int, float):
             return found
-        raise LimelightError(
-            f"task is 'ordinal', but {str(found[0])!r} is not a number; number the labels in their order, "
-            "such as 1 to 5",
-            code="label-type",
-        )
+        raise not_ordered(str(found[0]))
 
 
 class NumberColumn(LabelColumn):
@@ -215,6 +212,12 @@ class NumberColumn(LabelColumn):
         return labels.ndim == classes == 1 and labels.dtype.kind == "f" and bool(np.isfinite(labels).all())
 
 
+def not_ordered(label: Any) -> LimelightError:
+    """The error about a label that is not a number where the order of labels counts."""
+    what = f"task is 'ordinal', but {shorten(repr(label))} is not a number"
+    return LimelightError(f"{what}; number the labels in their order, such as 1 to 5", code="label-type")
+
+
 def are_many_numbers(classes: Sequence[Label]) -> bool:
     """Whether classes look like numbers to predict: many, and not all of them whole.
 
@@ -241,15 +244,21 @@ def join_classes(new: Sequence[Label], known: Sequence[Label]) -> tuple[Label, .
 
 
 def _class_type(labels: Sequence[Label]) -> type:
-    types = {type(label) for label in labels}
+    types = check_types(labels)
     if types <= {int, float}:
         return int if all(float(label).is_integer() for label in labels) else float
     if types == {str}:
         return int if all(_is_integer(str(label)) for label in labels) else str
-    if types == {bool}:
-        return bool
-    names = " and ".join(sorted(t.__name__ for t in types))
-    raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
+    return bool
+
+
+def check_types(labels: Iterable[Label]) -> set[type]:
+    """The types of labels; integers may be among other numbers, any other mixture is an error."""
+    types = set(map(type, labels))
+    if len(types) > 1 and not types <= {int, float}:
+        names = " and ".join(sorted(t.__name__ for t in types))
+        raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
+    return types
 
 
 def _normalise(label: Label) -> tuple[type, Any]:

@@ -21,9 +21,7 @@ import numpy as np
 from ..config.recipe import TASKS
 from ..tables.formats import BadRowError, shorten
 from ..tables.rows import check_label, is_missing
-from .labels import Label, LabelColumn, LabelSets, NumberColumn, OrderedLabels
-
-LARGEST = float(np.finfo(np.float32).max)
+from .labels import LARGEST, Label, LabelColumn, LabelSets, NumberColumn, OrderedLabels
 
 
 @dataclass(frozen=True)

@@ -107,18 +107,17 @@ def read_vectors(
 
 
 def _read_file(path: str, vocabulary: Sequence[str], seed: int, missing: str, progress: bool) -> Vectors:
-    wanted = _WantedWords(vocabulary)
     if path == "default":
         from ..bundled import default_vectors
 
         words, matrix = default_vectors()
-        wanted.prepare(matrix.shape[1])
+        wanted = _WantedWords(vocabulary, matrix.shape[1])
         for word, vector in zip(words, matrix, strict=True):
             if (key := word.encode()) in wanted.rows:
                 wanted.take(key, vector)
     else:
         file = VectorFile(path)
-        wanted.prepare(file.size)
+        wanted = _WantedWords(vocabulary, file.size)
         file.read(wanted.rows, wanted.take, progress)
     matrix, found = wanted.matrix, wanted.rank > 0
     filled = found.copy()
@@ -162,18 +161,15 @@ class _FirstWords:
 class _WantedWords:
     """The rows that need a vector, by the word as it is and by its lower case."""
 
-    def __init__(self, vocabulary: Sequence[str]) -> None:
+    def __init__(self, vocabulary: Sequence[str], size: int) -> None:
         self.rows: dict[bytes, list[int]] = {}
         self._words = [word.encode("utf-8", "surrogatepass") for word in vocabulary]
         self.rank = np.zeros(len(vocabulary), dtype=np.int8)  # 2: the word itself, 1: its lower case
-        self.matrix = np.zeros((0, 0), dtype=np.float32)
+        self.matrix = np.zeros((len(vocabulary), size), dtype=np.float32)
         for row, word in enumerate(vocabulary):
             if row not in (PAD, UNKNOWN):
                 for key in {self._words[row], word.lower().encode("utf-8", "surrogatepass")}:
                     self.rows.setdefault(key, []).append(row)
-
-    def prepare(self, size: int) -> None:
-        self.matrix = np.zeros((len(self._words), size), dtype=np.float32)
 
     def take(self, word: bytes, vector: np.ndarray) -> None:
         """Keep the first vector of each word, and prefer the word itself to its lower case."""
