@@ -58,8 +58,6 @@ def safetensors_header(
 
     >>> safetensors_header({"w": ("float32", (2, 3))})[8:]
     b'{"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}       '
-    >>> len(safetensors_header({"w": ("float32", (2, 3))}, size=256))
-    256
     """
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     end = 0

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
+from ..storage.json_file import to_json_values
 
 # As they are read: by position (csv, tsv, lines), by name (jsonl), or a place in Arrow memory (parquet).
 Cells = Sequence[Any] | dict[str, Any]
@@ -93,25 +94,8 @@ def as_text(value: Any) -> str:
         return value
     if value is None or value is ABSENT or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return (
-        json.dumps(plain(value), ensure_ascii=False) if isinstance(value, bool | list | dict) else str(value)
-    )
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it: what JSON has no form for, such as a date, becomes text, NaN null.
-
-    >>> plain({"when": {1: float("nan")}, "soup": ("cold", 3)})
-    {'when': {'1': None}, 'soup': ['cold', 3]}
-    """
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+    if isinstance(value, bool | list | dict):
+        return json.dumps(to_json_values(value, str), ensure_ascii=False)
     return str(value)
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..errors import LimelightError, warn
 from ..storage.files import atomic_file, check_output_file
-from .cells import ABSENT, KeptColumns, as_text, free_names, list_cells, plain
+from ..storage.json_file import to_json_values
+from .cells import ABSENT, KeptColumns, as_text, free_names, list_cells
 from .formats import FORMATS as READABLE
 from .rows import Row
 
@@ -149,7 +150,7 @@ class JsonTable:
                 for column, value in zip(self.new, found, strict=True)
             }
             cells = zip(self._names, list_cells(row.cells, self.kept.names), strict=True)
-            line |= {name: plain(value) for name, value in cells if value is not ABSENT}
+            line |= {name: to_json_values(value, str) for name, value in cells if value is not ABSENT}
             self.stream.write(json.dumps(line, ensure_ascii=False) + "\n")
         self.stream.flush()
 

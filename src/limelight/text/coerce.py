@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,20 +211,20 @@ def _is_indicator(labels: Any) -> bool:
     """Whether labels are a table of zeros and ones: an array, a data frame, or lists of one length."""
     if getattr(labels, "ndim", 1) == 2:
         return True
-    rows = labels if isinstance(labels, (list, tuple)) else []
-    width = len(rows[0]) if rows and isinstance(rows[0], (list, tuple, np.ndarray)) else 0
-    return width > 1 and all(
-        isinstance(row, (list, tuple, np.ndarray))
-        and len(row) == width
-        and all(not isinstance(x, str) and x in (0, 1) for x in row)
-        for row in rows
-    )
+    with suppress(ValueError):  # lists of different lengths
+        table = np.asarray(labels if isinstance(labels, (list, tuple)) else [])
+        return table.ndim == 2 and table.shape[1] > 1 and _are_zeros_and_ones(table)
+    return False
+
+
+def _are_zeros_and_ones(table: np.ndarray) -> bool:
+    return table.dtype.kind in "biuf" and bool(np.isin(table, (0, 1)).all())
 
 
 def _as_indicator(labels: Any, what: str) -> np.ndarray:
     """(rows, labels) of zeros and ones."""
     table = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels)  # or it is sparse
-    if table.ndim != 2 or table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
+    if table.ndim != 2 or not _are_zeros_and_ones(table):
         raise LimelightError(
             f"{what} must be a table of zeros and ones, or a list of labels for each text", code="label-type"
         )

@@ -23,8 +23,8 @@ from .arrays import ArraysInMemory, ArraysOnDisk
 from .dataset import LAYOUT, Dataset, Split, write_description
 from .encode_steps import Encoding, ShareOfRows
 from .labels import Label
-from .pretrained_words import PretrainedWords
 from .sources import MemorySource, TableSource, Texts, table_paths
+from .vectors import PretrainedWords
 
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
 

@@ -19,10 +19,10 @@ from .batches import truncate
 from .dataset import SPLITS, Dataset, Split
 from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
 from .labels import Label, are_many_numbers, join_classes
-from .pretrained_words import PretrainedWords, VectorFiles, add_words, vector_facts
 from .sources import TextSource
 from .tasks import LabelFormat, count_labels, find_task
 from .tokenizer import Tokenizer
+from .vectors import PretrainedWords, VectorFiles, add_words, vector_facts
 
 HOLDOUT = 0.1
 FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
@@ -81,7 +81,7 @@ class Encoding:
         return VectorFiles(self.recipe, self.vectors_folder, self.seed, self.progress)
 
     def _set_label_format(self) -> str:
-        """Tell the sources how labels are written, and return the task; 'auto' is settled by the first label."""
+        """Tell the sources how labels are written, and return the task; the first label settles 'auto'."""
         task, train = self.recipe.task, self.sources["train"]
         if task == "auto":
             train.labels = LabelFormat(task, self.recipe.separator)

@@ -51,9 +51,6 @@ class Tokenizer:
     ['I', 'do', "n't", '!']
     >>> tokenizer.vocabulary[:5]
     ('<pad>', '<unk>', 'i', 'it', 'like')
-    >>> ids, offsets = tokenizer.locate("I like cats")
-    >>> ids.tolist(), offsets.tolist()
-    ([2, 4, 1], [[0, 1], [2, 6], [7, 11]])
     """
 
     def __init__(self, text: str) -> None:
