@@ -44,7 +44,7 @@ def draw(split: Split, rows: int) -> Split:
 def of_task(dataset: Dataset, task: str) -> Dataset:
     """The same data, its labels as another task has them."""
     columns = {
-        name: find_task(task).column([dataset.labels[k] for k in np.asarray(split.labels)])
+        name: find_task(task)([dataset.labels[k] for k in np.asarray(split.labels)])
         for name, split in dataset.splits.items()
     }
     classes = columns["train"].classes() if task == "regression" else dataset.labels

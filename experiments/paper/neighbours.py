@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from limelight.text.dataset import Dataset, Split
-from limelight.text.missing_vectors import corpus_pieces
 from limelight.text.tokenizer import PAD, UNKNOWN
 from limelight.text.vectors import read_vectors
+
+PIECE = 10_000  # sentences read at a time
 
 
 def start_from_neighbours(dataset: Dataset, vectors: str, seed: int) -> Dataset:
@@ -52,9 +53,20 @@ def _neighbour_counts(found: np.ndarray, corpus: Split) -> tuple[np.ndarray, np.
     return known // len(found), known % len(found), times
 
 
+def _pieces(corpus: Split) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield (ids, lengths) of some sentences at a time: a memory-mapped corpus is never read as a whole."""
+    for ids, _, lengths in corpus.sides:
+        start = 0
+        for row in range(0, len(lengths), PIECE):
+            piece = np.asarray(lengths[row : row + PIECE])
+            end = start + int(piece.sum())
+            yield np.asarray(ids[start:end]), piece
+            start = end
+
+
 def _adjacent(corpus: Split) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield words and the words after them in their sentences, then words and those before them."""
-    for ids, lengths in corpus_pieces(corpus):
+    for ids, lengths in _pieces(corpus):
         inside = np.ones(len(ids), dtype=bool)
         inside[np.cumsum(lengths) - lengths] = False  # nothing comes before a first word
         left, right = ids[:-1][inside[1:]], ids[1:][inside[1:]]

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
+from limelight.tables.cells import KeptColumns, free_names
 from limelight.tables.columns import Columns
-from limelight.tables.kept_columns import KeptColumns, free_names
 from limelight.tables.rows import Row, open_rows
 from limelight.tables.table import open_table
 from limelight.tables.writers import NewColumn, escape_formulas, write_stream, write_table
@@ -174,7 +174,7 @@ def test_new_columns_of_every_kind(tmp_path):
     values = [["good"], np.array([2 / 3], np.float32), [[("soup", 0.5), ("cold", -0.25)]], M]
     rows = [Row("soup", cells=["soup"])]
     for form in ("csv", "jsonl", "parquet"):
-        with write_table(tmp_path / f"a.{form}", form, new, KeptColumns.of_texts(False)) as writer:
+        with write_table(tmp_path / f"a.{form}", form, new, KeptColumns(["text"], ["text"])) as writer:
             writer.append(rows, values)
     (row,) = read_csv(tmp_path / "a.csv")[1:]
     assert row[:3] == ["good", "0.666667", "soup +0.500, cold -0.250"]

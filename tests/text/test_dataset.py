@@ -462,7 +462,7 @@ def test_a_table_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Monk
         write(table, TEXTS * 2, LABELS * 2)
         return choose_held_out(*arguments)
 
-    monkeypatch.setattr("limelight.text.encode.choose_held_out", meddle)
+    monkeypatch.setattr("limelight.text.encode_steps.choose_held_out", meddle)
     with refuses("file-changed"):
         encode(tmp_path, table)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..tables.kept_columns import free_names
+from ..tables.cells import free_names
 from ..tables.writers import NewColumn, Values
 
 Added = Sequence[tuple[NewColumn, Values]]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
+from ..tables.cells import KeptColumns
 from ..tables.columns import Columns, check_column
 from ..tables.formats import BadRowError, max_row
-from ..tables.kept_columns import KeptColumns
 from ..tables.rows import check_text
 from ..tables.table import open_table
 from .pieces import InputFile, Piece, local_copy, names_of, parquet_file, version_of
@@ -111,7 +111,7 @@ def _fault(row: tuple[Any, ...], names: list[str], limit: int) -> str:
 
 def _other_rows(piece: Piece, columns: Columns, size: int) -> Iterator[Rows]:
     with local_copy(piece.file) as path, open_table(path) as table:
-        kept = KeptColumns.of_table(table)
+        kept = table.columns()
         read = table.rows((columns.text, columns.text2), keep=True)
         cells: list[Any] = []
         bad: list[tuple[int, str]] = []

@@ -17,8 +17,8 @@ from ..runtime.folder import is_reader, is_reader_folder
 from ..runtime.model import Model
 from ..runtime.predictions import Predictions
 from ..runtime.reader import Reader, load, model_sha256
+from ..tables.cells import KeptColumns
 from ..tables.columns import Columns, choose_columns
-from ..tables.kept_columns import KeptColumns
 from ..tables.rows import Row
 from ..tables.writers import NewColumn
 from ..text.coerce import as_texts

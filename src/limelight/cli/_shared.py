@@ -16,8 +16,8 @@ from ._parser import add_flag, conflict, given_options
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
     from ..runtime.model import Model
+    from ..tables.cells import KeptColumns
     from ..tables.columns import Columns
-    from ..tables.kept_columns import KeptColumns
     from ..tables.rows import Row, TableRows
     from ..tables.table import Table
     from ..text.dataset import Dataset
@@ -247,11 +247,12 @@ def load_models(*folders: str) -> tuple[list[str], list[Model]]:
 
 def read_rows(args: argparse.Namespace, pair: bool) -> tuple[Iterator[Row], KeptColumns]:
     """The texts to work on, from a table with its other columns or from lines of standard input."""
-    from ..tables.kept_columns import KeptColumns
+    from ..tables.cells import KeptColumns
     from ..tables.rows import open_rows
 
     if args.data in (None, "-"):
-        return read_lines(args, pair), KeptColumns.of_texts(pair)
+        names = ["text", "text2"] if pair else ["text"]
+        return read_lines(args, pair), KeptColumns(names, ["text"] * len(names))
     table, columns = open_data(args, pair, need_label=False)
     rows, kept = open_rows(table, columns, on_bad(args))
     return _to_the_end(table, rows), kept
@@ -337,7 +338,7 @@ def sample_rows(read: TableRows, most: int, task: str, seed: int = 0) -> tuple[l
     from ..text.tasks import find_task
 
     kept: list[tuple[int, Row]] = []
-    rng, labels, number = random.Random(seed), find_task(task).column(), 0
+    rng, labels, number = random.Random(seed), find_task(task)(), 0
     for number, row in enumerate(read, 1):
         if row.label is not None:
             labels.append(row.label)

@@ -23,7 +23,7 @@ from ._shared import (
 
 if TYPE_CHECKING:
     from ..runtime.predictions import Predictions
-    from ..tables.kept_columns import KeptColumns
+    from ..tables.cells import KeptColumns
     from ..tables.writers import TableWriter
 
 ORDER = 3

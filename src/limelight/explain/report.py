@@ -171,7 +171,7 @@ def _measure(
     data: str, sample: np.ndarray, seed: int, progress: bool,
 ) -> ModelReport:  # fmt: skip
     """Read all texts; for what takes long, use the first texts of `sample`, a random order of all of them."""
-    truth = find_task(model.task).column(labels).index(model.labels, data)
+    truth = find_task(model.task)(labels).index(model.labels, data)
     readings = read_texts(model, texts, texts2, progress=progress)
     P = np.stack([each.probabilities for each in readings])
     trust_readings = [readings[k] for k in _trust_sample(model, readings, sample)]

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LimelightError
+from ..tables.cells import KeptColumns
 from ..tables.columns import choose_columns
-from ..tables.kept_columns import KeptColumns
 from ..tables.rows import Row, open_rows
 from ..tables.table import open_table
 from ..tables.writers import NewColumn, require_format, write_table

@@ -27,7 +27,7 @@ def predict_labelled(
     with table if isinstance(table, Table) else open_table(table) as table:
         read = partial(TableRows, table, columns, on_bad=on_bad, parse_label=model.label_format.parse)
         checked = read()
-        labels = find_task(model.task).column(row.label for row in checked)
+        labels = find_task(model.task)(row.label for row in checked)
         truth = labels.index(model.labels, without_skipped(str(table.path), checked.skipped))
         first, second = text_columns(read(), model.pair)
         parts = list(model.predict_proba_stream(first, second, progress=progress))

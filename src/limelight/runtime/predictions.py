@@ -11,9 +11,8 @@ import numpy as np
 from ..errors import LimelightError
 from ..reading.answers import answers_of
 from ..reading.reading import AnyReading
-from ..tables.cells import find_type
+from ..tables.cells import KeptColumns, find_type
 from ..tables.columns import choose_columns
-from ..tables.kept_columns import KeptColumns
 from ..tables.rows import Row, open_rows, text_columns
 from ..tables.table import open_table
 from ..tables.writers import NewColumn, TableWriter, Values, require_format, write_table

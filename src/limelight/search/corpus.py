@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.compression import check_file
-from ..tables.cells import plain
+from ..storage.json_file import to_json_values
 from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError
 from ..tables.rows import check_text
@@ -86,7 +86,8 @@ class Corpus:
             if isinstance(values, BadRowError):
                 yield values, {}
             else:
-                yield values[0], {name: plain(value) for name, value in zip(others, values[1:], strict=True)}
+                kept = zip(others, values[1:], strict=True)
+                yield values[0], {name: to_json_values(value, str) for name, value in kept}
 
     def _reject(self, number: int, error: BadRowError) -> None:
         if self.on_bad == "error":

@@ -58,8 +58,6 @@ def safetensors_header(
 
     >>> safetensors_header({"w": ("float32", (2, 3))})[8:]
     b'{"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}       '
-    >>> len(safetensors_header({"w": ("float32", (2, 3))}, size=256))
-    256
     """
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     end = 0
@@ -92,7 +90,7 @@ class NpyWriter:
 
     def __init__(self, file: BinaryIO, dtype: np.typing.DTypeLike) -> None:
         self.rows = 0
-        self._file, self._dtype = file, np.dtype(dtype).newbyteorder("<")
+        self.file, self._dtype = file, np.dtype(dtype).newbyteorder("<")
         self._row_shape: tuple[int, ...] = ()
 
     def append(self, values: np.ndarray) -> None:
@@ -100,7 +98,7 @@ class NpyWriter:
         if self.rows == 0:
             self._row_shape = values.shape[1:]
             self._write_header()
-        self._file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
+        self.file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
         self.rows += len(values)
 
     def finish(self) -> None:
@@ -111,5 +109,5 @@ class NpyWriter:
         # numpy pads the header: the number of rows may grow without moving what follows.
         shape = (self.rows, *self._row_shape)
         header = {"descr": npy.dtype_to_descr(self._dtype), "fortran_order": False, "shape": shape}
-        self._file.seek(0)
-        npy.write_array_header_1_0(self._file, header)
+        self.file.seek(0)
+        npy.write_array_header_1_0(self.file, header)

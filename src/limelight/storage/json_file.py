@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -37,22 +37,26 @@ def parse_object(content: bytes | str, what: str) -> dict[str, Any]:
     return data
 
 
-def to_json_values(value: Any) -> Any:
+def to_json_values(value: Any, other: Callable[[Any], Any] | None = None) -> Any:
     """Turn NumPy numbers and tuples into Python's own types, and what is not finite into None.
+
+    What JSON has no form for is an error, or what `other` makes of it.
 
     >>> to_json_values({"loss": float("nan"), "rows": np.int64(3), "sizes": (1, 2)})
     {'loss': None, 'rows': 3, 'sizes': [1, 2]}
     """
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(name): to_json_values(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json_values(each) for each in value]
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    if value is None or isinstance(value, str | int | float):
+    if value is None or isinstance(value, str | int):
         return value
+    if isinstance(value, float):
+        return float(value) if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): to_json_values(each, other) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json_values(each, other) for each in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return to_json_values(value.tolist(), other)
+    if other is not None:
+        return other(value)
     raise LimelightError(f"facts about a model must be JSON values; got {type(value).__name__}", code="json")
 
 

@@ -1,4 +1,4 @@
-"""Opening files that come from elsewhere: regular files only, and those of a folder all from one writer."""
+"""Opening files that come from elsewhere: regular files that fit into memory, those of a folder together."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import BinaryIO
 from ..errors import LimelightError
 from .files import old_folders
 from .locks import is_same_file
-from .memory import check_memory
 
 TRIES = 100  # a writer would have to replace the folder between two system calls, so many times in a row
 _FOLDERS = os.open in os.supports_dir_fd  # on Windows, a folder cannot be opened
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # opening a pipe or a terminal must not wait for its other end
 
 
@@ -31,15 +31,12 @@ def open_regular(path: str | Path, folder: int | None = None) -> BinaryIO:
     def opener(name: str, flags: int) -> int:
         return os.open(name, flags | _AT_ONCE, dir_fd=folder)
 
-    name = Path(path).name
-    try:
+    with suppress(IsADirectoryError):
         file = open(path, "rb", opener=opener)  # noqa: SIM115
-    except IsADirectoryError:
-        raise LimelightError(f"{name} is not a regular file; give a plain file", code="file-type") from None
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
         file.close()
-        raise LimelightError(f"{name} is not a regular file; give a plain file", code="file-type")
-    return file
+    raise LimelightError(f"{Path(path).name} is not a regular file; give a plain file", code="file-type")
 
 
 def read_regular(path: str | Path, largest: int) -> bytes:
@@ -99,3 +96,27 @@ def _open_folder(path: Path, stack: ExitStack) -> tuple[int | None, Callable[[],
             stack.callback(os.close, folder)
             return folder, partial(is_same_file, folder, place)
     raise FileNotFoundError(2, "No such file or directory", str(path))
+
+
+def _total_memory() -> int:
+    """Bytes this process can have at most: the machine's memory, or a container's share of it."""
+    limits = [2**63]
+    with suppress(AttributeError, ValueError, OSError):  # not on Windows
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for path in _LIMITS:
+        with suppress(OSError, ValueError):  # no such file, or "max"
+            limits.append(int(Path(path).read_text()))
+    return min(limits)
+
+
+def check_memory(need: int, what: str, todo: str = "use a machine with more") -> None:
+    """Raise if something needs more memory than there is.
+
+    >>> check_memory(10**15, "this network")
+    ... # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: this network needs at least 931,322 GiB of memory, there are ...; use ...
+    """
+    if need > (have := _total_memory()):
+        needs = f"needs at least {min(need, 2**90) // 2**30:,} GiB of memory"
+        raise LimelightError(f"{what} {needs}, there are {have // 2**30:,}; {todo}", code="memory")

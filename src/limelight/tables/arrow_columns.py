@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from .cells import ABSENT, ArrowRow, as_text, list_cells
-from .kept_columns import KeptColumns
+from .cells import ABSENT, ArrowRow, KeptColumns, as_text, list_cells
 
 if TYPE_CHECKING:
     from .writers import NewColumn
@@ -56,11 +55,10 @@ def kept_types(kept: KeptColumns) -> list[Any]:
 
 def kept_arrays(cells: Sequence[Any], kept: KeptColumns) -> list[Any]:
     """The columns of some rows that are kept."""
-    types = kept_types(kept)
     if cells and isinstance(cells[0], ArrowRow):
         return list(pa.Table.from_batches(_slices(cells)).columns)
     rows = [list_cells(each, kept.names) for each in cells]
-    return [_column([row[k] for row in rows], each) for k, each in enumerate(types)]
+    return [_column([row[k] for row in rows], each) for k, each in enumerate(kept_types(kept))]
 
 
 def _slices(rows: Sequence[ArrowRow]) -> list[Any]:

@@ -1,13 +1,15 @@
-"""The cells of a row, all columns of it, on their way from one table to another of any format."""
+"""Rows with all their cells, on their way from one table to another of any format, beside new columns."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
+from ..storage.json_file import to_json_values
 
 # As they are read: by position (csv, tsv, lines), by name (jsonl), or a place in Arrow memory (parquet).
 Cells = Sequence[Any] | dict[str, Any]
@@ -41,6 +43,33 @@ class Absent:
 ABSENT = Absent()
 
 
+@dataclass(frozen=True)
+class KeptColumns:
+    """The names of a table's columns, in order, and their types as in `find_type`, or Arrow's own."""
+
+    names: Sequence[str]
+    types: Sequence[Any]
+    where: str = ""
+
+
+def free_names(names: Sequence[str], taken: Iterable[str]) -> list[str]:
+    """The names under which columns are written: none twice, and none of those `taken`.
+
+    >>> free_names(["id", "label", "id"], taken=["label", "confidence"])
+    ['id', 'given_label', 'id_2']
+    """
+    used, found = set(taken), []
+    ours = frozenset(used)
+    for name in names:
+        free, number = f"given_{name}" if name in ours else name, 1
+        while free in used or (free != name and free in names):
+            number += 1
+            free = f"{name}_{number}"
+        used.add(free)
+        found.append(free)
+    return found
+
+
 def list_cells(cells: Any, names: Sequence[str]) -> Sequence[Any]:
     """The cells in the order of the table's columns.
 
@@ -65,25 +94,8 @@ def as_text(value: Any) -> str:
         return value
     if value is None or value is ABSENT or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return (
-        json.dumps(plain(value), ensure_ascii=False) if isinstance(value, bool | list | dict) else str(value)
-    )
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it: what JSON has no form for, such as a date, becomes text, NaN null.
-
-    >>> plain({"when": {1: float("nan")}, "soup": ("cold", 3)})
-    {'when': {'1': None}, 'soup': ['cold', 3]}
-    """
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+    if isinstance(value, bool | list | dict):
+        return json.dumps(to_json_values(value, str), ensure_ascii=False)
     return str(value)
 
 

@@ -10,13 +10,14 @@ import math
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import LimelightError
+from .cells import KeptColumns
 from .columns import Columns, check_column
 from .formats import BadRowError, shorten
-from .kept_columns import KeptColumns
 from .table import Table, Values, open_table
 
 MAX_DIGITS = 300  # of a label that is an integer: a float can hold as much
@@ -156,7 +157,7 @@ def open_rows(table: Table, columns: Columns, on_bad: str) -> tuple[TableRows, K
     """The rows of a table with all their cells; unless they are skipped, unusable rows are an error now."""
     if on_bad == "error":
         deque(TableRows(table, columns), maxlen=0)
-    kept = KeptColumns.of_table(table)
+    kept = table.columns()
     return TableRows(table, columns, on_bad=on_bad, keep=True), kept
 
 
@@ -187,20 +188,16 @@ def text_columns(
     >>> next(first), next(second)
     ('Hello.', 'Hi!')
     """
-    seconds = deque[str]()
 
-    def first() -> Iterator[str]:
+    def noted() -> Iterator[Row]:
         for row in rows:
             seen(row)
-            if row.text2 is not None:
-                seconds.append(row.text2)
-            yield row.text
+            yield row
 
-    def second() -> Iterator[str]:
-        while seconds:
-            yield seconds.popleft()
-
-    return first(), second() if pair else None
+    if not pair:
+        return (row.text for row in noted()), None
+    first, second = tee(noted())
+    return (row.text for row in first), (row.text2 or "" for row in second)
 
 
 def without_skipped(name: str, skipped: int) -> str:

@@ -19,7 +19,7 @@ from typing import IO, Any, BinaryIO
 
 from ..errors import LimelightError
 from ..storage.compression import check_file, decompress, tidy_reading
-from .cells import ArrowBlock, ArrowRow, find_type
+from .cells import ArrowBlock, ArrowRow, KeptColumns, find_type
 from .formats import BadRowError, BoundedLines, join_names, max_row, shorten, table_format
 
 LINE = "text"  # the one column of a file of lines
@@ -60,6 +60,7 @@ class Table:
     """An open table: its path, the names of its columns, and its rows."""
 
     names: list[str]
+    _file: Any
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,7 +73,7 @@ class Table:
 
     def close(self) -> None:
         """Close the file."""
-        raise NotImplementedError
+        self._file.close()
 
     def rows(self, wanted: Sequence[str | None], keep: bool = False) -> Iterator[Values]:
         """Yield the `wanted` columns of every row (None for None), or what is wrong with the row.
@@ -81,9 +82,9 @@ class Table:
         """
         raise NotImplementedError
 
-    def columns(self) -> tuple[list[str], list[Any]]:
-        """The names of all columns, and what they hold: types as in `cells.find_type`, or Arrow's own."""
-        return self.names, ["text"] * len(self.names)
+    def columns(self) -> KeptColumns:
+        """All columns. A jsonl table is read to its end: any row may have another key."""
+        return KeptColumns(self.names, ["text"] * len(self.names), str(self.path))
 
 
 class _TextTable(Table):
@@ -92,7 +93,7 @@ class _TextTable(Table):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         with tidy_reading(path):
-            self._raw: BinaryIO = open(path, "rb")  # noqa: SIM115
+            self._file = open(path, "rb")  # noqa: SIM115
         try:
             self.names = self._head()
         except BaseException:
@@ -102,15 +103,12 @@ class _TextTable(Table):
     def _head(self) -> list[str]:
         raise NotImplementedError
 
-    def close(self) -> None:
-        self._raw.close()
-
     @contextmanager
     def _bytes(self) -> Iterator[IO[bytes]]:
         """The decompressed bytes, from the start."""
         with tidy_reading(self.path):
-            self._raw.seek(0)
-            with decompress(self._raw, self.path) as file:
+            self._file.seek(0)
+            with decompress(self._file, self.path) as file:
                 yield file
 
     @contextmanager
@@ -187,13 +185,11 @@ class _CsvTable(_TextTable):
                 itertools.chain([first], lines), delimiter=stated[1] if stated else usual, strict=True
             )
             records = _tidy_csv_errors(reader, self.path, 1 if stated else 0, bounded.start_row)
-            header = next(records, None)
-            if header is None:
-                raise LimelightError(
-                    f"{self.path} is empty; its first line must name the columns", code="no-rows"
-                )
-            yield [name.strip() for name in header]
-            yield from records
+            for header in records:
+                yield [name.strip() for name in header]
+                yield from records
+                return
+        raise LimelightError(f"{self.path} is empty; its first line must name the columns", code="no-rows")
 
 
 def _separator(header: str) -> str:
@@ -260,27 +256,22 @@ class _JsonTable(_TextTable):
                 found = [name and row.get(name) for name in wanted]
                 yield [*found, row] if keep else found
 
-    def columns(self) -> tuple[list[str], list[Any]]:
+    def columns(self) -> KeptColumns:
         found: dict[str, str] = {}
         for row in self._objects():
             for key, value in row.items() if isinstance(row, dict) else ():
                 found[key] = find_type([value], found.get(key, ""))
-        return list(found), list(found.values())
+        return KeptColumns(list(found), list(found.values()), str(self.path))
 
     def _objects(self) -> Iterator[dict[str, Any] | BadRowError]:
         for number, line in self._lines():
-            yield _parse_json(line, number)
-
-
-def _parse_json(line: str, number: int) -> dict[str, Any] | BadRowError:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        return BadRowError(f"line {number} is not JSON ({reason})")
-    if not isinstance(row, dict):
-        return BadRowError(f"line {number} is {shorten(repr(row))}, not a JSON object")
-    return row
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                row = BadRowError(f"line {number} is not JSON ({getattr(error, 'msg', error)})")
+            if not isinstance(row, (dict, BadRowError)):
+                row = BadRowError(f"line {number} is {shorten(repr(row))}, not a JSON object")
+            yield row
 
 
 class _ParquetTable(Table):
@@ -290,9 +281,6 @@ class _ParquetTable(Table):
         super().__init__(path)
         self._file = _open_parquet(path)
         self.names = list(self._file.schema_arrow.names)
-
-    def close(self) -> None:
-        self._file.close()
 
     def rows(self, wanted: Sequence[str | None], keep: bool = False) -> Iterator[Values]:
         columns, limit = list(dict.fromkeys(name for name in wanted if name is not None)), max_row()
@@ -307,8 +295,8 @@ class _ParquetTable(Table):
                     else:
                         yield (*row, ArrowRow(block, index)) if keep else row
 
-    def columns(self) -> tuple[list[str], list[Any]]:
-        return self.names, list(self._file.schema_arrow.types)
+    def columns(self) -> KeptColumns:
+        return KeptColumns(self.names, list(self._file.schema_arrow.types), str(self.path))
 
 
 @contextmanager

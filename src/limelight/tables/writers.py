@@ -15,14 +15,14 @@ import numpy as np
 
 from ..errors import LimelightError, warn
 from ..storage.files import atomic_file, check_output_file
-from .cells import ABSENT, as_text, list_cells, plain
+from ..storage.json_file import to_json_values
+from .cells import ABSENT, KeptColumns, as_text, free_names, list_cells
 from .formats import FORMATS as READABLE
-from .kept_columns import KeptColumns, free_names
 from .rows import Row
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 Values = Sequence[Any] | np.ndarray  # of a new column, for some rows
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", re.ASCII)
+_FORMULA = re.compile(r"(?![+-]?\d+(\.\d+)?(e[+-]?\d+)?\Z)[=+@\t\r-]", re.ASCII)  # not a number
 
 
 class NewColumn(NamedTuple):
@@ -37,7 +37,6 @@ class TableWriter(Protocol):
     """Takes some rows at a time, and for each new column their values."""
 
     def append(self, rows: Sequence[Row], values: Sequence[Values]) -> None: ...
-    def finish(self) -> None: ...
 
 
 def format_of(path: str | Path) -> str | None:
@@ -98,11 +97,7 @@ def escape_formulas(cells: list[Any]) -> list[Any]:
     >>> escape_formulas(["=cmd()", "fine", -1, "-1.5"])
     ["'=cmd()", 'fine', -1, '-1.5']
     """
-    return [f"'{x}" if isinstance(x, str) and _is_formula(x) else x for x in cells]
-
-
-def _is_formula(cell: str) -> bool:
-    return cell[:1] in tuple("=+-@\t\r") and not _NUMBER.fullmatch(cell)
+    return [f"'{x}" if isinstance(x, str) and _FORMULA.match(x) else x for x in cells]
 
 
 class CsvTable:
@@ -130,9 +125,6 @@ class CsvTable:
     def _write(self, cells: list[Any]) -> None:
         self._lines.writerow(self._escape(cells))
 
-    def finish(self) -> None:
-        self.stream.flush()
-
 
 class _ShortEnds:
     """A stream for lines that end in a return and a newline; it writes the newline alone."""
@@ -158,11 +150,8 @@ class JsonTable:
                 for column, value in zip(self.new, found, strict=True)
             }
             cells = zip(self._names, list_cells(row.cells, self.kept.names), strict=True)
-            line |= {name: plain(value) for name, value in cells if value is not ABSENT}
+            line |= {name: to_json_values(value, str) for name, value in cells if value is not ABSENT}
             self.stream.write(json.dumps(line, ensure_ascii=False) + "\n")
-        self.stream.flush()
-
-    def finish(self) -> None:
         self.stream.flush()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -76,14 +75,8 @@ def array_path(folder: Path, split: str, array: str) -> Path:
     return folder / f"{split}.{array}.npy"
 
 
-def array_dtype(array: str, words: int, kind: str = "i") -> str:
-    """The smallest type for an array on disk that holds every id of a vocabulary of `words` words.
-
-    Labels may be integers, zeros and ones, or numbers, by the `kind` of their dtype.
-
-    >>> array_dtype("ids", 30_000), array_dtype("ids", 100_000), array_dtype("labels", 30_000, "u")
-    ('uint16', 'int32', 'uint8')
-    """
+def _dtype(array: str, words: int, kind: str) -> str:
+    """The type on disk: of labels by their kind, of ids the smallest for a vocabulary of so many words."""
     if array == "labels":
         return {"i": "int32", "u": "uint8", "f": "float32"}[kind]
     return DTYPES[array][-1 if words > 1 << 16 else 0]
@@ -94,7 +87,6 @@ class ArraysOnDisk:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._files: dict[tuple[str, str], BinaryIO] = {}
         self._writers: dict[tuple[str, str], NpyWriter] = {}
 
     def append(self, split: str, arrays: Mapping[str, np.ndarray], words: int) -> None:
@@ -102,8 +94,7 @@ class ArraysOnDisk:
         for array, values in arrays.items():
             if (split, array) not in self._writers:
                 file = open(array_path(self._folder, split, array), "wb")  # noqa: SIM115
-                self._files[split, array] = file
-                self._writers[split, array] = NpyWriter(file, array_dtype(array, words, values.dtype.kind))
+                self._writers[split, array] = NpyWriter(file, _dtype(array, words, values.dtype.kind))
             self._writers[split, array].append(values)
 
     def finish(self) -> dict[str, dict[str, np.ndarray]]:
@@ -111,7 +102,7 @@ class ArraysOnDisk:
         sizes: dict[str, dict[str, int]] = {}
         for (split, array), writer in self._writers.items():
             writer.finish()
-            self._files[split, array].close()
+            writer.file.close()
             sizes.setdefault(split, {})[array] = writer.rows
         return {split: open_arrays(self._folder, split, sizes[split]) for split in sizes}
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import LimelightError
 from ..tables.formats import shorten
-from .labels import Label, are_many_numbers
+from .labels import LARGEST, Label, are_many_numbers, check_types, not_ordered
 
-LARGEST = float(np.finfo(np.float32).max)
 _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
@@ -34,16 +34,8 @@ def as_list(values: Any, what: str) -> list[Any]:
         raise LimelightError(
             f"{what} must be one column; got {_type_name(values)} of shape {values.shape}", code="list-type"
         )
-    for method in ("to_pylist", "tolist"):  # of Arrow; of numpy and pandas
-        if hasattr(values, method):
-            plain = list(getattr(values, method)())
-            kind = getattr(getattr(values, "dtype", None), "kind", "")
-            return _native_values(plain) if kind == "O" else plain
-    return _native_values(values)
-
-
-def _native_values(values: Iterable[Any]) -> list[Any]:
-    """Replace numpy's numbers by Python's own."""
+    method = "to_pylist" if hasattr(values, "to_pylist") else "tolist"  # of Arrow; of numpy and pandas
+    values = getattr(values, method)() if hasattr(values, method) else values
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
@@ -73,9 +65,8 @@ def as_pairs(values: Any) -> tuple[list[str], list[str]]:
     >>> as_pairs([("A man sleeps.", "He rests."), ("It rains.", "It is dry.")])
     (['A man sleeps.', 'It rains.'], ['He rests.', 'It is dry.'])
     """
-    if getattr(values, "ndim", 1) == 2:
-        values = np.asarray(values, dtype=object)  # a data frame too
-    rows = values.tolist() if isinstance(values, np.ndarray) else as_list(values, "pairs")
+    table = getattr(values, "ndim", 1) == 2  # or a data frame
+    rows = np.asarray(values, dtype=object).tolist() if table else as_list(values, "pairs")
     _check_each(rows, "pairs", _is_pair, "each must be two strings", "text-type")
     first, second = ([row[side] for row in rows] for side in (0, 1))
     return as_texts(first, "first texts"), as_texts(second, "second texts")
@@ -118,11 +109,8 @@ def as_classes(labels: Any, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
     (['bad', 'good'], [1, 0, 1])
     """
     plain = as_list(labels, "labels")
-    kinds = {type(label) for label in plain}
     _check_each(plain, "labels", is_label, "it must be text, a number or a boolean")
-    if len(kinds) > 1 and not kinds <= {int, float}:
-        names = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
+    check_types(plain)
     array = labels if isinstance(labels, np.ndarray) and labels.dtype != object else np.array(plain)
     if array.dtype.kind in "fO" and any(type(x) is int and abs(x) > 2**53 for x in plain):
         raise LimelightError(
@@ -164,11 +152,7 @@ def read_targets(labels: Any, task: str = "auto") -> Targets:
             code="task-ambiguous",
         )
     if task == "ordinal" and classes.dtype.kind not in "iuf":
-        raise LimelightError(
-            f"task is 'ordinal', but {_show(classes.tolist()[0])} is not a number; number the labels in "
-            "their order, such as 1 to 5",
-            code="label-type",
-        )
+        raise not_ordered(classes.tolist()[0])
     return Targets(task if task == "ordinal" else "classification", classes, numbers.tolist())
 
 
@@ -227,20 +211,20 @@ def _is_indicator(labels: Any) -> bool:
     """Whether labels are a table of zeros and ones: an array, a data frame, or lists of one length."""
     if getattr(labels, "ndim", 1) == 2:
         return True
-    rows = labels if isinstance(labels, (list, tuple)) else []
-    width = len(rows[0]) if rows and isinstance(rows[0], (list, tuple, np.ndarray)) else 0
-    return width > 1 and all(
-        isinstance(row, (list, tuple, np.ndarray))
-        and len(row) == width
-        and all(not isinstance(x, str) and x in (0, 1) for x in row)
-        for row in rows
-    )
+    with suppress(ValueError):  # lists of different lengths
+        table = np.asarray(labels if isinstance(labels, (list, tuple)) else [])
+        return table.ndim == 2 and table.shape[1] > 1 and _are_zeros_and_ones(table)
+    return False
+
+
+def _are_zeros_and_ones(table: np.ndarray) -> bool:
+    return table.dtype.kind in "biuf" and bool(np.isin(table, (0, 1)).all())
 
 
 def _as_indicator(labels: Any, what: str) -> np.ndarray:
     """(rows, labels) of zeros and ones."""
     table = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels)  # or it is sparse
-    if table.ndim != 2 or table.dtype.kind not in "biuf" or not np.isin(table, (0, 1)).all():
+    if table.ndim != 2 or not _are_zeros_and_ones(table):
         raise LimelightError(
             f"{what} must be a table of zeros and ones, or a list of labels for each text", code="label-type"
         )

@@ -23,8 +23,7 @@ from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder
 from ..storage.json_file import parse_object
-from ..storage.memory import check_memory
-from ..storage.open_files import open_regular, read_regular
+from ..storage.open_files import check_memory, open_regular, read_regular
 from ..tables.formats import shorten
 from .arrays import DTYPES, ArraysOnDisk, array_path, damaged, min_max, open_arrays
 from .labels import Label
@@ -202,24 +201,16 @@ def _read_description(folder: Path) -> dict[str, Any]:
 def _check_description(description: dict[str, Any], path: Path) -> None:
     kinds = {"tokenizer": str, "labels": list, "splits": dict, "vectors": bool, "facts": dict}
     wrong = [name for name, kind in kinds.items() if not isinstance(description.get(name), kind)]
-    if "splits" not in wrong:
-        splits = description["splits"]
-        wrong += [
-            f"splits.{shorten(name)}" for name in {"train", *splits} if not _is_split(name, splits.get(name))
-        ]
-    if "labels" not in wrong and not _are_labels(description["labels"]):
-        wrong.append("labels")
-    if "facts" not in wrong:
-        facts = description["facts"]
+    if not wrong:
+        splits, labels, facts = (description[name] for name in ("splits", "labels", "facts"))
+        bad = [name for name in {"train", *splits} if not _is_split(name, splits.get(name))]
+        wrong = [f"splits.{shorten(name)}" for name in bad]
         wrong += [f"facts.{name}" for name, fits in _FACTS.items() if name in facts and not fits(facts[name])]
-    if description.get("task", TASKS[0]) not in TASKS:
-        wrong.append("task")
+        distinct = {str(label) for label in labels if isinstance(label, str | int | float)}
+        wrong += ["labels"] if len(distinct) < len(labels) else []
+        wrong += [] if description.get("task", TASKS[0]) in TASKS else ["task"]
     if wrong:
         raise damaged(f"{path} is damaged ({', '.join(sorted(wrong))})")
-
-
-def _are_labels(labels: list[Any]) -> bool:
-    return len({str(label) for label in labels if isinstance(label, str | int | float)}) == len(labels)
 
 
 _FACTS: dict[str, Callable[[Any], bool]] = {  # those that are used again

@@ -8,43 +8,27 @@ for its label (of several labels, a byte for each there is), however large the t
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..config.recipe import TextRecipe
-from ..errors import LimelightError, warn
+from ..errors import LimelightError
 from ..storage.files import atomic_folder, check_replaceable
 from ..tables.columns import Columns, choose_columns
-from ..tables.formats import join_names
 from ..tables.table import open_table
 from .arrays import ArraysInMemory, ArraysOnDisk
-from .dataset import LAYOUT, SPLITS, Dataset, Split, write_description
-from .encode_steps import (
-    check_numbers,
-    encode_chunks,
-    read_labels,
-    set_label_format,
-    train_tokenizer,
-    warn_about_labels,
-)
-from .holdout import choose_held_out, describe_held_out, split_held_out
+from .dataset import LAYOUT, Dataset, Split, write_description
+from .encode_steps import Encoding, ShareOfRows
 from .labels import Label
-from .pretrained_words import PretrainedWords, add_words, find_vector_files, find_vectors, vector_facts
-from .sources import MemorySource, TableSource, Texts, TextSource, table_paths
-from .tasks import count_labels, find_task
-from .tokenizer import Tokenizer
+from .sources import MemorySource, TableSource, Texts, table_paths
+from .vectors import PretrainedWords
 
 __all__ = ["Dataset", "Split", "Texts", "encode_tables", "encode_texts"]
 
 Paths = str | Path | Sequence[str | Path]
-HOLDOUT = 0.1
-FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
-ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
 
 
 def encode_tables(
@@ -96,7 +80,7 @@ def encode_tables(
         for source in sources.values():
             stack.callback(source.close)
         arrays = ArraysOnDisk(new)
-        dataset = _encode(sources, arrays, recipe, holdout, seed, progress, start, None, folder)
+        dataset = Encoding(sources, arrays, recipe, holdout, seed, progress, start, None, folder).run()
         dataset.facts["columns"] = asdict(columns)
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
@@ -143,104 +127,5 @@ def encode_texts(
             "train, dev and test must all have labels or none, and all second texts or none",
             code="split-mismatch",
         )
-    return _encode(sources, ArraysInMemory(), recipe, holdout, seed, progress, start, names)
-
-
-def _encode(
-    sources: Mapping[str, TextSource],
-    arrays: ArraysOnDisk | ArraysInMemory,
-    recipe: TextRecipe,
-    holdout: float | ShareOfRows | None,
-    seed: int,
-    progress: bool,
-    start: PretrainedWords | None,
-    names: Sequence[Label] | None = None,
-    vectors_folder: str | Path = "",
-) -> Dataset:
-    vector_files = find_vector_files(recipe, start, vectors_folder)
-    task = set_label_format(sources, recipe)
-    known: Sequence[Label] = start.labels if start else ()
-    if start:
-        start.check_kind(sources["train"].pair, recipe.start, task)
-    classes, labels = read_labels(sources, task, progress, known if names is None else range(len(names)))
-    check_numbers(classes, recipe.task, sources["train"].where)
-    counts = count_labels(task, labels["train"], classes) if classes else {}
-    warn_about_labels(counts, names or classes, known)
-    if holdout is None:
-        holdout = 0 if start and len(labels["train"]) < FEW_ROWS else HOLDOUT
-    share = holdout(len(labels["train"])) if callable(holdout) else holdout
-    strata = find_task(task).strata(labels["train"])
-    held = choose_held_out(strata, 0 if "dev" in sources else share, seed)
-    if share and classes and "dev" not in sources and not held.any():
-        warn("no class has a second row to hold out: without a development set, the last epoch is kept")
-    tokenizer = train_tokenizer(sources["train"], held, recipe, progress)
-    tokenizer = add_words(tokenizer, recipe, start, vector_files)
-    splits = _write_splits(sources, labels, held, tokenizer, recipe.max_length, arrays, progress)
-    facts = _facts(sources, splits, classes, replace(recipe, task=task), seed)
-    where, group = sources["train"].where, find_task(task).group
-    facts["held_out"] = describe_held_out(held, strata, share, where, group)
-    if known and task != "regression":
-        facts["goes_on"] = _describe_classes(recipe.start, names or classes, known, counts)
-    train = splits["train"]
-    found = find_vectors(tokenizer, recipe, start, vector_files, seed, progress)
-    if found is not None:
-        facts["vectors"] = vector_facts(found, recipe.start if start else recipe.vectors, train)
-    return Dataset(tokenizer, classes, splits, None if found is None else found.matrix, facts, task)
-
-
-def _write_splits(
-    sources: Mapping[str, TextSource],
-    labels: Mapping[str, np.ndarray],
-    held: np.ndarray,
-    tokenizer: Tokenizer,
-    max_length: int,
-    arrays: ArraysOnDisk | ArraysInMemory,
-    progress: bool,
-) -> dict[str, Split]:
-    for name, source in sources.items():
-        chunks = encode_chunks(source, labels[name], tokenizer, max_length, progress)
-        for split, chunk in split_held_out(chunks, held) if name == "train" else ((name, c) for c in chunks):
-            arrays.append(split, chunk, len(tokenizer))
-    finished = arrays.finish()
-    return {name: Split(**finished[name]) for name in SPLITS if name in finished}
-
-
-def _describe_classes(
-    start: str, classes: Sequence[Label], known: Sequence[Label], counts: Mapping[str, int]
-) -> str:
-    """Which classes a trained model goes on with, by their rows; a warning if it has none of them."""
-    model = start or "the model"
-    if not set(known) & set(classes):
-        warn(
-            f"none of the labels is a class of {model}: its classifier is not kept, and the new model has "
-            f"only the new classes; to keep {join_names([str(each) for each in known])}, add rows of them"
-        )
-        return f"starts from {model}, with a new classifier"
-    new = [str(label) for label in classes if label not in set(known)]
-    absent = [str(label) for label, rows in zip(classes, counts.values(), strict=True) if not rows]
-    parts = [f"new: {join_names(new)}"] if new else []
-    parts += [f"kept, without new rows: {join_names(absent)}"] if absent else []
-    return "; ".join([f"goes on with {model}, {len(classes)} classes", *parts])
-
-
-def _facts(
-    sources: Mapping[str, TextSource],
-    splits: Mapping[str, Split],
-    classes: Sequence[Label],
-    recipe: TextRecipe,
-    seed: int,
-) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "sources": {name: source.where for name, source in sources.items()},
-        "rows": {name: len(split) for name, split in splits.items()},
-        "words": {name: split.words for name, split in splits.items()},
-        "recipe": asdict(recipe),
-        "seed": seed,
-    }
-    if classes:
-        facts["classes"] = {
-            name: count_labels(recipe.task, split.labels, classes)
-            for name, split in splits.items()
-            if split.labels is not None
-        }
-    return facts
+    arrays = ArraysInMemory()
+    return Encoding(sources, arrays, recipe, holdout, seed, progress, start, names).run()

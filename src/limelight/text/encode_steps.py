@@ -1,8 +1,11 @@
-"""The steps of encoding, each of which reads all rows once: labels, words, arrays."""
+"""From the rows of some sources to a data set, in steps that read all rows: labels, words, arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -11,50 +14,191 @@ from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..tables.formats import join_names
 from ..tables.rows import Row, chunks, without_skipped
+from .arrays import ArraysInMemory, ArraysOnDisk
 from .batches import truncate
-from .holdout import Chunk
+from .dataset import SPLITS, Dataset, Split
+from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
 from .labels import Label, are_many_numbers, join_classes
 from .sources import TextSource
-from .tasks import LabelFormat, find_task
+from .tasks import LabelFormat, count_labels, find_task
 from .tokenizer import Tokenizer
+from .vectors import PretrainedWords, VectorFiles, add_words, vector_facts
 
+HOLDOUT = 0.1
+FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
+ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
 NO_VALUE = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write it
 # Words, as many as in a short novel. The default network needs some 3 GiB to train on such a text; without
 # a bound, one row that is a whole file by mistake would use up the memory, perhaps hours later.
 LONGEST_TEXT = 50_000
 
 
-def set_label_format(sources: Mapping[str, TextSource], recipe: TextRecipe) -> str:
-    """Tell the sources how labels are written, and return the task; 'auto' is settled by the first label."""
-    task, train = recipe.task, sources["train"]
-    if task == "auto":
-        train.labels = LabelFormat(task, recipe.separator)
-        first = next(train.rows(), None) if train.labelled else None
-        task = "multi-label" if first is not None and isinstance(first.label, tuple) else "classification"
-    for source in sources.values():
-        source.labels = LabelFormat(task, recipe.separator)
-    return task
+@dataclass
+class Encoding:
+    """What `encode_tables` and `encode_texts` were asked for, and the way to it."""
+
+    sources: Mapping[str, TextSource]
+    arrays: ArraysOnDisk | ArraysInMemory
+    recipe: TextRecipe
+    holdout: float | ShareOfRows | None
+    seed: int
+    progress: bool
+    start: PretrainedWords | None
+    names: Sequence[Label] | None = None  # of all classes, where the labels are places in this list
+    vectors_folder: str | Path = ""
+
+    def run(self) -> Dataset:
+        """Read the rows, fill the arrays and describe them."""
+        recipe, start, train = self.recipe, self.start, self.sources["train"]
+        pretrained, task = self._pretrained(), self._set_label_format()
+        known: Sequence[Label] = start.labels if start else ()
+        if start:
+            start.check_kind(train.pair, recipe.start, task)
+        classes, labels = self._read_labels(task, known if self.names is None else range(len(self.names)))
+        check_numbers(classes, recipe.task, train.where)
+        counts = count_labels(task, labels["train"], classes) if classes else {}
+        warn_about_labels(counts, self.names or classes, known)
+        held, note = self._hold_out(find_task(task).strata(labels["train"]), find_task(task).group)
+        tokenizer = self._train_tokenizer(held)
+        if pretrained and (start or recipe.extra_words):
+            tokenizer = add_words(tokenizer, pretrained, recipe.extra_words)
+        splits = self._write_splits(labels, held, tokenizer)
+        facts = {**self._facts(splits, classes, task), "held_out": note}
+        if known and task != "regression":
+            facts["goes_on"] = _describe_classes(recipe.start, self.names or classes, known, counts)
+        if not pretrained:
+            return Dataset(tokenizer, classes, splits, None, facts, task)
+        found = pretrained.vectors(tokenizer.vocabulary)
+        facts["vectors"] = vector_facts(found, recipe.start if start else recipe.vectors, splits["train"])
+        return Dataset(tokenizer, classes, splits, found.matrix, facts, task)
+
+    def _pretrained(self) -> PretrainedWords | VectorFiles | None:
+        if self.recipe.start and self.start is None:
+            todo = "encode with the weights that it names"
+            raise LimelightError(f"start is {self.recipe.start!r}; {todo}", code="start-missing")
+        if self.start or not self.recipe.vectors:
+            return self.start
+        return VectorFiles(self.recipe, self.vectors_folder, self.seed, self.progress)
+
+    def _set_label_format(self) -> str:
+        """Tell the sources how labels are written, and return the task; the first label settles 'auto'."""
+        task, train = self.recipe.task, self.sources["train"]
+        if task == "auto":
+            train.labels = LabelFormat(task, self.recipe.separator)
+            first = next(train.rows(), None) if train.labelled else None
+            task = "multi-label" if first is not None and isinstance(first.label, tuple) else "classification"
+        for source in self.sources.values():
+            source.labels = LabelFormat(task, self.recipe.separator)
+        return task
+
+    def _read_labels(
+        self, task: str, known: Sequence[Label]
+    ) -> tuple[tuple[Label, ...], dict[str, np.ndarray]]:
+        """The classes, and the labels by split as in tasks.py; checks every row on the way.
+
+        `known` are classes that stay, with rows or without, unless the training rows have none of them.
+        """
+        train, columns = self.sources["train"], {}
+        for name, source in self.sources.items():
+            rows = self._bar(source.rows(), f"checking {name}")
+            columns[name] = find_task(task)(row.label if train.labelled else 0 for row in rows)
+        if not train.labelled:
+            return (), {name: column.numbers for name, column in columns.items()}
+        classes = join_classes(columns["train"].classes(), known)
+        where = {name: without_skipped(source.where, source.skipped) for name, source in self.sources.items()}
+        labels = {name: column.index(classes, where[name]) for name, column in columns.items()}
+        check_different(labels["train"], classes, train.where)
+        return classes, labels
+
+    def _hold_out(self, strata: np.ndarray, group: str) -> tuple[np.ndarray, str | None]:
+        """(rows,) bool: the training rows that are held out; and what to say of them."""
+        train, share = self.sources["train"], self.holdout
+        if share is None:
+            share = 0 if self.start and len(strata) < FEW_ROWS else HOLDOUT
+        share = share(len(strata)) if callable(share) else share
+        held = choose_held_out(strata, 0 if "dev" in self.sources else share, self.seed)
+        if share and train.labelled and "dev" not in self.sources and not held.any():
+            warn("no class has a second row to hold out: without a development set, the last epoch is kept")
+        return held, describe_held_out(held, strata, share, train.where, group)
+
+    def _train_tokenizer(self, held: np.ndarray) -> Tokenizer:
+        """The tokenizer with the words of the training rows, without those held out."""
+        rows = self._bar(self.sources["train"].rows(), "counting words", len(held))
+        texts = (
+            text
+            for row, out in zip(rows, held.tolist(), strict=True)
+            if not out
+            for text in (row.text, row.text2)
+            if text is not None
+        )
+        recipe = self.recipe
+        return Tokenizer.train(
+            texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words,
+            split_characters=recipe.split_characters,
+        )  # fmt: skip
+
+    def _write_splits(
+        self, labels: Mapping[str, np.ndarray], held: np.ndarray, tokenizer: Tokenizer
+    ) -> dict[str, Split]:
+        for name, source in self.sources.items():
+            parts = self._encode_chunks(source, labels[name], tokenizer)
+            named = split_held_out(parts, held) if name == "train" else ((name, part) for part in parts)
+            for split, part in named:
+                self.arrays.append(split, part, len(tokenizer))
+        finished = self.arrays.finish()
+        return {name: Split(**finished[name]) for name in SPLITS if name in finished}
+
+    def _encode_chunks(self, source: TextSource, labels: np.ndarray, tokenizer: Tokenizer) -> Iterator[Chunk]:
+        """Yield the arrays of a split (ids, lengths, labels, ...), some thousand rows at a time."""
+        done, max_length = 0, self.recipe.max_length
+        for rows in chunks(self._bar(source.rows(), f"encoding {source.where}", len(labels))):
+            chunk = _encode(rows, tokenizer, max_length)
+            if max_length == 0:
+                _check_lengths(chunk, source, done)
+            if source.labelled:
+                chunk["labels"] = labels[done : done + len(rows)]
+            if source.weights is not None:
+                chunk["weights"] = source.weights[done : done + len(rows)]
+            yield chunk
+            done += len(rows)
+
+    def _bar(self, rows: Iterator[Row], title: str, total: int | None = None) -> Iterator[Row]:
+        """The rows, with a progress bar; None shows it on a terminal only."""
+        return iter(tqdm(rows, title, total, unit=" rows", disable=None if self.progress else True))
+
+    def _facts(self, splits: Mapping[str, Split], classes: Sequence[Label], task: str) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "sources": {name: source.where for name, source in self.sources.items()},
+            "rows": {name: len(split) for name, split in splits.items()},
+            "words": {name: split.words for name, split in splits.items()},
+            "recipe": asdict(replace(self.recipe, task=task)),
+            "seed": self.seed,
+        }
+        if classes:
+            facts["classes"] = {
+                name: count_labels(task, split.labels, classes)
+                for name, split in splits.items()
+                if split.labels is not None
+            }
+        return facts
 
 
-def read_labels(
-    sources: Mapping[str, TextSource], task: str, progress: bool, known: Sequence[Label] = ()
-) -> tuple[tuple[Label, ...], dict[str, np.ndarray]]:
-    """The classes, and the labels by split as in tasks.py; checks every row on the way.
-
-    `known` are classes that stay, with rows or without, unless the training rows have none of them.
-    """
-    kind, labelled = find_task(task).column, sources["train"].labelled
-    columns = {}
-    for name, source in sources.items():
-        rows = tqdm(source.rows(), f"checking {name}", unit=" rows", disable=_disable(progress))
-        columns[name] = kind(row.label if labelled else 0 for row in rows)
-    if not labelled:
-        return (), {name: column.numbers for name, column in columns.items()}
-    classes = join_classes(columns["train"].classes(), known)
-    where = {name: without_skipped(source.where, source.skipped) for name, source in sources.items()}
-    labels = {name: column.index(classes, where[name]) for name, column in columns.items()}
-    check_different(labels["train"], classes, sources["train"].where)
-    return classes, labels
+def _describe_classes(
+    start: str, classes: Sequence[Label], known: Sequence[Label], counts: Mapping[str, int]
+) -> str:
+    """Which classes a trained model goes on with, by their rows; a warning if it has none of them."""
+    model = start or "the model"
+    if not set(known) & set(classes):
+        warn(
+            f"none of the labels is a class of {model}: its classifier is not kept, and the new model has "
+            f"only the new classes; to keep {join_names([str(each) for each in known])}, add rows of them"
+        )
+        return f"starts from {model}, with a new classifier"
+    new = [str(label) for label in classes if label not in set(known)]
+    absent = [str(label) for label, rows in zip(classes, counts.values(), strict=True) if not rows]
+    parts = [f"new: {join_names(new)}"] if new else []
+    parts += [f"kept, without new rows: {join_names(absent)}"] if absent else []
+    return "; ".join([f"goes on with {model}, {len(classes)} classes", *parts])
 
 
 def check_different(labels: np.ndarray, classes: Sequence[Label], where: str) -> None:
@@ -63,15 +207,12 @@ def check_different(labels: np.ndarray, classes: Sequence[Label], where: str) ->
         raise LimelightError(f"{where}: no text has a label; at least one must", code="label-count")
     if len(classes) > 1 if labels.dtype.kind == "i" else (labels != labels[0]).any():
         return  # classes may be of a model that training goes on with
-    if labels.dtype.kind == "u":
-        raise LimelightError(
-            f"{where}: every text has the same labels; at least two must differ", code="label-count"
-        )
-    same = float(labels[0]) if labels.dtype.kind == "f" else classes[0]
-    what = "numbers" if labels.dtype.kind == "f" else "classes"
-    raise LimelightError(
-        f"{where}: every label is {same!r}; at least two {what} are needed", code="label-count"
-    )
+    same = {
+        "i": f"every label is {classes[0]!r}; at least two classes are needed",
+        "f": f"every label is {labels.item(0)!r}; at least two numbers are needed",
+        "u": "every text has the same labels; at least two must differ",
+    }
+    raise LimelightError(f"{where}: {same[labels.dtype.kind]}", code="label-count")
 
 
 def check_numbers(classes: Sequence[Label], task: str, where: str) -> None:
@@ -101,42 +242,6 @@ def warn_about_labels(counts: Mapping[str, int], names: Sequence[Label], known: 
             warn(f"{what}; {todo} (in Python: on_bad='skip')")
 
 
-def train_tokenizer(source: TextSource, held: np.ndarray, recipe: TextRecipe, progress: bool) -> Tokenizer:
-    """The tokenizer with the words of the training rows, without those held out."""
-    rows = tqdm(source.rows(), "counting words", len(held), unit=" rows", disable=_disable(progress))
-    texts = (
-        text
-        for row, out in zip(rows, held.tolist(), strict=True)
-        if not out
-        for text in (row.text, row.text2)
-        if text is not None
-    )
-    return Tokenizer.train(
-        texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words,
-        split_characters=recipe.split_characters,
-    )  # fmt: skip
-
-
-def encode_chunks(
-    source: TextSource, labels: np.ndarray, tokenizer: Tokenizer, max_length: int, progress: bool
-) -> Iterator[Chunk]:
-    """Yield the arrays of a split (ids, lengths, labels, ...), some thousand rows at a time."""
-    done = 0
-    title = f"encoding {source.where}"
-    with tqdm(total=len(labels), desc=title, unit=" rows", disable=_disable(progress)) as bar:
-        for rows in chunks(source.rows()):
-            chunk = _encode(rows, tokenizer, max_length)
-            if max_length == 0:
-                _check_lengths(chunk, source, done)
-            if source.labelled:
-                chunk["labels"] = labels[done : done + len(rows)]
-            if source.weights is not None:
-                chunk["weights"] = source.weights[done : done + len(rows)]
-            yield chunk
-            done += len(rows)
-            bar.update(len(rows))
-
-
 def _check_lengths(chunk: Chunk, source: TextSource, done: int) -> None:
     for lengths in (chunk[name] for name in ("lengths", "lengths2") if name in chunk):
         longest = int(lengths.argmax())
@@ -154,8 +259,3 @@ def _encode(rows: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Chunk
         return {"ids": ids, "lengths": lengths}
     ids2, lengths2 = truncate(*tokenizer.encode([row.text2 or "" for row in rows]), max_length)
     return {"ids": ids, "lengths": lengths, "ids2": ids2, "lengths2": lengths2}
-
-
-def _disable(progress: bool) -> bool | None:
-    """What tqdm's `disable` must be: None shows the bar on a terminal only."""
-    return None if progress else True

@@ -17,23 +17,27 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
-from ..tables.formats import join_names
+from ..tables.formats import join_names, shorten
 from ..tables.rows import MAX_DIGITS
 
 Label = str | int | bool | float
 
+LARGEST = float(np.finfo(np.float32).max)  # number to predict
 VALUE = "value"  # what a model of numbers calls its one output
+BINS = 10  # of numbers, each of which gives its share of held-out rows
 MANY_NUMBERS = 20  # different ones, not all whole: hardly classes
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 
 
 class LabelColumn:
-    """The labels of many rows, four bytes each, and each distinct label once.
+    """The labels of a task: of many rows, four bytes each, and each distinct label once.
 
     >>> column = LabelColumn(["good", "bad", "good"])
     >>> column.numbers.tolist(), column.distinct
     ([0, 1, 0], ['good', 'bad'])
     """
+
+    name, group = "classification", "class"  # the task, and what a stratum of it is called
 
     def __init__(self, labels: Iterable[Label] = ()) -> None:
         self._numbers = array("i")
@@ -90,6 +94,21 @@ class LabelColumn:
         """The row of the label at this place."""
         return place
 
+    @staticmethod
+    def strata(labels: np.ndarray) -> np.ndarray:
+        """(rows,): the groups to hold out a share of, for the labels that `index` gave."""
+        return labels
+
+    @staticmethod
+    def counts(labels: np.ndarray, classes: int) -> np.ndarray:
+        """(classes,): how many rows have each."""
+        return np.bincount(labels, minlength=classes)
+
+    @staticmethod
+    def fits(labels: np.ndarray, classes: int) -> bool:
+        """Whether an array is one that `index` could give."""
+        return labels.ndim == 1 and labels.dtype.kind == "i" and 0 <= labels.min() <= labels.max() < classes
+
 
 class LabelSets(LabelColumn):
     """The labels of rows that have any number of them.
@@ -98,6 +117,8 @@ class LabelSets(LabelColumn):
     >>> sets.classes(), sets.index(sets.classes(), "a.csv").tolist()
     (('cold', 'soup'), [[1, 1], [0, 0], [0, 1]])
     """
+
+    name, group = "multi-label", "label"
 
     def __init__(self, labels: Iterable[Any] = ()) -> None:
         self._counts = array("i")
@@ -118,9 +139,26 @@ class LabelSets(LabelColumn):
     def _row(self, place: int) -> int:
         return int(np.searchsorted(np.cumsum(self._counts), place, side="right"))
 
+    @staticmethod
+    def strata(labels: np.ndarray) -> np.ndarray:
+        """(rows,): each row's rarest label, or one more for rows without any."""
+        order = np.argsort(labels.sum(axis=0, dtype=np.int64), kind="stable")
+        first = order[labels[:, order].argmax(axis=1)] if labels.size else np.zeros(len(labels), int)
+        return np.unique(np.where(labels.any(axis=1), first, labels.shape[1]), return_inverse=True)[1]
+
+    @staticmethod
+    def counts(labels: np.ndarray, classes: int) -> np.ndarray:
+        return np.asarray(labels.sum(axis=0, dtype=np.int64))
+
+    @staticmethod
+    def fits(labels: np.ndarray, classes: int) -> bool:
+        return labels.shape[1:] == (classes,) and labels.dtype.kind == "u" and labels.max(initial=0) <= 1
+
 
 class OrderedLabels(LabelColumn):
     """Labels that are numbers, and so have an order."""
+
+    name = "ordinal"
 
     def classes(self) -> tuple[Label, ...]:
         """The classes in their order.
@@ -133,11 +171,7 @@ class OrderedLabels(LabelColumn):
             return tuple(sorted(set(map(float, found))))  # "0.5" may also be written "0.50"
         if type(found[0]) in (int, float):
             return found
-        raise LimelightError(
-            f"task is 'ordinal', but {str(found[0])!r} is not a number; number the labels in their order, "
-            "such as 1 to 5",
-            code="label-type",
-        )
+        raise not_ordered(str(found[0]))
 
 
 class NumberColumn(LabelColumn):
@@ -146,6 +180,8 @@ class NumberColumn(LabelColumn):
     >>> NumberColumn([0.5, 2.0]).index(("value",), "a.csv").tolist()
     [0.5, 2.0]
     """
+
+    name, group = "regression", "tenth of the numbers"
 
     def __init__(self, labels: Iterable[float] = ()) -> None:
         self._values = array("f", labels)
@@ -160,6 +196,26 @@ class NumberColumn(LabelColumn):
     def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
         """(rows,) float32: the numbers themselves."""
         return np.array(self._values, dtype=np.float32)
+
+    @staticmethod
+    def strata(labels: np.ndarray) -> np.ndarray:
+        """(rows,): the tenth that a number is in."""
+        edges = np.quantile(labels, np.linspace(0, 1, BINS + 1)[1:-1])
+        return np.unique(np.searchsorted(edges, labels, side="right"), return_inverse=True)[1]
+
+    @staticmethod
+    def counts(labels: np.ndarray, classes: int) -> np.ndarray:
+        return np.array([len(labels)])
+
+    @staticmethod
+    def fits(labels: np.ndarray, classes: int) -> bool:
+        return labels.ndim == classes == 1 and labels.dtype.kind == "f" and bool(np.isfinite(labels).all())
+
+
+def not_ordered(label: Any) -> LimelightError:
+    """The error about a label that is not a number where the order of labels counts."""
+    what = f"task is 'ordinal', but {shorten(repr(label))} is not a number"
+    return LimelightError(f"{what}; number the labels in their order, such as 1 to 5", code="label-type")
 
 
 def are_many_numbers(classes: Sequence[Label]) -> bool:
@@ -188,15 +244,21 @@ def join_classes(new: Sequence[Label], known: Sequence[Label]) -> tuple[Label, .
 
 
 def _class_type(labels: Sequence[Label]) -> type:
-    types = {type(label) for label in labels}
+    types = check_types(labels)
     if types <= {int, float}:
         return int if all(float(label).is_integer() for label in labels) else float
     if types == {str}:
         return int if all(_is_integer(str(label)) for label in labels) else str
-    if types == {bool}:
-        return bool
-    names = " and ".join(sorted(t.__name__ for t in types))
-    raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
+    return bool
+
+
+def check_types(labels: Iterable[Label]) -> set[type]:
+    """The types of labels; integers may be among other numbers, any other mixture is an error."""
+    types = set(map(type, labels))
+    if len(types) > 1 and not types <= {int, float}:
+        names = " and ".join(sorted(t.__name__ for t in types))
+        raise LimelightError(f"labels have different types ({names}); convert them to one", code="label-type")
+    return types
 
 
 def _normalise(label: Label) -> tuple[type, Any]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .dataset import Split
 from .tokenizer import PAD, UNKNOWN
 
 NOISE = 0.01  # standard deviation
 STEM = 4  # letters that two forms of a word share at least
 PART = 3  # letters of each part of a compound at least
 ENDING = 4  # letters of an ending at most
-PIECE = 10_000  # sentences read at a time
 
 
 def noise_vector(word: str, seed: int, size: int) -> np.ndarray:
@@ -36,17 +34,6 @@ def fill_from_spelling(matrix: np.ndarray, found: np.ndarray, vocabulary: Sequen
             matrix[row] = matrix[[rows[word] for word in similar]].mean(axis=0)
             filled[row] = True
     return filled
-
-
-def corpus_pieces(corpus: Split) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (ids, lengths) of some sentences at a time: a memory-mapped corpus is never read as a whole."""
-    for ids, _, lengths in corpus.sides:
-        start = 0
-        for row in range(0, len(lengths), PIECE):
-            piece = np.asarray(lengths[row : row + PIECE])
-            end = start + int(piece.sum())
-            yield np.asarray(ids[start:end]), piece
-            start = end
 
 
 # ---------------------------------------------------------------- words spelled alike
@@ -77,9 +64,7 @@ class Spelling:
         """The word that shares all but the last few letters, and more than two thirds of all letters."""
         shorter = [word[:-k] for k in range(1, ending + 1) if word[:-k] in self.known]
         at = bisect_left(self.sorted, word)
-        near = self.sorted[
-            max(0, at - 1) : at + 1
-        ]  # in alphabetical order, these share the longest beginning
+        near = self.sorted[max(0, at - 1) : at + 1]  # these share the longest beginning
         close = [other for other in [*shorter, *near] if _close(word, other, ending)]
         return [max(close, key=lambda other: (_shared(word, other), -len(other)))] if close else []
 
@@ -105,6 +90,5 @@ def _close(word: str, other: str, ending: int) -> bool:
 
 def _shared(one: str, other: str) -> int:
     """The length of the beginning that two words share."""
-    return next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+    letters = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in letters if a != b), min(len(one), len(other)))

@@ -212,13 +212,9 @@ def javascript_rules(rules: str = WORD) -> str:
 
     It has no possessive quantifiers and atomic groups, but a lookahead never gives back what it matched.
 
-    >>> _to_javascript(r"(?:\s++|x)?")
+    >>> javascript_rules(r"(?:\s++|x)?")
     '(?:(?:(?=(?<a1>\\p{White_Space}+))\\k<a1>)|x)?'
     """
-    return _to_javascript(rules)
-
-
-def _to_javascript(rules: str) -> str:
     open_groups: list[list[str]] = [[]]  # the opening of each group, and what is in it so far
     atomic = 0
     for piece in _PIECES.findall(rules):

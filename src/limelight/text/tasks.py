@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +21,7 @@ import numpy as np
 from ..config.recipe import TASKS
 from ..tables.formats import BadRowError, shorten
 from ..tables.rows import check_label, is_missing
-from .labels import Label, LabelColumn, LabelSets, NumberColumn, OrderedLabels
-
-LARGEST = float(np.finfo(np.float32).max)
-BINS = 10  # of numbers, each of which gives its share of held-out rows
+from .labels import LARGEST, Label, LabelColumn, LabelSets, NumberColumn, OrderedLabels
 
 
 @dataclass(frozen=True)
@@ -48,18 +45,6 @@ class LabelFormat:
         if self.task == "regression":
             return _parse_number(value, where)
         return check_label(value, where)
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is particular about the labels of a task."""
-
-    name: str
-    column: type[LabelColumn]
-    strata: Callable[[np.ndarray], np.ndarray]  # labels -> (rows,): the groups to hold out a share of
-    counts: Callable[[np.ndarray, int], np.ndarray]  # labels, classes -> (classes,): rows with each class
-    fits: Callable[[np.ndarray, int], bool]  # labels, classes: whether an array is as the table above says
-    group: str = "class"  # what a stratum is called
 
 
 def _parse_labels(value: Any, where: str, separator: str) -> tuple[Label, ...]:
@@ -88,61 +73,12 @@ def _parse_number(value: Any, where: str) -> float:
     return number
 
 
-def _rarest(labels: np.ndarray) -> np.ndarray:
-    """(rows,): each row's rarest label, or one more for rows without any."""
-    order = np.argsort(labels.sum(axis=0, dtype=np.int64), kind="stable")
-    first = order[labels[:, order].argmax(axis=1)] if labels.size else np.zeros(len(labels), int)
-    return np.unique(np.where(labels.any(axis=1), first, labels.shape[1]), return_inverse=True)[1]
-
-
-def _bins(values: np.ndarray) -> np.ndarray:
-    """(rows,): the tenth that a value is in."""
-    edges = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1])
-    return np.unique(np.searchsorted(edges, values, side="right"), return_inverse=True)[1]
-
-
-def _are_classes(labels: np.ndarray, classes: int) -> bool:
-    return labels.ndim == 1 and labels.dtype.kind == "i" and 0 <= labels.min() <= labels.max() < classes
-
-
-def _are_sets(labels: np.ndarray, classes: int) -> bool:
-    return labels.shape[1:] == (classes,) and labels.dtype.kind == "u" and int(labels.max(initial=0)) <= 1
-
-
-def _are_numbers(labels: np.ndarray, classes: int) -> bool:
-    return labels.ndim == classes == 1 and labels.dtype.kind == "f" and bool(np.isfinite(labels).all())
-
-
-def _identity(labels: np.ndarray) -> np.ndarray:
-    return labels
-
-
-def _count_classes(labels: np.ndarray, classes: int) -> np.ndarray:
-    return np.bincount(labels, minlength=classes)
-
-
-def _count_labels(labels: np.ndarray, classes: int) -> np.ndarray:
-    return np.asarray(labels.sum(axis=0, dtype=np.int64))
-
-
-def _count_rows(labels: np.ndarray, classes: int) -> np.ndarray:
-    return np.array([len(labels)])
-
-
-_TASKS = {
-    each.name: each
-    for each in (
-        Task("classification", LabelColumn, _identity, _count_classes, _are_classes),
-        Task("multi-label", LabelSets, _rarest, _count_labels, _are_sets, "label"),
-        Task("ordinal", OrderedLabels, _identity, _count_classes, _are_classes),
-        Task("regression", NumberColumn, _bins, _count_rows, _are_numbers, "tenth of the numbers"),
-    )
-}
+_TASKS = {each.name: each for each in (LabelColumn, LabelSets, OrderedLabels, NumberColumn)}
 assert tuple(_TASKS) == TASKS
 
 
-def find_task(name: str) -> Task:
-    """A task by its name; 'auto', in what older versions wrote, is classification.
+def find_task(name: str) -> type[LabelColumn]:
+    """A task's labels by its name; 'auto', in what older versions wrote, is classification.
 
     >>> find_task("auto").name
     'classification'

@@ -51,9 +51,6 @@ class Tokenizer:
     ['I', 'do', "n't", '!']
     >>> tokenizer.vocabulary[:5]
     ('<pad>', '<unk>', 'i', 'it', 'like')
-    >>> ids, offsets = tokenizer.locate("I like cats")
-    >>> ids.tolist(), offsets.tolist()
-    ([2, 4, 1], [[0, 1], [2, 6], [7, 11]])
     """
 
     def __init__(self, text: str) -> None:
@@ -207,11 +204,11 @@ class Tokenizer:
         others = [text for text in texts if not text.isascii()]
         found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
         ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
-        return [(ids[text] if text in ids else self._encode_ascii(text)) or [UNKNOWN] for text in texts]
-
-    def _encode_ascii(self, text: str) -> list[int]:
         get = self._ids.get
-        return [get(word, UNKNOWN) for word in self._split_ascii(text)]
+        for text in texts:
+            if text not in ids:
+                ids[text] = [get(word, UNKNOWN) for word in self._split_ascii(text)]
+        return [ids[text] or [UNKNOWN] for text in texts]
 
     def _split_ascii(self, text: str) -> list[str]:
         return ascii_rules().findall(text.lower() if self.lowercase else text)

@@ -11,15 +11,20 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..config.recipe import TextRecipe
+from ..errors import LimelightError, warn
 from .dataset import Split
-from .missing_vectors import corpus_pieces, fill_from_spelling, noise_vector
-from .tokenizer import PAD, UNKNOWN
+from .labels import Label
+from .missing_vectors import fill_from_spelling, noise_vector
+from .tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
 from .vector_files import VectorFile
 
+BLOCK = 1 << 20  # words of a corpus looked at together
+LOW_COVERAGE = 0.5  # share of the words in the texts: pretrained vectors with less may be the wrong ones
 MISSING = ("noise", "spelling")
 
 VectorPaths = str | Path | Sequence[str]  # one path, several separated by commas, or what `split_paths` gave
@@ -40,8 +45,8 @@ class Vectors:
         >>> vectors.coverage(Split(ids=np.array([2, 3, 2, 2]), lengths=np.array([4])))
         0.75
         """
-        counts = sum(np.bincount(ids, minlength=len(self.found)) for ids, _ in corpus_pieces(corpus))
-        return float(np.sum(counts * self.found) / np.sum(counts))
+        blocks = (ids[k : k + BLOCK] for ids, _, _ in corpus.sides for k in range(0, len(ids), BLOCK))
+        return float(sum(self.found[ids].sum() for ids in blocks) / corpus.words)
 
 
 def split_paths(paths: VectorPaths, folder: str | Path = "") -> list[str]:
@@ -106,18 +111,17 @@ def read_vectors(
 
 
 def _read_file(path: str, vocabulary: Sequence[str], seed: int, missing: str, progress: bool) -> Vectors:
-    wanted = _WantedWords(vocabulary)
     if path == "default":
         from ..bundled import default_vectors
 
         words, matrix = default_vectors()
-        wanted.prepare(matrix.shape[1])
+        wanted = _WantedWords(vocabulary, matrix.shape[1])
         for word, vector in zip(words, matrix, strict=True):
             if (key := word.encode()) in wanted.rows:
                 wanted.take(key, vector)
     else:
         file = VectorFile(path)
-        wanted.prepare(file.size)
+        wanted = _WantedWords(vocabulary, file.size)
         file.read(wanted.rows, wanted.take, progress)
     matrix, found = wanted.matrix, wanted.rank > 0
     filled = found.copy()
@@ -161,18 +165,15 @@ class _FirstWords:
 class _WantedWords:
     """The rows that need a vector, by the word as it is and by its lower case."""
 
-    def __init__(self, vocabulary: Sequence[str]) -> None:
+    def __init__(self, vocabulary: Sequence[str], size: int) -> None:
         self.rows: dict[bytes, list[int]] = {}
         self._words = [word.encode("utf-8", "surrogatepass") for word in vocabulary]
         self.rank = np.zeros(len(vocabulary), dtype=np.int8)  # 2: the word itself, 1: its lower case
-        self.matrix = np.zeros((0, 0), dtype=np.float32)
+        self.matrix = np.zeros((len(vocabulary), size), dtype=np.float32)
         for row, word in enumerate(vocabulary):
             if row not in (PAD, UNKNOWN):
                 for key in {self._words[row], word.lower().encode("utf-8", "surrogatepass")}:
                     self.rows.setdefault(key, []).append(row)
-
-    def prepare(self, size: int) -> None:
-        self.matrix = np.zeros((len(self._words), size), dtype=np.float32)
 
     def take(self, word: bytes, vector: np.ndarray) -> None:
         """Keep the first vector of each word, and prefer the word itself to its lower case."""
@@ -180,3 +181,71 @@ class _WantedWords:
             rank = 2 if self._words[row] == word else 1
             if rank > self.rank[row]:
                 self.rank[row], self.matrix[row] = rank, vector
+
+
+# ---------------------------------------------------------------- in the vocabulary of a data set
+
+
+class PretrainedWords(Protocol):
+    """The words of weights that training starts from."""
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The classes of a trained model; a reader has none."""
+
+    def join_words(self, words: Sequence[str], extra: int) -> list[str]:
+        """The vocabulary for texts with these words."""
+
+    def check_kind(self, pair: bool, name: str, task: str) -> None:
+        """Raise if it cannot go on with pairs, or with single texts."""
+
+    def vectors(self, vocabulary: Sequence[str]) -> Vectors:
+        """A vector for every word of a vocabulary."""
+
+
+class VectorFiles:
+    """The words of the files of vectors that a recipe names, which are checked before the long work."""
+
+    def __init__(self, recipe: TextRecipe, folder: str | Path, seed: int, progress: bool) -> None:
+        self._seed, self._progress, self._missing = seed, progress, recipe.missing_vectors
+        if self._missing == "neighbours":  # of recipes that older versions wrote
+            now = "is part of experiments/paper now: these words start from noise"
+            warn(f"missing_vectors 'neighbours' {now}")
+            self._missing = "noise"
+        self._files = split_paths(recipe.vectors, folder)
+        check_vectors(self._files)
+
+    def join_words(self, words: Sequence[str], extra: int) -> list[str]:
+        """The words of the training texts, then the first ones of the files."""
+        return [*words, *(first_words(self._files, extra) if extra else [])]
+
+    def vectors(self, vocabulary: Sequence[str]) -> Vectors:
+        """A vector for every word of a vocabulary."""
+        seed, missing = self._seed, self._missing
+        return read_vectors(self._files, vocabulary, seed=seed, missing=missing, progress=self._progress)
+
+
+def add_words(tokenizer: Tokenizer, pretrained: PretrainedWords | VectorFiles, extra: int) -> Tokenizer:
+    """The tokenizer with pretrained words beside those of the training texts."""
+    known = set(tokenizer.vocabulary)
+    words = pretrained.join_words(tokenizer.vocabulary[len(SPECIAL) :], extra)
+    fits = [word for word in words if word in known or not tokenizer.lowercase or word == word.lower()]
+    return Tokenizer.from_words(
+        [word for word in dict.fromkeys(fits) if word not in SPECIAL], lowercase=tokenizer.lowercase,
+        split_characters=tokenizer.split_characters,
+    )  # fmt: skip
+
+
+def vector_facts(found: Vectors, source: str, train: Split) -> dict[str, Any]:
+    """How many words have a vector; a warning if few of the training texts' have one."""
+    coverage = found.coverage(train)
+    if coverage < LOW_COVERAGE:
+        known = f"{source} has only {coverage:.0%} of the words in the training texts"
+        warn(f"{known}; check its language, and whether its words are in lower case")
+    return {
+        "source": source,
+        "size": found.matrix.shape[1],
+        "words": len(found.found) - len(SPECIAL),
+        "found": int(found.found.sum()),
+        "found_of_training_words": round(coverage, 4),
+    }

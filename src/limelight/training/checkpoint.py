@@ -21,8 +21,7 @@ from ..config.recipe import options
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file, remove_leftovers
-from ..storage.memory import check_memory
-from ..storage.open_files import open_regular
+from ..storage.open_files import check_memory, open_regular
 from ..tables.formats import shorten
 from . import run_folder
 

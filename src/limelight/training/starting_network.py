@@ -26,7 +26,7 @@ from ..network.parts import shapes
 from ..network.torch.heads import LAST_LAYER, ScaledLinearHead, VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
-from ..storage.memory import check_memory
+from ..storage.open_files import check_memory
 from ..text.batches import as_targets, reading_plan, row_lengths
 from ..text.dataset import Dataset, Split
 from ..text.tasks import find_task
