@@ -27,6 +27,8 @@ def run_on_ray(
     worker: Worker, pieces: Sequence[Piece], address: str | None, workers: int | None
 ) -> Iterator[Done]:
     """What was done, in the order in which it is finished."""
+    if not pieces:
+        return
     predictor = copy.copy(worker.predictor)
     on_gpu = predictor.device == "cuda"
     with _cluster(address, count_cores() if on_gpu else min(workers or count_cores(), len(pieces))) as ray:
