@@ -40,15 +40,8 @@ def new_config(model: str | Path, sentences: bool, precision: str) -> tuple[Inde
     """The description of an index with nothing in it yet, and its model."""
     digest, loaded = model_sha256(model), load(model, precision=precision)
     where = str(model) if is_reader(model) else str(Path(model).resolve())
-    return IndexConfig(where, digest, _vector_size(loaded), sentences, precision), loaded
-
-
-def _vector_size(model: Model | Reader) -> int:
-    """How many numbers the vector of a text has."""
-    if isinstance(model, Reader):
-        return len(model.weights["vector.W_rows"])
-    rows, size = model.embedding_shape
-    return rows * size
+    size = next(encode(loaded, ["text"])).shape[1]
+    return IndexConfig(where, digest, size, sentences, precision), loaded
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -64,10 +57,8 @@ def open_model(
     """The model that an index was made with, or another place of it."""
     where = config.model if model is None else model
     if model_sha256(where) != config.model_sha256:
-        raise LimelightError(
-            f"the index was made with another model than {where}; give that one, or build it again",
-            code="model-differs",
-        )
+        fault = f"the index was made with another model than {where}; give that one, or build it again"
+        raise LimelightError(fault, code="model-differs")
     loaded: Model | Reader = load(where, precision=precision)
     return loaded
 
@@ -88,31 +79,28 @@ def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bo
     """
     config = read_config(folder)
     source = _find_source(config, corpus)
+    before = source.rows
     if source.finished:
-        warn(
-            f"{corpus.name} is already in the index, as {source.name}, with {source.rows:,} texts; skipped it"
-        )
+        warn(f"{corpus.name} is already in the index, as {source.name}, with {before:,} texts; skipped it")
         return 0
-    entries = islice(corpus.entries(config.sentences), source.rows, None)
-    added = 0
-    with progress_bar(None, initial=source.rows, disable=not progress) as bar:
+    entries = islice(corpus.entries(config.sentences), before, None)
+    with progress_bar(None, initial=before, disable=not progress) as bar:
         for some in _shards(entries, config.shard_rows):
             parts = []
             for V in encode(model, [entry["text"] for entry in some]):
                 parts.append(quantise(V))
                 bar.update(len(V))
-            vectors, scales = (np.concatenate(each) for each in zip(*parts, strict=True))
+            vectors, scales = map(np.concatenate, zip(*parts, strict=True))
             content = pack_shard(vectors, scales, some)
             config.approximate = None  # it lacks the new texts
             source.shards.append(write_shard(folder, len(config.shards), content, len(some)))
             write_config(folder, config)
-            added += len(some)
     source.finished = True
     write_config(folder, config)
     remove_strays(folder, config)
     if corpus.skipped:
         warn(f"{corpus.name}: skipped {corpus.skipped:,} rows, which cannot be used")
-    return added
+    return source.rows - before
 
 
 def _shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
@@ -134,10 +122,8 @@ def _find_source(config: IndexConfig, corpus: Corpus) -> Source:
         if (source.sha256, source.text) == (corpus.sha256, corpus.text):
             return source
         if not source.finished:
-            raise LimelightError(
-                f"{source.name} is in the index only in part; add it again, unchanged",
-                code="index-unfinished",
-            )
+            fault = f"{source.name} is in the index only in part; add it again, unchanged"
+            raise LimelightError(fault, code="index-unfinished")
     config.sources.append(Source(corpus.name, corpus.sha256, corpus.text))
     return config.sources[-1]
 
@@ -146,13 +132,9 @@ def _find_source(config: IndexConfig, corpus: Corpus) -> Source:
 
 
 def build(
-    folder: Path,
-    corpora: Sequence[Corpus],
-    config: IndexConfig,
-    model: Model | Reader,
-    overwrite: bool,
-    progress: bool,
-) -> None:
+    folder: Path, corpora: Sequence[Corpus], config: IndexConfig, model: Model | Reader,
+    overwrite: bool, progress: bool,
+) -> None:  # fmt: skip
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
     for corpus in corpora:
@@ -193,11 +175,9 @@ def _is_part_of(place: Path, corpora: Sequence[Corpus], config: IndexConfig) -> 
 
 def _remove_index(place: Path) -> None:
     """Remove an index that was never finished, and nothing else."""
-    foreign = sorted(path.name for path in place.glob("*") if not is_ours(path.name))
-    if foreign:
-        raise LimelightError(
-            f"{place} also holds {foreign[0]}, which would be lost; move it first", code="exists"
-        )
+    if foreign := sorted(path.name for path in place.glob("*") if not is_ours(path.name)):
+        fault = f"{place} also holds {foreign[0]}, which would be lost; move it first"
+        raise LimelightError(fault, code="exists")
     shutil.rmtree(place, ignore_errors=True)
 
 

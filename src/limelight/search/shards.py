@@ -20,18 +20,23 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..errors import LimelightError
-from ..storage.array_files import safetensors_pieces
+from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.json_file import parse_object
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
 _MAX_HEADER = 2**16
 damaged = partial(LimelightError, code="file-damaged")
-_KINDS = {
-    "vectors": ("U8", np.uint8),
-    "scales": ("F32", np.float32),
-    "lines": ("U8", np.uint8),
-    "ends": ("I64", np.int64),
-}
+_KINDS = {"vectors": np.uint8, "scales": np.float32, "lines": np.uint8, "ends": np.int64}
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """What index.json says of a shard."""
+
+    file: str
+    rows: int
+    bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,10 @@ class Shard:
 
     def __len__(self) -> int:
         return len(self.vectors)
+
+    def floats(self, at: Any) -> np.ndarray:
+        """(some, size): the vectors at some places, or in a slice."""
+        return np.asarray((self.vectors[at].astype(np.float32) - ZERO) * self.scales[at, None])
 
     def entry(self, at: int) -> dict[str, Any]:
         """What the vector at a place is of: text, row, columns."""
@@ -82,18 +91,18 @@ def pack_shard(vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[s
     """
     lines = [json.dumps(each, ensure_ascii=False).encode("utf-8", "surrogatepass") for each in entries]
     ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
-    tensors = {
-        "vectors": vectors,
-        "scales": scales,
-        "lines": np.frombuffer(b"".join(lines), np.uint8),
-        "ends": ends,
-    }
+    joined = np.frombuffer(b"".join(lines), np.uint8)
+    tensors = {"vectors": vectors, "scales": scales, "lines": joined, "ends": ends}
     return b"".join(safetensors_pieces(tensors))
 
 
-def map_shard(file: BinaryIO, name: str, rows: int, size: int) -> Shard:
-    """Map an open file into memory; `rows` and `size` are what the index says of it."""
-    arrays = _map_tensors(file, name)
+def map_shard(file: BinaryIO, entry: ShardEntry, size: int) -> Shard:
+    """Map an open file into memory; its size, rows and size of vectors must be what the index says."""
+    name, rows, found = entry.file, entry.rows, os.fstat(file.fileno()).st_size
+    if found != entry.bytes:
+        fault = f"{name} has {found:,} bytes, not the {entry.bytes:,} it was written with"
+        raise damaged(f"{fault}; build the index again")
+    arrays = _map_tensors(file, name, found)
     lines, ends = arrays["lines"], arrays["ends"]
     expected = {"vectors": (rows, size), "scales": (rows,), "ends": (rows,)}
     fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
@@ -104,23 +113,23 @@ def map_shard(file: BinaryIO, name: str, rows: int, size: int) -> Shard:
     return Shard(**arrays)
 
 
-def _map_tensors(file: BinaryIO, name: str) -> dict[str, np.ndarray]:
-    total = os.fstat(file.fileno()).st_size
+def _map_tensors(file: BinaryIO, name: str, total: int) -> dict[str, np.ndarray]:
     head = int.from_bytes(file.read(8), "little")
     if total < 8 or head > min(_MAX_HEADER, total - 8):
         raise damaged(f"{name} is damaged: not a safetensors file; build the index again")
     header = parse_object(file.read(head), f"the header of {name}")
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     try:
-        return {each: _tensor(mapped, 8 + head, header[each], *kind) for each, kind in _KINDS.items()}
+        return {each: _tensor(mapped, 8 + head, header[each], kind) for each, kind in _KINDS.items()}
     except (KeyError, TypeError, ValueError, IndexError, OverflowError):
         raise damaged(f"{name} is damaged: its header is wrong; build the index again") from None
 
 
-def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], code: str, dtype: Any) -> np.ndarray:
-    shape, (begin, end) = entry["shape"], entry["data_offsets"]
+def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], kind: type) -> np.ndarray:
+    shape, (begin, end), dtype = entry["shape"], entry["data_offsets"], np.dtype(kind)
+    code, size = DTYPES[dtype.name]
     if entry["dtype"] != code or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
         raise ValueError
-    if end - begin != prod(shape) * np.dtype(dtype).itemsize:
+    if end - begin != prod(shape) * size:
         raise ValueError
     return np.frombuffer(mapped, dtype, prod(shape), start + begin).reshape(shape)
