@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,19 +20,8 @@ from ..runtime.word_parts import unit
 from ..storage.files import atomic_folder, check_replaceable, remove_leftovers
 from ..storage.locks import locked
 from .corpus import Corpus
-from .index_folder import (
-    FILE,
-    SHARD_CHARACTERS,
-    IndexConfig,
-    Source,
-    is_ours,
-    layout,
-    read_config,
-    remove_strays,
-    write_config,
-    write_shard,
-)
-from .shards import pack_shard, quantise
+from .index_folder import FILE, IndexConfig, layout, read_config, remove_index, remove_strays, write_config
+from .shards import cut_shards, pack_shard, quantise, write_shard
 
 
 def new_config(model: str | Path, sentences: bool, precision: str) -> tuple[IndexConfig, Model | Reader]:
@@ -78,22 +66,22 @@ def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bo
     killed before.
     """
     config = read_config(folder)
-    source = _find_source(config, corpus)
+    source = config.source(corpus.name, corpus.sha256, corpus.text)
     before = source.rows
     if source.finished:
         warn(f"{corpus.name} is already in the index, as {source.name}, with {before:,} texts; skipped it")
         return 0
     entries = islice(corpus.entries(config.sentences), before, None)
     with progress_bar(None, initial=before, disable=not progress) as bar:
-        for some in _shards(entries, config.shard_rows):
+        for some in cut_shards(entries, config.shard_rows):
             parts = []
             for V in encode(model, [entry["text"] for entry in some]):
                 parts.append(quantise(V))
                 bar.update(len(V))
             vectors, scales = map(np.concatenate, zip(*parts, strict=True))
             content = pack_shard(vectors, scales, some)
-            config.approximate = None  # it lacks the new texts
             source.shards.append(write_shard(folder, len(config.shards), content, len(some)))
+            config.approximate = None  # it lacks the new texts
             write_config(folder, config)
     source.finished = True
     write_config(folder, config)
@@ -101,31 +89,6 @@ def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bo
     if corpus.skipped:
         warn(f"{corpus.name}: skipped {corpus.skipped:,} rows, which cannot be used")
     return source.rows - before
-
-
-def _shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
-    """Lists of at most so many entries and, roughly, `SHARD_CHARACTERS`."""
-    some, held = list[dict[str, Any]](), 0
-    for entry in entries:
-        some.append(entry)
-        held += len(entry["text"])
-        if len(some) == rows or held >= SHARD_CHARACTERS:
-            yield some
-            some, held = [], 0
-    if some:
-        yield some
-
-
-def _find_source(config: IndexConfig, corpus: Corpus) -> Source:
-    """The corpus in the index, finished or not, or else a new one."""
-    for source in config.sources:
-        if (source.sha256, source.text) == (corpus.sha256, corpus.text):
-            return source
-        if not source.finished:
-            fault = f"{source.name} is in the index only in part; add it again, unchanged"
-            raise LimelightError(fault, code="index-unfinished")
-    config.sources.append(Source(corpus.name, corpus.sha256, corpus.text))
-    return config.sources[-1]
 
 
 # ---------------------------------------------------------------- a whole index
@@ -144,7 +107,7 @@ def build(
     with writing(folder):
         remove_leftovers(place)
         if replacing and not _is_part_of(place, corpora, config):
-            _remove_index(place)
+            remove_index(place)
         if not (place / FILE).exists():
             write_config(place, config)
         for corpus in corpora:
@@ -155,11 +118,9 @@ def build(
 
 def _check_free(folder: Path, overwrite: bool) -> None:
     if (folder / FILE).is_file() and not overwrite:
-        raise LimelightError(
-            f"{folder} already exists; add to it or finish it with --add (in Python: Index.open(...).add), "
-            "or replace it with --overwrite",
-            code="exists",
-        )
+        more = "add to it or finish it with --add (in Python: Index.open(...).add)"
+        fault = f"{folder} already exists; {more}, or replace it with --overwrite"
+        raise LimelightError(fault, code="exists")
     check_replaceable(folder, layout(folder), overwrite)
 
 
@@ -171,14 +132,6 @@ def _is_part_of(place: Path, corpora: Sequence[Corpus], config: IndexConfig) -> 
         return False
     given = [(corpus.sha256, corpus.text) for corpus in corpora]
     return replace(found, sources=[]) == config and all((x.sha256, x.text) in given for x in found.sources)
-
-
-def _remove_index(place: Path) -> None:
-    """Remove an index that was never finished, and nothing else."""
-    if foreign := sorted(path.name for path in place.glob("*") if not is_ours(path.name)):
-        fault = f"{place} also holds {foreign[0]}, which would be lost; move it first"
-        raise LimelightError(fault, code="exists")
-    shutil.rmtree(place, ignore_errors=True)
 
 
 def _put_in_place(new: Path, folder: Path) -> None:

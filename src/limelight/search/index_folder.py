@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -29,7 +30,7 @@ from .shards import Shard, ShardEntry, damaged, map_shard
 FORMAT = 1
 FILE, APPROXIMATE = "index.json", "approximate.faiss"
 MAX_CONFIG = 2**26
-SHARD_TEXTS, SHARD_BYTES, SHARD_CHARACTERS = 2**16, 2**25, 2**28  # of texts and vectors in a shard, at most
+SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
 _Entry = TypeVar("_Entry")
 _TRIES = 10  # a folder would have to be replaced so often while its files are being opened
@@ -82,6 +83,17 @@ class IndexConfig:
         """All texts."""
         return sum(shard.rows for shard in self.shards)
 
+    def source(self, name: str, sha256: str, text: str | None) -> Source:
+        """A corpus in the index, finished or not, or else a new one."""
+        for source in self.sources:
+            if (source.sha256, source.text) == (sha256, text):
+                return source
+            if not source.finished:
+                fault = f"{source.name} is in the index only in part; add it again, unchanged"
+                raise LimelightError(fault, code="index-unfinished")
+        self.sources.append(Source(name, sha256, text))
+        return self.sources[-1]
+
     @property
     def shard_rows(self) -> int:
         """The texts of a full shard."""
@@ -98,21 +110,20 @@ def write_config(folder: Path, config: IndexConfig) -> None:
         file.write(json.dumps({**data, "sha256": _checksum(data)}, indent=1).encode())
 
 
-def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEntry:
-    """Write a shard that no index.json names yet."""
-    digest = hashlib.sha256(content).hexdigest()
-    entry = ShardEntry(f"shard-{number:06d}-{digest[:16]}.safetensors", rows, len(content), digest)
-    with atomic_file(folder / entry.file) as file:
-        file.write(content)
-    return entry
-
-
 def remove_strays(folder: Path, config: IndexConfig) -> None:
     """Remove files that index.json does not name, or no longer."""
     named = {shard.file for shard in config.shards} | ({APPROXIMATE} if config.approximate else set())
     for path in folder.glob("*"):
         if is_ours(path.name) and path.name not in {*named, FILE}:
             path.unlink(missing_ok=True)
+
+
+def remove_index(folder: Path) -> None:
+    """Remove an index that was never finished, and nothing else."""
+    if foreign := sorted(path.name for path in folder.glob("*") if not is_ours(path.name)):
+        fault = f"{folder} also holds {foreign[0]}, which would be lost; move it first"
+        raise LimelightError(fault, code="exists")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_ours(name: str) -> bool:

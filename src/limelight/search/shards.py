@@ -8,22 +8,26 @@ ends      (n,) int64          where each line ends
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..errors import LimelightError
 from ..storage.array_files import DTYPES, safetensors_pieces
+from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
+SHARD_CHARACTERS = 2**28  # of the texts of a shard, roughly
 _MAX_HEADER = 2**16
 damaged = partial(LimelightError, code="file-damaged")
 _KINDS = {"vectors": np.uint8, "scales": np.float32, "lines": np.uint8, "ends": np.int64}
@@ -69,6 +73,19 @@ class Shard:
         return found
 
 
+def cut_shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
+    """Lists of at most so many entries and, roughly, `SHARD_CHARACTERS`."""
+    some, held = list[dict[str, Any]](), 0
+    for entry in entries:
+        some.append(entry)
+        held += len(entry["text"])
+        if len(some) == rows or held >= SHARD_CHARACTERS:
+            yield some
+            some, held = [], 0
+    if some:
+        yield some
+
+
 def quantise(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vectors (n, size) as bytes and scales; a vector is about scale * (bytes - 128).
 
@@ -94,6 +111,15 @@ def pack_shard(vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[s
     joined = np.frombuffer(b"".join(lines), np.uint8)
     tensors = {"vectors": vectors, "scales": scales, "lines": joined, "ends": ends}
     return b"".join(safetensors_pieces(tensors))
+
+
+def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEntry:
+    """Write a shard that no index.json names yet."""
+    digest = hashlib.sha256(content).hexdigest()
+    entry = ShardEntry(f"shard-{number:06d}-{digest[:16]}.safetensors", rows, len(content), digest)
+    with atomic_file(folder / entry.file) as file:
+        file.write(content)
+    return entry
 
 
 def map_shard(file: BinaryIO, entry: ShardEntry, size: int) -> Shard:
