@@ -15,8 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .limits import RequestError
-from .log import log
-from .metrics import Metrics
+from .metrics import Metrics, log
 from .openapi import POLICY
 
 OPEN_PATHS = {"/", "/docs", "/openapi.json", "/health"}  # without the token: they tell no more than names
