@@ -79,11 +79,10 @@ class ExploredData:
             arrays["vectors"] = np.rint(127 * self.vectors).astype(np.int8)
         return pack_arrays(header, arrays)
 
-    def find(self, words: str) -> np.ndarray:
-        """(found,) int32: the rows that have this in them, in upper or lower case."""
+    def find(self, words: str) -> list[int]:
+        """The rows that have this in them, in upper or lower case."""
         words = words.lower()
-        found = [k for k, item in enumerate(self.items) if any(words in text.lower() for text in item)]
-        return np.array(found, dtype=np.int32)
+        return [k for k, item in enumerate(self.items) if any(words in text.lower() for text in item)]
 
 
 def explore_data(

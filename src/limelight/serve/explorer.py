@@ -100,8 +100,7 @@ class Explorer:
     def find(self, body: Body) -> list[int]:
         """The rows that have a text in them."""
         assert self.data is not None
-        found: list[int] = self.data.find(_text(body)).tolist()
-        return found
+        return self.data.find(_text(body))
 
     def nearest(self, body: Body) -> list[dict[str, Any]]:
         """The nearest texts."""
