@@ -116,9 +116,8 @@ class _Job:
         for piece, done in zip(self.pieces, found, strict=True):
             lost = done.rows_in - done.rows_out - len(done.skipped)
             if lost or piece.rows not in (None, done.rows_in):
-                raise LimelightError(
-                    f"{done.out} has {done.rows_out:,} rows, not those of {done.file}", code="file-damaged"
-                )
+                fault = f"{done.out} has {done.rows_out:,} rows, not those of {done.file}"
+                raise LimelightError(fault, code="file-damaged")
         skipped = [{"file": d.file, "row": row, "fault": fault} for d in found for row, fault in d.skipped]
         if skipped:
             with atomic_file(self.folder / SKIPPED) as file:
@@ -178,9 +177,8 @@ def _check_options(out: str | Path, engine: str, on_bad: str, workers: int | Non
     if find_spec("pyarrow") is None:
         raise LimelightError("bulk jobs need pyarrow: pip install '.[ray]'", code="needs-extra")
     if is_remote(str(out)):
-        raise LimelightError(
-            f"{out} is not a folder; write to a file system that all workers share", code="remote-output"
-        )
+        fault = f"{out} is not a folder; write to a file system that all workers share"
+        raise LimelightError(fault, code="remote-output")
     check_choice("engine", engine, ENGINES)
     check_choice("on_bad", on_bad, ("error", "skip"))
     if workers is not None and workers < 1:

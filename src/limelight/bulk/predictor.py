@@ -63,10 +63,8 @@ class Predictor:
         check_choice("embed", embed, (None, *EMBED))
         check_choice("dtype", dtype, DTYPES)
         if embed and (probabilities or words or top != 1 or abstain_below is not None):
-            raise LimelightError(
-                "probabilities, top, words and abstain_below are of labels, not embeddings",
-                code="option-conflict",
-            )
+            fault = "probabilities, top, words and abstain_below are of labels, not embeddings"
+            raise LimelightError(fault, code="option-conflict")
         if abstain_below is not None:
             check_threshold(abstain_below)
         self.model = str(model) if bundled else str(Path(model).absolute())
@@ -100,10 +98,8 @@ class Predictor:
         with _loading:
             if key not in _loaded:
                 if model_sha256(self.model) != self.sha256:
-                    raise LimelightError(
-                        f"{self.model} is not the model it was when the work was planned",
-                        code="model-differs",
-                    )
+                    fault = f"{self.model} is not the model it was when the work was planned"
+                    raise LimelightError(fault, code="model-differs")
                 _loaded[key] = load(
                     self.model, precision=self.precision, threads=self.threads, device=self.device
                 )

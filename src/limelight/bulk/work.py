@@ -54,20 +54,17 @@ class Worker:
         with atomic_file(self.folder / piece.out) as file, ParquetWriter(file, schema) as writer:
             for table, bad in chain([first], parts):
                 if bad and not self.skip_bad:
-                    raise LimelightError(
-                        f"{name}, row {bad[0][0]}: {bad[0][1]}; correct it, or skip such rows with "
-                        "--skip-bad (in Python: on_bad='skip')",
-                        code="row-unusable",
-                    )
+                    hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
+                    fault = f"{name}, row {bad[0][0]}: {bad[0][1]}; {hint}"
+                    raise LimelightError(fault, code="row-unusable")
                 if table.num_rows:
                     writer.write_table(self.predictor(table))
                 rows_out += table.num_rows
                 skipped += bad
             rows_in = rows_out + len(skipped)
             if piece.rows not in (None, rows_in):
-                raise LimelightError(
-                    f"{name}: {rows_in:,} rows were read, not {piece.rows:,}", code="file-damaged"
-                )
+                fault = f"{name}: {rows_in:,} rows were read, not {piece.rows:,}"
+                raise LimelightError(fault, code="file-damaged")
             record = {"input": name, "start": piece.start, "rows_in": rows_in, "skipped": skipped}
             writer.add_key_value_metadata({_KEY.decode(): json.dumps(record)})
         return Done(piece.out, name, rows_in, rows_out, skipped)
@@ -90,9 +87,8 @@ def read_done(path: Path) -> Done:
         skipped = [(int(number), str(fault)) for number, fault in record["skipped"]]
         return Done(path.name, str(record["input"]), int(record["rows_in"]), found.num_rows, skipped)
     except (pa.ArrowException, KeyError, TypeError) as error:
-        raise LimelightError(
-            f"{path} is damaged; delete it and run this again", code="file-damaged"
-        ) from error
+        fault = f"{path} is damaged; delete it and run this again"
+        raise LimelightError(fault, code="file-damaged") from error
 
 
 # ---------------------------------------------------------------- the rows of a piece
@@ -114,9 +110,8 @@ def read_piece(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any,
 
 def _check_unchanged(piece: Piece) -> None:
     if version_of(piece.file.address) != piece.file.version:
-        raise LimelightError(
-            f"{piece.file.name} changed while it was being read; run this again", code="file-changed"
-        )
+        fault = f"{piece.file.name} changed while it was being read; run this again"
+        raise LimelightError(fault, code="file-changed")
 
 
 def _parquet_rows(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any, Bad]]:

@@ -124,10 +124,11 @@ class Routes:
         found = unit(await self._run(request, batcher, vectors, items, body))
         if body.get("dimensions") not in (None, found.shape[1]):
             raise RequestError(422, f"dimensions must be {found.shape[1]}, the size of this model's vectors")
-        data = [
-            {"object": "embedding", "index": k, "embedding": v.tolist() if form == "float" else _base64(v)}
-            for k, v in enumerate(found)
+        shown = [
+            v.tolist() if form == "float" else base64.b64encode(v.astype("<f4").tobytes()).decode()
+            for v in found
         ]
+        data = [{"object": "embedding", "index": k, "embedding": each} for k, each in enumerate(shown)]
         words = await _call(count_words, items, batcher.model.tokenizer)
         usage = {"prompt_tokens": words, "total_tokens": words}
         return {"object": "list", "data": data, "model": name, "usage": usage}
@@ -245,7 +246,3 @@ def _describe(model: Model | Reader) -> dict[str, Any]:
     id2label, label2id = dict(enumerate(labels)), {label: k for k, label in enumerate(labels)}
     kind = {"classifier": {"id2label": id2label, "label2id": label2id}}
     return {**shape, "model_type": kind, "pairs": model.pair}
-
-
-def _base64(v: np.ndarray) -> str:
-    return base64.b64encode(v.astype("<f4").tobytes()).decode()
