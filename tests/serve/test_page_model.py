@@ -12,7 +12,7 @@ import pytest
 import trained
 from limelight.reading.captions import METHODS
 from limelight.runtime.model import Model
-from limelight.serve.about import about_model
+from limelight.serve.bundle import about_model
 from limelight.serve.explored import explore_data
 from limelight.serve.neighbours import ModelNeighbours
 from limelight.serve.packed_arrays import Steps, pack_arrays, to_text

@@ -26,10 +26,8 @@ def column_names(batch: Any) -> list[str]:
         return list(batch)
     if hasattr(batch, "columns") and hasattr(batch, "index"):
         return [str(name) for name in batch.columns]
-    kind = type(batch).__name__
-    raise LimelightError(
-        f"a batch must be an Arrow table, a pandas frame or a dict of columns, not {kind}", code="batch-type"
-    )
+    known, kind = "an Arrow table, a pandas frame or a dict of columns", type(batch).__name__
+    raise LimelightError(f"a batch must be {known}, not {kind}", code="batch-type")
 
 
 def add_columns(batch: Any, added: Added) -> Any:
@@ -70,23 +68,18 @@ def _as_array(column: NewColumn, values: Values) -> np.ndarray:
 def _add_to_arrow(table: Any, kept: Sequence[str], added: Added) -> Any:
     import pyarrow as pa
 
-    arrays = [_as_arrow(column, values) for column, values in added]
+    from ..tables.arrow_columns import new_array, new_field
+
+    arrays = [
+        fixed_lists(values) if column.kind == "vector" else new_array(new_field(column, values), values)
+        for column, values in added
+    ]
     fields = [pa.field(column.name, each.type) for (column, _), each in zip(added, arrays, strict=True)]
     fields += [field.with_name(name) for field, name in zip(table.schema, kept, strict=True)]
     return pa.Table.from_arrays([*arrays, *table.columns], schema=pa.schema(fields))
 
 
-def _as_arrow(column: NewColumn, values: Values) -> Any:
-    from ..tables.arrow_columns import new_array, new_field
-
-    return (
-        fixed_lists(np.asarray(values))
-        if column.kind == "vector"
-        else new_array(new_field(column, values), values)
-    )
-
-
-def fixed_lists(values: np.ndarray) -> Any:
+def fixed_lists(values: Any) -> Any:
     """An Arrow column from (rows, ...): lists of fixed size, one in another for each further dimension.
 
     >>> str(fixed_lists(np.zeros((2, 3, 4), np.float16)).type).count("fixed_size_list")

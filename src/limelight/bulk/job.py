@@ -12,8 +12,9 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -45,16 +46,9 @@ class Summary:
 
 
 def run(
-    predictor: Predictor,
-    data: str | Path,
-    out: str | Path,
-    *,
-    engine: str = "local",
-    address: str | None = None,
-    workers: int | None = None,
-    on_bad: str = "error",
-    progress: bool = False,
-) -> Summary:
+    predictor: Predictor, data: str | Path, out: str | Path, *, engine: str = "local",
+    address: str | None = None, workers: int | None = None, on_bad: str = "error", progress: bool = False,
+) -> Summary:  # fmt: skip
     """Add a predictor's columns to all tables of a folder, a pattern or an fsspec address, as Parquet files.
 
     Run it again after any interruption: only what is missing is done. The engine "local" is this process;
@@ -69,18 +63,23 @@ def run(
     columns = predictor.columns_of(names_of(files[0]), files[0].name)
     predictor = copy.copy(predictor)
     predictor.text, predictor.text2 = columns.text, columns.text2
-    settings = {**predictor.settings, "text": columns.text, "text2": columns.text2}
+    settings = predictor.settings
     check_writable(folder)
-    busy = f"{folder} is being written by another process"
     with tidy_os_errors(f"cannot write {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder.resolve().with_name(f".{folder.resolve().name}.lock"), busy):
+    lock = folder.resolve().with_name(f".{folder.resolve().name}.lock")
+    with locked(lock, f"{folder} is being written by another process"):
         check_settings(folder, settings)
         pieces = cut(files, settings)
         check_strays(folder, pieces)
         remove_leftovers(folder)
-        worker = Worker(predictor, folder.resolve(), columns, on_bad == "skip")
-        return _Job(folder, settings, pieces).finish(worker, engine, address, workers, progress)
+        worker = Worker(predictor, folder.resolve(), on_bad == "skip")
+        do: Callable[[Sequence[Piece]], Iterable[Done]] = partial(map, worker)
+        if engine == "ray":
+            from .ray_engine import run_on_ray
+
+            do = partial(run_on_ray, worker, address=address, workers=workers)
+        return _Job(folder, settings, pieces).finish(do, progress)
 
 
 class _Job:
@@ -92,16 +91,17 @@ class _Job:
         self.done = {p.out: read_done(folder / p.out) for p in pieces if p.out in there}
         self._written = 0.0
 
-    def finish(
-        self, worker: Worker, engine: str, address: str | None, workers: int | None, progress: bool
-    ) -> Summary:
+    def finish(self, do: Callable[[Sequence[Piece]], Iterable[Done]], progress: bool) -> Summary:
         """Do what is missing, count all rows and write the manifest."""
         before = len(self.done)
         missing = [piece for piece in self.pieces if piece.out not in self.done]
         self._write_manifest()
         try:
-            with _bar(self.pieces, self.done.values(), progress) as bar:
-                for done in _results(worker, missing, engine, address, workers):
+            rows = [piece.rows for piece in self.pieces]
+            read = sum(done.rows_in for done in self.done.values())
+            total = None if None in rows else sum(rows)  # type: ignore[arg-type]
+            with progress_bar(total, initial=read, disable=not progress) as bar:
+                for done in do(missing):
                     self.done[done.out] = done
                     bar.update(done.rows_in)
                     if time.monotonic() - self._written > _EVERY:
@@ -115,25 +115,15 @@ class _Job:
         found = [read_done(self.folder / piece.out) for piece in self.pieces]
         for piece, done in zip(self.pieces, found, strict=True):
             lost = done.rows_in - done.rows_out - len(done.skipped)
-            if lost or done.rows_in != (done.rows_in if piece.rows is None else piece.rows):
-                raise LimelightError(
-                    f"{done.out} has {done.rows_out:,} rows, not those of {done.file}", code="file-damaged"
-                )
-        self._write_skipped(found)
-        return Summary(
-            len(found), before, sum(each.rows_in for each in found), sum(each.rows_out for each in found),
-            sum(len(each.skipped) for each in found),
-        )  # fmt: skip
-
-    def _write_skipped(self, found: Sequence[Done]) -> None:
-        lines = [
-            json.dumps({"file": each.file, "row": number, "fault": fault}) + "\n"
-            for each in found
-            for number, fault in each.skipped
-        ]
-        if lines:
+            if lost or piece.rows not in (None, done.rows_in):
+                fault = f"{done.out} has {done.rows_out:,} rows, not those of {done.file}"
+                raise LimelightError(fault, code="file-damaged")
+        skipped = [{"file": d.file, "row": row, "fault": fault} for d in found for row, fault in d.skipped]
+        if skipped:
             with atomic_file(self.folder / SKIPPED) as file:
-                file.writelines(line.encode() for line in lines)
+                file.writelines(json.dumps(each).encode() + b"\n" for each in skipped)
+        rows_out = sum(each.rows_out for each in found)
+        return Summary(len(found), before, rows_out + len(skipped), rows_out, len(skipped))
 
     def _write_manifest(self) -> None:
         done = [self.done[piece.out] for piece in self.pieces if piece.out in self.done]
@@ -144,9 +134,7 @@ class _Job:
             "pieces": len(self.pieces),
             "rows_in": sum(each.rows_in for each in done),
             "rows_out": sum(each.rows_out for each in done),
-            "done": [
-                {"out": d.out, "file": d.file, "rows_in": d.rows_in, "rows_out": d.rows_out} for d in done
-            ],
+            "done": [dict(zip(Done._fields[:-1], each, strict=False)) for each in done],  # not `skipped`
         }
         with atomic_file(self.folder / MANIFEST) as file:
             file.write(json.dumps(data, indent=1).encode())
@@ -158,23 +146,17 @@ def check_settings(folder: Path, settings: dict[str, Any]) -> None:
     path = folder / MANIFEST
     if not path.exists():
         if others := sorted(each.name for each in folder.iterdir() if not each.name.startswith(".")):
-            raise LimelightError(
-                f"{folder} exists and holds {others[0]}; choose another --out", code="exists"
-            )
+            raise _unfit(f"{folder} exists and holds {others[0]};", "exists")
         return
     with tidy_os_errors(f"cannot read {path}"):
         found = parse_object(path.read_bytes(), str(path)).get("settings")
     if not isinstance(found, dict):
-        raise LimelightError(
-            f"{path} was not written by Limelight; choose another --out", code="file-foreign"
-        )
+        raise _unfit(f"{path} was not written by Limelight;", "file-foreign")
     for name in {**settings, **found}:
         if found.get(name) != settings.get(name):
-            what = "another model" if name == "model_sha256" else f"{name} {found.get(name)!r}"
-            now = "" if name == "model_sha256" else f", not {settings.get(name)!r}"
-            raise LimelightError(
-                f"{folder} was made with {what}{now}; choose another --out", code="model-differs"
-            )
+            what = f"{name} {found.get(name)!r}, not {settings.get(name)!r}"
+            what = "another model" if name == "model_sha256" else what
+            raise _unfit(f"{folder} was made with {what};", "model-differs")
 
 
 def check_strays(folder: Path, pieces: Sequence[Piece]) -> None:
@@ -183,37 +165,20 @@ def check_strays(folder: Path, pieces: Sequence[Piece]) -> None:
     strays = sorted(path.name for path in folder.glob("*.parquet") if path.name not in known)
     if strays:
         more = f" and {len(strays) - 1:,} more" if strays[1:] else ""
-        raise LimelightError(
-            f"{folder} holds {strays[0]}{more}, made of input "
-            "that has changed or is gone; delete it, or choose another --out",
-            code="input-changed",
-        )
+        fault = "made of input that has changed or is gone; delete it, or"
+        raise _unfit(f"{folder} holds {strays[0]}{more}, {fault}", "input-changed")
 
 
-def _results(
-    worker: Worker, pieces: Sequence[Piece], engine: str, address: str | None, workers: int | None
-) -> Iterator[Done]:
-    if engine == "local" or not pieces:
-        return map(worker, pieces)
-    from .ray_engine import run_on_ray
-
-    return run_on_ray(worker, pieces, address, workers)
-
-
-def _bar(pieces: Sequence[Piece], done: Any, progress: bool) -> Any:
-    """Rows per second and the time left; without a total where the rows of some piece are not known yet."""
-    rows = [piece.rows for piece in pieces]
-    total = None if None in rows else sum(rows)  # type: ignore[arg-type]
-    return progress_bar(total, initial=sum(each.rows_in for each in done), disable=not progress)
+def _unfit(fault: str, code: str) -> LimelightError:
+    return LimelightError(f"{fault} choose another --out", code=code)
 
 
 def _check_options(out: str | Path, engine: str, on_bad: str, workers: int | None) -> None:
     if find_spec("pyarrow") is None:
         raise LimelightError("bulk jobs need pyarrow: pip install '.[ray]'", code="needs-extra")
     if is_remote(str(out)):
-        raise LimelightError(
-            f"{out} is not a folder; write to a file system that all workers share", code="remote-output"
-        )
+        fault = f"{out} is not a folder; write to a file system that all workers share"
+        raise LimelightError(fault, code="remote-output")
     check_choice("engine", engine, ENGINES)
     check_choice("on_bad", on_bad, ("error", "skip"))
     if workers is not None and workers < 1:

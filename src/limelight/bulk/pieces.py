@@ -62,10 +62,8 @@ def list_files(data: str | Path) -> list[InputFile]:
     data = os.fspath(data)
     found = _remote_files(data) if is_remote(data) else _local_files(data.removeprefix("file://"))
     if not found:
-        known = ", ".join(f".{each}" for each in _IN_FOLDERS)
-        raise LimelightError(
-            f"{data} has no tables; give a folder, a pattern or a file of {known}", code="no-rows"
-        )
+        known = "a folder, a pattern or a file of " + ", ".join(f".{each}" for each in _IN_FOLDERS)
+        raise LimelightError(f"{data} has no tables; give {known}", code="no-rows")
     for each in found:
         _ = each.format  # raises unless it can be read
     return sorted(found)
@@ -121,13 +119,13 @@ def local_copy(file: InputFile) -> Iterator[Path]:
 @contextmanager
 def parquet_file(file: InputFile) -> Iterator[Any]:
     """A parquet table, open; of a remote one only the parts are fetched that are read."""
-    if not is_remote(file.address):
+    if is_remote(file.address):
+        fs, path = _filesystem(file.address)
+        with fs.open(path, "rb") as raw, open_parquet(Path(file.name), raw) as found:
+            yield found
+    else:
         with open_parquet(Path(file.address)) as found:
             yield found
-        return
-    fs, path = _filesystem(file.address)
-    with fs.open(path, "rb") as raw, open_parquet(Path(file.name), raw) as found:
-        yield found
 
 
 def names_of(file: InputFile) -> list[str]:
@@ -159,23 +157,18 @@ def _spans(file: InputFile) -> list[tuple[int, int | None]]:
 def _local_files(data: str) -> list[InputFile]:
     root = os.path.abspath(data)
     if os.path.isdir(root):
-        found = [os.path.join(*each) for each in _walk(root)]
+        inner = (os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
+        found = [each for each in inner if _is_input(os.path.relpath(each, root))]
     elif glob.has_magic(data) and not os.path.exists(root):
         fixed = _fixed_part(data)
         root = os.path.abspath(fixed)  # not a pattern, even where the working directory is called day[1]
-        inner = glob.glob(data[len(fixed) :], root_dir=root, recursive=True)
-        found = [path for each in inner if os.path.isfile(path := os.path.join(root, each))]
+        matches = glob.glob(data[len(fixed) :], root_dir=root, recursive=True)
+        found = [path for each in matches if os.path.isfile(path := os.path.join(root, each))]
     elif os.path.exists(root):
         found, root = [root], os.path.dirname(root)
     else:
         raise LimelightError(f"no such file or folder: {data}", code="file-missing")
     return [InputFile(each, Path(each).relative_to(root).as_posix(), version_of(each)) for each in found]
-
-
-def _walk(root: str) -> Iterator[tuple[str, str]]:
-    for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if _is_visible(name)]
-        yield from ((folder, name) for name in names if _is_visible(name) and _is_table(name))
 
 
 def _remote_files(data: str) -> list[InputFile]:
@@ -185,17 +178,13 @@ def _remote_files(data: str) -> list[InputFile]:
         found = [each for each in fs.glob(path) if fs.isfile(each)]
         root = _fixed_part(root)
     elif fs.isdir(path):
-        inner = {each: each[len(root) :].split("/") for each in fs.find(path)}
-        found = [each for each, parts in inner.items() if all(map(_is_visible, parts)) and _is_table(each)]
+        found = [each for each in fs.find(path) if _is_input(each[len(root) :])]
     elif fs.exists(path):
         found, root = [path], root.rpartition("/")[0]
     else:
         raise LimelightError(f"no such file or folder: {data}", code="file-missing")
-    addresses = [fs.unstrip_protocol(each) for each in found]
-    return [
-        InputFile(address, each[len(root) :].lstrip("/"), version_of(address))
-        for address, each in zip(addresses, found, strict=True)
-    ]
+    named = {fs.unstrip_protocol(each): each[len(root) :].lstrip("/") for each in found}
+    return [InputFile(address, name, version_of(address)) for address, name in named.items()]
 
 
 def _fixed_part(pattern: str) -> str:
@@ -214,18 +203,16 @@ def _filesystem(address: str) -> tuple[Any, str]:
     except ImportError:
         raise LimelightError(f"{address} needs fsspec: pip install '.[ray]'", code="needs-extra") from None
     try:
-        fs, path = url_to_fs(address)
+        found: tuple[Any, str] = url_to_fs(address)
     except (ImportError, ValueError) as error:  # such as s3fs, which is not installed
         raise LimelightError(f"{address} cannot be opened: {error}", code="file-unreadable") from None
-    return fs, path
+    return found
 
 
-def _is_visible(name: str) -> bool:
-    return not name.startswith(("_", "."))
-
-
-def _is_table(name: str) -> bool:
+def _is_input(inner: str) -> bool:
+    """Whether a file is one of its folder's tables."""
+    hidden = any(part.startswith(("_", ".")) for part in Path(inner).parts)
     try:
-        return table_format(Path(name)) in _IN_FOLDERS
+        return not hidden and table_format(Path(inner)) in _IN_FOLDERS
     except LimelightError:
         return False

@@ -52,31 +52,19 @@ class Predictor:
     """
 
     def __init__(
-        self,
-        model: str | Path,
-        *,
-        embed: str | None = None,
-        dtype: str = "float32",
-        text: str | None = None,
-        text2: str | None = None,
-        probabilities: bool = False,
-        top: int = 1,
-        words: bool = False,
-        abstain_below: float | None = None,
-        precision: str | None = None,
-        threads: int | None = None,
-        device: str = "cpu",
-    ) -> None:
+        self, model: str | Path, *, embed: str | None = None, dtype: str = "float32",
+        text: str | None = None, text2: str | None = None, probabilities: bool = False, top: int = 1,
+        words: bool = False, abstain_below: float | None = None, precision: str | None = None,
+        threads: int | None = None, device: str = "cpu",
+    ) -> None:  # fmt: skip
         bundled = is_reader(model)
         if embed is None and (bundled or is_reader_folder(model)):
             embed = "vector"
         check_choice("embed", embed, (None, *EMBED))
         check_choice("dtype", dtype, DTYPES)
         if embed and (probabilities or words or top != 1 or abstain_below is not None):
-            raise LimelightError(
-                "probabilities, top, words and abstain_below are of labels, not embeddings",
-                code="option-conflict",
-            )
+            fault = "probabilities, top, words and abstain_below are of labels, not embeddings"
+            raise LimelightError(fault, code="option-conflict")
         if abstain_below is not None:
             check_threshold(abstain_below)
         self.model = str(model) if bundled else str(Path(model).absolute())
@@ -85,8 +73,7 @@ class Predictor:
         self.answers: dict[str, Any] = {
             "probabilities": probabilities, "top": top, "words": words, "abstain_below": abstain_below,
         }  # fmt: skip
-        self.device, self.precision = choose_device(device, precision)
-        self.threads = threads
+        self.threads, (self.device, self.precision) = threads, choose_device(device, precision)
 
     def __repr__(self) -> str:
         return f"Predictor({self.model!r}, embed={self.embed!r})"
@@ -95,11 +82,9 @@ class Predictor:
         """The batch with the new columns."""
         names = column_names(batch)
         columns = self.columns_of(names, "the batch")
-        texts = as_texts(batch[columns.text], f"column {columns.text!r}")
-        texts2 = None
-        if columns.text2 is not None:
-            texts2 = as_texts(batch[columns.text2], f"column {columns.text2!r}")
-        return add_columns(batch, self._added(texts, texts2, names))
+        read = [name for name in (columns.text, columns.text2) if name is not None]
+        texts = [as_texts(batch[name], f"column {name!r}") for name in read]
+        return add_columns(batch, self._added(texts, names))
 
     def columns_of(self, names: list[str], where: str) -> Columns:
         """The columns to read among these, guessed where they were not given; `where` is for errors."""
@@ -113,10 +98,8 @@ class Predictor:
         with _loading:
             if key not in _loaded:
                 if model_sha256(self.model) != self.sha256:
-                    raise LimelightError(
-                        f"{self.model} is not the model it was when the work was planned",
-                        code="model-differs",
-                    )
+                    fault = f"{self.model} is not the model it was when the work was planned"
+                    raise LimelightError(fault, code="model-differs")
                 _loaded[key] = load(
                     self.model, precision=self.precision, threads=self.threads, device=self.device
                 )
@@ -132,9 +115,10 @@ class Predictor:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the new columns depend on, but for the text: as JSON."""
+        """What the new columns depend on, but for the table: as JSON."""
         kind = {"embed": self.embed, "dtype": self.dtype} if self.embed else self.answers
-        return {"model_sha256": self.sha256, "precision": self.precision, **kind}
+        columns = {"text": self.text, "text2": self.text2}
+        return {"model_sha256": self.sha256, "precision": self.precision, **kind, **columns}
 
     @property
     def batch_rows(self) -> int:
@@ -144,13 +128,13 @@ class Predictor:
             return rows
         return max(64, min(rows, size // (4 * self._embed([""]).size)))
 
-    def _added(self, texts: list[str], texts2: list[str] | None, names: list[str]) -> Added:
+    def _added(self, texts: Sequence[list[str]], names: list[str]) -> Added:
+        """The columns for texts, or for their pairs with second ones."""
         if self.embed:
-            return _vector_columns(self._embed(texts), self.dtype)
+            return _vector_columns(self._embed(texts[0]), self.dtype)
         kept = KeptColumns(names, ["text"] * len(names))
         found = Predictions(self.loaded, "parquet", kept, **self.answers)
-        seconds: Sequence[str | None] = texts2 or [None] * len(texts)
-        rows = [Row(text, None, text2) for text, text2 in zip(texts, seconds, strict=True)]
+        rows = [Row(text, None, *seconds) for text, *seconds in zip(*texts, strict=True)]
         parts = [values for _, values in found.stream(rows)]
         return [(column, [v for part in parts for v in part[k]]) for k, column in enumerate(found.columns)]
 

@@ -27,6 +27,8 @@ def run_on_ray(
     worker: Worker, pieces: Sequence[Piece], address: str | None, workers: int | None
 ) -> Iterator[Done]:
     """What was done, in the order in which it is finished."""
+    if not pieces:
+        return
     predictor = copy.copy(worker.predictor)
     on_gpu = predictor.device == "cuda"
     with _cluster(address, count_cores() if on_gpu else min(workers or count_cores(), len(pieces))) as ray:
@@ -44,9 +46,8 @@ def _cores_per_gpu(resources: dict[str, float]) -> int:
     (8, 1)
     """
     if not resources.get("GPU"):
-        raise LimelightError(
-            "device is 'cuda', but the Ray cluster has no GPU; leave out the device", code="option-conflict"
-        )
+        fault = "device is 'cuda', but the Ray cluster has no GPU; leave out the device"
+        raise LimelightError(fault, code="option-conflict")
     return max(1, int(resources.get("CPU", 1) // resources["GPU"]))
 
 
@@ -69,9 +70,8 @@ def _finished(ray: Any, tasks: Iterator[Any], most: int) -> Iterator[Done]:
         try:
             (found,) = ray.get(ready)
         except ray.exceptions.WorkerCrashedError as error:
-            raise LimelightError(
-                f"a piece ended its worker {RETRIES + 1} times: {error}", code="cluster"
-            ) from error
+            fault = f"a piece ended its worker {RETRIES + 1} times: {error}"
+            raise LimelightError(fault, code="cluster") from error
         if isinstance(found, LimelightError):
             for task in running:
                 ray.cancel(task, force=True)
@@ -96,9 +96,8 @@ def _cluster(address: str | None, cores: int) -> Iterator[Any]:
         # "local" would otherwise be whatever cluster happens to run on this machine.
         ray.init(address or "local", log_to_driver=False, logging_level="error", **({} if address else own))
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise LimelightError(
-            f"no Ray cluster at {address or 'this machine'}: {error}", code="cluster"
-        ) from error
+        fault = f"no Ray cluster at {address or 'this machine'}: {error}"
+        raise LimelightError(fault, code="cluster") from error
     try:
         yield ray
     finally:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
-from ..tables.columns import Columns
-from .piece_rows import Rows, read_piece
-from .pieces import Piece
+from ..tables.columns import check_column
+from ..tables.formats import BadRowError, max_row
+from ..tables.cells import KeptColumns
+from ..tables.rows import check_text
+from ..tables.table import open_table
+from .pieces import Piece, local_copy, names_of, parquet_file, version_of
 from .predictor import Predictor
 
 _KEY = b"limelight"  # in the metadata of an output file: what it was made of
+Bad = list[tuple[int, str]]  # the number of each row in its file, from 1, and what is wrong with it
 
 
 class Done(NamedTuple):
@@ -26,49 +31,43 @@ class Done(NamedTuple):
     file: str  # the input
     rows_in: int
     rows_out: int
-    skipped: list[tuple[int, str]]  # the number of each row in its file, and what is wrong with it
+    skipped: Bad
 
 
 @dataclass(frozen=True)
 class Worker:
     """Does pieces, in any process that sees the same files."""
 
-    predictor: Predictor
+    predictor: Predictor  # that knows its columns
     folder: Path
-    columns: Columns
     skip_bad: bool = False
 
     def __call__(self, piece: Piece) -> Done:
         """Write the output file of a piece. Done twice, it is the same file."""
         from pyarrow.parquet import ParquetWriter
 
-        rows_in, rows_out, skipped = 0, 0, []
-        parts = read_piece(piece, self.columns, self.predictor.batch_rows)
+        name, rows_out, skipped = piece.file.name, 0, Bad()
+        texts = [each for each in (self.predictor.text, self.predictor.text2) if each is not None]
+        parts = read_piece(piece, texts, self.predictor.batch_rows)
         first = next(parts)
-        schema = self.predictor(first.table.slice(0, 0)).schema
+        schema = self.predictor(first[0].slice(0, 0)).schema
         with atomic_file(self.folder / piece.out) as file, ParquetWriter(file, schema) as writer:
-            for part in chain([first], parts):
-                self._check(piece, part)
-                if part.table.num_rows:
-                    writer.write_table(self.predictor(part.table))
-                rows_in, rows_out = rows_in + part.read, rows_out + part.table.num_rows
-                skipped += part.bad
-            if rows_in != (rows_in if piece.rows is None else piece.rows):
-                raise LimelightError(
-                    f"{piece.file.name}: {rows_in:,} rows were read, not {piece.rows:,}", code="file-damaged"
-                )
-            record = {"input": piece.file.name, "start": piece.start, "rows_in": rows_in, "skipped": skipped}
+            for table, bad in chain([first], parts):
+                if bad and not self.skip_bad:
+                    hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
+                    fault = f"{name}, row {bad[0][0]}: {bad[0][1]}; {hint}"
+                    raise LimelightError(fault, code="row-unusable")
+                if table.num_rows:
+                    writer.write_table(self.predictor(table))
+                rows_out += table.num_rows
+                skipped += bad
+            rows_in = rows_out + len(skipped)
+            if piece.rows not in (None, rows_in):
+                fault = f"{name}: {rows_in:,} rows were read, not {piece.rows:,}"
+                raise LimelightError(fault, code="file-damaged")
+            record = {"input": name, "start": piece.start, "rows_in": rows_in, "skipped": skipped}
             writer.add_key_value_metadata({_KEY.decode(): json.dumps(record)})
-        return Done(piece.out, piece.file.name, rows_in, rows_out, skipped)
-
-    def _check(self, piece: Piece, part: Rows) -> None:
-        if part.bad and not self.skip_bad:
-            number, fault = part.bad[0]
-            raise LimelightError(
-                f"{piece.file.name}, row {number}: {fault}; correct it, or skip such rows with --skip-bad "
-                "(in Python: on_bad='skip')",
-                code="row-unusable",
-            )
+        return Done(piece.out, name, rows_in, rows_out, skipped)
 
 
 def read_done(path: Path) -> Done:
@@ -88,6 +87,93 @@ def read_done(path: Path) -> Done:
         skipped = [(int(number), str(fault)) for number, fault in record["skipped"]]
         return Done(path.name, str(record["input"]), int(record["rows_in"]), found.num_rows, skipped)
     except (pa.ArrowException, KeyError, TypeError) as error:
-        raise LimelightError(
-            f"{path} is damaged; delete it and run this again", code="file-damaged"
-        ) from error
+        fault = f"{path} is damaged; delete it and run this again"
+        raise LimelightError(fault, code="file-damaged") from error
+
+
+# ---------------------------------------------------------------- the rows of a piece
+
+
+def read_piece(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any, Bad]]:
+    """Arrow tables of at most `size` rows whose texts can be used, each with the rows that cannot.
+
+    There is always one table at least, for its columns. A file that has changed since the pieces were cut is
+    an error.
+    """
+    there = names_of(piece.file)
+    for name in names:
+        check_column(piece.file.name, name, there)
+    _check_unchanged(piece)
+    yield from (_parquet_rows if piece.file.format == "parquet" else _other_rows)(piece, names, size)
+    _check_unchanged(piece)
+
+
+def _check_unchanged(piece: Piece) -> None:
+    if version_of(piece.file.address) != piece.file.version:
+        fault = f"{piece.file.name} changed while it was being read; run this again"
+        raise LimelightError(fault, code="file-changed")
+
+
+def _parquet_rows(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any, Bad]]:
+    import pyarrow as pa
+
+    assert piece.stop is not None
+    with parquet_file(piece.file) as file:
+        place, groups = _groups(file.metadata, piece.start, piece.stop)  # place: of the next row in the file
+        for batch in file.iter_batches(batch_size=size, row_groups=groups):
+            first, last = max(place, piece.start), min(place + len(batch), piece.stop)
+            if first < last:
+                some = batch.slice(first - place, last - first)
+                yield _usable(pa.Table.from_batches([some]), names, first + 1)
+            place += len(batch)
+
+
+def _groups(metadata: Any, start: int, stop: int) -> tuple[int, list[int]]:
+    """The row groups that hold the rows from `start` to `stop`, and where the first of them begins."""
+    sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+    ends = list(accumulate(sizes))
+    found = [k for k, end in enumerate(ends) if end > start and end - sizes[k] < stop]
+    return ends[found[0]] - sizes[found[0]], found
+
+
+def _usable(table: Any, names: list[str], first: int) -> tuple[Any, Bad]:
+    texts = zip(*(table.column(name).to_pylist() for name in names), strict=True)
+    limit = max_row()
+    faults = [_fault(row, names, limit) for row in texts]
+    bad = [(number, fault) for number, fault in enumerate(faults, first) if fault]
+    return table.filter([not fault for fault in faults]) if bad else table, bad
+
+
+def _fault(row: Any, names: Sequence[str], limit: int) -> str:
+    """What is wrong with the texts that a row begins with, or nothing."""
+    try:
+        if isinstance(row, BadRowError):
+            raise row
+        for text, name in zip(row, names, strict=False):
+            check_text(text, f"column {name!r}")
+    except BadRowError as error:
+        return str(error)
+    too_long = sum(map(len, row[: len(names)])) > limit
+    return f"more than {limit:,} characters (LIMELIGHT_MAX_ROW)" if too_long else ""
+
+
+def _other_rows(piece: Piece, names: list[str], size: int) -> Iterator[tuple[Any, Bad]]:
+    """Of a CSV, TSV or JSONL file, or one of lines."""
+    with local_copy(piece.file) as path, open_table(path) as table:
+        kept, limit, cells, bad = table.columns(), max_row(), list[Any](), Bad()
+        for number, values in enumerate(table.rows(names, keep=True), 1):
+            fault = _fault(values, names, limit)
+            bad.append((number, fault)) if fault else cells.append(values[-1])  # type: ignore[index]
+            if len(cells) == size:
+                yield _table(cells, kept), bad
+                cells, bad = [], []
+        yield _table(cells, kept), bad
+
+
+def _table(cells: list[Any], kept: KeptColumns) -> Any:
+    import pyarrow as pa
+
+    from ..tables.arrow_columns import kept_arrays, kept_types
+
+    schema = pa.schema(map(pa.field, kept.names, kept_types(kept)))
+    return pa.Table.from_arrays(kept_arrays(cells, kept), schema=schema)

@@ -29,9 +29,8 @@ def faiss() -> Any:
     try:
         import faiss as library
     except ImportError:
-        raise LimelightError(
-            "approximate search needs faiss: pip install '.[search]'", code="needs-extra"
-        ) from None
+        fault = "approximate search needs faiss: pip install '.[search]'"
+        raise LimelightError(fault, code="needs-extra") from None
     return library
 
 
@@ -39,16 +38,17 @@ def build_approximate(folder: Path, shards: Sequence[Shard], size: int, threads:
     """Cluster the vectors and write approximate.faiss; the same index gives the same file."""
     library, rows = faiss(), sum(map(len, shards))
     if rows < MIN_APPROXIMATE_TEXTS:
-        raise LimelightError(
-            f"{rows:,} texts need no approximate search; it is for {MIN_APPROXIMATE_TEXTS:,} or more",
-            code="too-few-texts",
-        )
+        fault = f"{rows:,} texts need no approximate search; it is for {MIN_APPROXIMATE_TEXTS:,} or more"
+        raise LimelightError(fault, code="too-few-texts")
     library.omp_set_num_threads(threads)
     clusters = 2 ** round(np.log2(4 * isqrt(rows)))
     index = library.index_factory(size, f"IVF{clusters},SQ8", library.METRIC_INNER_PRODUCT)
-    index.train(_sample(shards, min(rows, _SAMPLE * clusters)))
-    for V in _vectors(shards):
-        index.add(V)
+    count = min(rows, _SAMPLE * clusters)
+    sample = np.arange(count) * rows // count  # at even distances over the whole index
+    index.train(np.concatenate([shard.floats(at) for shard, _, at in _by_shard(shards, sample)]))
+    for shard in shards:
+        for start in range(0, len(shard), _BLOCK):
+            index.add(shard.floats(slice(start, start + _BLOCK)))
     content = memoryview(library.serialize_index(index))
     with atomic_file(folder / APPROXIMATE) as file:
         file.write(content)
@@ -91,28 +91,16 @@ class ApproximateSearch:
 
 def _score(shards: Sequence[Shard], q: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The dot products of one query with the vectors at some places; -inf for the place -1."""
-    scores, first = np.full(len(places), -np.inf, np.float32), 0
-    for shard in shards:
-        mine = np.flatnonzero((places >= first) & (places < first + len(shard)))
-        at = places[mine] - first
+    scores = np.full(len(places), -np.inf, np.float32)
+    for shard, mine, at in _by_shard(shards, places):
         scores[mine] = (shard.vectors[at].astype(np.float32) - ZERO) @ q * shard.scales[at]
-        first += len(shard)
     return scores
 
 
-def _vectors(shards: Sequence[Shard]) -> Iterator[np.ndarray]:
+def _by_shard(shards: Sequence[Shard], places: np.ndarray) -> Iterator[tuple[Shard, np.ndarray, np.ndarray]]:
+    """Each shard, which of the places are in it, and where."""
+    first = 0
     for shard in shards:
-        for at in range(0, len(shard), _BLOCK):
-            scales = shard.scales[at : at + _BLOCK, None]
-            yield (shard.vectors[at : at + _BLOCK].astype(np.float32) - ZERO) * scales
-
-
-def _sample(shards: Sequence[Shard], count: int) -> np.ndarray:
-    """Vectors at even distances over the whole index."""
-    rows = sum(map(len, shards))
-    places, first, found = np.arange(count) * rows // count, 0, []
-    for shard in shards:
-        at = places[(places >= first) & (places < first + len(shard))] - first
-        found.append((shard.vectors[at].astype(np.float32) - ZERO) * shard.scales[at, None])
+        mine = np.flatnonzero((places >= first) & (places < first + len(shard)))
+        yield shard, mine, places[mine] - first
         first += len(shard)
-    return np.concatenate(found)

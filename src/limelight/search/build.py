@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,34 +20,16 @@ from ..runtime.word_parts import unit
 from ..storage.files import atomic_folder, check_replaceable, remove_leftovers
 from ..storage.locks import locked
 from .corpus import Corpus
-from .index_folder import (
-    FILE,
-    SHARD_CHARACTERS,
-    IndexConfig,
-    Source,
-    is_ours,
-    layout,
-    read_config,
-    remove_strays,
-    write_config,
-    write_shard,
-)
-from .shards import pack_shard, quantise
+from .index_folder import FILE, IndexConfig, layout, read_config, remove_index, remove_strays, write_config
+from .shards import cut_shards, pack_shard, quantise, write_shard
 
 
 def new_config(model: str | Path, sentences: bool, precision: str) -> tuple[IndexConfig, Model | Reader]:
     """The description of an index with nothing in it yet, and its model."""
     digest, loaded = model_sha256(model), load(model, precision=precision)
     where = str(model) if is_reader(model) else str(Path(model).resolve())
-    return IndexConfig(where, digest, _vector_size(loaded), sentences, precision), loaded
-
-
-def _vector_size(model: Model | Reader) -> int:
-    """How many numbers the vector of a text has."""
-    if isinstance(model, Reader):
-        return len(model.weights["vector.W_rows"])
-    rows, size = model.embedding_shape
-    return rows * size
+    size = next(encode(loaded, ["text"])).shape[1]
+    return IndexConfig(where, digest, size, sentences, precision), loaded
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -64,10 +45,8 @@ def open_model(
     """The model that an index was made with, or another place of it."""
     where = config.model if model is None else model
     if model_sha256(where) != config.model_sha256:
-        raise LimelightError(
-            f"the index was made with another model than {where}; give that one, or build it again",
-            code="model-differs",
-        )
+        fault = f"the index was made with another model than {where}; give that one, or build it again"
+        raise LimelightError(fault, code="model-differs")
     loaded: Model | Reader = load(where, precision=precision)
     return loaded
 
@@ -87,72 +66,38 @@ def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bo
     killed before.
     """
     config = read_config(folder)
-    source = _find_source(config, corpus)
+    source = config.source(corpus.name, corpus.sha256, corpus.text)
+    before = source.rows
     if source.finished:
-        warn(
-            f"{corpus.name} is already in the index, as {source.name}, with {source.rows:,} texts; skipped it"
-        )
+        warn(f"{corpus.name} is already in the index, as {source.name}, with {before:,} texts; skipped it")
         return 0
-    entries = islice(corpus.entries(config.sentences), source.rows, None)
-    added = 0
-    with progress_bar(None, initial=source.rows, disable=not progress) as bar:
-        for some in _shards(entries, config.shard_rows):
+    entries = islice(corpus.entries(config.sentences), before, None)
+    with progress_bar(None, initial=before, disable=not progress) as bar:
+        for some in cut_shards(entries, config.shard_rows):
             parts = []
             for V in encode(model, [entry["text"] for entry in some]):
                 parts.append(quantise(V))
                 bar.update(len(V))
-            vectors, scales = (np.concatenate(each) for each in zip(*parts, strict=True))
+            vectors, scales = map(np.concatenate, zip(*parts, strict=True))
             content = pack_shard(vectors, scales, some)
-            config.approximate = None  # it lacks the new texts
             source.shards.append(write_shard(folder, len(config.shards), content, len(some)))
+            config.approximate = None  # it lacks the new texts
             write_config(folder, config)
-            added += len(some)
     source.finished = True
     write_config(folder, config)
     remove_strays(folder, config)
     if corpus.skipped:
         warn(f"{corpus.name}: skipped {corpus.skipped:,} rows, which cannot be used")
-    return added
-
-
-def _shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
-    """Lists of at most so many entries and, roughly, `SHARD_CHARACTERS`."""
-    some, held = list[dict[str, Any]](), 0
-    for entry in entries:
-        some.append(entry)
-        held += len(entry["text"])
-        if len(some) == rows or held >= SHARD_CHARACTERS:
-            yield some
-            some, held = [], 0
-    if some:
-        yield some
-
-
-def _find_source(config: IndexConfig, corpus: Corpus) -> Source:
-    """The corpus in the index, finished or not, or else a new one."""
-    for source in config.sources:
-        if (source.sha256, source.text) == (corpus.sha256, corpus.text):
-            return source
-        if not source.finished:
-            raise LimelightError(
-                f"{source.name} is in the index only in part; add it again, unchanged",
-                code="index-unfinished",
-            )
-    config.sources.append(Source(corpus.name, corpus.sha256, corpus.text))
-    return config.sources[-1]
+    return source.rows - before
 
 
 # ---------------------------------------------------------------- a whole index
 
 
 def build(
-    folder: Path,
-    corpora: Sequence[Corpus],
-    config: IndexConfig,
-    model: Model | Reader,
-    overwrite: bool,
-    progress: bool,
-) -> None:
+    folder: Path, corpora: Sequence[Corpus], config: IndexConfig, model: Model | Reader,
+    overwrite: bool, progress: bool,
+) -> None:  # fmt: skip
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
     for corpus in corpora:
@@ -162,7 +107,7 @@ def build(
     with writing(folder):
         remove_leftovers(place)
         if replacing and not _is_part_of(place, corpora, config):
-            _remove_index(place)
+            remove_index(place)
         if not (place / FILE).exists():
             write_config(place, config)
         for corpus in corpora:
@@ -173,11 +118,9 @@ def build(
 
 def _check_free(folder: Path, overwrite: bool) -> None:
     if (folder / FILE).is_file() and not overwrite:
-        raise LimelightError(
-            f"{folder} already exists; add to it or finish it with --add (in Python: Index.open(...).add), "
-            "or replace it with --overwrite",
-            code="exists",
-        )
+        more = "add to it or finish it with --add (in Python: Index.open(...).add)"
+        fault = f"{folder} already exists; {more}, or replace it with --overwrite"
+        raise LimelightError(fault, code="exists")
     check_replaceable(folder, layout(folder), overwrite)
 
 
@@ -189,16 +132,6 @@ def _is_part_of(place: Path, corpora: Sequence[Corpus], config: IndexConfig) -> 
         return False
     given = [(corpus.sha256, corpus.text) for corpus in corpora]
     return replace(found, sources=[]) == config and all((x.sha256, x.text) in given for x in found.sources)
-
-
-def _remove_index(place: Path) -> None:
-    """Remove an index that was never finished, and nothing else."""
-    foreign = sorted(path.name for path in place.glob("*") if not is_ours(path.name))
-    if foreign:
-        raise LimelightError(
-            f"{place} also holds {foreign[0]}, which would be lost; move it first", code="exists"
-        )
-    shutil.rmtree(place, ignore_errors=True)
 
 
 def _put_in_place(new: Path, folder: Path) -> None:

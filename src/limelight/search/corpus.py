@@ -39,7 +39,8 @@ class Corpus:
             self.name, self._where = self.path.name, str(given)
             self.text: str | None = choose_columns(self.path, text, need_label=False).text
             self._seen = self._stat()
-            self.sha256 = _file_sha256(self.path)
+            with tidy_os_errors(f"cannot read {self.path}"), open(self.path, "rb") as file:
+                self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         else:
             self._texts = list(given)
             self.name = self._where = f"{len(self._texts):,} texts"
@@ -69,12 +70,18 @@ class Corpus:
                     raise text
                 check_text(text, f"column {self.text!r}" if self.text else "it")
             except BadRowError as error:
-                self._reject(number, error)
+                if self.on_bad == "error":
+                    hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
+                    fault = f"{self._where}, row {number}: {error}; {hint}"
+                    raise LimelightError(fault, code="row-unusable") from None
+                self.skipped += 1
             else:
                 yield number, text, columns
         if number == self.skipped:
             raise LimelightError(f"{self._where}: no texts to index", code="no-rows")
-        self.check_unchanged()
+        if self._texts is None and self._stat() != self._seen:
+            fault = f"{self.path} changed while it was being read; run this again"
+            raise LimelightError(fault, code="file-changed")
 
     def _values(self) -> Iterator[tuple[Any, dict[str, Any]]]:
         if self._texts is not None:
@@ -89,28 +96,7 @@ class Corpus:
                 kept = zip(others, values[1:], strict=True)
                 yield values[0], {name: to_json_values(value, str) for name, value in kept}
 
-    def _reject(self, number: int, error: BadRowError) -> None:
-        if self.on_bad == "error":
-            raise LimelightError(
-                f"{self._where}, row {number}: {error}; correct it, or skip such rows with --skip-bad "
-                "(in Python: on_bad='skip')",
-                code="row-unusable",
-            )
-        self.skipped += 1
-
-    def check_unchanged(self) -> None:
-        """Raise if the file has changed since its checksum was taken."""
-        if self._texts is None and self._stat() != self._seen:
-            raise LimelightError(
-                f"{self.path} changed while it was being read; run this again", code="file-changed"
-            )
-
     def _stat(self) -> tuple[int, int]:
         with tidy_os_errors(f"cannot read {self.path}"):
             found = os.stat(self.path)
         return found.st_size, found.st_mtime_ns
-
-
-def _file_sha256(path: Path) -> str:
-    with tidy_os_errors(f"cannot read {path}"), open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

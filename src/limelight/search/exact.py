@@ -33,10 +33,8 @@ class ExactSearch:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         graph = Graph("exact search")
-        vectors, queries = (
-            graph.input("vectors", "uint8", "n", "size"),
-            graph.input("queries", "int8", "size", "q"),
-        )
+        vectors = graph.input("vectors", "uint8", "n", "size")
+        queries = graph.input("queries", "int8", "size", "q")
         graph.output("products", graph.op("MatMulInteger", vectors, queries), "int32", "n", "q")
         self._session = Session(graph)
 

@@ -76,18 +76,10 @@ class Index:
 
     @classmethod
     def create(
-        cls,
-        folder: str | Path,
-        corpus: str | Path | Iterable[str],
-        *,
-        model: str | Path = "reader",
-        sentences: bool = False,
-        text: str | None = None,
-        precision: str = "int8",
-        on_bad: str = "error",
-        overwrite: bool = False,
-        progress: bool = False,
-    ) -> Index:
+        cls, folder: str | Path, corpus: str | Path | Iterable[str], *, model: str | Path = "reader",
+        sentences: bool = False, text: str | None = None, precision: str = "int8", on_bad: str = "error",
+        overwrite: bool = False, progress: bool = False,
+    ) -> Index:  # fmt: skip
         """Make an index of a table, given by its path, or of a list of texts.
 
         With `sentences`, each sentence is an entry of its own. `precision` is that in which the texts are
@@ -211,17 +203,15 @@ class Index:
     def _check_query(self, query: str) -> None:
         """Raise at a query without words, or without any that the model knows."""
         ids, offsets = self.model.tokenizer.locate(query)
+        fault, which = "", f"the query {query[:40]!r}"
         if not len(offsets) or offsets[-1, 1] == 0:
-            raise LimelightError(
-                f"the query {query[:40]!r} has no words; give at least one", code="text-without-words"
-            )
-        if (ids == UNKNOWN).all():
-            if isinstance(self.model, Model):
-                raise LimelightError(
-                    f"the model knows none of the words of the query {query[:40]!r}; use others",
-                    code="text-without-words",
-                )
-            warn(f"the reader knows none of the words of the query {query[:40]!r}: it goes by their spelling")
+            fault = f"{which} has no words; give at least one"
+        elif (ids == UNKNOWN).all() and isinstance(self.model, Model):
+            fault = f"the model knows none of the words of {which}; use others"
+        elif (ids == UNKNOWN).all():
+            warn(f"the reader knows none of the words of {which}: it goes by their spelling")
+        if fault:
+            raise LimelightError(fault, code="text-without-words")
 
 
 def _best_of_rows(hits: list[Hit]) -> list[Hit]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -24,25 +25,15 @@ from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import FolderLayout, atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import open_together, read_regular
-from .shards import Shard, damaged, map_shard
+from .shards import Shard, ShardEntry, damaged, map_shard
 
 FORMAT = 1
 FILE, APPROXIMATE = "index.json", "approximate.faiss"
 MAX_CONFIG = 2**26
-SHARD_TEXTS, SHARD_BYTES, SHARD_CHARACTERS = 2**16, 2**25, 2**28  # of texts and vectors in a shard, at most
+SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
 _Entry = TypeVar("_Entry")
 _TRIES = 10  # a folder would have to be replaced so often while its files are being opened
-
-
-@dataclass(frozen=True)
-class ShardEntry:
-    """What index.json says of a shard."""
-
-    file: str
-    rows: int
-    bytes: int
-    sha256: str
 
 
 @dataclass
@@ -92,6 +83,17 @@ class IndexConfig:
         """All texts."""
         return sum(shard.rows for shard in self.shards)
 
+    def source(self, name: str, sha256: str, text: str | None) -> Source:
+        """A corpus in the index, finished or not, or else a new one."""
+        for source in self.sources:
+            if (source.sha256, source.text) == (sha256, text):
+                return source
+            if not source.finished:
+                fault = f"{source.name} is in the index only in part; add it again, unchanged"
+                raise LimelightError(fault, code="index-unfinished")
+        self.sources.append(Source(name, sha256, text))
+        return self.sources[-1]
+
     @property
     def shard_rows(self) -> int:
         """The texts of a full shard."""
@@ -108,21 +110,20 @@ def write_config(folder: Path, config: IndexConfig) -> None:
         file.write(json.dumps({**data, "sha256": _checksum(data)}, indent=1).encode())
 
 
-def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEntry:
-    """Write a shard that no index.json names yet."""
-    digest = hashlib.sha256(content).hexdigest()
-    entry = ShardEntry(f"shard-{number:06d}-{digest[:16]}.safetensors", rows, len(content), digest)
-    with atomic_file(folder / entry.file) as file:
-        file.write(content)
-    return entry
-
-
 def remove_strays(folder: Path, config: IndexConfig) -> None:
     """Remove files that index.json does not name, or no longer."""
     named = {shard.file for shard in config.shards} | ({APPROXIMATE} if config.approximate else set())
     for path in folder.glob("*"):
         if is_ours(path.name) and path.name not in {*named, FILE}:
             path.unlink(missing_ok=True)
+
+
+def remove_index(folder: Path) -> None:
+    """Remove an index that was never finished, and nothing else."""
+    if foreign := sorted(path.name for path in folder.glob("*") if not is_ours(path.name)):
+        fault = f"{folder} also holds {foreign[0]}, which would be lost; move it first"
+        raise LimelightError(fault, code="exists")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_ours(name: str) -> bool:
@@ -136,9 +137,8 @@ def is_ours(name: str) -> bool:
 
 def layout(folder: Path) -> FolderLayout:
     """What may be in the folder if it is to be replaced."""
-    return FolderLayout(
-        "an index", (FILE,), tuple(path.name for path in folder.glob("*") if is_ours(path.name))
-    )
+    ours = [path.name for path in folder.glob("*") if is_ours(path.name)]
+    return FolderLayout("an index", (FILE,), tuple(ours))
 
 
 # ---------------------------------------------------------------- reading
@@ -156,9 +156,8 @@ def read_config(folder: str | Path) -> IndexConfig:
             return _parse_config(read_regular(Path(folder, FILE), MAX_CONFIG))
     except LimelightError as error:
         if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
-            raise LimelightError(
-                f"{folder} is not an index; make one with: limelight index", code="index-missing"
-            ) from None
+            fault = f"{folder} is not an index; make one with: limelight index"
+            raise LimelightError(fault, code="index-missing") from None
         raise LimelightError(f"{folder}: {error}", code=error.code) from None
 
 
@@ -171,14 +170,13 @@ def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
             missing = [shard.file for shard in config.shards if shard.file not in files]
             if not missing:
                 try:
-                    return config, [_map(files[each.file], each, config.size) for each in config.shards]
+                    return config, [map_shard(files[each.file], each, config.size) for each in config.shards]
                 except LimelightError as error:
                     raise LimelightError(f"{folder}: {error}", code=error.code) from None
         if read_config(folder) == config:  # otherwise another index has taken its place
             raise damaged(f"{folder}: {missing[0]} is missing; build the index again")
-    raise LimelightError(
-        f"{folder} keeps being replaced by another process; try again later", code="file-changing"
-    )
+    fault = f"{folder} keeps being replaced by another process; try again later"
+    raise LimelightError(fault, code="file-changing")
 
 
 def check_shards(folder: str | Path) -> None:
@@ -189,29 +187,15 @@ def check_shards(folder: str | Path) -> None:
                 raise damaged(f"{folder}: {shard.file} was altered: its checksum does not match")
 
 
-def _map(file: Any, entry: ShardEntry, size: int) -> Shard:
-    found = file.seek(0, 2)
-    file.seek(0)
-    if found != entry.bytes:
-        raise damaged(
-            f"{entry.file} has {found:,} bytes, not the {entry.bytes:,} it was written with; "
-            "build the index again"
-        )
-    return map_shard(file, entry.file, entry.rows, size)
-
-
 def _parse_config(content: bytes) -> IndexConfig:
     data = parse_object(content, FILE)
     version = data.pop("format", None)
     if type(version) is not int or version < 1 or "limelight" not in data:
-        raise LimelightError(
-            f"{FILE} was not written by Limelight; make an index with: limelight index", code="file-foreign"
-        )
+        fault = f"{FILE} was not written by Limelight; make an index with: limelight index"
+        raise LimelightError(fault, code="file-foreign")
     if version > FORMAT:
-        raise LimelightError(
-            f"the index has format {version}; this Limelight reads {FORMAT}: upgrade limelight",
-            code="format-newer",
-        )
+        fault = f"the index has format {version}; this Limelight reads {FORMAT}: upgrade limelight"
+        raise LimelightError(fault, code="format-newer")
     stated, program = data.pop("sha256", None), data.pop("limelight")
     if _checksum({"format": version, "limelight": program, **data}) != stated:
         raise damaged(f"{FILE} was altered: its checksum does not match; build the index again")

@@ -8,30 +8,39 @@ ends      (n,) int64          where each line ends
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from ..errors import LimelightError
-from ..storage.array_files import safetensors_pieces
+from ..storage.array_files import DTYPES, safetensors_pieces
+from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
+SHARD_CHARACTERS = 2**28  # of the texts of a shard, roughly
 _MAX_HEADER = 2**16
 damaged = partial(LimelightError, code="file-damaged")
-_KINDS = {
-    "vectors": ("U8", np.uint8),
-    "scales": ("F32", np.float32),
-    "lines": ("U8", np.uint8),
-    "ends": ("I64", np.int64),
-}
+_KINDS = {"vectors": np.uint8, "scales": np.float32, "lines": np.uint8, "ends": np.int64}
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """What index.json says of a shard."""
+
+    file: str
+    rows: int
+    bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +55,10 @@ class Shard:
     def __len__(self) -> int:
         return len(self.vectors)
 
+    def floats(self, at: Any) -> np.ndarray:
+        """(some, size): the vectors at some places, or in a slice."""
+        return np.asarray((self.vectors[at].astype(np.float32) - ZERO) * self.scales[at, None])
+
     def entry(self, at: int) -> dict[str, Any]:
         """What the vector at a place is of: text, row, columns."""
         start = int(self.ends[at - 1]) if at else 0
@@ -58,6 +71,19 @@ class Shard:
         if not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
             raise damaged(f"text {at} of a shard is damaged; build the index again")
         return found
+
+
+def cut_shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
+    """Lists of at most so many entries and, roughly, `SHARD_CHARACTERS`."""
+    some, held = list[dict[str, Any]](), 0
+    for entry in entries:
+        some.append(entry)
+        held += len(entry["text"])
+        if len(some) == rows or held >= SHARD_CHARACTERS:
+            yield some
+            some, held = [], 0
+    if some:
+        yield some
 
 
 def quantise(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,18 +108,27 @@ def pack_shard(vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[s
     """
     lines = [json.dumps(each, ensure_ascii=False).encode("utf-8", "surrogatepass") for each in entries]
     ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
-    tensors = {
-        "vectors": vectors,
-        "scales": scales,
-        "lines": np.frombuffer(b"".join(lines), np.uint8),
-        "ends": ends,
-    }
+    joined = np.frombuffer(b"".join(lines), np.uint8)
+    tensors = {"vectors": vectors, "scales": scales, "lines": joined, "ends": ends}
     return b"".join(safetensors_pieces(tensors))
 
 
-def map_shard(file: BinaryIO, name: str, rows: int, size: int) -> Shard:
-    """Map an open file into memory; `rows` and `size` are what the index says of it."""
-    arrays = _map_tensors(file, name)
+def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEntry:
+    """Write a shard that no index.json names yet."""
+    digest = hashlib.sha256(content).hexdigest()
+    entry = ShardEntry(f"shard-{number:06d}-{digest[:16]}.safetensors", rows, len(content), digest)
+    with atomic_file(folder / entry.file) as file:
+        file.write(content)
+    return entry
+
+
+def map_shard(file: BinaryIO, entry: ShardEntry, size: int) -> Shard:
+    """Map an open file into memory; its size, rows and size of vectors must be what the index says."""
+    name, rows, found = entry.file, entry.rows, os.fstat(file.fileno()).st_size
+    if found != entry.bytes:
+        fault = f"{name} has {found:,} bytes, not the {entry.bytes:,} it was written with"
+        raise damaged(f"{fault}; build the index again")
+    arrays = _map_tensors(file, name, found)
     lines, ends = arrays["lines"], arrays["ends"]
     expected = {"vectors": (rows, size), "scales": (rows,), "ends": (rows,)}
     fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
@@ -104,23 +139,23 @@ def map_shard(file: BinaryIO, name: str, rows: int, size: int) -> Shard:
     return Shard(**arrays)
 
 
-def _map_tensors(file: BinaryIO, name: str) -> dict[str, np.ndarray]:
-    total = os.fstat(file.fileno()).st_size
+def _map_tensors(file: BinaryIO, name: str, total: int) -> dict[str, np.ndarray]:
     head = int.from_bytes(file.read(8), "little")
     if total < 8 or head > min(_MAX_HEADER, total - 8):
         raise damaged(f"{name} is damaged: not a safetensors file; build the index again")
     header = parse_object(file.read(head), f"the header of {name}")
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     try:
-        return {each: _tensor(mapped, 8 + head, header[each], *kind) for each, kind in _KINDS.items()}
+        return {each: _tensor(mapped, 8 + head, header[each], kind) for each, kind in _KINDS.items()}
     except (KeyError, TypeError, ValueError, IndexError, OverflowError):
         raise damaged(f"{name} is damaged: its header is wrong; build the index again") from None
 
 
-def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], code: str, dtype: Any) -> np.ndarray:
-    shape, (begin, end) = entry["shape"], entry["data_offsets"]
+def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], kind: type) -> np.ndarray:
+    shape, (begin, end), dtype = entry["shape"], entry["data_offsets"], np.dtype(kind)
+    code, size = DTYPES[dtype.name]
     if entry["dtype"] != code or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
         raise ValueError
-    if end - begin != prod(shape) * np.dtype(dtype).itemsize:
+    if end - begin != prod(shape) * size:
         raise ValueError
     return np.frombuffer(mapped, dtype, prod(shape), start + begin).reshape(shape)

@@ -20,8 +20,7 @@ from .explored import ExploredData
 from .explorer import Explorer
 from .guard import Guard, refuse, refuse_path
 from .limits import Limits, RequestError
-from .log import log
-from .metrics import Metrics
+from .metrics import Metrics, log
 from .models import ServedModels, Source
 from .neighbours import Neighbours
 from .openapi import document, page
@@ -29,20 +28,11 @@ from .routes import Routes
 
 
 def create_app(
-    models: Mapping[str, Source],
-    *,
-    limits: Limits | None = None,
-    batch_words: int = BATCH_WORDS,
-    token: str | None = None,
-    with_page: bool = True,
-    routes: Sequence[BaseRoute] = (),
-    precision: str = "float32",
-    threads: int | None = None,
-    metrics_folder: str | Path | None = None,
-    data: ExploredData | None = None,
-    near: Neighbours | None = None,
-    log_requests: bool = True,
-) -> Starlette:
+    models: Mapping[str, Source], *, limits: Limits | None = None, batch_words: int = BATCH_WORDS,
+    token: str | None = None, with_page: bool = True, routes: Sequence[BaseRoute] = (),
+    precision: str = "float32", threads: int | None = None, metrics_folder: str | Path | None = None,
+    data: ExploredData | None = None, near: Neighbours | None = None, log_requests: bool = True,
+) -> Starlette:  # fmt: skip
     """An ASGI application that serves models by name, each a folder, "reader", or a model that is loaded.
 
     With `token`, requests must send `Authorization: Bearer TOKEN`. `routes` come before ours, so that one

@@ -56,7 +56,7 @@ class Batcher:
         job = Job(compute, items, estimate_words(items) + len(items), future)
         with self._lock:
             if len(self._waiting) >= self._most:
-                raise RequestError(429, "too many requests are waiting; try again later", "overloaded")
+                raise RequestError(429, "too many requests are waiting; try again later")
             self._waiting.append(job)
             idle, self._busy = not self._busy, True
         self._metrics.add("waiting_requests", 1)

@@ -29,9 +29,8 @@ def parse_body(content: bytes) -> Body:
         place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
         raise RequestError(400, f"the body is not JSON{place}") from None
     if not isinstance(body, dict):
-        raise RequestError(
-            422, f'the body is {_name(body)}; it must be an object such as {{"inputs": "text"}}'
-        )
+        must = 'it must be an object such as {"inputs": "text"}'
+        raise RequestError(422, f"the body is {_name(body)}; {must}")
     return body
 
 
@@ -99,9 +98,8 @@ def items_of(value: Any, limits: Limits, pair: bool) -> tuple[list[Item], bool]:
         return texts_of(value, limits)
     size, what = (2, "[text, text2] or a list of such pairs") if pair else (1, "a text or a list of texts")
     if not isinstance(value, list) or not all(_is_item(item, size) for item in value):
-        raise RequestError(
-            422, f"inputs must be {what}: this model reads {'pairs of texts' if pair else 'single texts'}"
-        )
+        reads = "pairs of texts" if pair else "single texts"
+        raise RequestError(422, f"inputs must be {what}: this model reads {reads}")
     check_count(len(value), limits)
     return [tuple(item) for item in value], False
 
@@ -109,16 +107,12 @@ def items_of(value: Any, limits: Limits, pair: bool) -> tuple[list[Item], bool]:
 def check_words(items: list[Item], tokenizer: Tokenizer, limits: Limits, truncate: bool) -> list[Item]:
     """Raise if the texts have too many words; with `truncate`, cut each to an even share of the limit."""
     texts = [text for item in items for text in item]
-    if sum(map(len, texts)) <= limits.words:  # a word has a letter: this many at most, and no need to count
-        return items
-    count = count_words(items, tokenizer)
-    if count <= limits.words:
+    few = sum(map(len, texts)) <= limits.words  # a word has a letter: this many at most, and no need to count
+    if few or (count := count_words(items, tokenizer)) <= limits.words:
         return items
     if not truncate:
-        hint = 'send fewer, or "truncate": true to cut long texts'
-        raise RequestError(
-            413, f"the texts have {count:,} words; at most {limits.words:,} are allowed: {hint}"
-        )
+        hint = f'at most {limits.words:,} are allowed: send fewer, or "truncate": true to cut long texts'
+        raise RequestError(413, f"the texts have {count:,} words; {hint}")
     share = limits.words // len(texts)
     return [tuple(_cut(text, tokenizer, share) for text in item) for item in items]
 

@@ -1,7 +1,5 @@
-"""The explorer's page as one HTML text: its modules and style as they are, and blocks of data.
-
-Its Content-Security-Policy lets nothing run but that one script.
-"""
+"""The explorer's page as one HTML text: its modules and style as they are, blocks of data, and what it says
+of a model. Its Content-Security-Policy lets nothing run but that one script."""
 
 from __future__ import annotations
 
@@ -11,9 +9,23 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from typing import Any
 
+from ..reading import captions
 from ..reading.html import render_style, templates
+from ..runtime.decided import attribution_method
+from ..runtime.model import Model
 from .packed_arrays import to_text
+
+TEXTS = (
+    ("The soup was cold, but the waiter was lovely.",),
+    ("I have never been so bored in my life!",),
+    ("Not bad at all.",),
+)  # fmt: skip
+PAIRS = (
+    ("A man is playing a guitar on stage.", "A musician performs."),
+    ("Two children play in the snow.", "The children are asleep."),
+)  # fmt: skip
 
 
 def render_page(start: str, title: str, blocks: Mapping[str, bytes], in_file: bool) -> str:
@@ -22,18 +34,38 @@ def render_page(start: str, title: str, blocks: Mapping[str, bytes], in_file: bo
     >>> '<title>&lt;b&gt;</title>' in render_page("live", "<b>", {}, in_file=False)
     True
     """
-    return (
-        templates(__package__)
-        .get_template("explorer.html.jinja")
-        .render(
-            title=title,
-            script=bundle(start),
-            style=style(),
-            policy=policy(start) if in_file else "",  # a server sends it as a header
-            body=page_text("explorer.html"),
-            blocks={name: to_text(content) for name, content in blocks.items()},
-        )
+    return (templates(__package__).get_template("explorer.html.jinja")).render(
+        title=title,
+        script=bundle(start),
+        style=style(),
+        policy=policy(start) if in_file else "",  # a server sends it as a header
+        body=page_text("explorer.html"),
+        blocks={name: to_text(content) for name, content in blocks.items()},
     )
+
+
+def name_of(model: Model) -> str:
+    """What the page is called."""
+    kind = "A classifier of pairs of texts" if model.pair else "A classifier of texts"
+    return str(model.facts.get("name") or kind)
+
+
+def about_model(model: Model) -> dict[str, Any]:
+    """What the page says, as plain values."""
+    return {
+        "name": name_of(model),
+        "labels": list(map(str, model.labels)),
+        "pair": model.pair,
+        "rows": model.embedding_shape[0],
+        "rowNames": [name or f"row {k}: {captions.NO_ASPECT}" for k, name in enumerate(model.row_names, 1)],
+        "rowsLine": captions.rows_line(model.embedding_shape[0]),
+        "examples": PAIRS if model.pair else TEXTS,
+        "dotted": "are not in the model's vocabulary: all of them are read as the same unknown word.",
+        "notes": [
+            captions.METHODS[attribution_method(model.recipe.model, model.pair)],
+            model.trust or captions.NOT_MEASURED,
+        ],
+    }
 
 
 @cache

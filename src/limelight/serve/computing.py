@@ -16,9 +16,7 @@ from ..runtime.reader import Reader
 AnyModel = Model | Reader
 Item = tuple[str, ...]  # a text, or a pair of texts
 CHARACTERS = 5  # of a word: to count words exactly would cost more than it gains
-BATCH_PARTS = (
-    4  # of a joined batch, by length: less is padding, and every thread has some; up to twice as fast
-)
+BATCH_PARTS = 4  # of a joined batch, by length: little is padding, and every thread has some
 
 
 def predictions(model: Model, items: list[Item]) -> np.ndarray:
@@ -43,9 +41,8 @@ def readings(model: AnyModel, items: list[Item], without_rows: Sequence[int] = (
     """A Reading of each text, or a PairReading."""
     if isinstance(model, Reader):
         if without_rows:
-            raise LimelightError(
-                "without_rows is for classifiers; this model is a reader", code="option-conflict"
-            )
+            fault = "without_rows is for classifiers; this model is a reader"
+            raise LimelightError(fault, code="option-conflict")
         return [model.read(text) for (text,) in items]
     return model.read_many(*columns(items), without_rows=without_rows)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,22 +79,16 @@ class ExploredData:
             arrays["vectors"] = np.rint(127 * self.vectors).astype(np.int8)
         return pack_arrays(header, arrays)
 
-    def find(self, words: str) -> np.ndarray:
-        """(found,) int32: the rows that have this in them, in upper or lower case."""
+    def find(self, words: str) -> list[int]:
+        """The rows that have this in them, in upper or lower case."""
         words = words.lower()
-        found = [k for k, item in enumerate(self.items) if any(words in text.lower() for text in item)]
-        return np.array(found, dtype=np.int32)
+        return [k for k, item in enumerate(self.items) if any(words in text.lower() for text in item)]
 
 
 def explore_data(
-    models: Sequence[Model],
-    items: Sequence[Item],
-    truth: np.ndarray | None = None,
-    *,
-    name: str = "data",
-    of_rows: int | None = None,
-    progress: bool = False,
-) -> ExploredData:
+    models: Sequence[Model], items: Sequence[Item], truth: np.ndarray | None = None, *,
+    name: str = "data", of_rows: int | None = None, progress: bool = False,
+) -> ExploredData:  # fmt: skip
     """Read every text once with each model; `truth` has the true classes' indices in the first one's labels.
 
     >>> explore_data([model], [("Good soup",)])  # doctest: +SKIP
@@ -104,9 +97,8 @@ def explore_data(
         raise LimelightError(f"{name} has no rows to explore; give at least one", code="no-rows")
     first, *others = models
     if any(other.pair != first.pair for other in others):
-        raise LimelightError(
-            "one model reads pairs of texts and the other single texts; give two of a kind", code="model-kind"
-        )
+        fault = "one model reads pairs of texts and the other single texts; give two of a kind"
+        raise LimelightError(fault, code="model-kind")
     flat, directions = _fit(first, _spread(items))
     parts = [(P, flat.project(X), shorten(X, directions)) for P, X in _read(first, items, progress)]
     P = [np.concatenate([part[0] for part in parts])]
@@ -163,9 +155,8 @@ def _spread(items: Sequence[Item]) -> list[Item]:
 
 def _read(model: Model, items: Sequence[Item], progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Probabilities (some, classes) and embeddings (some, size) of some items at a time."""
-    with progress_bar(len(items)) if progress else nullcontext() as bar:
+    with progress_bar(len(items), disable=not progress) as bar:
         for M in zip(*map(model.embed_stream, columns(items)), strict=True):
             X = np.abs(M[0] - M[1]) if model.pair else M[0]
             yield model.classify(*M), X.reshape(len(X), -1)
-            if bar is not None:
-                bar.update(len(X))
+            bar.update(len(X))

@@ -15,9 +15,8 @@ from starlette.routing import Route
 
 from ..runtime.model import Model
 from ..text.tokenizer import SPECIAL, UNKNOWN
-from .about import about_model
 from .bodies import Body, check_words, items_of
-from .bundle import policy, render_page
+from .bundle import about_model, policy, render_page
 from .explored import ExploredData
 from .limits import Limits, RequestError
 from .models import ServedModels
@@ -34,11 +33,7 @@ class Explorer:
     """The page of the models that are served, of data and of what is near, if they are given."""
 
     def __init__(
-        self,
-        models: ServedModels,
-        limits: Limits,
-        data: ExploredData | None = None,
-        near: Neighbours | None = None,
+        self, models: ServedModels, limits: Limits, data: ExploredData | None, near: Neighbours | None
     ) -> None:
         self.models, self.limits, self.data, self.near = models, limits, data, near
         self._packed = None if data is None else data.pack()
@@ -62,32 +57,23 @@ class Explorer:
 
     def shown(self) -> dict[str, Model]:
         """The models that the page shows: classifiers into one class. Others are served without it."""
-        found = {name: self.models.find(name)[1].model for name in self.models.names}
-        return {
-            name: each
-            for name, each in found.items()
-            if isinstance(each, Model) and each.task == "classification"
-        }
+        models = [(name, self.models.find(name)[1].model) for name in self.models.names]
+        return {name: x for name, x in models if isinstance(x, Model) and x.task == "classification"}
 
     # ------------------------------------------------------------ GET
 
     async def page(self, request: Request) -> Response:
         """The page itself, which has nothing of the models or the data in it."""
-        allowed = policy(START, served=True)
-        return HTMLResponse(
-            _page(), headers={"content-security-policy": f"{allowed}; frame-ancestors 'none'"}
-        )
+        allowed = f"{policy(START, served=True)}; frame-ancestors 'none'"
+        return HTMLResponse(_page(), headers={"content-security-policy": allowed})
 
     async def about(self, request: Request) -> Response:
         """The classifiers, and what else there is."""
         models = [{**about_model(model), "id": name} for name, model in self.shown().items()]
         for about in models:
             about["notes"].append(RUNS_ON_SERVER)
-        content = {
-            "models": models,
-            "data": self.data is not None,
-            "near": None if self.near is None else self.near.where,
-        }
+        where = None if self.near is None else self.near.where
+        content = {"models": models, "data": self.data is not None, "near": where}
         return Response(json.dumps(content), media_type="application/json")
 
     async def rows(self, request: Request) -> Response:
@@ -114,8 +100,7 @@ class Explorer:
     def find(self, body: Body) -> list[int]:
         """The rows that have a text in them."""
         assert self.data is not None
-        found: list[int] = self.data.find(_text(body)).tolist()
-        return found
+        return self.data.find(_text(body))
 
     def nearest(self, body: Body) -> list[dict[str, Any]]:
         """The nearest texts."""

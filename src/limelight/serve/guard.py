@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import MutableMapping
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -15,13 +16,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .limits import RequestError
-from .log import log
-from .metrics import Metrics
+from .metrics import Metrics, log
 from .openapi import POLICY
 
 OPEN_PATHS = {"/", "/docs", "/openapi.json", "/health"}  # without the token: they tell no more than names
-UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN", "unauthorized")
-INTERNAL = RequestError(500, "internal error", "backend")
+UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN")
+INTERNAL = RequestError(500, "internal error")
 HEADERS = {
     b"content-security-policy": POLICY.encode(),
     b"x-content-type-options": b"nosniff",
@@ -84,9 +84,8 @@ def error_answer(scope: Scope, error: RequestError) -> Response:
     """An error as the clients of a route know it."""
     content: dict[str, Any] = {"error": error.message, "error_type": error.kind, "code": error.code}
     if scope["path"].startswith("/v1/"):
-        content = {
-            "error": {"message": error.message, "type": error.kind, "param": None, "code": error.status}
-        }
+        about = {"message": error.message, "type": error.kind, "param": None, "code": error.status}
+        content = {"error": about}
     headers = {429: {"retry-after": "1"}, 401: {"www-authenticate": "Bearer"}}.get(error.status)
     return Response(json.dumps(content), error.status, headers, "application/json")
 
@@ -114,8 +113,5 @@ def _method(scope: Scope) -> str:
 
 def _describe(error: BaseException) -> str:
     """The type of an error and where it was raised; its message may hold a text."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
-    return f"{type(error).__name__} at {where}"
+    where = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}"

@@ -33,6 +33,7 @@ CODES = {
     413: "too-large", 415: "content-type", 422: "field-invalid", 424: "model", 429: "overloaded",
     500: "internal",
 }  # fmt: skip
+KINDS = {401: "unauthorized", 424: "backend", 429: "overloaded", 500: "backend"}
 
 
 class RequestError(Exception):
@@ -43,10 +44,10 @@ class RequestError(Exception):
     ('validation', 'too-large')
     """
 
-    def __init__(self, status: int, message: str, kind: str = "validation", code: str = "") -> None:
+    def __init__(self, status: int, message: str, kind: str = "", code: str = "") -> None:
         super().__init__(message)
-        self.status, self.message, self.kind = status, message, kind
-        self.code = code or CODES.get(status, "refused")
+        self.status, self.message = status, message
+        self.kind, self.code = kind or KINDS.get(status, "validation"), code or CODES.get(status, "refused")
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:

@@ -1,10 +1,15 @@
-"""Counters as Prometheus reads them. Each worker saves its own, and the one that is asked adds them up."""
+"""Counters as Prometheus reads them, and the log.
+
+Each worker saves its own counters, and the one that is asked adds them up.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,6 +80,20 @@ class Metrics:
     def _copy(self) -> dict[str, float]:
         with self._lock:
             return dict(self._counts)
+
+
+def log(line: str) -> None:
+    """Write a line with the time on standard error: one for each request and each event, never with a text
+    or anything else from a body. A closed or full stream is no reason to stop serving.
+
+    >>> log("small: loaded the new model")
+    """
+    if not line.isprintable():  # such as an error that quotes a name from someone's folder
+        line = "".join(each if each.isprintable() else " " for each in line)
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"{moment} {line}\n")
+        sys.stderr.flush()
 
 
 def _is_running(process: int) -> bool:

@@ -17,8 +17,7 @@ from ..storage.open_files import read_regular
 from .batching import BATCH_WORDS, Batcher
 from .computing import predictions, vectors
 from .limits import Limits, RequestError
-from .log import log
-from .metrics import Metrics
+from .metrics import Metrics, log
 
 Source = str | Path | Model | Reader
 WATCH_SECONDS = 1.0  # seconds between two looks at the folders

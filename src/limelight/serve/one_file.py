@@ -11,8 +11,7 @@ from pathlib import Path
 
 from ..runtime.model import Model
 from ..storage.files import atomic_file, check_output_file
-from .about import name_of
-from .bundle import render_page
+from .bundle import name_of, render_page
 from .explored import ExploredData
 from .packed_arrays import BITS
 from .packed_model import pack_model
@@ -22,14 +21,9 @@ START = "one_file"
 
 
 def save_page(
-    model: Model,
-    path: str | Path,
-    *,
-    words: int | None = None,
-    precision: str = "float16",
-    data: ExploredData | None = None,
-    overwrite: bool = False,
-) -> int:
+    model: Model, path: str | Path, *, words: int | None = None, precision: str = "float16",
+    data: ExploredData | None = None, overwrite: bool = False,
+) -> int:  # fmt: skip
     """Write the model as one page, and return how many of its words are in it.
 
     The most frequent words are kept: `words` of them, or as many as fit into 5 MB; the page reads others as

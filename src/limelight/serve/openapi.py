@@ -129,15 +129,12 @@ def page(names: Sequence[str]) -> HTMLResponse:
     content = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Limelight</title><style>{STYLE}</style>'
         f'<h1>Limelight</h1><p>Models: {models}</p><p><a href="/openapi.json">OpenAPI document</a></p>'
-        + "".join(_section(path) for path in ROUTES)
+        + "".join(_section(path, *route) for path, route in ROUTES.items())
     )
     return HTMLResponse(content, headers={"content-security-policy": f"{POLICY}; style-src 'sha256-{_HASH}'"})
 
 
-def _section(path: str) -> str:
-    about, body, answer = ROUTES[path]
-    method = "GET" if body is None else "POST"
-    examples = "".join(
-        f"<pre>{escape(json.dumps(each))}</pre>" for each in (body, answer) if each is not None
-    )
-    return f"<h2>{method} {path}</h2><p>{escape(about)}</p>{examples}"
+def _section(path: str, about: str, *examples: Any) -> str:
+    method = "GET" if examples[0] is None else "POST"
+    shown = [f"<pre>{escape(json.dumps(each))}</pre>" for each in examples if each is not None]
+    return f"<h2>{method} {path}</h2><p>{escape(about)}</p>{''.join(shown)}"

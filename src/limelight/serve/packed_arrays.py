@@ -21,7 +21,9 @@ def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray | Ste
         if isinstance(array, Steps):
             entry["step"], array = array.step, array.counts
         named.append({**entry, "type": str(array.dtype), "shape": array.shape})
-        parts.append(_bytes(array))
+        part = array.astype(array.dtype.newbyteorder("<")).tobytes()
+        # of two-byte numbers all first bytes, then all second bytes, which gzip packs better
+        parts.append(part[::2] + part[1::2] if array.dtype.itemsize == 2 else part)
     text = json.dumps({**header, "arrays": named}, ensure_ascii=False, separators=(",", ":"))
     content = text.encode(errors="replace")  # half a character is not text
     return gzip.compress(b"".join([len(content).to_bytes(4, "little"), content, *parts]), mtime=0)
@@ -56,9 +58,3 @@ def to_text(content: bytes) -> str:
     values = groups @ (1 << np.arange(BITS)[::-1])
     pairs = np.stack(np.divmod(values, len(ALPHABET)), axis=1)
     return str(np.frombuffer(ALPHABET, np.uint8)[pairs].tobytes(), "ascii")
-
-
-def _bytes(array: np.ndarray) -> bytes:
-    """Of two-byte numbers all first bytes, then all second bytes, which gzip packs better."""
-    content = array.astype(array.dtype.newbyteorder("<")).tobytes()
-    return content[::2] + content[1::2] if array.dtype.itemsize == 2 else content

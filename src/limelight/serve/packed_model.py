@@ -16,16 +16,13 @@ from ..network.weights import pack_words
 from ..runtime.model import Model
 from ..text.rules import CHARACTERS, javascript_rules
 from ..text.tokenizer import SPECIAL
-from .about import about_model
+from .bundle import about_model
 from .packed_arrays import Steps, pack_arrays
 
 PRECISIONS = ("float16", "float32")
 MIN_WORDS_KEPT = 5_000  # kept, however large the rest is
 MAX_WORDS_READ = 2**16  # read as a similar word, with those kept; what is less frequent is unknown
-STEP_PARTS = (
-    512,
-    1024,
-)  # of one text and of pairs, whose M are multiplied: probabilities stay the same to 1e-3
+STEP_PARTS = 512, 1024  # of one text and of pairs, whose M are multiplied: probabilities are right to 1e-3
 FACTOR_STEPS = 100  # steps of a factor by which a similar word's vector is longer or shorter
 RUNS_IN_PAGE = "The model runs in this page. It needs no network, and nothing that is typed leaves it."
 
@@ -37,17 +34,14 @@ def pack_model(
 
     The words are in the order of the vocabulary, the most frequent in the training data first.
     """
-    if model.recipe.model.encoder != "bilstm":
-        encoder = model.recipe.model.encoder
-        raise LimelightError(
-            f"a page cannot run the encoder {encoder!r}; take a model with an LSTM", code="model-task"
-        )
-    if model.task != "classification":
-        raise LimelightError(
-            f"a page runs classifiers into one class; the task of this model is {model.task!r}: draw single "
-            "texts with limelight explain",
-            code="model-task",
-        )
+    encoder, fault = model.recipe.model.encoder, ""
+    if encoder != "bilstm":
+        fault = f"a page cannot run the encoder {encoder!r}; take a model with an LSTM"
+    elif model.task != "classification":
+        fault = f"a page runs classifiers into one class; the task of this model is {model.task!r}: "
+        fault += "draw single texts with limelight explain"
+    if fault:
+        raise LimelightError(fault, code="model-task")
     check_choice("precision", precision, PRECISIONS)
     if words is not None and words < 1:
         raise LimelightError(f"words is {words}; it must be at least 1", code="option-value")
@@ -134,11 +128,9 @@ def _typed(name: str, array: np.ndarray, parts: int) -> np.ndarray | Steps:
 
 def _about(model: Model, kept: int) -> dict[str, Any]:
     about, known = about_model(model), len(model.tokenizer) - len(SPECIAL)
-    note = (
-        f"The page has {kept:,} of the model's {known:,} words, the most frequent ones; each of the others "
-        "is read as the most similar of them."
-        if kept < known
-        else f"The page has all of the model's {known:,} words."
-    )
+    note = f"The page has all of the model's {known:,} words."
+    if kept < known:
+        note = f"The page has {kept:,} of the model's {known:,} words, the most frequent ones; each of the "
+        note += "others is read as the most similar of them."
     dotted = "are not in this page's vocabulary. Point at one to see how it is read."
     return {**about, "dotted": dotted, "notes": [*about["notes"], note, RUNS_IN_PAGE]}

@@ -60,15 +60,16 @@ class Routes:
 
     async def predict(self, request: Request, body: Body) -> Any:
         """The classes of each text, the answer first; where the model is unsure, no label."""
-        _, batcher = self._classifier(body)
+        name, batcher = self.models.find(body.get("model"))
         model: Model = batcher.model
+        if not isinstance(model, Model):
+            raise RequestError(424, f"{name} is a reader, without labels; use /embed or /similarity")
         if flag(body, "raw_scores"):
             raise RequestError(422, "raw_scores is not supported; leave it out to get probabilities")
         items, one = items_of(body.get("inputs"), self.limits, model.pair)
         least = _threshold(model, body)
-        answers = [
-            _ranked(model, P, least) for P in await self._run(request, batcher, predictions, items, body)
-        ]
+        found = await self._run(request, batcher, predictions, items, body)
+        answers = [_ranked(model, P, least) for P in found]
         return answers[0] if one else answers
 
     async def embed(self, request: Request, body: Body) -> Any:
@@ -99,9 +100,8 @@ class Routes:
         _, batcher = self.models.find(body.get("model"))
         inputs, parameters = body.get("inputs"), body.get("parameters") or {}
         if not isinstance(inputs, dict) or not isinstance(parameters, dict):
-            raise RequestError(
-                422, "inputs must have source_sentence and sentences; parameters must be an object"
-            )
+            must = "inputs must have source_sentence and sentences; parameters must be an object"
+            raise RequestError(422, must)
         source, sentences = inputs.get("source_sentence"), inputs.get("sentences")
         if not isinstance(source, str) or not isinstance(sentences, list):
             raise RequestError(422, "source_sentence must be a text and sentences a list of texts")
@@ -124,10 +124,11 @@ class Routes:
         found = unit(await self._run(request, batcher, vectors, items, body))
         if body.get("dimensions") not in (None, found.shape[1]):
             raise RequestError(422, f"dimensions must be {found.shape[1]}, the size of this model's vectors")
-        data = [
-            {"object": "embedding", "index": k, "embedding": v.tolist() if form == "float" else _base64(v)}
-            for k, v in enumerate(found)
+        shown = [
+            v.tolist() if form == "float" else base64.b64encode(v.astype("<f4").tobytes()).decode()
+            for v in found
         ]
+        data = [{"object": "embedding", "index": k, "embedding": each} for k, each in enumerate(shown)]
         words = await _call(count_words, items, batcher.model.tokenizer)
         usage = {"prompt_tokens": words, "total_tokens": words}
         return {"object": "list", "data": data, "model": name, "usage": usage}
@@ -156,14 +157,6 @@ class Routes:
 
     # ------------------------------------------------------------ what they share
 
-    def _classifier(self, body: Body) -> tuple[str, Batcher]:
-        name, batcher = self.models.find(body.get("model"))
-        if not isinstance(batcher.model, Model):
-            raise RequestError(
-                424, f"{name} is a reader, without labels; use /embed or /similarity", "backend"
-            )
-        return name, batcher
-
     def _limits(self, compute: Compute, batcher: Batcher) -> Limits:
         """Answers of many thousand numbers per text are for fewer texts."""
         short = compute is predictions or (compute is vectors and isinstance(batcher.model, Reader))
@@ -187,7 +180,7 @@ def post_route(path: str, answer: Answer, limits: Limits) -> Route:
         try:
             content = await to_json(await answer(request, body))
         except LimelightError as error:  # such as numbers that are not finite
-            raise RequestError(424, str(error), "backend", error.code) from None
+            raise RequestError(424, str(error), code=error.code) from None
         return Response(content, media_type="application/json")
 
     return Route(path, endpoint, methods=["POST"])
@@ -228,9 +221,8 @@ def _threshold(model: Model, body: Body) -> float:
     if least is not None and precision is not None:
         raise RequestError(422, "abstain_below and target_precision exclude each other; give only one")
     if not answers_of(model.task).is_class:
-        raise LimelightError(
-            f"abstain_below is for one class a text; the task is {model.task!r}", code="model-task"
-        )
+        fault = f"abstain_below is for one class a text; the task is {model.task!r}"
+        raise LimelightError(fault, code="model-task")
     return least if least is not None else model.threshold(precision or 0.0)
 
 
@@ -254,7 +246,3 @@ def _describe(model: Model | Reader) -> dict[str, Any]:
     id2label, label2id = dict(enumerate(labels)), {label: k for k, label in enumerate(labels)}
     kind = {"classifier": {"id2label": id2label, "label2id": label2id}}
     return {**shape, "model_type": kind, "pairs": model.pair}
-
-
-def _base64(v: np.ndarray) -> str:
-    return base64.b64encode(v.astype("<f4").tobytes()).decode()

@@ -1,7 +1,11 @@
-"""Runs the application with uvicorn: one process, or several workers that a parent keeps alive."""
+"""Runs the application with uvicorn: one process, or several workers that a parent keeps alive.
+
+Its connections do not wait for ever: the time and size of headers have a limit.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import signal
@@ -13,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from ..errors import LimelightError
@@ -21,11 +26,13 @@ from ..runtime.reader import load
 from ..runtime.runner import count_cores
 from .app import create_app
 from .explored import ExploredData
-from .log import log
+from .metrics import log
 from .neighbours import Neighbours
-from .protocol import TimeoutProtocol
 
 STOP_SECONDS = 30  # for requests in progress when the server is stopped
+HEAD_SECONDS = 10.0
+HEAD_BYTES = 2**16
+SEND_SECONDS = 60.0  # for a client to read its answer
 
 
 def serve(
@@ -56,13 +63,9 @@ def serve(
 
 
 def explore(
-    models: Mapping[str, Model],
-    show: Callable[[str], object],
-    *,
-    data: ExploredData | None = None,
-    near: Neighbours | None = None,
-    port: int = 0,
-) -> None:
+    models: Mapping[str, Model], show: Callable[[str], object], *, data: ExploredData | None = None,
+    near: Neighbours | None = None, port: int = 0,
+) -> None:  # fmt: skip
     """Serve the explorer to this machine until Ctrl-C; `show` gets its address, with a random token in it.
 
     The token stands after #: a browser sends that to nobody.
@@ -105,8 +108,67 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         listening.close()
-        raise LimelightError(
-            f"cannot listen on {host}:{port}: {reason}; give another --host or --port", code="cannot-listen"
-        ) from error
+        fault = f"cannot listen on {host}:{port}: {reason}; give another --host or --port"
+        raise LimelightError(fault, code="cannot-listen") from error
     listening.set_inheritable(True)
     return listening
+
+
+class TimeoutProtocol(HttpToolsProtocol):
+    """Closes a connection whose headers take too long or are too large.
+
+    Bodies have limits of their own (limits.py); what is left of a body that was refused is read and dropped,
+    so that the client sees the answer, but not for longer than headers may take.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+    _in_head, _head_bytes = True, 0
+
+    def connection_made(self, transport: Any) -> None:
+        """A client that connects and sends nothing is closed, too."""
+        super().connection_made(transport)
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        """Count what comes before the end of the headers."""
+        super().data_received(data)
+        self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
+        if self._head_bytes > HEAD_BYTES:
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """Headers begin."""
+        super().on_message_begin()
+        self._in_head = True
+        self._expect()
+
+    def on_headers_complete(self) -> None:
+        """Headers end."""
+        self._in_head = False
+        self._forget()
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """A body that was not read to its end must end soon."""
+        super().on_response_complete()
+        if self.cycle.more_body:
+            self._expect()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection; a client that does not read its answer is cut off."""
+        super().timeout_keep_alive_handler()
+        self.loop.call_later(SEND_SECONDS, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing to wait for."""
+        self._forget()
+        super().connection_lost(exc)
+
+    def _expect(self) -> None:
+        self._forget()
+        self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _forget(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
