@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
+from ..tables.cells import KeptColumns
 from ..tables.columns import check_column
 from ..tables.formats import BadRowError, max_row
-from ..tables.cells import KeptColumns
 from ..tables.rows import check_text
 from ..tables.table import open_table
 from .pieces import Piece, local_copy, names_of, parquet_file, version_of

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ._parser import add_flag, conflict
-from ._shared import on_bad, on_terminal
+from ._shared import on_bad, on_terminal, print_result
 
 ENGINE_FLAGS = ("address", "workers", "dtype")
 
@@ -23,12 +23,8 @@ def add_engine(parser: argparse.ArgumentParser, dtype: bool = False) -> None:
     add_flag(group, "--address", "ADDRESS", "a running Ray cluster, such as auto (default: this machine)")
     add_flag(group, "--workers", "N", "pieces worked on at a time (default: all cores)")
     if dtype:
-        add_flag(
-            group,
-            "--dtype",
-            ("float32", "float16", "int8"),
-            "type of the numbers written [float32]; int8 adds a column with the scale",
-        )
+        about = "type of the numbers written [float32]; int8 adds a column with the scale"
+        add_flag(group, "--dtype", ("float32", "float16", "int8"), about)
 
 
 def check_no_engine(args: argparse.Namespace) -> None:
@@ -38,8 +34,8 @@ def check_no_engine(args: argparse.Namespace) -> None:
             raise conflict(f"--{name} needs --engine; add --engine ray, or leave it out")
 
 
-def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) -> dict[str, Any]:
-    """Run the job; `refused` are flags that mean nothing here."""
+def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) -> int:
+    """Run the job and print what it did; `refused` are flags that mean nothing here."""
     from ..bulk import run
 
     for flag, value in {**refused, "--overwrite": args.overwrite}.items():
@@ -53,7 +49,9 @@ def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) 
         predictor, args.data, args.out, engine=args.engine, address=args.address, workers=args.workers,
         on_bad=on_bad(args), progress=on_terminal(),
     )  # fmt: skip
-    return {"out": args.out, **vars(found)}
+    result = {"out": args.out, **vars(found)}
+    print_result(args, result, describe(result))
+    return 0
 
 
 def describe(result: dict[str, Any]) -> str:

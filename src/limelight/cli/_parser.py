@@ -23,6 +23,8 @@ from ..errors import LimelightError
 
 DEFAULT_PRESET = "small"
 conflict = partial(LimelightError, code="option-conflict")  # of flags that do not go together
+bad_value = partial(LimelightError, code="option-value")
+wrong_model = partial(LimelightError, code="model-task")  # for what is asked of it
 
 EPILOG = """\
 a first model:
@@ -38,8 +40,8 @@ class Parser(argparse.ArgumentParser):
     """An ArgumentParser whose errors are one line, with a suggestion for a misspelled name."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", Formatter)
-        super().__init__(allow_abbrev=False, **options)
+        wide = partial(argparse.RawDescriptionHelpFormatter, max_help_position=30)  # room for long flags
+        super().__init__(allow_abbrev=False, formatter_class=wide, **options)
         self._optionals.title = "options"
 
     def error(self, message: str) -> NoReturn:
@@ -69,13 +71,6 @@ class Parser(argparse.ArgumentParser):
         if (flag := f"--{other.replace('_', '-')}") in known:
             near = [flag]
         return f"{message}; did you mean {near[0]!r}?" if near else message
-
-
-class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help with room for long flags, and descriptions as they were written."""
-
-    def __init__(self, prog: str, **rest: Any) -> None:
-        super().__init__(prog, max_help_position=30, **rest)
 
 
 class HelpAll(argparse.Action):
@@ -155,22 +150,24 @@ def add_recipe(parser: argparse.ArgumentParser, sections: Sequence[str] = tuple(
 
 
 def add_options(parser: argparse.ArgumentParser, sections: Sequence[str]) -> None:
-    """Add a flag for every field; `--help` shows the basic ones, `--help-all` every one."""
+    """Add a flag for every field of some sections."""
     shown = parser.get_default("preset_shown") or DEFAULT_PRESET
-    parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
     for section in sections:
-        cls, values = SECTIONS[section], getattr(preset(shown), section)
-        about = f"{cls.__doc__} Defaults in [brackets] are those of preset {shown!r}."
-        group = parser.add_argument_group(f"{section} options", about)
-        for f in (f for f in dataclasses.fields(cls) if f.metadata["flag"]):
-            add_option(group, f, getattr(values, f.name), hide=len(sections) > 1 and not f.metadata["basic"])
-    add_old_embedding(parser)
+        about = f"{SECTIONS[section].__doc__} Defaults in [brackets] are those of preset {shown!r}."
+        values = getattr(preset(shown), section)
+        add_section(parser, f"{section} options", about, values, hide=len(sections) > 1)
 
 
-def add_old_embedding(parser: argparse.ArgumentParser) -> None:
-    """`--embedding`, as 0.2 called encoder and pooling together."""
-    hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    parser.add_argument("--embedding", choices=tuple(EMBEDDINGS), **hidden)
+def add_section(parser: argparse.ArgumentParser, title: str, about: str, values: Any, hide: bool) -> None:
+    """Add a flag for every field of a recipe; with `hide`, `--help` shows only the basic ones."""
+    if "--help-all" not in parser._option_string_actions:
+        parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
+        # as 0.2 called encoder and pooling together
+        hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+        parser.add_argument("--embedding", choices=tuple(EMBEDDINGS), **hidden)
+    group = parser.add_argument_group(title, about)
+    for f in (f for f in dataclasses.fields(values) if f.metadata["flag"]):
+        add_option(group, f, getattr(values, f.name), hide=hide and not f.metadata["basic"])
 
 
 def recipe_from(args: argparse.Namespace) -> Recipe:

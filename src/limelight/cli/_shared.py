@@ -11,17 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
-from ._parser import add_flag, conflict, given_options
+from ._parser import add_flag, bad_value, conflict, given_options, wrong_model
+from ._streams import print_painted
 
 if TYPE_CHECKING:
     from ..config.recipe import Recipe
     from ..runtime.model import Model
+    from ..runtime.reader import Reader
     from ..tables.cells import KeptColumns
     from ..tables.columns import Columns
+    from ..tables.formats import BoundedLines
     from ..tables.rows import Row, TableRows
     from ..tables.table import Table
     from ..text.dataset import Dataset
     from ..text.labels import LabelColumn
+    from ..text.tasks import LabelFormat
     from ..text.tokenizer import Tokenizer
     from ..training.job import Job
 
@@ -33,91 +37,59 @@ FIGURES = {  # of `Metrics.to_dict`: how a table names and formats them
 }  # fmt: skip
 
 
+FLAGS: dict[str, tuple[Any, ...]] = {  # of several commands: what each takes, what it is, its default
+    "--text": ("COL", "text column; detected if its name is unambiguous"),
+    "--label": ("COL", "label column; detected if its name is unambiguous"),
+    "--text2": ("COL", "column of the second text, for pairs"),
+    "--skip-bad": ("", "skip rows without text or label"),
+    "--json": ("", "print one JSON object, for scripts"),
+    "--overwrite": ("", "replace existing output"),
+    "--device": (
+        ("cpu", "cuda", "auto"), "where to run; cuda is a GPU, with PyTorch; auto a GPU if PyTorch sees one",
+        "cpu",
+    ),
+    "--precision": (
+        ("float32", "int8", "bf16"),
+        "on the CPU float32 or int8, which is faster; on a GPU bf16 or float32 (default: the first)",
+    ),
+    "--abstain-below": ("P", "give no label where its probability is lower than this (0 to 1)"),
+    "--target-precision": (
+        "P", "choose that probability for answers of which this share is right, such as 0.95",
+    ),
+}  # fmt: skip
+COLUMNS = ("--text", "--label", "--text2", "--skip-bad")
+TRAIN_DEVICE = (
+    "--device", ("auto", "cpu", "cuda"), "where to train; auto uses a GPU if there is one", "auto",
+)  # fmt: skip
+
+
+def add_shared(group: Any, *names: str) -> None:
+    """Flags that several commands have."""
+    for name in names:
+        add_flag(group, name, *FLAGS[name])
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Flags for tables and their columns."""
     group = parser.add_argument_group("data")
-    add_columns(group)
-    group.add_argument("--dev", action="append", metavar="FILE", help="development table; may be repeated")
-    group.add_argument(
-        "--holdout", type=float, metavar="SHARE",
-        help="without --dev, hold out this share of each class as development data (default: 0.1, but 0 for "
-        "fewer than 1,000 rows with --start)",
+    add_shared(group, *COLUMNS)
+    add_flag(group, "--dev", "FILE", "development table; may be repeated", action="append")
+    add_flag(
+        group, "--holdout", "SHARE", "without --dev, hold out this share of each class as development data "
+        "(default: 0.1, but 0 for fewer than 1,000 rows with --start)",
     )  # fmt: skip
-    group.add_argument(
-        "--test", action="append", metavar="FILE", help="test table, evaluated once at the end"
-    )
-
-
-def add_columns(group: Any, label: bool = True, pair: bool = True) -> None:
-    """Flags for the columns of a table, and for its unusable rows."""
-    add_flag(group, "--text", "COL", "text column; detected if its name is unambiguous")
-    if label:
-        add_flag(group, "--label", "COL", "label column; detected if its name is unambiguous")
-    if pair:
-        add_flag(group, "--text2", "COL", "column of the second text, for pairs")
-    else:
-        group.set_defaults(text2=None)
-    add_flag(group, "--skip-bad", "", "skip rows without text or label")
-
-
-def add_json(parser: argparse.ArgumentParser, what: str = "one JSON object") -> None:
-    """`--json`."""
-    add_flag(parser, "--json", "", f"print {what}, for scripts")
-
-
-def add_overwrite(parser: Any) -> None:
-    """`--overwrite`."""
-    add_flag(parser, "--overwrite", "", "replace existing output")
-
-
-def add_device(parser: argparse.ArgumentParser) -> None:
-    """`--device`."""
-    add_flag(
-        parser, "--device", ("auto", "cpu", "cuda"), "where to train; auto uses a GPU if there is one", "auto"
-    )
-
-
-def add_runtime(parser: argparse.ArgumentParser) -> None:
-    """`--device` and `--precision` of a trained model."""
-    add_flag(
-        parser,
-        "--device",
-        ("cpu", "cuda", "auto"),
-        "where to run; cuda is a GPU, with PyTorch; auto a GPU if PyTorch sees one",
-        "cpu",
-    )
-    add_flag(
-        parser,
-        "--precision",
-        ("float32", "int8", "bf16"),
-        "on the CPU float32 or int8, which is faster; on a GPU bf16 or float32 (default: the first)",
-    )
+    add_flag(group, "--test", "FILE", "test table, evaluated once at the end", action="append")
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Flags of a run that can be resumed."""
     add_flag(parser, "--resume", "DIR", "resume the interrupted run of this folder")
-    add_overwrite(parser)
-    add_device(parser)
-    parser.add_argument(
-        "--checkpoint-minutes", type=float, default=10.0, metavar="X",
-        help="write a checkpoint every X minutes, and after every epoch (default: 10)",
-    )  # fmt: skip
+    add_shared(parser, "--overwrite")
+    add_flag(parser, *TRAIN_DEVICE)
+    checkpoints = "write a checkpoint every X minutes, and after every epoch"
+    add_flag(parser, "--checkpoint-minutes", "X", checkpoints, 10)
     add_flag(parser, "--quiet", "", "do not show progress")
-    add_json(parser)
-
-
-def add_abstain(parser: argparse.ArgumentParser) -> None:
-    """Flags for leaving out answers that the model is unsure of."""
-    add_flag(
-        parser, "--abstain-below", "P", "give no label where its probability is lower than this (0 to 1)"
-    )
-    add_flag(
-        parser,
-        "--target-precision",
-        "P",
-        "choose that probability for answers of which this share is right, such as 0.95",
-    )
+    add_shared(parser, "--json")
 
 
 def threshold_from(args: argparse.Namespace, model: Model) -> float | None:
@@ -139,17 +111,16 @@ def on_bad(args: argparse.Namespace) -> str:
     return "skip" if args.skip_bad else "error"
 
 
-def holdout(args: argparse.Namespace) -> float | None:
-    """The share to hold out; None leaves it to the number of rows."""
+def data_from(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags of `add_data` say: files of each split, columns, share to hold out, what to skip."""
     if args.holdout and args.dev:
         raise conflict("--dev and --holdout cannot be used together; give only one")
-    return None if args.holdout is None else float(args.holdout)
-
-
-def tables_from(args: argparse.Namespace) -> dict[str, Any]:
-    """The files of each split."""
-    found = {"train": args.data, "dev": args.dev, "test": args.test}
-    return {name: list(paths) for name, paths in found.items() if paths}
+    files = {"train": args.data, "dev": args.dev, "test": args.test}
+    return {
+        "tables": {name: list(paths) for name, paths in files.items() if paths},
+        "columns": {"text": args.text, "label": args.label, "text2": args.text2},
+        "holdout": args.holdout, "on_bad": on_bad(args),
+    }  # fmt: skip
 
 
 def encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any) -> Dataset:
@@ -158,10 +129,9 @@ def encode(args: argparse.Namespace, out: str | Path, recipe: Recipe, **how: Any
     from ..text.encode import encode_tables
 
     recipe, start = start_of(recipe, given_options(args))
-    return encode_tables(
-        out, **tables_from(args), text=args.text, label=args.label, text2=args.text2, recipe=recipe.text,
-        holdout=holdout(args), seed=recipe.training.seed, on_bad=on_bad(args), start=start, **how,
-    )  # fmt: skip
+    data = data_from(args)
+    how |= {**data.pop("tables"), **data.pop("columns"), **data}
+    return encode_tables(out, recipe=recipe.text, seed=recipe.training.seed, start=start, **how)
 
 
 def on_terminal() -> bool:
@@ -169,33 +139,21 @@ def on_terminal() -> bool:
     return sys.stderr.isatty()
 
 
-def check_picture_file(args: argparse.Namespace) -> None:
-    """Raise unless the picture that --out asks for can be written."""
+def check_out(args: argparse.Namespace, page: bool = False) -> None:
+    """Raise before the work unless the file, or page, that --out asks for can be written."""
     from ..storage.files import check_output_file
 
     if args.out:
-        if args.json:
-            raise conflict("--json prints to standard output; for a file, use --out FILE.json alone")
-        check_output_file(args.out, args.overwrite)
-
-
-def check_page(args: argparse.Namespace) -> None:
-    """Raise before the work unless the page that --out asks for can be written."""
-    from ..storage.files import check_output_file
-
-    if args.out:
-        if Path(args.out).suffix.lower() not in (".html", ".htm"):
+        if page and Path(args.out).suffix.lower() not in (".html", ".htm"):
             raise LimelightError(f"{args.out} should end in .html", code="file-suffix")
         check_output_file(args.out, args.overwrite)
 
 
-def save_page(args: argparse.Namespace, page: str) -> None:
-    """Write a page to --out."""
-    from ..storage.files import atomic_file
-
-    with atomic_file(args.out, args.overwrite) as file:
-        file.write(page.encode(errors="replace"))  # it may hold file names that are not UTF-8
-    print(f"saved {args.out}", file=sys.stderr)
+def check_picture(args: argparse.Namespace) -> None:
+    """Raise unless the picture that --out asks for can be written."""
+    if args.out and args.json:
+        raise conflict("--json prints to standard output; for a file, use --out FILE.json alone")
+    check_out(args)
 
 
 def check_words(tokenizer: Tokenizer, *texts: str | None) -> None:
@@ -207,29 +165,39 @@ def check_words(tokenizer: Tokenizer, *texts: str | None) -> None:
             )
 
 
+def output_format(args: argparse.Namespace, implied: str | None, suffixes: str) -> str | None:
+    """The format that --json or --format asks for or --out implies; a file must have one."""
+    asked: str | None = "jsonl" if args.json else args.format or implied
+    if args.out and not asked:
+        raise LimelightError(f"{args.out} should end in {suffixes}; or add --format", code="file-suffix")
+    return asked
+
+
+def save_page(args: argparse.Namespace, page: str) -> None:
+    """Write a page to --out."""
+    from ..storage.files import atomic_file
+
+    with atomic_file(args.out, args.overwrite) as file:
+        file.write(page.encode(errors="replace"))  # it may hold file names that are not UTF-8
+    print(f"saved {args.out}", file=sys.stderr)
+
+
 def check_least(args: argparse.Namespace, **least: int) -> None:
     """Raise if a number is below the least it may be."""
     for name, lowest in least.items():
         value = getattr(args, name)
         if value is not None and not lowest <= value < float("inf"):  # nan neither
-            raise LimelightError(
-                f"--{name.replace('_', '-')} is {value}; it must be at least {lowest}", code="option-value"
-            )
+            raise bad_value(f"--{name.replace('_', '-')} is {value}; it must be at least {lowest}")
 
 
-def check_not_a_model(out: Path) -> None:
-    """Raise if `out` is a model folder: with other files in it, it could not be overwritten any more."""
-    if (out / "config.json").is_file():
-        raise LimelightError(f"{out} is a model folder; choose another --out", code="exists")
-
-
-def load_models(*folders: str) -> tuple[list[str], list[Model]]:
-    """Models that all read pairs or all single texts, and the names of their folders.
+def load_models(*given: str | None) -> tuple[list[str], list[Model]]:
+    """Models of the folders given, which all read pairs or all single texts, and their names.
 
     Two folders of one name get as much of their paths as tells them apart.
     """
     from ..runtime.model import Model
 
+    folders = [folder for folder in given if folder]
     models = [Model.load(folder) for folder in folders]
     if len({model.pair for model in models}) > 1:
         pairs, single = folders if models[0].pair else reversed(folders)
@@ -239,7 +207,7 @@ def load_models(*folders: str) -> tuple[list[str], list[Model]]:
     paths = [Path(folder).resolve().parts for folder in folders]
     lengths = range(1, max(map(len, paths)) + 1)
     names = (["/".join(path[-length:]) for path in paths] for length in lengths)
-    return next((each for each in names if len(set(each)) == len(set(paths))), list(folders)), models
+    return next((each for each in names if len(set(each)) == len(set(paths))), folders), models
 
 
 # ---------------------------------------------------------------- texts in
@@ -266,52 +234,21 @@ def _to_the_end(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
 
 def read_lines(args: argparse.Namespace, pair: bool) -> Iterator[Row]:
     """The texts of standard input, which has no columns."""
-    if args.text or args.text2 or getattr(args, "label", None):
+    if args.text or getattr(args, "text2", None) or getattr(args, "label", None):
         raise conflict("--text is the column of a table; standard input has no columns")
-    if sys.stdin is None:
-        raise LimelightError("standard input is closed; give a table", code="stream-closed")
-    return _lines(pair, skip_bad=on_bad(args) == "skip")
+    return _rows_of(standard_input("text", "table"), pair, args.skip_bad)
 
 
-def open_data(args: argparse.Namespace, pair: bool, need_label: bool = True) -> tuple[Table, Columns]:
-    """The table DATA, and its columns for a model of pairs or of single texts; guessed ones are named."""
-    from ..tables.columns import Columns, choose_columns
-    from ..tables.table import open_table
-
-    if args.text2 and not pair:
-        raise LimelightError(
-            f"this model reads single texts; --text2 {args.text2} is for models of pairs", code="model-task"
-        )
-    label = getattr(args, "label", None)
-    table = open_table(args.data)
-    columns = choose_columns(args.data, args.text, label, args.text2, need_label, pair, table.names)
-    if on_terminal() and columns != Columns(args.text or "", label, args.text2):
-        print(f"{columns} (guessed)", file=sys.stderr)
-    return table, columns
-
-
-def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
+def _rows_of(lines: Iterator[str], pair: bool, skip_bad: bool) -> Iterator[Row]:
     """One text per line; for pairs, two texts separated by a tab.
 
     A blank line counts as a text without words, so that there are as many answers as lines.
     """
-    from ..tables.formats import BoundedLines
     from ..tables.rows import Row
 
-    if sys.stdin.isatty():
-        print("one text per line; end with Ctrl-D", file=sys.stderr)
     number = skipped = blank = 0
-    lines = BoundedLines(sys.stdin.buffer, "standard input")
-    lines.start_row()
     for number, line in enumerate(lines, 1):
-        lines.start_row()
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-        except UnicodeDecodeError:
-            raise LimelightError(
-                f"standard input, line {number}: not UTF-8; convert it first", code="encoding"
-            ) from None
-        parts = text.split("\t") if pair else [text]
+        parts = line.split("\t") if pair else [line]
         empty = not all(part.strip() for part in parts)
         if skip_bad and (len(parts) != 1 + pair or empty):
             skipped += 1
@@ -328,6 +265,76 @@ def _lines(pair: bool, skip_bad: bool) -> Iterator[Row]:
         warn(f"standard input: {blank:,} of {number:,} lines are blank; add --skip-bad to skip them")
     if skipped:
         warn(f"standard input: skipped {skipped:,} of {number:,} lines, which cannot be used")
+
+
+def standard_input(what: str, instead: str) -> Iterator[str]:
+    """The lines of standard input, each a text or a query."""
+    from ..tables.formats import BoundedLines
+
+    if sys.stdin is None:
+        raise LimelightError(f"standard input is closed; give a {instead}", code="stream-closed")
+    if sys.stdin.isatty():
+        print(f"one {what} per line; end with Ctrl-D", file=sys.stderr)
+    return _decoded(BoundedLines(sys.stdin.buffer, "standard input"))
+
+
+def _decoded(lines: BoundedLines[bytes]) -> Iterator[str]:
+    lines.start_row()
+    for number, line in enumerate(lines, 1):
+        lines.start_row()
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise LimelightError(
+                f"standard input, line {number}: not UTF-8; convert it first", code="encoding"
+            ) from None
+        yield text.rstrip("\r\n")
+
+
+def open_data(args: argparse.Namespace, pair: bool, need_label: bool = True) -> tuple[Table, Columns]:
+    """The table DATA, and its columns for a model of pairs or of single texts; guessed ones are named."""
+    from ..tables.columns import Columns, choose_columns
+    from ..tables.table import open_table
+
+    label, text2 = getattr(args, "label", None), getattr(args, "text2", None)
+    if text2 and not pair:
+        raise wrong_model(f"this model reads single texts; --text2 {text2} is for models of pairs")
+    table = open_table(args.data)
+    columns = choose_columns(args.data, args.text, label, text2, need_label, pair, table.names)
+    if on_terminal() and columns != Columns(args.text or "", label, text2):
+        print(f"{columns} (guessed)", file=sys.stderr)
+    return table, columns
+
+
+def table_rows(
+    args: argparse.Namespace,
+    model: Model | Reader,
+    need_label: bool = True,
+    labels: LabelFormat | None = None,
+    skip: bool = False,
+) -> TableRows:
+    """The rows of DATA for a model, with labels as it reads them or as `labels` says."""
+    from ..runtime.reader import Reader
+    from ..tables.rows import TableRows
+    from ..text.tasks import LabelFormat
+
+    table, columns = open_data(args, model.pair, need_label)
+    if labels is None:
+        labels = LabelFormat() if isinstance(model, Reader) else model.label_format
+    return TableRows(table, columns, on_bad="skip" if skip else on_bad(args), parse_label=labels.parse)
+
+
+def sample(
+    args: argparse.Namespace, model: Model, most: int, seed: int = 0, need_label: bool = True
+) -> tuple[list[Row], int, str]:
+    """A sample of DATA, how many rows there are, its name; an unknown label is an error at once."""
+    from ..tables.rows import without_skipped
+
+    read = table_rows(args, model, need_label)
+    rows, labels, count = sample_rows(read, most, model.task, seed)
+    name = without_skipped(Path(args.data).name, read.skipped)
+    labels.index(model.labels, name)
+    return rows, count, name
 
 
 def sample_rows(read: TableRows, most: int, task: str, seed: int = 0) -> tuple[list[Row], LabelColumn, int]:
@@ -357,10 +364,50 @@ def print_result(args: argparse.Namespace, data: Any, text: str) -> None:
     print(json.dumps(data, ensure_ascii=False) if args.json else text)
 
 
+def show_pictures(args: argparse.Namespace, found: Sequence[tuple[str, Any]]) -> None:
+    """Save or print readings or comparisons, each after its heading; one without a heading is alone."""
+    from ..reading import save_picture, to_json, to_terminal
+
+    if args.out:
+        page = [each for pair in found for each in pair] if found[0][0] else found[0][1]
+        save_picture(page, args.out, overwrite=args.overwrite)
+        print(f"saved {args.out}")
+        return
+    for number, (heading, reading) in enumerate(found):
+        if args.json:
+            print(to_json(reading))
+            continue
+        if heading:
+            print(f"\n{heading}\n" if number else f"{heading}\n")
+        print_painted(to_terminal(reading))
+
+
+# ---------------------------------------------------------------- runs
+
+
+def run_job(args: argparse.Namespace, job: Any, **more: Any) -> Any:
+    """Run or resume a job: what it returns. Interrupted, it says how to resume."""
+    check_least(args, checkpoint_minutes=0)
+    try:
+        return job.run(
+            device=args.device, show=not args.quiet, resume=bool(args.resume),
+            checkpoint_every=60 * args.checkpoint_minutes, **more,
+        )  # fmt: skip
+    except (
+        KeyboardInterrupt
+    ):  # while tables or a teacher are read or the result is written, or a second Ctrl-C
+        if not job.is_resumable():
+            raise
+        raise SystemExit(print_resume(job)) from None
+
+
 def print_resume(job: Job, kept: str = "") -> int:
     """Say on standard error how to resume an interrupted job, and return the exit code."""
     print(f"limelight: interrupted{kept}; resume with: {job.resume_command}", file=sys.stderr)
     return 1
+
+
+# ---------------------------------------------------------------- tables out
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -23,7 +23,10 @@ def utf8_streams() -> Iterator[None]:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    with contextlib.redirect_stderr(cast("TextIO", NeverFailingStream(sys.stderr))), _safe_output():
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.redirect_stderr(cast("TextIO", NeverFailingStream(sys.stderr))))
+        if sys.stdout is not None and sys.stdout.isatty():  # files and pipes get the text as it is
+            stack.enter_context(contextlib.redirect_stdout(cast("TextIO", TerminalStream(sys.stdout))))
         yield
 
 
@@ -48,16 +51,6 @@ def visible(text: str) -> str:
 def print_painted(text: str) -> None:
     """Print text that has our own colours in it, and from which all other controls are already gone."""
     print(text, file=getattr(sys.stdout, "unfiltered", sys.stdout))
-
-
-@contextlib.contextmanager
-def _safe_output() -> Iterator[None]:
-    """On a terminal, standard output shows what is visible; files and pipes get the text as it is."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        yield
-        return
-    with contextlib.redirect_stdout(cast("TextIO", TerminalStream(sys.stdout))):
-        yield
 
 
 @contextlib.contextmanager

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from ._parser import add_flag, add_recipe, check_encoded, given_options, recipe_from
 from ._shared import (
+    TRAIN_DEVICE,
     add_data,
-    add_device,
-    add_json,
-    add_overwrite,
+    add_shared,
     check_least,
-    check_page,
+    check_out,
     encode,
     on_terminal,
     print_result,
@@ -41,13 +40,12 @@ instead, on your own data: accuracy (mean and spread over several seeds), traini
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "data", "DATA", "training table, or an encoded data set", nargs="+")
     add_flag(parser, "--seeds", "N", "number of seeds for each model", 3)
     add_flag(parser, "--out", "FILE", "also write the comparison as an HTML page")
-    add_overwrite(parser)
-    add_device(parser)
-    add_json(parser, "a JSON array with an object for each model")
+    add_shared(parser, "--overwrite")
+    add_flag(parser, *TRAIN_DEVICE)
+    add_flag(parser, "--json", "", "print a JSON array with an object for each model, for scripts")
     add_data(parser)
     add_recipe(parser)
 
@@ -61,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from ..training.train_job import recipe_for
 
     need_torch()
-    check_page(args)
+    check_out(args, page=True)
     check_least(args, seeds=1)
     recipe = recipe_from(args)
     first = recipe.training.seed
@@ -84,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
             one.bytes = sizes[one.embedding]
         contestants.append(compare_tf_idf(dataset, recipe))
         if args.out:
-            save_page(args, compare_page(contestants, _rows(dataset), Path(args.data[0]).name))
+            rows = {name: len(split) for name, split in dataset.splits.items()}
+            save_page(args, compare_page(contestants, rows, Path(args.data[0]).name))
         print_result(args, [vars(one) | {"name": one.name} for one in contestants], format_table(contestants))
     return 0
 
@@ -95,10 +94,6 @@ def _size(folder: Path, dataset: Dataset, fitted: Any) -> int:
 
     save(folder, dataset, fitted, {}, overwrite=False)
     return sum(file.stat().st_size for file in folder.iterdir())
-
-
-def _rows(dataset: Dataset) -> dict[str, int]:
-    return {name: len(split) for name, split in dataset.splits.items()}
 
 
 def _dataset(args: argparse.Namespace, recipe: Any, folder: Path) -> Dataset:

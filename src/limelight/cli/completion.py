@@ -18,7 +18,6 @@ Print a completion script.
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "shell", ("bash", "zsh", "tcsh"), "your shell")
 
 

@@ -10,15 +10,14 @@ import lzma
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ._parser import add_flag
-from ._shared import add_json, check_least, check_not_a_model, metrics_table
+from ._shared import add_shared, check_least, metrics_table
 from ._streams import print_painted
 
 if TYPE_CHECKING:
-    from ..reading.reading import Reading
     from ..runtime.model import Model
     from ..text.encode import Dataset
     from ..training import Fitted
@@ -43,12 +42,11 @@ SHOWN = (
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "--out", "DIR", "folder to write; an earlier demo there is replaced", "demo")
     add_flag(parser, "--seed", "N", "random seed", 0)
     add_flag(parser, "--preset", "NAME", "recipe to train", "small")
     add_flag(parser, "--sentences", "N", f"train on the first N sentences only (at least {MIN_SENTENCES})")
-    add_json(parser)
+    add_shared(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -105,7 +103,8 @@ def _check_out(out: Path) -> None:
     from ..runtime.folder import LAYOUT
     from ..storage.files import check_replaceable, check_writable
 
-    check_not_a_model(out)
+    if (out / "config.json").is_file():  # with other files in it, it could not be overwritten any more
+        raise LimelightError(f"{out} is a model folder; choose another --out", code="exists")
     check_writable(out)
     try:
         is_demo = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME
@@ -113,9 +112,8 @@ def _check_out(out: Path) -> None:
         is_demo = False
     there = [name for name in ("model", "index.html") if (out / name).exists()]
     if there and not is_demo:
-        raise LimelightError(
-            f"{out / there[0]} exists and is not from the demo; choose another --out", code="exists"
-        )
+        not_ours = f"{out / there[0]} exists and is not from the demo; choose another --out"
+        raise LimelightError(not_ours, code="exists")
     check_replaceable(out / "model", LAYOUT, overwrite=True)
 
 
@@ -163,22 +161,17 @@ def _draw(model: Model, page: Path) -> list[str]:
     from ..reading import to_page, to_terminal
     from ..storage.files import atomic_file
 
-    chosen = shown_sentences()
-    found = model.read_many([text for text, _ in chosen])
-    readings: list[Any] = [
-        dataclasses.replace(each, truth=label)
-        for each, (_, label) in zip(cast("list[Reading]", found), chosen, strict=True)
-    ]
+    texts, labels = zip(*shown_sentences(), strict=True)
+    found: Any = zip(model.read_many(texts), labels, strict=True)
+    readings: list[Any] = [dataclasses.replace(each, truth=label) for each, label in found]
     right = [each for each in readings if each.label == each.truth]
     wrong = [each for each in readings if each.label != each.truth]
-    sections = [
-        *(["Where it is right", *right] if right else []),
-        *(["Where it is wrong", *wrong] if wrong else []),
-    ]
+    sections: list[Any] = []
+    for heading, some in (("Where it is right", right), ("Where it is wrong", wrong)):
+        sections += [heading, *some] if some else []
+    html = to_page(sections, title="What the demo model decides, and why", about=_about(model))
     with atomic_file(page) as file:
-        file.write(
-            to_page(sections, title="What the demo model decides, and why", about=_about(model)).encode()
-        )
+        file.write(html.encode())
     return [to_terminal(each) for each in (*right[:2], *wrong[:1])]  # a terminal soon scrolls away
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ._bulk import add_engine, check_no_engine, describe, run_bulk
-from ._parser import add_flag
-from ._shared import add_columns, add_json, add_overwrite, add_runtime, on_terminal, print_result, read_rows
+from ._bulk import add_engine, check_no_engine, run_bulk
+from ._parser import add_flag, wrong_model
+from ._shared import add_shared, check_out, on_terminal, print_result, read_rows
 
 ORDER = 4
 HELP = "embed the texts of a table, or lines of standard input"
@@ -24,7 +24,6 @@ With --engine, any number of tables become a folder of Parquet files, with one v
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "model", "MODEL", 'folder of a saved model or reader, or "reader"')
     add_flag(parser, "data", "DATA", "table of texts (default: lines of standard input)", nargs="?")
     add_flag(parser, "--out", "FILE", ".npy or .safetensors; .parquet, .csv, .tsv or .jsonl", required=True)
@@ -32,10 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(shape, "--flat", "", "M as one long vector per text")
     add_flag(shape, "--vector", "", "one short vector per text, for similarity: reader only")
     add_flag(shape, "--matrix", "", "M as rows (with --engine; otherwise the default)")
-    add_runtime(parser)
-    add_overwrite(parser)
-    add_json(parser)
-    add_columns(parser, label=False, pair=False)
+    add_shared(parser, "--device", "--precision", "--overwrite", "--json", "--text", "--skip-bad")
     add_engine(parser, dtype=True)
 
 
@@ -47,13 +43,12 @@ def run(args: argparse.Namespace) -> int:
     from ..runtime.embedded_table import embed_by, write_embedded
     from ..runtime.embedding_file import check_format, write_embeddings
     from ..runtime.reader import load
-    from ..storage.files import check_output_file
     from ..tables.writers import format_of
 
     form = format_of(args.out)
     if form is None:
         check_format(args.out)
-    check_output_file(args.out, args.overwrite)
+    check_out(args)
     model = load(args.model, precision=args.precision, device=args.device)
     embed = embed_by(model, args.flat, args.vector, on_terminal())
     rows, kept = read_rows(args, pair=False)
@@ -61,25 +56,19 @@ def run(args: argparse.Namespace) -> int:
         shape = write_embeddings(args.out, embed(row.text for row in rows), args.overwrite)
     else:
         shape = write_embedded(args.out, form, rows, kept, embed, args.overwrite)
-    print_result(
-        args, {"out": args.out, "shape": list(shape)}, f"saved {args.out}: {' x '.join(map(str, shape))}"
-    )
+    saved = f"saved {args.out}: {' x '.join(map(str, shape))}"
+    print_result(args, {"out": args.out, "shape": list(shape)}, saved)
     return 0
 
 
 def _run_bulk(args: argparse.Namespace) -> int:
     from ..bulk import Predictor
-    from ..errors import LimelightError
     from ..runtime.folder import is_reader, is_reader_folder
 
     if args.vector and not (is_reader(args.model) or is_reader_folder(args.model)):
-        raise LimelightError(
-            '--vector works with readers only, such as "reader"; a model gives M', code="model-task"
-        )
+        raise wrong_model('--vector works with readers only, such as "reader"; a model gives M')
     predictor = Predictor(
         args.model, embed="matrix" if args.matrix else "vector", dtype=args.dtype or "float32",
         text=args.text, precision=args.precision, device=args.device,
     )  # fmt: skip
-    result = run_bulk(args, predictor, {"--flat": args.flat})
-    print_result(args, result, describe(result))
-    return 0
+    return run_bulk(args, predictor, {"--flat": args.flat})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ._parser import add_flag, add_recipe, given_options, recipe_from
-from ._shared import add_data, add_json, add_overwrite, encode, on_terminal, print_result, table
+from ._shared import add_data, add_shared, encode, on_terminal, print_result, table
 
 ORDER = 7
 HELP = "encode tables once, to train on another machine or several times"
@@ -18,12 +18,10 @@ Encode tables of labelled text into a folder of plain arrays that 'limelight tra
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "data", "DATA", "training table; several are joined", nargs="+")
     add_flag(parser, "--out", "DIR", "folder to write", required=True)
     add_flag(parser, "--seed", "N", "random seed for the held-out rows", 0)
-    add_overwrite(parser)
-    add_json(parser)
+    add_shared(parser, "--overwrite", "--json")
     add_data(parser)
     add_recipe(parser, ("text",))
 

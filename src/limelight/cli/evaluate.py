@@ -6,14 +6,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, warn
-from ._parser import add_flag
+from ..errors import warn
+from ._parser import add_flag, bad_value, wrong_model
 from ._shared import (
+    COLUMNS,
     FIGURES,
-    add_abstain,
-    add_columns,
-    add_json,
-    add_runtime,
+    add_shared,
     metrics_table,
     on_bad,
     on_terminal,
@@ -40,28 +38,18 @@ may have several labels, micro and macro F1; where numbers are predicted, R2, me
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "model", "MODEL", "folder of a saved model")
     add_flag(parser, "data", "DATA", "table of labelled text")
-    add_flag(
-        parser,
-        "--at-least",
-        "X",
-        "exit with 1 if the accuracy (of several labels micro F1, of numbers R2) is below this (0 to 1)",
-    )
-    add_runtime(parser)
-    add_abstain(parser)
-    add_columns(parser)
-    add_json(parser)
+    least = "exit with 1 if the accuracy (of several labels micro F1, of numbers R2) is below this (0 to 1)"
+    add_flag(parser, "--at-least", "X", least)
+    add_shared(parser, "--device", "--precision", "--abstain-below", "--target-precision", *COLUMNS, "--json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Predict every row and compare with its label."""
     least = args.at_least
     if least is not None and not 0 <= least <= 1:
-        raise LimelightError(
-            f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%", code="option-value"
-        )
+        raise bad_value(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
     results, labels, sure = _measure(args)
     figures = results.to_dict()
     data = {"model": args.model, "data": args.data, **figures, **_class_figures(results, labels)}
@@ -112,10 +100,7 @@ def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Ans
     if args.target_precision is None and args.abstain_below is None:
         return None
     if not answers_of(model.task).is_class:
-        raise LimelightError(
-            f"abstaining is for one class a text; the task of {args.model} is {model.task!r}",
-            code="model-task",
-        )
+        raise wrong_model(f"abstaining is for one class a text; the task of {args.model} is {model.task!r}")
     decided = model.decide(P)
     confidence, correct = P[range(len(P)), decided], decided == truth
     if args.target_precision is not None and not saved_curve(model.facts.get("confidence")):

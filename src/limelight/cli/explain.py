@@ -7,21 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
-from ._parser import add_flag, conflict
-from ._shared import (
-    add_columns,
-    add_json,
-    add_overwrite,
-    check_picture_file,
-    check_words,
-    on_bad,
-    open_data,
-    read_lines,
-)
-from ._streams import print_painted
+from ._parser import add_flag, bad_value, conflict, wrong_model
+from ._shared import COLUMNS, add_shared, check_picture, check_words, read_lines, show_pictures, table_rows
 
 if TYPE_CHECKING:
     from ..reading.reading import AnyReading
@@ -46,7 +36,6 @@ has no labels, shows what each row read.
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "model", "MODEL", 'folder of a saved model or reader, or "reader"')
     add_flag(parser, "first", "TEXT", "the text", nargs="?")
     add_flag(parser, "second", "TEXT2", "the second text, for a pair model", nargs="?")
@@ -58,32 +47,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "(need PyTorch), or how far the probability falls without the word (reads the text once for each)",
     )
     add_flag(parser, "--out", "FILE", "write a picture: .html, .svg, .png, .json or .txt")
-    add_overwrite(parser)
-    add_json(parser, "one JSON object for each text")
+    add_shared(parser, "--overwrite")
+    add_flag(parser, "--json", "", "print one JSON object for each text, for scripts")
     group = parser.add_argument_group("many texts")
     add_flag(group, "--data", "FILE", "table of texts (-: lines of standard input, pairs separated by a tab)")
     add_flag(group, "--rows", "N,N-N", "rows of the table, counted from 1 without its header")
-    add_columns(group)
+    add_shared(group, *COLUMNS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the text and draw it, or all texts that were asked for."""
-    from ..reading import save_picture, to_json
     from ..runtime.reader import load
 
     _check(args)
     model = load(args.model)
     if args.data is None:
         check_words(model.tokenizer, args.first, args.second)
-    found = list(_readings(model, args))
-    if args.out:
-        save_picture(_page(args, found), args.out, overwrite=args.overwrite)
-        print(f"saved {args.out}")
-    elif args.json:
-        for _, reading in found:
-            print(to_json(reading))
-    else:
-        _show(args, found)
+    show_pictures(args, list(_readings(model, args)))
     return 0
 
 
@@ -92,7 +72,7 @@ def _check(args: argparse.Namespace) -> None:
         raise conflict("give a text, or --data with a table of texts (-: standard input)")
     if args.rows and args.data in (None, "-"):
         raise conflict("--rows are those of a table; name it with --data")
-    check_picture_file(args)
+    check_picture(args)
 
 
 def _readings(model: Model | Reader, args: argparse.Namespace) -> Iterator[tuple[str, AnyReading]]:
@@ -115,30 +95,22 @@ def _read(model: Model | Reader, text: str, text2: str | None, by: str) -> AnyRe
     if isinstance(model, Model):
         return explain_by(model, model.read(text, text2), by)
     if text2 is not None:
-        raise LimelightError("a reader reads one text; 'limelight similar' compares two", code="model-task")
+        raise wrong_model("a reader reads one text; 'limelight similar' compares two")
     if by != "effect":
-        raise LimelightError(
-            f"--by {by} explains a prediction, and a reader makes none; leave it out", code="model-task"
-        )
+        raise wrong_model(f"--by {by} explains a prediction, and a reader makes none; leave it out")
     return model.read(text)
 
 
 def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Row]]:
     """The texts that were asked for, each with its place; more than a page holds are an error."""
-    named = (
-        enumerate(read_lines(args, model.pair), 1)
-        if args.data == "-"
-        else _chosen_rows(args, model, parse_rows(args.rows) if args.rows else None)
-    )
-    what = "line" if args.data == "-" else "row"
+    what, named = "row", _chosen_rows(args, model, parse_rows(args.rows) if args.rows else None)
+    if args.data == "-":
+        what, named = "line", iter(enumerate(read_lines(args, model.pair), 1))
     found = [(f"{what} {number}", row) for number, row in islice(named, MAX_TEXTS_DRAWN + 1)]
     if not found:
         raise LimelightError("no texts to explain", code="no-rows")
     if len(found) > MAX_TEXTS_DRAWN:
-        raise LimelightError(
-            f"more than {MAX_TEXTS_DRAWN} texts are too many for a page; choose some with --rows",
-            code="option-value",
-        )
+        raise bad_value(f"more than {MAX_TEXTS_DRAWN} texts are too many for a page; choose some with --rows")
     return found
 
 
@@ -146,13 +118,7 @@ def _chosen_rows(
     args: argparse.Namespace, model: Model | Reader, numbers: list[int] | None
 ) -> Iterator[tuple[int, Row]]:
     """Rows of a table and their numbers: all, or those named, whatever the others are like."""
-    from ..tables.rows import TableRows
-    from ..text.tasks import LabelFormat
-
-    table, columns = open_data(args, model.pair, need_label=False)
-    labels = getattr(model, "label_format", LabelFormat())  # a reader has none
-    skip = "skip" if numbers else on_bad(args)
-    rows = TableRows(table, columns, on_bad=skip, parse_label=labels.parse)
+    rows = table_rows(args, model, need_label=False, skip=bool(numbers))
     if numbers is None:
         yield from ((rows.number, row) for row in rows)
         return
@@ -176,33 +142,10 @@ def parse_rows(given: str) -> list[int]:
     [3, 7, 8, 9]
     """
     if not re.fullmatch(r"\d{1,12}(-\d{1,12})?(,\d{1,12}(-\d{1,12})?)*", given):
-        raise LimelightError(
-            f"--rows is {given[:40]!r}; give numbers and ranges, such as 3,7-9", code="option-value"
-        )
+        raise bad_value(f"--rows is {given[:40]!r}; give numbers and ranges, such as 3,7-9")
     spans = [tuple(map(int, part.split("-"))) for part in given.split(",")]
     if any(span[0] < 1 or span[0] > span[-1] for span in spans):
-        raise LimelightError(
-            f"--rows is {given[:40]!r}; rows are counted from 1, and ranges go up", code="option-value"
-        )
+        raise bad_value(f"--rows is {given[:40]!r}; rows are counted from 1, and ranges go up")
     if sum(span[-1] - span[0] + 1 for span in spans) > MAX_TEXTS_DRAWN:
-        raise LimelightError(
-            f"--rows names more than {MAX_TEXTS_DRAWN} rows, too many for a page; name fewer",
-            code="option-value",
-        )
+        raise bad_value(f"--rows names more than {MAX_TEXTS_DRAWN} rows, too many for a page; name fewer")
     return sorted({number for span in spans for number in range(span[0], span[-1] + 1)})
-
-
-def _page(args: argparse.Namespace, found: list[tuple[str, AnyReading]]) -> Any:
-    """The one reading, or all with their headings."""
-    if args.data is None:
-        return found[0][1]
-    return [each for heading, reading in found for each in (heading, reading)]
-
-
-def _show(args: argparse.Namespace, found: list[tuple[str, AnyReading]]) -> None:
-    from ..reading import to_terminal
-
-    for number, (heading, reading) in enumerate(found):
-        if heading:
-            print(f"\n{heading}\n" if number else f"{heading}\n")
-        print_painted(to_terminal(reading))

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError, warn
-from ._parser import add_flag, conflict
-from ._shared import add_columns, add_overwrite, load_models, on_bad, on_terminal, open_data, sample_rows
+from ._parser import add_flag, conflict, wrong_model
+from ._shared import COLUMNS, add_shared, check_out, load_models, on_terminal, sample_rows, table_rows
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..search.index import Index
     from ..serve.explored import ExploredData
     from ..serve.neighbours import Neighbours
-    from ..tables.columns import Columns
-    from ..tables.table import Table
+    from ..tables.rows import TableRows
 
 MAX_ROWS_LIVE = 200_000  # rows in the live page
 MAX_ROWS_SAVED = 1_000  # rows in a saved one
@@ -36,56 +35,50 @@ sorted and filtered: by class, confidence, confusion, or as a map. Only this mac
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "model", "MODEL", "folder of a saved model")
     add_flag(parser, "data", "DATA", "table of text, with labels if it has them", nargs="?")
     add_flag(parser, "--with", "OTHER", "folder of a model to compare with", dest="other")
     add_flag(parser, "--index", "INDEX", "look for the nearest texts in this index (default: in DATA)")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port (default: any that is free)")
     add_flag(parser, "--no-browser", "", "print the address and open nothing")
-    add_columns(parser.add_argument_group("columns of DATA"))
+    add_shared(parser.add_argument_group("columns of DATA"), *COLUMNS)
     group = parser.add_argument_group("one file")
-    add_flag(group, "--save", "FILE", f"write an HTML file, with at most {MAX_ROWS_SAVED:,} rows of DATA")
-    group.add_argument(
-        "--words", type=int, metavar="N",
-        help="words of the model in the file, the most frequent ones; others are read as the most similar "
-        "of them (default: as many as fit into 5 MB)",
+    about = f"write an HTML file, with at most {MAX_ROWS_SAVED:,} rows of DATA"
+    add_flag(group, "--save", "FILE", about, dest="out")
+    add_flag(
+        group, "--words", "N", "words of the model in the file, the most frequent ones; others are read as "
+        "the most similar of them (default: as many as fit into 5 MB)",
     )  # fmt: skip
     group.add_argument(
         "--precision", choices=("float16", "float32"), default="float16",
         help="of the weights in the file (default: float16, less than half the size)",
     )  # fmt: skip
-    add_overwrite(group)
+    add_shared(group, "--overwrite")
 
 
 def run(args: argparse.Namespace) -> int:
     """Open the page, or write it."""
     _check(args)
-    names, models = load_models(args.model, *([args.other] if args.other else []))
+    names, models = load_models(args.model, args.other)
     if len(set(names)) < len(names):
         raise LimelightError(f"{args.other} is the same folder; compare with another", code="same-model")
     for name, model in zip(names, models, strict=True):
         if model.task != "classification":
-            raise LimelightError(
+            raise wrong_model(
                 f"explore shows classifiers into one class; the task of {name} is {model.task!r}: draw "
-                "single texts with limelight explain",
-                code="model-task",
+                "single texts with limelight explain"
             )
-    return _save(args, models[0]) if args.save else _open(args, dict(zip(names, models, strict=True)))
+    return _save(args, models[0]) if args.out else _open(args, dict(zip(names, models, strict=True)))
 
 
 def _check(args: argparse.Namespace) -> None:
-    from ..storage.files import check_output_file
-
-    if not args.save:
+    if not args.out:
         if args.words is not None or args.precision != "float16" or args.overwrite:
             raise conflict("--words, --precision and --overwrite are for a file; add --save FILE")
         return
     if args.other or args.index:
         raise conflict("a file has one model and no index: leave out --with and --index, or --save")
-    check_output_file(args.save, args.overwrite)
-    if not args.save.lower().endswith((".html", ".htm")):
-        raise LimelightError(f"--save is {args.save}; the name of a page ends in .html", code="file-suffix")
+    check_out(args, page=True)
 
 
 def _save(args: argparse.Namespace, model: Model) -> int:
@@ -93,12 +86,12 @@ def _save(args: argparse.Namespace, model: Model) -> int:
 
     data = _read_data(args, [model], MAX_ROWS_SAVED)
     kept = save_page(
-        model, args.save, words=args.words, precision=args.precision, data=data, overwrite=args.overwrite
+        model, args.out, words=args.words, precision=args.precision, data=data, overwrite=args.overwrite
     )
-    size, known = os.path.getsize(args.save), len(model.tokenizer) - 2
+    size, known = os.path.getsize(args.out), len(model.tokenizer) - 2
     dropped = f"; the other {known - kept:,} are read as similar ones" if kept < known else ""
     rows = f", {len(data.items):,} of {data.of_rows:,} rows" if data else ""
-    print(f"saved {args.save}: {size / 1e6:.1f} MB, {kept:,} words{dropped}{rows}")
+    print(f"saved {args.out}: {size / 1e6:.1f} MB, {kept:,} words{dropped}{rows}")
     return 0
 
 
@@ -156,29 +149,28 @@ def _read_data(args: argparse.Namespace, models: list[Any], most: int) -> Explor
     if args.data is None:
         return None
     from ..serve.explored import explore_data
-    from ..tables.rows import TableRows
-    from ..text.tasks import LabelFormat
 
     model = models[0]
-    table, columns = _open_data(args, model.pair)
-    read = TableRows(table, columns, on_bad=on_bad(args), parse_label=LabelFormat().parse)
-    rows, _, count = sample_rows(read, most, model.task)
+    rows, _, count = sample_rows(_open_data(args, model), most, model.task)
     if count > most:
         warn(f"{args.data}: showing {most:,} of its {count:,} rows, chosen at random")
     items = [(row.text,) if row.text2 is None else (row.text, row.text2) for row in rows]
-    truth = None if columns.label is None else _truth(args, model, [row.label for row in rows])
+    has_labels = bool(rows) and rows[0].label is not None
+    truth = _truth(args, model, [row.label for row in rows]) if has_labels else None
     name = Path(args.data).name
     return explore_data(models, items, truth, name=name, of_rows=count, progress=on_terminal())
 
 
-def _open_data(args: argparse.Namespace, pair: bool) -> tuple[Table, Columns]:
+def _open_data(args: argparse.Namespace, model: Model) -> TableRows:
     """With the labels, if there are any."""
+    from ..text.tasks import LabelFormat
+
     try:
-        return open_data(args, pair)
+        return table_rows(args, model, labels=LabelFormat())
     except LimelightError:
         if args.label:
             raise
-        return open_data(args, pair, need_label=False)
+        return table_rows(args, model, need_label=False, labels=LabelFormat())
 
 
 def _truth(args: argparse.Namespace, model: Model, labels: list[Any]) -> Any:

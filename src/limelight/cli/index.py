@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import LimelightError
 from ._parser import add_flag, conflict
-from ._shared import add_json, add_overwrite, on_bad, on_terminal, print_result
+from ._shared import add_shared, on_bad, on_terminal, print_result
 
 if TYPE_CHECKING:
     from ..search.index import Index
@@ -26,21 +26,20 @@ interrupted, the same command with --add continues where it stopped.
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "data", "CORPUS", "table of texts", nargs="*")
     add_flag(parser, "--out", "INDEX", "folder of the index", required=True)
     add_flag(parser, "--model", "MODEL", 'folder of a saved model or reader (default: "reader")')
     add_flag(parser, "--sentences", "", "split the texts into sentences")
     add_flag(parser, "--precision", ("float32", "int8"), "to read the texts in; int8 is faster", "int8")
-    add_flag(parser, "--text", "COL", "text column; detected if its name is unambiguous")
+    add_shared(parser, "--text")
     add_flag(parser, "--skip-bad", "", "skip rows without text")
     add_flag(parser, "--approximate", "", "prepare approximate search, for millions of texts; needs faiss")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--add", "--resume", action="store_true", help="add to an index, or finish an interrupted one"
     )
-    add_overwrite(how)  # type: ignore[arg-type]
-    add_json(parser)
+    add_shared(how, "--overwrite")
+    add_shared(parser, "--json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from ..config.presets import PRESETS
 from ..errors import LimelightError
 from ._parser import add_flag, add_options, conflict, given_options, show_value
-from ._shared import add_json, metrics_table, print_result, table
+from ._shared import add_shared, check_least, metrics_table, print_result, table
 
 ORDER = 6
 HELP = "describe a model folder or a preset: parameters, recipe, results"
@@ -22,22 +22,15 @@ Describe a saved model or a preset: parameters by part as in the paper's pruning
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "what", "MODEL", f"folder of a saved model or reader, or: reader, {', '.join(PRESETS)}")
     add_flag(parser, "--classes", "N", "number of classes, for a preset (default: 5; 3 for pairs)")
     add_flag(parser, "--pairs", "", "for a preset: classify pairs of texts")
-    add_json(parser)
+    add_shared(parser, "--json")
     add_options(parser, ("model",))
 
 
 def run(args: argparse.Namespace) -> int:
     """Describe a model if there is one, otherwise a preset: a data folder may have the same name."""
-    from ..runtime.folder import is_reader, is_reader_folder
-
-    if is_reader(args.what) or is_reader_folder(args.what):
-        data = _describe_reader(args)
-        print_result(args, data, _format_reader(data))
-        return 0
     is_model = (Path(args.what) / "config.json").is_file()
     data = _describe_folder(args) if is_model or args.what not in PRESETS else _describe_preset(args)
     print_result(args, data, _format_description(data))
@@ -45,56 +38,32 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
-    from ..network.parts import parameters_by_part, shapes
-    from ..runtime.folder import open_folder
+    from ..network.parts import parameters_by_part
+    from ..runtime.folder import BUNDLED, is_reader, open_folder
     from ..storage.files import old_folders
     from ..text.tokenizer import SPECIAL
 
-    if not Path(args.what).exists() and not old_folders(args.what):
+    bundled = is_reader(args.what)
+    if not bundled and not Path(args.what).exists() and not old_folders(args.what):
         raise LimelightError(
             f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}",
             code="file-missing",
         )
-    found = open_folder(args.what)  # first, so that a folder that is not a model says so
+    found = open_folder(BUNDLED if bundled else args.what)  # first, as it may not be a model
     if given_options(args) or args.classes is not None or args.pairs:
         raise conflict(f"{args.what} is already trained; its options and classes cannot be changed")
-    tensors = shapes(found.recipe.model, len(found.tokenizer), len(found.labels), found.pair)
+    common = {
+        "vocabulary": len(found.tokenizer) - len(SPECIAL),
+        "parameters": parameters_by_part({name: each.shape for name, each in found.weights.items()}),
+        "facts": found.facts, "limelight": found.version,
+    }  # fmt: skip
+    if found.is_reader:
+        recipe = found.facts.get("pretraining", {})
+        return {"reader": args.what, "vector": found.recipe.model.vector_size, "recipe": recipe, **common}
     return {
         "model": args.what, "kind": "pair" if found.pair else "text", "labels": list(found.labels),
-        "vocabulary": len(found.tokenizer) - len(SPECIAL), "parameters": parameters_by_part(tensors),
-        "recipe": found.recipe.to_dict(), "facts": found.facts, "sha256": found.sha256,
-        "limelight": found.version,
+        "recipe": found.recipe.to_dict(), "sha256": found.sha256, **common,
     }  # fmt: skip
-
-
-def _describe_reader(args: argparse.Namespace) -> dict[str, Any]:
-    from ..network.parts import parameters_by_part
-    from ..runtime.folder import BUNDLED, is_reader, open_folder
-    from ..text.tokenizer import SPECIAL
-
-    found = open_folder(BUNDLED if is_reader(args.what) else args.what)
-    return {
-        "reader": args.what, "vocabulary": len(found.tokenizer) - len(SPECIAL),
-        "vector": found.recipe.model.vector_size,
-        "parameters": parameters_by_part({name: each.shape for name, each in found.weights.items()}),
-        "recipe": found.facts.get("pretraining", {}), "facts": found.facts, "limelight": found.version,
-    }  # fmt: skip
-
-
-def _format_reader(data: dict[str, Any]) -> str:
-    from ..runtime.card import row_words
-
-    facts, parts = data["facts"], {name: count for name, count in data["parameters"].items() if count}
-    learnt = f", learnt from {facts['teacher']}" if "teacher" in facts else ""
-    sizes = f"{data['vocabulary']:,} words, vectors of {data['vector']} numbers"
-    lines = [f"{data['reader']}: a reader of {sizes}{learnt}; made by Limelight {data['limelight']}"]
-    rows = [[name, f"{count:,}"] for name, count in parts.items()]
-    lines += ["", table(["part", "parameters"], [*rows, ["total", f"{sum(parts.values()):,}"]])]
-    if words := row_words(facts):
-        lines += ["", "words that each row attends to most, relative to their frequency:"]
-        lines += [f"{number:>4}  {some}" for number, some in enumerate(words, 1)]
-    lines += ["", "recipe: " + ", ".join(f"{k} {show_value(v) or 'none'}" for k, v in data["recipe"].items())]
-    return "\n".join(lines)
 
 
 def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
@@ -103,10 +72,8 @@ def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
 
     recipe = preset(args.what).override(**given_options(args))
     pair = args.pairs or args.what in FOR_PAIRS
-    usual = 3 if pair else 5
-    classes = usual if args.classes is None else args.classes
-    if classes < 2:
-        raise LimelightError(f"--classes is {classes}; it must be at least 2", code="option-value")
+    check_least(args, classes=2)
+    classes = args.classes or (3 if pair else 5)
     parts = parameters_by_part(shapes(recipe.model, 2, classes, pair))
     del parts["words"]  # the vocabulary depends on the data
     return {
@@ -116,14 +83,19 @@ def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _format_description(data: dict[str, Any]) -> str:
-    parts = {name: count for name, count in data["parameters"].items() if count}
+    from ..runtime.card import row_words
+
+    facts, parts = data.get("facts", {}), {name: count for name, count in data["parameters"].items() if count}
     rows = [[name, f"{count:,}"] for name, count in parts.items()]
-    total = "total" if "words" in parts else "total without words"
+    total = "total without words" if "preset" in data else "total"
     lines = [_headline(data), "", table(["part", "parameters"], [*rows, [total, f"{sum(parts.values()):,}"]])]
-    results = data.get("facts", {}).get("results")
+    results = facts.get("results")
     if isinstance(results, dict) and results:
         lines += ["", metrics_table(results)]
-    for section, values in data["recipe"].items():
+    if "reader" in data and (words := row_words(facts)):
+        lines += ["", "words that each row attends to most, relative to their frequency:"]
+        lines += [f"{number:>4}  {some}" for number, some in enumerate(words, 1)]
+    for section, values in ({"recipe": data["recipe"]} if "reader" in data else data["recipe"]).items():
         lines += ["", f"{section}: " + ", ".join(f"{k} {show_value(v) or 'none'}" for k, v in values.items())]
     if "sha256" in data:
         lines += ["", f"made by Limelight {data['limelight']}; sha256 of config.json: {data['sha256']}"]
@@ -133,5 +105,10 @@ def _format_description(data: dict[str, Any]) -> str:
 def _headline(data: dict[str, Any]) -> str:
     if "preset" in data:
         return f"preset {data['preset']} for {data['kind']}s, {data['classes']} classes"
+    words = f"{data['vocabulary']:,} words"
+    if "reader" in data:
+        sizes = f"{words}, vectors of {data['vector']} numbers"
+        learnt = f", learnt from {data['facts']['teacher']}" if "teacher" in data["facts"] else ""
+        return f"{data['reader']}: a reader of {sizes}{learnt}; made by Limelight {data['limelight']}"
     labels = ", ".join(map(str, data["labels"][:20]))
-    return f"{data['model']}: a {data['kind']} classifier of {data['vocabulary']:,} words into {labels}"
+    return f"{data['model']}: a {data['kind']} classifier of {words} into {labels}"

@@ -5,21 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError
-from ._bulk import add_engine, check_no_engine, describe, run_bulk
+from ._bulk import add_engine, check_no_engine, run_bulk
 from ._parser import add_flag, conflict
-from ._shared import (
-    add_abstain,
-    add_columns,
-    add_overwrite,
-    add_runtime,
-    on_terminal,
-    read_rows,
-    threshold_from,
-)
+from ._shared import add_shared, check_out, on_terminal, output_format, read_rows, threshold_from
 
 if TYPE_CHECKING:
     from ..runtime.predictions import Predictions
@@ -43,33 +33,20 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "model", "MODEL", "folder of a saved model")
-    add_flag(
-        parser,
-        "data",
-        "DATA",
-        "table of texts (default, or -: lines of standard input, pairs separated by a tab)",
-        nargs="?",
-    )
-    add_flag(
-        parser, "--out", "FILE", "file to write: .csv, .tsv, .jsonl or .parquet (default: standard output)"
-    )
+    data = "table of texts (default, or -: lines of standard input, pairs separated by a tab)"
+    add_flag(parser, "data", "DATA", data, nargs="?")
+    out = "file to write: .csv, .tsv, .jsonl or .parquet (default: standard output)"
+    add_flag(parser, "--out", "FILE", out)
     add_flag(parser, "--format", FORMATS, "output format, unless --out implies it [csv]")
     add_flag(parser, "--probabilities", "", "add the probability of every class")
     add_flag(parser, "--top", "N", "add the next labels, N in all, with their probabilities", 1)
     add_flag(parser, "--words", "", "add the words that decided, + for the label or - against it")
-    add_abstain(parser)
+    add_shared(parser, "--abstain-below", "--target-precision")
     add_flag(parser, "--json", "", "the same as --format jsonl")
-    add_flag(
-        parser,
-        "--escape-formulas",
-        "",
-        "in csv and tsv, put ' before what a spreadsheet would run: texts that begin with = + - @",
-    )
-    add_runtime(parser)
-    add_overwrite(parser)
-    add_columns(parser, label=False)
+    formulas = "in csv and tsv, put ' before what a spreadsheet would run: texts that begin with = + - @"
+    add_flag(parser, "--escape-formulas", "", formulas)
+    add_shared(parser, "--device", "--precision", "--overwrite", "--text", "--text2", "--skip-bad")
     add_engine(parser)
 
 
@@ -77,14 +54,12 @@ def run(args: argparse.Namespace) -> int:
     """Read, predict and write some rows at a time; with --engine, on many cores or machines."""
     from ..runtime.model import Model
     from ..runtime.predictions import Predictions
-    from ..storage.files import check_output_file
 
     if args.engine:
         return _run_bulk(args)
     check_no_engine(args)
     form = _format(args)
-    if args.out:
-        check_output_file(args.out, args.overwrite)
+    check_out(args)
     model = Model.load(args.model, precision=args.precision, device=args.device)
     rows, kept = read_rows(args, model.pair)
     found = Predictions(
@@ -112,37 +87,27 @@ def _run_bulk(args: argparse.Namespace) -> int:
         device=args.device,
     )  # fmt: skip
     refused = {"--format": args.format, "--json": args.json, "--escape-formulas": args.escape_formulas}
-    print(describe(run_bulk(args, predictor, refused)))
-    return 0
+    return run_bulk(args, predictor, refused)
 
 
 def _format(args: argparse.Namespace) -> str:
     from ..tables.writers import format_of
 
     suffix = format_of(args.out) if args.out else None
-    asked = "jsonl" if args.json else args.format
     if args.json and {args.format, suffix} - {None, "jsonl"}:
         raise conflict("--json and csv, tsv or parquet exclude each other; leave out one of them")
-    if args.out and not suffix and not asked:
-        raise LimelightError(
-            f"{args.out} should end in .csv, .tsv, .jsonl or .parquet; or add --format", code="file-suffix"
-        )
-    if asked == "parquet" and not args.out:
+    form = output_format(args, suffix, ".csv, .tsv, .jsonl or .parquet") or "csv"
+    if form == "parquet" and not args.out:
         raise conflict("parquet cannot be written to standard output; name a file with --out")
-    return asked or suffix or "csv"
+    return form
 
 
-@contextlib.contextmanager
 def _writer(
     args: argparse.Namespace, form: str, found: Predictions, kept: KeptColumns
-) -> Iterator[TableWriter]:
+) -> contextlib.AbstractContextManager[TableWriter]:
     from ..tables.writers import write_stream, write_table
 
-    escaped = args.escape_formulas
+    what = (form, found.columns, kept)
     if args.out is None:
-        yield write_stream(sys.stdout, form, found.columns, kept, escaped=escaped)
-        return
-    with write_table(
-        args.out, form, found.columns, kept, escaped=escaped, overwrite=args.overwrite
-    ) as writer:
-        yield writer
+        return contextlib.nullcontext(write_stream(sys.stdout, *what, escaped=args.escape_formulas))
+    return write_table(args.out, *what, escaped=args.escape_formulas, overwrite=args.overwrite)

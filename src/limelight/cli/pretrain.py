@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.pretrain_recipe import ReaderRecipe
 from ..errors import LimelightError
-from ._parser import HelpAll, add_old_embedding, add_option
-from ._shared import add_run, check_least, on_bad, print_result, print_resume
+from ._parser import add_flag, add_section, conflict
+from ._shared import add_run, on_bad, print_result, print_resume, run_job
 
 if TYPE_CHECKING:
     from ..training.pretrain_job import PretrainJob
@@ -31,39 +31,21 @@ or a .npy file with a vector per text.
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
-    parser.add_argument(
-        "texts", nargs="*", metavar="TEXTS", help="table or lines of text; several are joined"
-    )
-    parser.add_argument("--teacher", metavar="T", help="sentence-transformers model, or .npy file of vectors")
-    parser.add_argument("--out", metavar="DIR", help="folder to write; DIR.run is used while training")
-    parser.add_argument("--text", metavar="COLUMN", help="column of the texts, for tables (default: guessed)")
-    parser.add_argument(
-        "--word-vectors", metavar="FILE", default="",
-        help="GloVe or word2vec file to start the words from, for a teacher that is a .npy file",
-    )  # fmt: skip
-    parser.add_argument("--skip-bad", action="store_true", help="skip rows that cannot be used")
+    add_flag(parser, "texts", "TEXTS", "table or lines of text; several are joined", nargs="*")
+    add_flag(parser, "--teacher", "T", "sentence-transformers model, or .npy file of vectors")
+    add_flag(parser, "--out", "DIR", "folder to write; DIR.run is used while training")
+    add_flag(parser, "--text", "COLUMN", "column of the texts, for tables (default: guessed)")
+    vectors = "GloVe or word2vec file to start the words from, for a teacher that is a .npy file"
+    add_flag(parser, "--word-vectors", "FILE", vectors)
+    add_flag(parser, "--skip-bad", "", "skip rows that cannot be used")
     add_run(parser)
-    parser.add_argument("--help-all", nargs=0, action=HelpAll, help="show all options and exit")
-    group = parser.add_argument_group("reader options", "Defaults are in [brackets].")
-    for f in dataclasses.fields(ReaderRecipe):
-        add_option(group, f, f.default, hide=not f.metadata["basic"])
-    add_old_embedding(parser)
+    add_section(parser, "reader options", "Defaults are in [brackets].", ReaderRecipe(), hide=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """Pretrain, or resume it."""
-    check_least(args, checkpoint_minutes=0)
     job = _job(args)
-    try:
-        facts = job.run(
-            device=args.device, show=not args.quiet, resume=bool(args.resume),
-            checkpoint_every=60 * args.checkpoint_minutes,
-        )  # fmt: skip
-    except KeyboardInterrupt:  # while the texts or the teacher are read, or a second Ctrl-C
-        if not job.is_resumable():
-            raise
-        return print_resume(job)
+    facts = run_job(args, job)
     if facts is None:
         return print_resume(job)
     if facts:
@@ -79,10 +61,7 @@ def _job(args: argparse.Namespace) -> PretrainJob:
     given = {"--teacher": args.teacher, "--out": args.out}
     if args.resume:
         if options or any((*given.values(), args.texts, args.text, args.word_vectors, args.overwrite)):
-            raise LimelightError(
-                "--resume takes texts and options from the interrupted run; give nothing else",
-                code="option-conflict",
-            )
+            raise conflict("--resume takes texts and options from the interrupted run; give nothing else")
         return PretrainJob.load(args.resume)
     missing = [name for name, value in given.items() if not value] if args.texts else ["TEXTS"]
     if missing:
@@ -91,7 +70,7 @@ def _job(args: argparse.Namespace) -> PretrainJob:
         )
     return PretrainJob(
         out=Path(args.out), recipe=ReaderRecipe().override(**options), texts=args.texts, teacher=args.teacher,
-        text=args.text, word_vectors=args.word_vectors, on_bad=on_bad(args), overwrite=args.overwrite,
+        text=args.text, word_vectors=args.word_vectors or "", on_bad=on_bad(args), overwrite=args.overwrite,
     )  # fmt: skip
 
 

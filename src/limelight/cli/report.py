@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from ._parser import add_flag, conflict
-from ._shared import (
-    add_columns,
-    add_overwrite,
-    check_least,
-    check_page,
-    load_models,
-    on_bad,
-    open_data,
-    sample_rows,
-)
+from ._shared import COLUMNS, add_shared, check_least, check_out, load_models, sample
 
 ORDER = 4
 HELP = "write an HTML report: how good a model is, what it reads, how far to trust that"
@@ -28,32 +18,25 @@ confusion, calibration, what every row reads, examples and errors, and how far t
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "models", "MODEL", "folder of a saved model, or of two to compare", nargs="+")
     add_flag(parser, "data", "DATA", "table of labelled text")
     add_flag(parser, "--out", "FILE", "the page to write", "report.html")
     add_flag(parser, "--most", "N", "use at most this many rows, sampled at random", 2000)
-    add_columns(parser)
-    add_overwrite(parser)
+    add_shared(parser, *COLUMNS, "--overwrite")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read every row with every model and write the page."""
     from ..explain import save_report
     from ..explain.report import check_task
-    from ..tables.rows import TableRows, without_skipped
 
-    check_page(args)
+    check_out(args, page=True)
     if len(args.models) > 2:
         raise conflict(f"a report takes one or two models; got {len(args.models)}")
     check_least(args, most=1)
     names, models = load_models(*args.models)
     check_task(models)
-    table, columns = open_data(args, models[0].pair)
-    read = TableRows(table, columns, on_bad=on_bad(args), parse_label=models[0].label_format.parse)
-    found, labels, total = sample_rows(read, args.most, models[0].task)
-    data = without_skipped(Path(args.data).name, read.skipped)
-    labels.index(models[0].labels, data)  # an unknown label is reported before the long work
+    found, total, data = sample(args, models[0], args.most)
     save_report(
         args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]
         [row.text2 for row in found] if models[0].pair else None,  # type: ignore[misc]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, warn
 from ._parser import add_flag
-from ._shared import add_overwrite, check_least
+from ._shared import add_shared, check_least, check_out, output_format, standard_input
 
 if TYPE_CHECKING:
     from ..search.index import Hit
@@ -30,7 +29,6 @@ FORMATS = {"text": ".txt", "jsonl": ".jsonl", "html": ".html"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "index", "INDEX", "folder made by limelight index")
     add_flag(parser, "query", "QUERY", "text (default: lines of standard input)", nargs="*")
     add_flag(parser, "--top", "N", "hits of a query", 10)
@@ -41,19 +39,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--out", "FILE", ".txt, .jsonl or .html (default: standard output)")
     add_flag(parser, "--format", FORMATS, "output format, unless --out implies it")
     add_flag(parser, "--json", "", "the same as --format jsonl")
-    add_overwrite(parser)
+    add_shared(parser, "--overwrite")
 
 
 def run(args: argparse.Namespace) -> int:
     """Search and print."""
     from ..search.index import Index
-    from ..storage.files import atomic_file, check_output_file
+    from ..storage.files import atomic_file
 
-    form = _format(args)
+    suffix = Path(args.out or "").suffix.lower()
+    implied = next((form for form, each in FORMATS.items() if each == suffix), None)
+    form = output_format(args, implied, ", ".join(FORMATS.values())) or "text"
     check_least(args, top=1)
-    if args.out:
-        check_output_file(args.out, args.overwrite)
-    queries = args.query or _lines()
+    check_out(args)
+    queries = args.query or [line for line in standard_input("query", "query") if line.strip()]
+    if not queries:
+        raise LimelightError("no query; give one as an argument or on standard input", code="no-rows")
     index = Index.open(args.index, model=args.model)
     for source in index.config.sources:
         if not source.finished:
@@ -68,44 +69,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _format(args: argparse.Namespace) -> str:
-    suffix = Path(args.out).suffix.lower() if args.out else ""
-    implied = next((form for form, each in FORMATS.items() if each == suffix), None)
-    asked = "jsonl" if args.json else args.format
-    if args.out and not implied and not asked:
-        raise LimelightError(
-            f"{args.out} should end in {', '.join(FORMATS.values())}; or add --format", code="file-suffix"
-        )
-    return asked or implied or "text"
-
-
-def _lines() -> list[str]:
-    if sys.stdin is None:
-        raise LimelightError("standard input is closed; give a query", code="stream-closed")
-    if sys.stdin.isatty():
-        print("one query per line; end with Ctrl-D", file=sys.stderr)
-    try:
-        lines = sys.stdin.buffer.read().decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise LimelightError("standard input: not UTF-8; convert it first", code="encoding") from None
-    queries = [line for line in lines if line.strip()]
-    if not queries:
-        raise LimelightError("no query; give one as an argument or on standard input", code="no-rows")
-    return queries
-
-
 def _render(form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str) -> str:
     if form == "html":
         from ..search.page import results_page
 
         return results_page(queries, results, f"Search in {title}")
     if form == "jsonl":
-        lines = [
-            json.dumps({"query": query, "rank": rank, **hit.to_dict()}, ensure_ascii=False)
+        numbered = [
+            {"query": query, "rank": rank, **hit.to_dict()}
             for query, hits in zip(queries, results, strict=True)
             for rank, hit in enumerate(hits, 1)
         ]
-        return "\n".join(lines) + "\n"
+        return "\n".join(json.dumps(each, ensure_ascii=False) for each in numbered) + "\n"
     shown = [_text(query, hits, len(queries) > 1) for query, hits in zip(queries, results, strict=True)]
     return "\n".join(shown)
 

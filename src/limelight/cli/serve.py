@@ -29,25 +29,18 @@ must send it as a bearer token. Ctrl-C or SIGTERM answers the requests in progre
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
-    add_flag(
-        parser, "models", "MODEL", 'folder of a saved model or reader, "reader", or NAME=FOLDER', nargs="+"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    models = 'folder of a saved model or reader, "reader", or NAME=FOLDER'
+    add_flag(parser, "models", "MODEL", models, nargs="+")
+    add_flag(parser, "--host", "HOST", "address to listen on", "127.0.0.1")
     add_flag(parser, "--port", "N", "port", 8000)
-    add_flag(
-        parser,
-        "--workers",
-        "N",
-        "processes, each with its own copy of the models; one that dies is replaced",
-        1,
-    )
+    workers = "processes, each with its own copy of the models; one that dies is replaced"
+    add_flag(parser, "--workers", "N", workers, 1)
     add_flag(parser, "--threads", "N", "threads of a worker (default: its share of the cores)")
     add_flag(parser, "--precision", ("float32", "int8"), "int8 is faster", "float32")
     add_flag(parser, "--no-page", "", "no page at /")
     group = parser.add_argument_group("limits")
     for flag, default, what in LIMITS:
-        group.add_argument(flag, type=int, default=default, metavar="N", help=f"{what} (default: {default})")
+        add_flag(group, flag, "N", what, default)
 
 
 LIMITS = (

@@ -9,16 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._parser import add_flag, conflict
-from ._shared import (
-    add_columns,
-    add_json,
-    add_overwrite,
-    check_least,
-    check_picture_file,
-    check_words,
-    read_rows,
-)
-from ._streams import print_painted
+from ._shared import add_shared, check_least, check_picture, check_words, read_rows, show_pictures
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
@@ -39,22 +30,16 @@ adds up to the similarity. The model "reader" is bundled, reads English and need
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "model", "MODEL", 'folder of a saved model or reader, or "reader"')
     add_flag(parser, "first", "TEXT", "a text", nargs="?")
     add_flag(parser, "second", "TEXT2", "the text to compare it with", nargs="?")
     add_flag(parser, "--out", "FILE", "write a picture: .html, .svg, .png, .json or .txt")
-    add_overwrite(parser)
-    add_json(parser)
+    add_shared(parser, "--overwrite", "--json")
     group = parser.add_argument_group("many pairs")
-    add_flag(
-        group,
-        "--data",
-        "FILE",
-        "table of pairs (-: lines of standard input, each two texts and a tab between)",
-    )
+    pairs = "table of pairs (-: lines of standard input, each two texts and a tab between)"
+    add_flag(group, "--data", "FILE", pairs)
     add_flag(group, "--top", "N", "pairs of words for each pair of texts", 3)
-    add_columns(group, label=False)
+    add_shared(group, "--text", "--text2", "--skip-bad")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
         for line in _compare_rows(model, args):
             print(json.dumps(line, ensure_ascii=False))
         return 0
-    return _show(model, args)
+    check_words(model.tokenizer, args.first, args.second)
+    show_pictures(args, [("", model.compare(args.first, args.second))])
+    return 0
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -78,22 +65,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.data and args.out:
         raise conflict("--out is a picture of two texts; --data prints to standard output")
     check_least(args, top=0)
-    check_picture_file(args)
-
-
-def _show(model: Model | Reader, args: argparse.Namespace) -> int:
-    from ..reading import save_picture, to_json, to_terminal
-
-    check_words(model.tokenizer, args.first, args.second)
-    found = model.compare(args.first, args.second)
-    if args.out:
-        save_picture(found, args.out, overwrite=args.overwrite)
-        print(f"saved {args.out}")
-    elif args.json:
-        print(to_json(found))
-    else:
-        print_painted(to_terminal(found))
-    return 0
+    check_picture(args)
 
 
 def _compare_rows(model: Model | Reader, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -105,10 +77,6 @@ def _compare_rows(model: Model | Reader, args: argparse.Namespace) -> Iterator[d
         pairs = [(row.text, row.text2 or "") for row in chunk]
         for found in model.compare_many(*zip(*pairs, strict=True), by_rows=False):
             top = [[a, b, round(value, 6)] for a, b, value in found.top_pairs(args.top)]
-            yield {
-                "similarity": round(found.similarity, 6),
-                "pairs": top,
-                "text": found.first.text,
-                "text2": found.second.text,
-            }
+            texts = {"text": found.first.text, "text2": found.second.text}
+            yield {"similarity": round(found.similarity, 6), "pairs": top, **texts}
         sys.stdout.flush()

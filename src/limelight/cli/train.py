@@ -8,18 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
-from ._parser import add_recipe, check_encoded, given_data, given_options, recipe_from
-from ._shared import (
-    add_data,
-    add_run,
-    check_least,
-    holdout,
-    metrics_table,
-    on_bad,
-    print_result,
-    print_resume,
-    tables_from,
-)
+from ._parser import add_flag, add_recipe, check_encoded, conflict, given_data, given_options, recipe_from
+from ._shared import add_data, add_run, data_from, metrics_table, print_result, print_resume, run_job
 
 if TYPE_CHECKING:
     from ..config.recipe import TrainingRecipe
@@ -40,44 +30,28 @@ written by 'limelight encode', and save the best epoch's model as a folder. Most
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
-    parser.add_argument("data", nargs="*", metavar="DATA", help="training table; several are joined")
-    parser.add_argument("--out", metavar="DIR", help="model folder to write; DIR.run is used while training")
+    add_flag(parser, "data", "DATA", "training table; several are joined", nargs="*")
+    add_flag(parser, "--out", "DIR", "model folder to write; DIR.run is used while training")
     add_run(parser)
-    parser.add_argument("--tensorboard", action="store_true", help="log for TensorBoard into DIR.run")
+    add_flag(parser, "--tensorboard", "", "log for TensorBoard into DIR.run")
     add_data(parser)
-    parser.add_argument(
-        "--old-dev", action="append", metavar="FILE",
-        help="with --start MODEL, its development table: measures what the model forgets",
-    )  # fmt: skip
+    old = "with --start MODEL, its development table: measures what the model forgets"
+    add_flag(parser, "--old-dev", "FILE", old, action="append")
     add_recipe(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, or resume training."""
-    check_least(args, checkpoint_minutes=0)
     job = _job(args)
-    try:
-        outcome = job.run(
-            device=args.device, show=not args.quiet, resume=bool(args.resume),
-            checkpoint_every=60 * args.checkpoint_minutes, tensorboard=args.tensorboard,
-            given=given_options(args), preset_given=bool(args.preset),
-        )  # fmt: skip
-    except KeyboardInterrupt:  # while reading a table or writing the model, or a second Ctrl-C
-        if not job.is_resumable():
-            raise
-        raise SystemExit(print_resume(job)) from None
+    given, preset_given = given_options(args), bool(args.preset)
+    outcome: Outcome = run_job(
+        args, job, tensorboard=args.tensorboard, given=given, preset_given=preset_given
+    )
     if outcome.interrupted:
-        raise SystemExit(_report_interruption(job, outcome))
+        return _report_interruption(job, outcome)
     if outcome.facts:
-        figures = outcome.facts["results"]
-        data = {
-            "out": str(outcome.out),
-            "best_epoch": outcome.fitted.state.best_epoch + 1,
-            "results": figures,
-        }
-        if "old_dev" in outcome.facts:
-            data["old_dev"] = outcome.facts["old_dev"]
+        data = {"out": str(outcome.out), "best_epoch": outcome.fitted.state.best_epoch + 1}
+        data |= {key: outcome.facts[key] for key in ("results", "old_dev") if key in outcome.facts}
         print_result(args, data, _format_outcome(outcome, job.recipe.training))
     return 0
 
@@ -88,20 +62,15 @@ def _job(args: argparse.Namespace) -> TrainJob:
     if args.resume:
         other = args.data or args.out or args.overwrite or args.preset or args.old_dev
         if other or given_options(args) or given_data(args):
-            raise LimelightError(
-                "--resume takes data and options from the interrupted run; give nothing else",
-                code="option-conflict",
-            )
+            raise conflict("--resume takes data and options from the interrupted run; give nothing else")
         return TrainJob.load(args.resume)
     if not args.data or not args.out:
         needed = "training data and --out are required: limelight train reviews.csv --out model"
         raise LimelightError(needed, code="argument-missing")
-    old = {"old_dev": list(args.old_dev)} if args.old_dev else {}
-    job = TrainJob(
-        out=Path(args.out), recipe=recipe_from(args), tables=tables_from(args) | old,
-        columns={"text": args.text, "label": args.label, "text2": args.text2},
-        holdout=holdout(args), on_bad=on_bad(args), overwrite=args.overwrite,
-    )  # fmt: skip
+    data = data_from(args)
+    if args.old_dev:
+        data["tables"]["old_dev"] = list(args.old_dev)
+    job = TrainJob(out=Path(args.out), recipe=recipe_from(args), overwrite=args.overwrite, **data)
     if job.encoded:
         check_encoded(args)
     return job

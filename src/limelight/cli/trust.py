@@ -8,28 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._parser import add_flag
-from ._shared import (
-    add_columns,
-    add_json,
-    add_overwrite,
-    check_least,
-    check_page,
-    load_models,
-    on_bad,
-    open_data,
-    print_result,
-    sample_rows,
-    save_page,
-    table,
-)
+from ._shared import add_shared, check_least, check_out, load_models, print_result, sample, save_page, table
 
 if TYPE_CHECKING:
     from ..explain.faithfulness import Faithfulness
     from ..explain.model_agreement import Agreement
     from ..explain.overview import RowEffect
     from ..explain.trust import Trust
-    from ..runtime.model import Model
-    from ..tables.rows import Row
 
 ORDER = 4
 HELP = "measure how faithful the pictures of a model are"
@@ -45,17 +30,15 @@ agreement.
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
     add_flag(parser, "model", "MODEL", "folder of a saved model")
     add_flag(parser, "data", "DATA", "table of texts, with or without labels")
     add_flag(parser, "--with", "MODEL", "a second model, to compare their attention", dest="other")
     add_flag(parser, "--texts", "N", "number of texts to sample", 200)
     add_flag(parser, "--seed", "N", "random seed", 0)
-    add_columns(parser, label=False)
+    add_shared(parser, "--text", "--text2", "--skip-bad")
     add_flag(parser, "--label", "COL", "label column: also measure what each row does for the accuracy")
     add_flag(parser, "--out", "FILE", "also write the result as an HTML page")
-    add_overwrite(parser)
-    add_json(parser)
+    add_shared(parser, "--overwrite", "--json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,9 +46,10 @@ def run(args: argparse.Namespace) -> int:
     from ..explain import agreement, measure_trust
     from ..explain.pages import trust_page
 
-    check_page(args)
-    _, (model, *others) = load_models(args.model, *([args.other] if args.other else []))
-    rows = _sample(args, model)
+    check_out(args, page=True)
+    check_least(args, texts=1, seed=0)
+    _, (model, *others) = load_models(args.model, args.other)
+    rows, _, _ = sample(args, model, args.texts, args.seed, need_label=False)
     texts = [row.text for row in rows]
     texts2: Any = [row.text2 for row in rows] if model.pair else None
     labels: Any = [row.label for row in rows] if args.label else None
@@ -81,34 +65,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sample(args: argparse.Namespace, model: Model) -> list[Row]:
-    """A random sample of the table."""
-    from ..tables.rows import TableRows, without_skipped
-
-    check_least(args, texts=1, seed=0)
-    table, columns = open_data(args, model.pair, need_label=False)
-    read = TableRows(table, columns, on_bad=on_bad(args), parse_label=model.label_format.parse)
-    kept, labels, _ = sample_rows(read, args.texts, model.task, args.seed)
-    # an unknown label is reported before the long work
-    labels.index(model.labels, without_skipped(args.data, read.skipped))
-    return kept
-
-
 def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
     over = f"mean over {found.texts:,} texts ± standard error" if found.texts > 1 else "one text"
-    blocks = [
-        textwrap.fill(found.verdict, 100),
-        table(
-            ["picture", "comprehensiveness", "sufficiency"],
-            [_way(each, found.texts > 1) for each in found.attributions],
-        )
-        + f"\n({over})",
-        table(
-            ["row removed", "predictions changed", "drop in probability", "drop in accuracy"],
-            [_row(row) for row in found.rows],
-        )
-        + ("\n(the last row is the max-pooled one)" if max_row and found.rows else ""),
-    ]
+    ways = [_way(each, found.texts > 1) for each in found.attributions]
+    pictures = table(["picture", "comprehensiveness", "sufficiency"], ways)
+    head = ["row removed", "predictions changed", "drop in probability", "drop in accuracy"]
+    rows = table(head, [_row(row) for row in found.rows])
+    last = "\n(the last row is the max-pooled one)" if max_row and found.rows else ""
+    blocks = [textwrap.fill(found.verdict, 100), f"{pictures}\n({over})", rows + last]
     if found.until_change is not None:
         words = f"{found.until_change:.1%} of the words of a text (median)"
         blocks.append(f"words to remove until the answer changes, those that decided first: {words}")
@@ -121,10 +85,10 @@ def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:
 
 
 def _way(found: Faithfulness, several: bool) -> list[str]:
-    f = found.to_dict()
-    kinds = ("comprehensiveness", "sufficiency")
-    errors = [f" ± {f[f'{kind}_error']:.3f}" if several else "" for kind in kinds]
-    return [f["name"], *(f"{f[kind]:.3f}{error}" for kind, error in zip(kinds, errors, strict=True))]
+    f, cells = found.to_dict(), []
+    for kind in ("comprehensiveness", "sufficiency"):
+        cells.append(f"{f[kind]:.3f}" + (f" ± {f[f'{kind}_error']:.3f}" if several else ""))
+    return [f["name"], *cells]
 
 
 def _row(row: RowEffect) -> list[Any]:
