@@ -104,11 +104,11 @@ def model_card(
     return card
 
 
-def reader_card(words: int, recipe: Recipe, facts: Mapping[str, Any]) -> str:
+def reader_card(*, recipe: Recipe, vocabulary: int, facts: Mapping[str, Any]) -> str:
     """The card of a reader as Markdown.
 
     >>> facts = {"rows": [["no", "not"]], "held_out": 9, "teacher": "MiniLM"}
-    >>> card = reader_card(5000, Recipe(), facts)
+    >>> card = reader_card(recipe=Recipe(), vocabulary=5000, facts=facts)
     >>> "| 1 | no, not |" in card, "MiniLM" in card
     (True, True)
     """
@@ -118,7 +118,7 @@ def reader_card(words: int, recipe: Recipe, facts: Mapping[str, Any]) -> str:
         where = f", in {quote(facts['rows_from'])}"
     fields = {"library_name": "limelight", "pipeline_tag": "sentence-similarity", "tags": _TAGS}
     card: str = _templates().get_template("reader.md.jinja").render(
-        metadata=metadata({**fields, "license": "other"}), words=words, size=recipe.model.vector_size,
+        metadata=metadata({**fields, "license": "other"}), words=vocabulary, size=recipe.model.vector_size,
         teacher=facts.get("teacher", "unknown"), count=f"{count:,}" if isinstance(count, int) else "some",
         files=", ".join(map(str, texts.get("files", []))), where=where, rows=_rows(facts),
         figures=[(what, facts[key]) for key, what in _FIGURES.items() if key in facts],

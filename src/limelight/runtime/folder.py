@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def save_folder(
     """Write a folder, all of it or nothing; `facts` is any JSON about the data and the results.
 
     >>> import tempfile
-    >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
+    >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
     >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
     >>> with tempfile.TemporaryDirectory() as path:
@@ -94,39 +95,39 @@ def save_folder(
     (1, 5)
     """
     task, facts = find_task(recipe.text.task).name, to_json_values(facts or {})
-    is_reader = recipe.model.head == "vector"
-    labels = () if is_reader else plain_labels(labels, task)
-    expected = shapes(recipe.model, len(tokenizer), len(labels), pair)
-    weights = {name: np.asarray(array) for name, array in weights.items()}
-    check_weights(weights, expected)
-    stored = pack_all(without_special(weights)) if is_reader else pack_words(weights)
-    tensors = b"".join(safetensors_pieces(stored))
-    options: dict[str, Any] = {"recipe": recipe.model, "classes": len(labels), "pair": pair, "task": task}
+    kind = "reader" if recipe.model.head == "vector" else ("text", "pair")[pair]
+    labels = () if kind == "reader" else plain_labels(labels, task)
     contents = {
         "tokenizer.json": tokenizer.to_json().encode(),
-        "model.safetensors": tensors,
-        "model.onnx": export_onnx(stored, **options, locations=tensor_locations(tensors, expected)),
+        **_weight_files(weights, recipe, len(tokenizer), len(labels), kind),
     }
-    if not is_reader:
-        contents["model.int8.onnx"] = export_onnx(stored, **options, int8=True)
     if card is None:
         words = len(tokenizer) - len(SPECIAL)
-        about: dict[str, Any] = {
-            "recipe": recipe,
-            "labels": labels,
-            "pair": pair,
-            "vocabulary": words,
-            "facts": facts,
-        }
-        card = reader_card(words, recipe, facts) if is_reader else model_card(**about, thresholds=thresholds)
-    contents["config.json"] = format_config(
-        "reader" if is_reader else ("text", "pair")[pair], recipe.to_dict(), labels, facts, contents,
-        None if thresholds is None else thresholds.tolist(),
-    )  # fmt: skip
+        about: dict[str, Any] = {"recipe": recipe, "vocabulary": words, "facts": facts}
+        of_model: dict[str, Any] = {"labels": labels, "pair": pair, "thresholds": thresholds}
+        card = reader_card(**about) if kind == "reader" else model_card(**about, **of_model)
+    least = None if thresholds is None else thresholds.tolist()
+    contents["config.json"] = format_config(kind, recipe.to_dict(), labels, facts, contents, least)
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
     with atomic_folder(path, LAYOUT, overwrite) as folder:
         for name, content in contents.items():
             (folder / name).write_bytes(content)
+
+
+def _weight_files(
+    weights: Mapping[str, np.ndarray], recipe: Recipe, vocabulary: int, classes: int, kind: str
+) -> dict[str, bytes]:
+    """The weights, checked, and the graphs; a reader's weights are rounded, and it has no graph in int8."""
+    expected = shapes(recipe.model, vocabulary, classes, kind == "pair")
+    given = {name: np.asarray(array) for name, array in weights.items()}
+    check_weights(given, expected)
+    stored = pack_all(without_special(given)) if kind == "reader" else pack_words(given)
+    tensors = b"".join(safetensors_pieces(stored))
+    task = find_task(recipe.text.task).name
+    export = partial(export_onnx, stored, recipe.model, classes, kind == "pair", task=task)
+    graph = export(locations=tensor_locations(tensors, expected))
+    int8 = {} if kind == "reader" else {"model.int8.onnx": export(int8=True)}
+    return {"model.safetensors": tensors, "model.onnx": graph, **int8}
 
 
 def as_stored(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -40,7 +40,7 @@ class Model(Embedder):
     and batched internally; results are in the order given. A text gets the same result, up to
     rounding in the last digits, in any batch and with any number of threads, in float32 and in int8.
 
-    >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
+    >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
     >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
     >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
@@ -246,7 +246,7 @@ class Model(Embedder):
 
         `on_batch` is called with the number of texts in each finished batch, for a progress bar.
 
-        >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
+        >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
         >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
         >>> words = Tokenizer.from_words(["good", "bad"])
         >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
@@ -261,7 +261,7 @@ class Model(Embedder):
     def classify(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
         """Probabilities (texts, classes) from embeddings M (texts, r, 2u); for pairs, from M and M2.
 
-        >>> recipe = Recipe().override(embedding="max", word_size=4, hidden=3, head_hidden=6)
+        >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
         >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
         >>> words = Tokenizer.from_words(["good", "bad"])
         >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
