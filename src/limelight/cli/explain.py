@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError
-from ._parser import add_flag, bad_value, conflict, wrong_model
+from ..errors import LimelightError, bad_value
+from ._parser import add_flag, conflict, wrong_model
 from ._shared import COLUMNS, add_shared, check_picture, check_words, read_lines, show_pictures, table_rows
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MAX_TEXTS_DRAWN = 200  # texts on a page: more are slow to open
 
-ORDER = 4
 HELP = "show what decided a prediction and what each row read, in the terminal or as a picture"
 DESCRIPTION = """\
 Show how a saved model reads a text: its prediction; what decided, orange words that support it and blue words
@@ -55,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(group, *COLUMNS)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read the text and draw it, or all texts that were asked for."""
     from ..runtime.reader import load
 
@@ -64,7 +63,6 @@ def run(args: argparse.Namespace) -> int:
     if args.data is None:
         check_words(model.tokenizer, args.first, args.second)
     show_pictures(args, list(_readings(model, args)))
-    return 0
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..tables.cells import KeptColumns
     from ..tables.writers import TableWriter
 
-ORDER = 3
 HELP = "predict labels for the texts of a table, or for lines of standard input"
 DESCRIPTION = """\
 Predict labels with a saved model and write them, in the order of the texts, before all columns of the table.
@@ -50,13 +49,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_engine(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, predict and write some rows at a time; with --engine, on many cores or machines."""
     from ..runtime.model import Model
     from ..runtime.predictions import Predictions
 
     if args.engine:
-        return _run_bulk(args)
+        _run_bulk(args)
+        return
     check_no_engine(args)
     form = _format(args)
     check_out(args)
@@ -71,10 +71,9 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         unsure = f", {found.unsure:,} of them unsure" if found.least else ""
         print(f"saved {args.out}: {count:,} rows{unsure}")
-    return 0
 
 
-def _run_bulk(args: argparse.Namespace) -> int:
+def _run_bulk(args: argparse.Namespace) -> None:
     from ..bulk import Predictor
     from ..runtime.model import Model
 
@@ -87,7 +86,7 @@ def _run_bulk(args: argparse.Namespace) -> int:
         device=args.device,
     )  # fmt: skip
     refused = {"--format": args.format, "--json": args.json, "--escape-formulas": args.escape_formulas}
-    return run_bulk(args, predictor, refused)
+    run_bulk(args, predictor, refused)
 
 
 def _format(args: argparse.Namespace) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from ..explain.overview import RowEffect
     from ..explain.trust import Trust
 
-ORDER = 4
 HELP = "measure how faithful the pictures of a model are"
 DESCRIPTION = """\
 Measure how faithful each kind of picture is: comprehensiveness (how far the probability drops without the
@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--overwrite", "--json")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Measure on a sample of the table and print the result."""
     from ..explain import agreement, measure_trust
     from ..explain.pages import trust_page
@@ -56,13 +56,12 @@ def run(args: argparse.Namespace) -> int:
     alike = None
     for other in others:  # first, because it is quick and finds models that cannot be compared
         alike = agreement(list(model.read_many(texts, texts2)), list(other.read_many(texts, texts2)))
-    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
+    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=sys.stderr.isatty())
     data = found.to_dict() | ({"agreement": alike._asdict()} if alike else {})
     if args.out:
         names = {"name": Path(args.model).resolve().name, "data": Path(args.data).name}
         save_page(args, trust_page(found, model, **names, agreement=alike, other=str(args.other)))
     print_result(args, data, _format_trust(found, alike, model.recipe.model.has_max_row))
-    return 0
 
 
 def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 
 FEWEST = 100  # rows of a development set; with fewer, chance decides
 BOUNDS = 0.05, 20.0  # of a temperature
@@ -90,9 +90,7 @@ def threshold_for(curve: Sequence[Answered], precision: float) -> Answered:
     Answered(threshold=0.8, share=0.67, precision=1.0)
     """
     if not 0 < precision <= 1:
-        raise LimelightError(
-            f"the wanted precision is {precision:g}; it must be above 0 and at most 1", code="option-value"
-        )
+        raise bad_value(f"the wanted precision is {precision:g}; it must be above 0 and at most 1")
     for point in curve:
         if point.precision >= precision:
             return point
@@ -127,7 +125,5 @@ def check_threshold(value: Any, name: str = "abstain_below") -> float:
     limelight.errors.LimelightError: abstain_below is 80; it must be a probability from 0 to 1, such as 0.8
     """
     if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-        raise LimelightError(
-            f"{name} is {value!r}; it must be a probability from 0 to 1, such as 0.8", code="option-value"
-        )
+        raise bad_value(f"{name} is {value!r}; it must be a probability from 0 to 1, such as 0.8")
     return float(value)

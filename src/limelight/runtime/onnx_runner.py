@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from ..network.onnx.export import encoder_graph, head_graph
+from ..config.recipe import ModelRecipe
+from ..network.onnx.export import direction_graph, encoder_graph, head_graph, pooling_graph
+from ..network.quantise import quantise
 from .batches import Sentences
-from .directions import Directions
 from .runner import Runner, check_finite
 from .session import Session, locked_cached_property, start_lock
 from .vector_parts import VectorParts
@@ -101,3 +102,43 @@ class OnnxRunner(Runner):
 def _is_shutting_down() -> bool:
     """Whether the interpreter is ending: threads that still run may finish, but a pool takes no new work."""
     return not threading.main_thread().is_alive()
+
+
+class Directions:
+    """Computes what the encoder's session does, for one batch, with each direction in its own thread.
+
+    They never wait for each other, but ONNX Runtime's operator for both directions runs one after the other,
+    however many threads it has.
+    """
+
+    def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, int8: bool) -> None:
+        self.table, self.int8 = weights["words.weight"], int8
+        self.projection = weights.get("projection.W"), weights.get("projection.b")
+        self.layers = [
+            [Session(direction_graph(weights, k, way, int8)) for way in ("forward", "reverse")]
+            for k in range(recipe.layers)
+        ]
+        self.pooling = Session(pooling_graph(weights, recipe, int8))
+
+    def run(self, pool: Executor, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
+        """ids, lengths -> M, A and H, as named. One direction runs in this thread, the other in the pool.
+
+        Word vectors X in `feed` take the place of the table's.
+        """
+        below = [feed["X"] if "X" in feed else self._words(feed["ids"].T)]  # (n, batch, d)
+        for forward, reverse in self.layers:
+            given = {"X": np.concatenate(below, axis=2), "lengths": feed["lengths"]}
+            backward = pool.submit(reverse.run, given, "Y")
+            ahead = forward.run(given, "Y")
+            Y = np.concatenate([*ahead, *backward.result()], axis=1)  # (n, 2, batch, u)
+            below.append(Y.transpose(0, 2, 1, 3).reshape(*Y.shape[::2], -1))
+        return self.pooling.run({"Y": Y, "ids": feed["ids"], "lengths": feed["lengths"]}, *outputs)
+
+    def _words(self, ids: np.ndarray) -> np.ndarray:
+        """The word vectors; in int8, rounded as in the int8 table, each word with its own scale."""
+        rows = np.asarray(self.table[ids])
+        if self.int8:
+            integers, scale = quantise(rows)
+            rows = np.asarray(integers * scale)
+        W, b = self.projection
+        return rows if W is None else np.maximum(rows @ W.T + b, 0)

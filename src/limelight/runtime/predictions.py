@@ -1,21 +1,23 @@
-"""Predictions as columns of a table: the label, probabilities, further labels, the words that decided."""
+"""Predictions beside true labels, and as columns of a table: labels, probabilities, words that decided."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, check_at_least
 from ..reading.answers import answers_of
 from ..reading.reading import AnyReading
 from ..tables.cells import KeptColumns, find_type
-from ..tables.columns import choose_columns
-from ..tables.rows import Row, open_rows, text_columns
-from ..tables.table import open_table
+from ..tables.columns import Columns, choose_columns
+from ..tables.rows import Row, TableRows, open_rows, text_columns, without_skipped
+from ..tables.table import Table, open_table
 from ..tables.writers import NewColumn, TableWriter, Values, require_format, write_table
+from ..text.tasks import find_task
 from .batches import chunks
 from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
@@ -62,6 +64,29 @@ def predict_table(
             return found.write(rows, writer, progress)
 
 
+def predict_labelled(
+    model: Model, table: str | Path | Table, columns: Columns, on_bad: str = "error", progress: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outputs (rows, classes), and the true labels as in text/tasks.py: class numbers (rows,), or others.
+
+    Bad rows and labels are reported before the long work.
+
+    >>> P, truth = predict_labelled(model, "test.csv", Columns("text", "stars"))  # doctest: +SKIP
+    """
+    with table if isinstance(table, Table) else open_table(table) as table:
+        read = partial(TableRows, table, columns, on_bad=on_bad, parse_label=model.label_format.parse)
+        checked = read()
+        labels = find_task(model.task)(row.label for row in checked)
+        truth = labels.index(model.labels, without_skipped(str(table.path), checked.skipped))
+        first, second = text_columns(read(), model.pair)
+        parts = list(model.predict_proba_stream(first, second, progress=progress))
+    if sum(map(len, parts)) != len(truth):
+        raise LimelightError(
+            f"{table.path} changed while it was being read; run this again", code="file-changed"
+        )
+    return np.concatenate(parts), truth
+
+
 class Predictions:
     """The new columns for a model and a format, and their values for some rows at a time."""
 
@@ -76,8 +101,7 @@ class Predictions:
         words: bool = False,
         abstain_below: float | None = None,
     ) -> None:
-        if top < 1:
-            raise LimelightError(f"top is {top}; it must be at least 1", code="option-value")
+        check_at_least("top", top, 1)
         answers = answers_of(model.task)
         if answers.has_several and top > 1:
             raise LimelightError(

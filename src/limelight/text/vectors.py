@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..config.recipe import TextRecipe
-from ..errors import LimelightError, warn
+from ..errors import bad_value, check_choice, warn
 from .dataset import Split
 from .labels import Label
 from .missing_vectors import fill_from_spelling, noise_vector
@@ -62,9 +62,7 @@ def split_paths(paths: VectorPaths, folder: str | Path = "") -> list[str]:
     one = os.path.exists(os.path.join(folder, paths))
     found = [str(paths)] if one else [each.strip() for each in str(paths).split(",")]
     if not all(found):
-        raise LimelightError(
-            f"vectors is {str(paths)!r}; each comma must separate two file names", code="option-value"
-        )
+        raise bad_value(f"vectors is {str(paths)!r}; each comma must separate two file names")
     return [each if each == "default" else os.path.join(folder, each) for each in found]
 
 
@@ -95,10 +93,7 @@ def read_vectors(
     >>> vectors.matrix[2].tolist(), vectors.found.tolist()
     ([0.5, 1.0], [False, False, True, False])
     """
-    if missing not in MISSING:
-        raise LimelightError(
-            f"missing is {missing!r}; it must be one of: {', '.join(MISSING)}", code="option-value"
-        )
+    check_choice("missing", missing, MISSING)
     parts = [
         _read_file(path, vocabulary, seed + number, missing, progress)
         for number, path in enumerate(split_paths(paths))  # each has noise of its own

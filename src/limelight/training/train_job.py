@@ -273,15 +273,11 @@ class TrainJob(Job):
             raise LimelightError(wrong, code="label-unknown")
         from ..runtime.model import Model
 
-        model = Model.from_parts(
-            weights=start.weights, recipe=start.recipe, tokenizer=start.tokenizer, labels=start.labels,
-            pair=start.pair,
-        )  # fmt: skip
-        return self._old_accuracy(model)[0]
+        return self._old_accuracy(Model(start))[0]
 
     def _old_accuracy(self, model: Model) -> tuple[float, int]:
         """The accuracy on the old development set, and its rows."""
-        from ..runtime.labelled import predict_labelled
+        from ..runtime.predictions import predict_labelled
         from ..tables.columns import choose_columns
 
         right = []
