@@ -33,29 +33,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0"
 __all__ = [
-    "Comparison",
-    "Hit",
-    "Index",
-    "LimelightError",
-    "Model",
-    "PairClassifier",
-    "PairReading",
-    "PairRegressor",
-    "Reader",
-    "Reading",
-    "Recipe",
-    "TextClassifier",
-    "TextRegressor",
-    "embed_table",
-    "explore_page",
-    "fit",
-    "from_pretrained",
-    "load",
-    "predict_table",
-    "preset",
-    "pretrain",
+    "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
+    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "embed_table",
+    "explore_page", "fit", "from_pretrained", "load", "predict_table", "preset", "pretrain",
     "push_to_hub",
-]
+]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
     __name__,

@@ -116,21 +116,17 @@ def _chosen_rows(
     args: argparse.Namespace, model: Model | Reader, numbers: list[int] | None
 ) -> Iterator[tuple[int, Row]]:
     """Rows of a table and their numbers: all, or those named, whatever the others are like."""
-    rows = table_rows(args, model, need_label=False, skip=bool(numbers))
-    if numbers is None:
-        yield from ((rows.number, row) for row in rows)
-        return
-    missing = sorted(numbers, reverse=True)
+    rows, missing = table_rows(args, model, need_label=False, skip=bool(numbers)), set(numbers or ())
     for row in rows:
-        if missing and rows.number > missing[-1]:
-            break
-        if missing and rows.number == missing[-1]:
-            yield missing.pop(), row
-        if not missing:
-            return
-    raise LimelightError(
-        f"{args.data}, row {missing[-1]}: no such row, or it has no text or label", code="row-missing"
-    )
+        if numbers is None or rows.number in missing:
+            missing.discard(rows.number)
+            yield rows.number, row
+            if numbers and not missing:
+                return
+    if missing:
+        raise LimelightError(
+            f"{args.data}, row {min(missing)}: no such row, or it has no text or label", code="row-missing"
+        )
 
 
 def parse_rows(given: str) -> list[int]:

@@ -22,6 +22,7 @@ from .batches import chunks
 from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
 
+Added = list[tuple[NewColumn, Values]]  # new columns, and their values for some rows
 SEPARATOR = "|"  # between labels in csv and tsv, where the training data had lists
 
 
@@ -120,34 +121,8 @@ class Predictions:
         self.least = 0.0 if abstain_below is None else check_threshold(abstain_below)
         self.unsure = 0  # rows without an answer so far
         self.nested, self.joined = form == "jsonl", form in ("csv", "tsv")
-        self.columns = self._columns(kept.names)
-
-    def _columns(self, kept: Sequence[str]) -> list[NewColumn]:
-        answer, further = self._answer_columns(find_type(self.model.labels))
-        if self.words:
-            further += [NewColumn(name, "words") for name in ("words", "words2")[: 1 + self.model.pair]]
-        if not self.probabilities:
-            return [*answer, *further]
-        if self.nested:
-            return [*answer, NewColumn("probabilities", "probabilities"), *further]
-        names = [str(label) for label in self.model.labels]
-        if {*kept, *(column.name for column in (*answer, *further))} & {*names}:  # no two of one name
-            names = [f"probability of {name}" for name in names]
-        return [*answer, *(NewColumn(name, "probability") for name in names), *further]
-
-    def _answer_columns(self, kind: str) -> tuple[list[NewColumn], list[NewColumn]]:
-        """The columns of the prediction, and those of the next labels, which hold labels of a kind."""
-        answers = answers_of(self.model.task)
-        if answers.is_number:
-            return [NewColumn("value", "number")], []
-        if answers.has_several:
-            return [NewColumn("labels", *(("label", "text") if self.joined else ("labels", kind)))], []
-        both = [
-            NewColumn(f"{name}{suffix}", form, kind if form == "label" else "")
-            for suffix in ("", *(f"_{k}" for k in range(2, self.top + 1)))
-            for name, form in (("label", "label"), ("confidence", "probability"))
-        ]
-        return both[:2], both[2:]
+        self.kept = kept.names
+        self.columns = [column for column, _ in self._new(np.empty((0, len(model.labels)), np.float32))]
 
     def write(self, rows: Iterable[Row], writer: TableWriter, progress: bool = False) -> int:
         """Predict for every row, write them and return their number."""
@@ -163,42 +138,51 @@ class Predictions:
         first, second = text_columns(rows, self.model.pair, pending.append)
         if not self.words:
             for P in self.model.predict_proba_stream(first, second, progress=progress):
-                yield [pending.popleft() for _ in P], self._values(P)
+                yield [pending.popleft() for _ in P], [values for _, values in self._new(P)]
             return
         readings = self.model.read_stream(first, second, progress=progress)
         for some in chunks(readings, READ_AT_ONCE):
             P = np.stack([reading.probabilities for reading in some])
-            yield [pending.popleft() for _ in some], self._values(P, some)
+            yield [pending.popleft() for _ in some], [values for _, values in self._new(P, some)]
 
-    def _values(self, P: np.ndarray, readings: Sequence[AnyReading] = ()) -> list[Values]:
-        """Of each new column, for the probabilities P (rows, classes)."""
+    def _new(self, P: np.ndarray, readings: Sequence[AnyReading] = ()) -> Added:
+        """The new columns, and their values for the probabilities P (rows, classes)."""
         answer, further = self._answers(P)
-        if self.words:
-            further += zip(*([side.top_words() for side in each.sides] for each in readings), strict=True)
-        if self.probabilities and self.nested:
-            names = [str(label) for label in self.model.labels]
-            answer.append([dict(zip(names, row, strict=True)) for row in P])
-        elif self.probabilities:
-            answer += list(P.T)
+        for k, name in enumerate(("words", "words2")[: 1 + self.model.pair] if self.words else ()):
+            further.append((NewColumn(name, "words"), [each.sides[k].top_words() for each in readings]))
+        names = [str(label) for label in self.model.labels] if self.probabilities else []
+        if names and self.nested:
+            nested = [dict(zip(names, row, strict=True)) for row in P]
+            answer.append((NewColumn("probabilities", "probabilities"), nested))
+        elif names:
+            if {*self.kept, *(column.name for column, _ in (*answer, *further))} & {*names}:
+                names = [f"probability of {name}" for name in names]  # no two of one name
+            answer += [(NewColumn(name, "probability"), p) for name, p in zip(names, P.T, strict=True)]
         return [*answer, *further]
 
-    def _answers(self, P: np.ndarray) -> tuple[list[Values], list[Values]]:
-        """The values of `_answer_columns`."""
-        labels, answers = self.model.labels, answers_of(self.model.task)
+    def _answers(self, P: np.ndarray) -> tuple[Added, Added]:
+        """The columns of the prediction, and those of the next labels."""
+        labels, answers, kind = self.model.labels, answers_of(self.model.task), find_type(self.model.labels)
         if not answers.is_class:
-            found = answers.name(self.model.decide(P), labels)
-            if answers.has_several:
+            found, column = answers.name(self.model.decide(P), labels), NewColumn("value", "number")
+            if answers.has_several and self.joined:
                 mark = self.model.recipe.text.separator or SEPARATOR
-                found = [mark.join(map(str, each)) if self.joined else list(each) for each in found]
-            return [found], []
+                column = NewColumn("labels", "label", "text")
+                found = [mark.join(map(str, each)) for each in found]
+            elif answers.has_several:
+                found, column = list(map(list, found)), NewColumn("labels", "labels", kind)
+            return [(column, found)], []
         first, order = self.model.decide(P)[:, None], np.argsort(-P, axis=1, kind="stable")
-        others = order[order != first].reshape(len(P), -1)  # the answer may be the median
+        others = order[order != first].reshape(len(P), order.shape[1] - 1)  # the answer may be the median
         best = np.hstack([first, others])[:, : self.top]  # (rows, top)
         shares = np.take_along_axis(P, best, axis=1)
-        both: list[Values] = []
-        for k in range(self.top):
-            both += [[labels[i] for i in best[:, k].tolist()], shares[:, k].tolist()]
         unsure = shares[:, 0] < self.least
         self.unsure += int(unsure.sum())
-        both[0] = [None if out else label for label, out in zip(both[0], unsure.tolist(), strict=True)]
+        both: Added = []
+        for k, suffix in enumerate(("", *(f"_{k}" for k in range(2, self.top + 1)))):
+            empty = unsure if k == 0 else np.zeros(len(P), bool)
+            cells = zip(best[:, k].tolist(), empty.tolist(), strict=True)
+            named = [None if is_empty else labels[i] for i, is_empty in cells]
+            both.append((NewColumn(f"label{suffix}", "label", kind), named))
+            both.append((NewColumn(f"confidence{suffix}", "probability"), shares[:, k].tolist()))
         return both[:2], both[2:]
