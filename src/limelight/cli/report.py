@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ._parser import add_flag, conflict
-from ._shared import COLUMNS, add_shared, check_least, check_out, load_models, on_terminal, sample
+from ._shared import COLUMNS, add_shared, check_least, check_out, load_models, sample
 
 HELP = "write an HTML report: how good a model is, what it reads, how far to trust that"
 DESCRIPTION = """\
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     save_report(
         args.out, models, [row.text for row in found], [row.label for row in found],  # type: ignore[misc]
         [row.text2 for row in found] if models[0].pair else None,  # type: ignore[misc]
-        names=names, progress=on_terminal(), overwrite=args.overwrite,
+        names=names, progress=True, overwrite=args.overwrite,
         data=data if len(found) == total else f"{len(found):,} of the {total:,} rows of {data}, sampled",
     )  # fmt: skip
     print(f"saved {args.out}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     alike = None
     for other in others:  # first, because it is quick and finds models that cannot be compared
         alike = agreement(list(model.read_many(texts, texts2)), list(other.read_many(texts, texts2)))
-    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=sys.stderr.isatty())
+    found = measure_trust(model, texts, texts2, labels=labels, seed=args.seed, progress=True)
     data = found.to_dict() | ({"agreement": alike._asdict()} if alike else {})
     if args.out:
         names = {"name": Path(args.model).resolve().name, "data": Path(args.data).name}

@@ -29,7 +29,7 @@ from .calibration import Calibration, measure_calibration, wilson
 from .overview import Overview, RowEffect, overview, remove_rows, same_answers
 from .pages import render_report
 from .trust import MAX_WORDS, Trust, measure_readings
-from .variants import ReadTexts, as_model, count_words
+from .variants import ReadTexts, as_model, count_words, read_texts
 
 THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, that a model may abstain below
 ROW_TEXTS, TRUST_TEXTS = 300, 200  # at most this many texts to remove rows on, and for the trust table
@@ -172,7 +172,7 @@ def _measure(
 ) -> ModelReport:  # fmt: skip
     """Read all texts; for what takes long, use the first texts of `sample`, a random order of all of them."""
     truth = find_task(model.task)(labels).index(model.labels, data)
-    readings: list[AnyReading] = [*model.read_stream(texts, texts2, progress=progress)]
+    readings = read_texts(model, texts, texts2, progress=progress)
     P = np.stack([each.probabilities for each in readings])
     trust_readings = [readings[k] for k in _trust_sample(model, readings, sample)]
     some = sample[: _row_sample_size(model)]

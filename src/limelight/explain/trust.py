@@ -12,7 +12,6 @@ import numpy as np
 from ..errors import LimelightError, warn
 from ..reading.answers import answers_of
 from ..reading.captions import trust_sentence
-from ..reading.reading import AnyReading
 from ..runtime.decided import SHARES
 from ..runtime.model import Model
 from ..text.coerce import as_list, as_texts, check_same_length
@@ -20,7 +19,7 @@ from ..text.labels import Label
 from .attribution import NAMES, NEED_PYTORCH, attribute_readings
 from .faithfulness import Faithfulness, measure_faithfulness, words_until_change
 from .overview import RowEffect, remove_rows
-from .variants import ReadTexts, TokenIds, as_model, count_words
+from .variants import ReadTexts, TokenIds, as_model, count_words, read_texts
 
 RANDOM_DRAWS = 5  # of random weights, averaged
 MAX_WORDS = 2000  # of a text; leaving out each one in turn reads the text that many times
@@ -115,7 +114,7 @@ def measure_trust(
         raise LimelightError("no texts to measure trust on; give at least one", code="no-rows")
     if labels is not None:
         check_same_length(texts, labels, "labels")
-    readings: list[AnyReading] = [*model.read_stream(texts, texts2, progress=progress)]
+    readings = read_texts(model, texts, texts2, progress=progress)
     short = [k for k, reading in enumerate(readings) if count_words(reading) <= MAX_WORDS]
     if not short:
         message = f"every text has more than {MAX_WORDS:,} words; measure trust on shorter ones"

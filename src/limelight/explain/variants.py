@@ -95,6 +95,18 @@ def as_model(given: Any) -> Model:
     return model
 
 
+def read_texts(
+    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
+) -> list[AnyReading]:
+    """Read every text or pair, with a progress bar."""
+    readings: list[AnyReading] = []
+    with progress_bar("Reading" if progress else "", len(texts)) as bar:
+        for each in model.read_stream(texts, texts2):
+            readings.append(each)
+            bar.update(1)
+    return readings
+
+
 def progress_bar(name: str, total: int) -> tqdm[Any]:
     """A bar that counts texts and disappears at the end; shown only with a name, and only on a terminal."""
     return tqdm(total=total, desc=name, unit=" texts", leave=False, disable=None if name else True)
