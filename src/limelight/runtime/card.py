@@ -64,14 +64,9 @@ def _templates() -> Any:
 
 
 def model_card(
-    *,
-    recipe: Recipe,
-    labels: Sequence[Label],
-    pair: bool,
-    vocabulary: int,
-    facts: Mapping[str, Any],
+    *, recipe: Recipe, labels: Sequence[Label], pair: bool, vocabulary: int, facts: Mapping[str, Any],
     thresholds: Sequence[float] | np.ndarray | None = None,
-) -> str:
+) -> str:  # fmt: skip
     """The card of a classifier as Markdown, with the metadata block that the hub reads.
 
     >>> card = model_card(recipe=Recipe(), labels=["bad", "good"], pair=False, vocabulary=5000,
