@@ -31,6 +31,7 @@ import numpy as np
 
 from .. import __version__
 from ..config.recipe import Recipe
+from ..reading.answers import answers_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
 from .confidence import saved_curve
@@ -76,7 +77,8 @@ def model_card(
     """
     task, model, what = recipe.text.task, recipe.model, "pairs of sentences" if pair else "texts"
     pooling = f"structured self-attention with {model.rows} rows" if model.attention_rows else "max pooling"
-    labels = [] if task == "regression" else list(labels)
+    answers = answers_of(task)
+    labels = [] if answers.is_number else list(labels)
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
     use = f"{_USES.get(task, _USE).format(what=what)}, and seeing which words decided."
     name, data = one_line(facts.get("name", "A Limelight model")), _mapping(facts.get("data"))
@@ -88,7 +90,7 @@ def model_card(
         how=f"{_ENCODERS.get(model.encoder, model.encoder)} and {pooling}", labels=labels, data=data,
         thresholds=[] if thresholds is None else list(zip(labels, map(float, thresholds), strict=True)),
         call='"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."',
-        shown="reading.answer" if task in _TASKS else "reading.label, reading.confidence",
+        shown="reading.label, reading.confidence" if answers.is_class else "reading.answer",
         data_rows=[(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)],
         measures=measures,
         results=[(split, *(scores.get(each, "") for each in measures)) for split, scores in results.items()],

@@ -31,6 +31,7 @@ from ..errors import LimelightError
 from ..network.onnx.export import export_onnx
 from ..network.parts import check_weights, shapes
 from ..network.weights import MAX_HEADER, pack_all, pack_words, read_weights, tensor_locations, unpack_all
+from ..reading.answers import answers_of
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
@@ -165,7 +166,7 @@ def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[L
             raise LimelightError(
                 f"a label is an integer of more than {MAX_DIGITS} digits; write it as text", code="label-type"
             )
-    if len(plain) < (1 if task in ("multi-label", "regression") else 2):
+    if len(plain) < (2 if answers_of(task).is_class else 1):
         raise LimelightError(f"a classifier needs at least two labels; got {plain}", code="label-count")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
         raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}", code="label-duplicate")
@@ -234,7 +235,7 @@ def _read_folder(saved: SavedFiles) -> Parts:
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:
     """What config.json has as thresholds: nothing, or one for each label."""
-    if given is None or task != "multi-label":
+    if given is None or not answers_of(task).has_several:
         return None
     if not isinstance(given, list) or not all(type(x) in (int, float) and 0 <= x <= 1 for x in given):
         raise LimelightError("'thresholds' in config.json must be numbers from 0 to 1", code="file-damaged")
