@@ -111,11 +111,8 @@ class Model(Embedder):
         answers = answers_of(self.task).name(found, self.labels)
         if abstain_below is None:
             return answers
-        if not answers_of(self.task).is_class:
-            raise LimelightError(
-                f"abstain_below is for one class a text; the task is {self.task!r}", code="model-task"
-            )
-        sure = outputs[np.arange(len(found)), found] >= check_threshold(abstain_below)
+        least = check_threshold(abstain_below, task=self.task)
+        sure = outputs[np.arange(len(found)), found] >= least
         return [answer if is_sure else None for answer, is_sure in zip(answers, sure.tolist(), strict=True)]
 
     def decide(self, outputs: np.ndarray) -> np.ndarray:
@@ -302,11 +299,8 @@ class Model(Embedder):
         return limelight.explore_page(self, words=words, height=height)
 
     def _check_kind(self, texts2: Any) -> None:
-        if self.pair and texts2 is None:
-            raise LimelightError(
-                "this model reads pairs of texts: give the second texts as well", code="pair-or-text"
-            )
-        if not self.pair and texts2 is not None:
-            raise LimelightError(
-                "this model reads single texts, not pairs: leave out the second texts", code="pair-or-text"
-            )
+        if self.pair != (texts2 is not None):
+            fault = "this model reads single texts, not pairs: leave out the second texts"
+            if self.pair:
+                fault = "this model reads pairs of texts: give the second texts as well"
+            raise LimelightError(fault, code="pair-or-text")

@@ -97,11 +97,7 @@ class Predictions:
             )
         self.model, self.words, self.probabilities = model, words, probabilities
         self.top = min(top, len(model.labels))
-        if not answers.is_class and abstain_below is not None:
-            raise LimelightError(
-                f"abstain_below is for one class a text; the task is {model.task!r}", code="model-task"
-            )
-        self.least = 0.0 if abstain_below is None else check_threshold(abstain_below)
+        self.least = 0.0 if abstain_below is None else check_threshold(abstain_below, task=model.task)
         self.unsure = 0  # rows without an answer so far
         self.nested, self.joined = form == "jsonl", form in ("csv", "tsv")
         self.kept = kept.names

@@ -116,17 +116,11 @@ class Start(Parts):
             own |= {name: getattr(self.recipe.model, name) for name in HEAD}
             own["split_characters"] = self.tokenizer.split_characters
         values = recipe.values()
-        for name in given:
-            if name == "vectors" and recipe.text.vectors:
-                raise LimelightError(
-                    f"vectors is {recipe.text.vectors!r}, but {recipe.text.start!r}, which training starts "
-                    "from, has its own; leave it out, or take another preset, such as light",
-                    code="start-other",
-                )
-            if name in own and values[name] != own[name]:
+        for name, has in {**own, "vectors": ""}.items():
+            if name in given and values[name] != has:
                 raise LimelightError(
                     f"{name} is {values[name]!r}, but {recipe.text.start!r}, which training starts from, has "
-                    f"{own[name]!r}; leave it out, or take another preset, such as light",
+                    f"{'its own' if name == 'vectors' else repr(has)}; leave it out, or take another preset, such as light",
                     code="start-other",
                 )
         if self.labels and "fine_tune_words" not in given:  # or new words would all stay unknown
