@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..network.onnx.export import direction_graph, encoder_graph, head_graph, pooling_graph
-from ..network.quantise import quantise
+from ..network.quantise import SCALE, Weights, quantise, values
+from ..network.weights import pack_words
 from .batches import Sentences
 from .runner import Runner, check_finite
 from .session import Session, locked_cached_property, start_lock
@@ -20,6 +21,7 @@ from .vector_parts import VectorParts
 
 BATCH_WORDS = 1024  # with padding: fewer read the weights too often, more fall out of the processor's cache
 TWO_THREADS = 2**24  # multiplications: less work than this is done before a second thread wakes up
+WORDS = ("words.weight", "words.weight" + SCALE)
 
 
 class OnnxRunner(Runner):
@@ -39,15 +41,20 @@ class OnnxRunner(Runner):
         self._multiplications_per_word = sum(self.weights[name].size for name in lstm)  # 0 without an LSTM
         self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the process it belongs to
 
+    def _stored(self) -> Weights:
+        """The weights as graphs hold them: in int8, words that 4 bits hold exactly are not rounded again."""
+        packs = self.int8 and not self.recipe.model.spells_words  # whose words are outside the graph
+        return pack_words(self.weights) if packs else self.weights
+
     @locked_cached_property
     def encoder(self) -> Session:
         """ids, lengths -> M, A, H."""
-        return Session(encoder_graph(self.weights, self.recipe.model, self.int8))
+        return Session(encoder_graph(self._stored(), self.recipe.model, self.int8))
 
     @locked_cached_property
     def directions(self) -> Directions:
         """The same on two threads."""
-        return Directions(self.weights, self.recipe.model, self.int8)
+        return Directions(self._stored(), self.recipe.model, self.int8)
 
     @locked_cached_property
     def head(self) -> Session:
@@ -111,8 +118,9 @@ class Directions:
     however many threads it has.
     """
 
-    def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, int8: bool) -> None:
-        self.table, self.int8 = weights["words.weight"], int8
+    def __init__(self, weights: Weights, recipe: ModelRecipe, int8: bool) -> None:
+        self.words = {name: weights[name] for name in WORDS if name in weights}
+        self.rounded = int8 and len(self.words) == 1
         self.projection = weights.get("projection.W"), weights.get("projection.b")
         self.layers = [
             [Session(direction_graph(weights, k, way, int8)) for way in ("forward", "reverse")]
@@ -135,9 +143,10 @@ class Directions:
         return self.pooling.run({"Y": Y, "ids": feed["ids"], "lengths": feed["lengths"]}, *outputs)
 
     def _words(self, ids: np.ndarray) -> np.ndarray:
-        """The word vectors; in int8, rounded as in the int8 table, each word with its own scale."""
-        rows = np.asarray(self.table[ids])
-        if self.int8:
+        """The word vectors; in int8, unless in 4 bits, rounded as in the int8 table, each with a scale."""
+        found = {name: table[ids.ravel()] for name, table in self.words.items()}
+        rows = values(found, "words.weight").reshape(*ids.shape, -1)
+        if self.rounded:
             integers, scale = quantise(rows)
             rows = np.asarray(integers * scale)
         W, b = self.projection
