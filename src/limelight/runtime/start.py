@@ -118,9 +118,10 @@ class Start(Parts):
         values = recipe.values()
         for name, has in {**own, "vectors": ""}.items():
             if name in given and values[name] != has:
+                shown = repr(has) if name in own else "its own"
                 raise LimelightError(
                     f"{name} is {values[name]!r}, but {recipe.text.start!r}, which training starts from, has "
-                    f"{'its own' if name == 'vectors' else repr(has)}; leave it out, or take another preset, such as light",
+                    f"{shown}; leave it out, or take another preset, such as light",
                     code="start-other",
                 )
         if self.labels and "fine_tune_words" not in given:  # or new words would all stay unknown
