@@ -65,9 +65,14 @@ def _templates() -> Any:
 
 
 def model_card(
-    *, recipe: Recipe, labels: Sequence[Label], pair: bool, vocabulary: int, facts: Mapping[str, Any],
+    *,
+    recipe: Recipe,
+    labels: Sequence[Label],
+    pair: bool,
+    vocabulary: int,
+    facts: Mapping[str, Any],
     thresholds: Sequence[float] | np.ndarray | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """The card of a classifier as Markdown, with the metadata block that the hub reads.
 
     >>> card = model_card(recipe=Recipe(), labels=["bad", "good"], pair=False, vocabulary=5000,

@@ -30,9 +30,13 @@ _FIELDS = {"kind": str, "labels": list, "recipe": dict, "facts": dict, "files": 
 
 
 def format_config(
-    kind: str, recipe: Mapping[str, Any], labels: Sequence[Label], facts: Mapping[str, Any],
-    contents: Mapping[str, bytes], thresholds: Sequence[float] | None = None,
-) -> bytes:  # fmt: skip
+    kind: str,
+    recipe: Mapping[str, Any],
+    labels: Sequence[Label],
+    facts: Mapping[str, Any],
+    contents: Mapping[str, bytes],
+    thresholds: Sequence[float] | None = None,
+) -> bytes:
     """The bytes of config.json for a folder of files with these `contents`."""
     config: dict[str, Any] = {
         "format": FORMAT,

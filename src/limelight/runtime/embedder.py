@@ -43,9 +43,13 @@ class Embedder:
         return matrix_shape(self.recipe.model)
 
     def embed(
-        self, texts: Iterable[str], *, flat: bool = False, batch_words: int | None = None,
+        self,
+        texts: Iterable[str],
+        *,
+        flat: bool = False,
+        batch_words: int | None = None,
         progress: bool = False,
-    ) -> np.ndarray:  # fmt: skip
+    ) -> np.ndarray:
         """M of each text, (texts, r, 2u); with `flat`, one long vector each, (texts, r * 2u).
 
         A batch has at most `batch_words` words with padding, by default as many as suit the device.

@@ -25,9 +25,17 @@ Embed = Callable[[Iterable[str]], Iterator[np.ndarray]]
 
 
 def embed_table(
-    model: Model | Reader, table: str | Path, out: str | Path, *, text: str | None = None, flat: bool = False,
-    vector: bool = False, on_bad: str = "error", overwrite: bool = False, progress: bool = False,
-) -> tuple[int, ...]:  # fmt: skip
+    model: Model | Reader,
+    table: str | Path,
+    out: str | Path,
+    *,
+    text: str | None = None,
+    flat: bool = False,
+    vector: bool = False,
+    on_bad: str = "error",
+    overwrite: bool = False,
+    progress: bool = False,
+) -> tuple[int, ...]:
     """Write a table with a column `embedding` before its own, and return the shape of all embeddings.
 
     `out` ends in .csv, .tsv, .jsonl or .parquet, which holds M flat; the shape is in the column's metadata.

@@ -85,10 +85,17 @@ class Model(Embedder):
 
     @classmethod
     def from_parts(
-        cls, *, weights: Mapping[str, np.ndarray], recipe: Recipe, tokenizer: Tokenizer,
-        labels: Sequence[Label], pair: bool = False, facts: Mapping[str, Any] | None = None,
-        thresholds: np.ndarray | None = None, **options: Unpack[DeviceOptions],
-    ) -> Model:  # fmt: skip
+        cls,
+        *,
+        weights: Mapping[str, np.ndarray],
+        recipe: Recipe,
+        tokenizer: Tokenizer,
+        labels: Sequence[Label],
+        pair: bool = False,
+        facts: Mapping[str, Any] | None = None,
+        thresholds: np.ndarray | None = None,
+        **options: Unpack[DeviceOptions],
+    ) -> Model:
         """Make a model that was never saved, from weights named as in `network.state_dict()`."""
         labels = plain_labels(labels, recipe.text.task)
         weights = {name: np.asarray(array) for name, array in weights.items()}
@@ -98,9 +105,14 @@ class Model(Embedder):
     # ------------------------------------------------------------ labels and probabilities
 
     def predict(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *,
-        abstain_below: float | None = None, batch_words: int | None = None, progress: bool = False,
-    ) -> list[Any]:  # fmt: skip
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        abstain_below: float | None = None,
+        batch_words: int | None = None,
+        progress: bool = False,
+    ) -> list[Any]:
         """The most probable label of each text (or pair), in the type the labels were trained with.
 
         With `abstain_below`, it is None where its probability is lower: the model is unsure. Where a text may
@@ -135,9 +147,13 @@ class Model(Embedder):
         return threshold_for(curve, precision).threshold
 
     def predict_proba(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *, batch_words: int | None = None,
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        batch_words: int | None = None,
         progress: bool = False,
-    ) -> np.ndarray:  # fmt: skip
+    ) -> np.ndarray:
         """Probabilities (texts, classes), the classes in the order of `labels`.
 
         Where a text may have several labels, each has a probability of its own. A regression model gives its
@@ -147,9 +163,13 @@ class Model(Embedder):
         return collect(parts, count_texts(texts), (len(self.labels),))
 
     def predict_proba_stream(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *, batch_words: int | None = None,
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        batch_words: int | None = None,
         progress: bool = False,
-    ) -> Iterator[np.ndarray]:  # fmt: skip
+    ) -> Iterator[np.ndarray]:
         """Probabilities of any number of texts, such as a large file's: one array per chunk of texts.
 
         Only one chunk is in memory at a time. A sentence in several pairs of a chunk is encoded once.
@@ -201,9 +221,13 @@ class Model(Embedder):
         return list(self.read_stream(texts, texts2, without_rows=without_rows))  # type: ignore[return-value]
 
     def read_stream(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *, progress: bool = False,
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        progress: bool = False,
         without_rows: Sequence[int] = (),
-    ) -> Iterator[Reading] | Iterator[PairReading]:  # fmt: skip
+    ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
         self._check_kind(texts2)
         off, rows = list(without_rows), self.embedding_shape[0]

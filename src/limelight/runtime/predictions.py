@@ -27,10 +27,20 @@ SEPARATOR = "|"  # between labels in csv and tsv, where the training data had li
 
 
 def predict_table(
-    model: Model, table: str | Path, out: str | Path, *, text: str | None = None, text2: str | None = None,
-    probabilities: bool = False, top: int = 1, words: bool = False, abstain_below: float | None = None,
-    on_bad: str = "error", overwrite: bool = False, progress: bool = False,
-) -> int:  # fmt: skip
+    model: Model,
+    table: str | Path,
+    out: str | Path,
+    *,
+    text: str | None = None,
+    text2: str | None = None,
+    probabilities: bool = False,
+    top: int = 1,
+    words: bool = False,
+    abstain_below: float | None = None,
+    on_bad: str = "error",
+    overwrite: bool = False,
+    progress: bool = False,
+) -> int:
     """Predict labels for a table and write it with them, as .csv, .tsv, .jsonl or .parquet; count its rows.
 
     The columns `label` and `confidence` come first, then with `probabilities` that of every class, with
@@ -82,9 +92,16 @@ class Predictions:
     """The new columns for a model and a format, and their values for some rows at a time."""
 
     def __init__(
-        self, model: Model, form: str, kept: KeptColumns, *, probabilities: bool = False, top: int = 1,
-        words: bool = False, abstain_below: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        model: Model,
+        form: str,
+        kept: KeptColumns,
+        *,
+        probabilities: bool = False,
+        top: int = 1,
+        words: bool = False,
+        abstain_below: float | None = None,
+    ) -> None:
         check_at_least("top", top, 1)
         answers = answers_of(model.task)
         if answers.has_several and top > 1:

@@ -47,9 +47,13 @@ class Reader(Embedder):
 
     @classmethod
     def from_parts(
-        cls, *, words: Sequence[str], weights: Mapping[str, np.ndarray],
-        facts: Mapping[str, Any] | None = None, **options: Unpack[DeviceOptions],
-    ) -> Reader:  # fmt: skip
+        cls,
+        *,
+        words: Sequence[str],
+        weights: Mapping[str, np.ndarray],
+        facts: Mapping[str, Any] | None = None,
+        **options: Unpack[DeviceOptions],
+    ) -> Reader:
         """Make a reader that was never saved; the sizes of its network are those of its weights."""
         recipe = recipe_of({name: array.shape for name, array in weights.items()})
         check_weights(weights, shapes(recipe.model, len(words) + len(SPECIAL), 0, False))
@@ -68,9 +72,13 @@ class Reader(Embedder):
         return cls(parts, **options)
 
     def encode(
-        self, texts: str | Iterable[str], batch_size: int | None = None, show_progress_bar: bool = False, *,
+        self,
+        texts: str | Iterable[str],
+        batch_size: int | None = None,
+        show_progress_bar: bool = False,
+        *,
         normalize_embeddings: bool = True,
-    ) -> np.ndarray:  # fmt: skip
+    ) -> np.ndarray:
         """One vector per text, (texts, 384), of length 1; a single text gives (384,).
 
         A batch has 1,024 words (131,072 on a GPU), and at most `batch_size` texts if that is given.
@@ -83,9 +91,13 @@ class Reader(Embedder):
         return collect(parts, count_texts(texts), (self.recipe.model.vector_size,))
 
     def encode_stream(
-        self, texts: Iterable[str], batch_size: int | None = None, show_progress_bar: bool = False, *,
+        self,
+        texts: Iterable[str],
+        batch_size: int | None = None,
+        show_progress_bar: bool = False,
+        *,
         normalize_embeddings: bool = True,
-    ) -> Iterator[np.ndarray]:  # fmt: skip
+    ) -> Iterator[np.ndarray]:
         """The vectors of any number of texts: one array (some texts, 384) per chunk of texts."""
         check_at_least("batch_size", batch_size, 1)
         run = self._runner

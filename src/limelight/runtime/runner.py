@@ -166,9 +166,13 @@ class Runner(ABC):
     # ------------------------------------------------------------ some texts at a time
 
     def stream(
-        self, prepare: Prepare[T], compute: Compute[T], budget: int | None, progress: bool,
+        self,
+        prepare: Prepare[T],
+        compute: Compute[T],
+        budget: int | None,
+        progress: bool,
         *texts: Iterable[str],
-    ) -> Iterator[np.ndarray]:  # fmt: skip
+    ) -> Iterator[np.ndarray]:
         """Prepare and compute texts, or pairs of two columns, as many at a time as memory should hold."""
         total, columns = count_texts(texts[0]), [check_texts(each) for each in texts]
         given = columns[0] if len(columns) == 1 else check_pairs(*columns)

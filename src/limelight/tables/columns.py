@@ -44,9 +44,14 @@ class Columns:
 
 
 def choose_columns(
-    path: str | Path, text: str | None = None, label: str | None = None, text2: str | None = None,
-    need_label: bool = True, pair: bool | None = False, names: list[str] | None = None,
-) -> Columns:  # fmt: skip
+    path: str | Path,
+    text: str | None = None,
+    label: str | None = None,
+    text2: str | None = None,
+    need_label: bool = True,
+    pair: bool | None = False,
+    names: list[str] | None = None,
+) -> Columns:
     """Check the columns that are named, and guess the others.
 
     A column is guessed if it is the only one with a usual name (`TEXTS`, `LABELS`, for pairs `PAIRS`; case

@@ -83,9 +83,14 @@ class TableRows(Iterator[Row]):
     """
 
     def __init__(
-        self, table: str | Path | Table, columns: Columns, *, on_bad: str = "error", keep: bool = False,
+        self,
+        table: str | Path | Table,
+        columns: Columns,
+        *,
+        on_bad: str = "error",
+        keep: bool = False,
         parse_label: Callable[[Any, str], Any] = check_label,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_choice("on_bad", on_bad, ("error", "skip"))
         self.number = self.skipped = 0
         self._columns, self._skip, self._parse_label = columns, on_bad == "skip", parse_label

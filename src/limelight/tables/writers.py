@@ -60,9 +60,14 @@ def require_format(path: str | Path) -> str:
 
 @contextmanager
 def write_table(
-    path: str | Path | None, form: str, new: Sequence[NewColumn], kept: KeptColumns, *, escaped: bool = False,
+    path: str | Path | None,
+    form: str,
+    new: Sequence[NewColumn],
+    kept: KeptColumns,
+    *,
+    escaped: bool = False,
     overwrite: bool = False,
-) -> Iterator[TableWriter]:  # fmt: skip
+) -> Iterator[TableWriter]:
     """A table in a file that appears whole when this ends without an error; without one, standard output."""
     if path is None:
         yield write_stream(sys.stdout, form, new, kept, escaped=escaped)
