@@ -125,7 +125,7 @@ class Network(nn.Module):
     def _rounded(self, rows: Tensor) -> Tensor:
         """Rows as they will be stored, once `rounding` is 1; the gradient passes straight through."""
         with torch.no_grad():
-            change = (_round_to_4_bits(rows) - rows) * self.rounding.to(rows.dtype)
+            change = (round_to_4_bits(rows) - rows) * self.rounding.to(rows.dtype)
         return rows + change
 
     def pool(self, H: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -161,7 +161,7 @@ class Network(nn.Module):
         return M, A1[..., :n], A2[..., :n2]
 
 
-def _round_to_4_bits(rows: Tensor) -> Tensor:
+def round_to_4_bits(rows: Tensor) -> Tensor:
     """As `quantise.round_to_4_bits`, on any device."""
     groups = rows.reshape(-1, GROUP)
     scale = (groups.abs().amax(1, keepdim=True) / TOP_4).clamp(min=1e-7).half().to(rows.dtype)
