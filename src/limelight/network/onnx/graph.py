@@ -111,9 +111,7 @@ def _value(name: str, dtype: str, shape: Sequence[str | int]) -> bytes:
     return _message((1, name), (2, _message((1, tensor_type))))
 
 
-def _node(
-    kind: str, inputs: Sequence[str], output: str, domain: str, attributes: Mapping[str, Any]
-) -> bytes:
+def _node(kind: str, inputs: Sequence[str], output: str, domain: str, attributes: Mapping[str, Any]) -> bytes:
     return _message(
         *((1, name) for name in inputs),
         (2, output),
