@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from concurrent.futures import Executor
 
 import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..network.onnx.export import direction_graph, pooling_graph
-from ..network.quantise import quantise
+from ..network.quantise import SCALE, Weights, quantise, values
 from .session import Session
+
+WORDS = ("words.weight", "words.weight" + SCALE)
 
 
 class Directions:
@@ -19,8 +20,9 @@ class Directions:
     ONNX Runtime's operator for both directions runs them one after the other, however many threads it has.
     """
 
-    def __init__(self, weights: Mapping[str, np.ndarray], recipe: ModelRecipe, int8: bool) -> None:
-        self.table, self.int8 = weights["words.weight"], int8
+    def __init__(self, weights: Weights, recipe: ModelRecipe, int8: bool) -> None:
+        self.words = {name: weights[name] for name in WORDS if name in weights}
+        self.rounded = int8 and len(self.words) == 1
         self.projection = weights.get("projection.W"), weights.get("projection.b")
         self.layers = [
             [Session(direction_graph(weights, k, way, int8)) for way in ("forward", "reverse")]
@@ -43,9 +45,10 @@ class Directions:
         return self.pooling.run({"Y": Y, "ids": feed["ids"], "lengths": feed["lengths"]}, *outputs)
 
     def _words(self, ids: np.ndarray) -> np.ndarray:
-        """The word vectors; in int8, rounded as in the int8 table, each word with its own scale."""
-        rows = np.asarray(self.table[ids])
-        if self.int8:
+        """The word vectors; in int8, unless in 4 bits, rounded as in the int8 table, each with its own scale."""
+        found = {name: table[ids.ravel()] for name, table in self.words.items()}
+        rows = values(found, "words.weight").reshape(*ids.shape, -1)
+        if self.rounded:
             integers, scale = quantise(rows)
             rows = np.asarray(integers * scale)
         W, b = self.projection

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..network.onnx.export import encoder_graph, head_graph
+from ..network.quantise import Weights
+from ..network.weights import pack_words
 from .batches import Sentences
 from .directions import Directions
 from .runner import Runner, check_finite
@@ -38,15 +40,20 @@ class OnnxRunner(Runner):
         self._multiplications_per_word = sum(self.weights[name].size for name in lstm)  # 0 without an LSTM
         self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the process it belongs to
 
+    def _stored(self) -> Weights:
+        """The weights as graphs hold them: in int8, words that 4 bits hold exactly are not rounded again."""
+        packs = self.int8 and not self.recipe.model.spells_words  # whose words are outside the graph
+        return pack_words(self.weights) if packs else self.weights
+
     @locked_cached_property
     def encoder(self) -> Session:
         """ids, lengths -> M, A, H."""
-        return Session(encoder_graph(self.weights, self.recipe.model, self.int8))
+        return Session(encoder_graph(self._stored(), self.recipe.model, self.int8))
 
     @locked_cached_property
     def directions(self) -> Directions:
         """The same on two threads."""
-        return Directions(self.weights, self.recipe.model, self.int8)
+        return Directions(self._stored(), self.recipe.model, self.int8)
 
     @locked_cached_property
     def head(self) -> Session:
