@@ -34,7 +34,7 @@ def test_scores_are_those_of_a_plain_loop(pair: bool, words: int, monkeypatch: p
     w = np.random.default_rng(0).random(61)
     weighted = evaluate.evaluate(network, split, w)
     entropies = -np.log(probabilities[np.arange(61), split.labels])
-    assert weighted[:3] == scores[:3]
+    assert weighted[:2] == scores[:2]
     assert weighted.weighted == pytest.approx(
         ((expected.argmax(1) == split.labels) @ w / w.sum(), entropies @ w / w.sum()), abs=1e-6
     )
