@@ -25,7 +25,6 @@ from .vector_files import VectorFile
 
 BLOCK = 1 << 20  # words of a corpus looked at together
 LOW_COVERAGE = 0.5  # share of the words in the texts: pretrained vectors with less may be the wrong ones
-MISSING = ("noise", "spelling")
 
 VectorPaths = str | Path | Sequence[str]  # one path, several separated by commas, or what `split_paths` gave
 
@@ -93,7 +92,7 @@ def read_vectors(
     >>> vectors.matrix[2].tolist(), vectors.found.tolist()
     ([0.5, 1.0], [False, False, True, False])
     """
-    check_choice("missing", missing, MISSING)
+    check_choice("missing", missing, ("noise", "spelling"))
     parts = [
         _read_file(path, vocabulary, seed + number, missing, progress)
         for number, path in enumerate(split_paths(paths))  # each has noise of its own
@@ -203,10 +202,6 @@ class VectorFiles:
 
     def __init__(self, recipe: TextRecipe, folder: str | Path, seed: int, progress: bool) -> None:
         self._seed, self._progress, self._missing = seed, progress, recipe.missing_vectors
-        if self._missing == "neighbours":  # of recipes that older versions wrote
-            now = "is part of experiments/paper now: these words start from noise"
-            warn(f"missing_vectors 'neighbours' {now}")
-            self._missing = "noise"
         self._files = split_paths(recipe.vectors, folder)
         check_vectors(self._files)
 
