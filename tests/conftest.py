@@ -37,8 +37,8 @@ SLOW = {
         "test_estimator_tasks.py",
     ],
     "gradients and kernels": [
-        "network/test_encoder.py", "network/test_lstm.py", "network/test_network.py",
-        "network/test_persistent.py", "network/test_triton.py",
+        "network/test_attention_kernels.py", "network/test_encoder.py", "network/test_lstm.py",
+        "network/test_network.py", "network/test_persistent.py", "network/test_triton.py",
     ],
     "every artefact and device": ["test_artefacts.py", "test_gpu.py", "runtime/test_javascript.py"],
     "commands and documents": ["cli", "test_readme.py", "experiments", "test_benchmarks.py"],

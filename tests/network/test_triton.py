@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from limelight.network.torch import attention_kernels
 from limelight.network.torch.lstm import bilstm
 from limelight.training import feed, fit, kernels
 from training import toys
@@ -23,7 +24,16 @@ TESTS = Path(__file__).parents[1]
 def test_the_kernels_give_what_float64_gives():
     """In a process of its own: the interpreter is switched on before Triton is imported."""
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", "interpreted.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-rs",
+        "interpreted.py",
+        "network/test_attention_kernels.py",
+    ]
     done = subprocess.run(command, cwd=TESTS, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "skipped" not in done.stdout, done.stdout
@@ -39,5 +49,6 @@ def test_a_cpu_never_uses_the_kernels(monkeypatch):
     monkeypatch.setattr(kernels, "_on_gpu", refuse)
     monkeypatch.setattr(kernels, "_in_plain_operations", refuse)
     monkeypatch.setattr(feed, "_gather_by_kernel", refuse)
+    monkeypatch.setattr(attention_kernels, "attend", refuse)
     recipe = toys.recipe(clip_gates=0.1, epochs=1, penalty=0.1)
     assert len(fit(toys.dataset(rows=20), recipe, device="cpu", show=False).history) == 1

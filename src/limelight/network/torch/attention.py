@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from ...config.recipe import ModelRecipe
+from . import attention_kernels as on_gpu
 from .alignment import missing_columns, pad_to
 from .encoder import uniform
 from .lstm.bilstm import mask
@@ -35,6 +36,8 @@ class StructuredSelfAttention(nn.Module):
         """H (batch, n, 2u) -> M (batch, r, 2u), A (batch, r, n)."""
         r = len(self.W_s2)
         W_s1, b_s1, W_s2, b_s2 = self._weights(missing_columns(H, len(self.W_s1)), missing_columns(H, r))
+        if on_gpu.can_attend(H, r):
+            return on_gpu.attend(H, W_s1, b_s1, W_s2, b_s2, lengths, r)
         hidden = torch.tanh(nn.functional.linear(H, W_s1, b_s1))  # (batch, n, d_a or more)
         scores = nn.functional.linear(hidden, W_s2, b_s2)  # (batch, n, r or more)
         A = masked_softmax(scores[..., :r].transpose(1, 2), lengths)
