@@ -65,6 +65,11 @@ def test_true_labels(truth, said):
     assert make_picture(make_reading(TEXT, **SEVERAL, truth=truth)).true_label == f"True label: {said}"
 
 
+def test_a_true_label_with_separate_accents_is_right():
+    reading = make_reading(TEXT, labels=("caf\u00e9", "tea"), truth="cafe\u0301")
+    assert make_picture(reading).true_label.endswith("(right)")
+
+
 def test_a_number_is_drawn_without_classes():
     reading = make_reading(
         TEXT, labels=("value",), probabilities=(3.71828,), task="regression", decided=WEIGHTS,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import LimelightError
+from ..text.labels import compose
 from . import captions
 from .answers import answers_of
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
@@ -103,7 +104,8 @@ class Picture:
             return ""
         if answers_of(self.task).is_number:
             return f"True value: {self.truth}"
-        return f"True label: {self.truth} ({'right' if self.truth == self.answer else 'wrong'})"
+        is_right = compose(self.truth) == compose(self.answer)
+        return f"True label: {self.truth} ({'right' if is_right else 'wrong'})"
 
     @property
     def classes(self) -> list[tuple[str, float, bool]]:
