@@ -292,11 +292,11 @@ def _normalise(label: Label) -> tuple[type, Any]:
     [True, True, False]
     """
     if isinstance(label, str):
-        label = compose(label)
-        if _NUMBER.fullmatch(label):
-            return Decimal, Decimal(label)
-        truth = {"true": True, "false": False}.get(label.lower())
-        return (str, label) if truth is None else (bool, truth)
+        text: str = compose(label)
+        if _NUMBER.fullmatch(text):
+            return Decimal, Decimal(text)
+        truth = {"true": True, "false": False}.get(text.lower())
+        return (str, text) if truth is None else (bool, truth)
     if isinstance(label, bool):
         return bool, label
     whole = isinstance(label, int) or label.is_integer()
