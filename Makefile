@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test quick check wheel fuzz soak bench clean
+.PHONY: help setup demo test quick check wheel dist audit fuzz soak bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,8 @@ help:
 	@echo "make quick   lint and the quick tests, in a minute or so: for while you work"
 	@echo "make check   lint, types, import layers and circles of files only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
+	@echo "make dist    test the wheel and put it into dist/, with what it needs (CycloneDX) and checksums"
+	@echo "make audit   look for known holes in the base install; asks a service on the network"
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
 	@echo "make soak    half an hour of a server, an index and bulk jobs under everything at once, each answer checked"
 	@echo "make bench   measure speed (ratios, side by side)"
@@ -51,6 +53,15 @@ check: setup
 
 wheel: setup
 	$(BIN)/python tests/wheel.py --python $(PYTHON)
+
+dist: setup
+	$(BIN)/python tests/wheel.py --python $(PYTHON) --out dist
+
+# Not part of `make check`: what is known of holes changes from day to day, and has to be fetched.
+audit:
+	$(PYTHON) -m venv .venv/audit
+	PIP_CONSTRAINT= .venv/audit/bin/python -m pip install --quiet pip-audit
+	.venv/audit/bin/pip-audit --require-hashes -r requirements-base.txt
 
 fuzz: setup
 	$(PYTEST) -m hypothesis --hypothesis-profile=fuzz

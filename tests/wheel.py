@@ -2,13 +2,19 @@
 
 make wheel                        with the Python that `make setup` uses
 make wheel PYTHON=python3.13      with another
+make dist                         the same, and keep the wheel, what it needs (CycloneDX) and their checksums
+
+On the machines that requirements-base.txt is for, every file is checked against its hash there.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
+import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +28,7 @@ from trained import save, texts_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "limelight"
+REQUIREMENTS = ROOT / "requirements-base.txt"
 NEEDED = (
     "py.typed",
     "bundled/reader/reader.safetensors",
@@ -57,20 +64,57 @@ print(json.dumps({{name: array.tolist() for name, array in numbers.items()}}))
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--python", default="python3", help="the interpreter to try it with")
-    python = parser.parse_args().python
+    parser.add_argument("--out", help="folder for the wheel, what it needs and their checksums")
+    args = parser.parse_args()
+    python = args.python
     with tempfile.TemporaryDirectory() as folder:
-        wheel = build(Path(folder))
+        wheel = build(Path(folder), ROOT)
         check_content(wheel)
+        check_reproducible(Path(folder), wheel)
         programs = install(Path(folder) / "environment", python, wheel)
+        bom = describe(Path(folder), programs)
         check_answers(Path(folder), programs)
+        if args.out:
+            keep(Path(args.out), wheel, bom)
     version = run(python, "--version").strip()
     print(f"{wheel.name}: {version}, base dependencies only: predicts and explains")
 
 
-def build(folder: Path) -> Path:
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT)
+def build(folder: Path, source: Path) -> Path:
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, source)
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def check_reproducible(folder: Path, wheel: Path) -> None:
+    """The same bytes from another folder, with other dates and permissions of the files."""
+    copy, again = folder / "copy", folder / "again"
+    for name in ("src", "pyproject.toml", "README.md", "LICENSE"):
+        copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy.mkdir(exist_ok=True)
+        copied(ROOT / name, copy / name)
+    for path in copy.rglob("*"):
+        os.utime(path, (10**9, 10**9))
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    assert build(again, copy).read_bytes() == wheel.read_bytes()
+
+
+def describe(folder: Path, programs: Path) -> Path:
+    """What is in the environment, which must be what requirements-base.txt has."""
+    bom = folder / "limelight.cdx.json"
+    run(programs / "python", ROOT / "scripts" / "build_sbom.py", bom)
+    listed = {line.split()[0].lower() for line in REQUIREMENTS.read_text().splitlines() if "==" in line}
+    found = {f"{each['name']}=={each['version']}" for each in json.loads(bom.read_text())["components"]}
+    assert found <= {name.replace("_", "-") for name in listed}
+    return bom
+
+
+def keep(out: Path, *files: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        shutil.copy(file, out)
+    digests = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    (out / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in digests.items()))
 
 
 def check_content(wheel: Path) -> None:
@@ -87,9 +131,19 @@ def install(environment: Path, python: str, wheel: Path) -> Path:
     run(python, "-m", "venv", "--without-pip", environment)  # ours installs into it, in half the time
     programs = environment / ("Scripts" if os.name == "nt" else "bin")
     pip = (sys.executable, "-m", "pip", "--python", programs / "python")
-    run(*pip, "install", "--quiet", "--no-compile", "-c", ROOT / "constraints.txt", wheel)
+    quiet = (*pip, "install", "--quiet", "--no-compile")
+    if has_hashes(python):
+        run(*quiet, "--require-hashes", "-r", REQUIREMENTS)
+    run(*quiet, "-c", ROOT / "constraints.txt", wheel)
     run(*pip, "check")
     return programs
+
+
+def has_hashes(python: str) -> bool:
+    """Whether requirements-base.txt has the files for this machine and this Python."""
+    version = run(python, "-c", "import sys; print(*sys.version_info[:2], sep='.')").strip()
+    machines = ("x86_64", "aarch64")
+    return sys.platform == "linux" and platform.machine() in machines and version in ("3.11", "3.12", "3.13")
 
 
 def check_answers(folder: Path, programs: Path) -> None:

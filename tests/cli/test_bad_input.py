@@ -411,6 +411,8 @@ def test_out_of_memory_and_strange_errors(monkeypatch, call):
         (PermissionError(13, "Permission denied", "secret.csv"), 2, "secret.csv: Permission denied"),
         (type("OutOfMemoryError", (RuntimeError,), {})(), 1, "out of GPU memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 1, "out of memory"),
+        (RuntimeError("can't start new thread"), 1, "out of memory"),
+        (ImportError("x.so: failed to map segment from shared object"), 1, "out of memory"),
     ):
 
         def fail(args: object, error: BaseException = error) -> int:
@@ -420,6 +422,21 @@ def test_out_of_memory_and_strange_errors(monkeypatch, call):
         found, out, err = call("info", "small")
         assert (found, out, err.count("\n")) == (code, "", 1)
         assert message in err
+
+
+def test_out_of_memory_is_said_without_memory(monkeypatch, call):
+    """The line is complete beforehand: what failed still holds what it had."""
+    from limelight.cli import info
+    from limelight.config import recipe
+
+    def fail(*given: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(info, "run", fail)
+    monkeypatch.setattr(recipe, "options", fail)  # what other lines are looked through for
+    code, out, err = call("info", "small")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("limelight: out of memory")
 
 
 def test_a_development_set_is_given_or_held_out(refused, table, tmp_path):

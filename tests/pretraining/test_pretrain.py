@@ -154,7 +154,7 @@ def test_a_run_that_is_interrupted_anywhere_ends_with_the_same_bytes(tmp_path, m
 
     monkeypatch.setattr(Stepper, "step", stop)
     assert broken.run(encoder=rest, show=False, resume=True, checkpoint_every=0) is None
-    assert rest.asked == 6 + 12  # the texts of the last shard, and the words
+    assert rest.asked == 2 + 6 + 12  # a text of each shard that is there, those of the last one, the words
     assert not broken.out.exists()
     loaded = PretrainJob.load(broken.out)
     assert loaded.recipe == broken.recipe
@@ -186,6 +186,86 @@ def test_resuming_in_python_needs_the_same_arguments(tmp_path):
     this = job(tmp_path, "reader", str(vectors))
     with this.owned(resume=False), refuses("run-differs"):
         limelight.pretrain(lines, vectors, out=this.out, resume=True, progress=False, rows=2)
+
+
+class StoppedError(Exception):
+    """In place of a kill."""
+
+
+def other_teacher(folder: Path) -> None:
+    np.save(folder / "vectors.npy", -np.load(folder / "vectors.npy"))
+
+
+def flipped_ids(folder: Path) -> None:
+    path = folder / "reader.run" / "data" / "train.ids.npy"
+    ids = np.load(path)
+    ids[:2] = ids[1::-1]
+    np.save(path, ids)
+
+
+def swapped_shards(folder: Path) -> None:
+    first, second = (folder / "reader.run" / f"vectors-00000{k}.npy" for k in range(2))
+    both = first.read_bytes(), second.read_bytes()
+    second.write_bytes(both[0])
+    first.write_bytes(both[1])
+
+
+def other_start(folder: Path) -> None:
+    path = folder / "reader.run" / "start.npy"
+    np.save(path, -np.load(path))
+
+
+@pytest.mark.parametrize(
+    ("change", "with_encoder", "stop_at"),  # there is no checkpoint at step 0
+    [
+        (other_teacher, False, 6),
+        (flipped_ids, False, 6),
+        (swapped_shards, True, 6),
+        (swapped_shards, True, 0),
+        (other_start, True, 0),
+    ],
+)
+def test_a_run_goes_on_only_with_its_own_teacher_and_data(
+    change, with_encoder, stop_at, tmp_path, monkeypatch
+):
+    _, vectors = write(tmp_path)
+    monkeypatch.setattr(teaching, "SHARD", 32)
+    this = job(tmp_path, "reader", "fake" if with_encoder else str(vectors))
+    step = Stepper.step
+
+    def stop(self, rows, number):
+        if number == stop_at:
+            raise StoppedError
+        step(self, rows, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Stepper, "step", stop)
+        with pytest.raises(StoppedError):
+            this.run(encoder=FakeTeacher() if with_encoder else None, show=False, checkpoint_every=0)
+    change(tmp_path)
+    with refuses("run-differs"):
+        PretrainJob.load(this.out).run(show=False, resume=True)
+
+
+def test_vectors_of_two_teachers_are_not_mixed(tmp_path, monkeypatch):
+    write(tmp_path)
+    monkeypatch.setattr(teaching, "SHARD", 32)
+
+    class Dies(FakeTeacher):
+        def encode(self, texts):
+            if self.asked:
+                raise StoppedError
+            return super().encode(texts)
+
+    class Other(FakeTeacher):
+        def encode(self, texts):
+            return super().encode(texts)[:, ::-1]
+
+    this = job(tmp_path, "reader", "fake")
+    with pytest.raises(LimelightError):
+        this.run(encoder=Dies(), show=False)
+    with refuses("run-differs"):
+        this.run(encoder=Other(), show=False, resume=True)
 
 
 # ---------------------------------------------------------------- bad input

@@ -14,6 +14,7 @@ WEIGHTS = np.array([0.9, 0.4, -0.1, 0.0])
 SEVERAL = {
     "labels": ("food", "service", "price"), "probabilities": (0.9, 0.7, 0.2), "task": "multi-label",
     "decided": WEIGHTS, "decided_by": "sum", "decided_further": ((1, WEIGHTS[::-1]),),
+    "bias": 0.25, "bias_further": (-3.0,),
 }  # fmt: skip
 
 
@@ -34,8 +35,22 @@ def test_each_predicted_label_is_drawn():
         assert " 90.0%" not in drawn
 
 
+def test_every_picture_says_what_the_score_is_the_sum_of():
+    """The bias belongs to no word, and may be most of the score."""
+    reading = make_reading(TEXT, **SEVERAL)
+    for draw in (to_html, to_svg, lambda each: to_terminal(each, colour=False, width=80)):
+        drawn = draw(reading)
+        assert "The words add +1.200 and the bias +0.250: a score of +1.450." in drawn
+        assert "The words add +1.200 and the bias -3.000: a score of -1.800." in drawn
+    assert "<tr><th scope=row>no word: the bias<td>+0.250<td>" in to_html(reading)
+    assert reading.to_dict()["bias"] == 0.25
+    assert "bias" not in to_svg(make_reading(TEXT, decided=WEIGHTS, decided_by="leave-one-out"))
+
+
 def test_no_label_is_an_answer_too():
-    reading = make_reading(TEXT, **{**SEVERAL, "decided_further": ()}, thresholds=np.array([0.95] * 3))
+    reading = make_reading(
+        TEXT, **{**SEVERAL, "decided_further": (), "bias_further": ()}, thresholds=np.array([0.95] * 3)
+    )
     assert reading.answer == ()
     shown = to_terminal(reading, colour=False, width=80)
     assert shown.startswith("no label\n")
@@ -50,6 +65,11 @@ def test_true_labels(truth, said):
     assert make_picture(make_reading(TEXT, **SEVERAL, truth=truth)).true_label == f"True label: {said}"
 
 
+def test_a_true_label_with_separate_accents_is_right():
+    reading = make_reading(TEXT, labels=("caf\u00e9", "tea"), truth="cafe\u0301")
+    assert make_picture(reading).true_label.endswith("(right)")
+
+
 def test_a_number_is_drawn_without_classes():
     reading = make_reading(
         TEXT, labels=("value",), probabilities=(3.71828,), task="regression", decided=WEIGHTS,
@@ -59,7 +79,7 @@ def test_a_number_is_drawn_without_classes():
     picture = make_picture(reading)
     assert (picture.answer, picture.certainty, picture.classes) == ("3.718", "", [])
     assert picture.true_label == "True value: 4.0"
-    assert picture.method == "Each weight is about what the word adds to the value."
+    assert picture.method.startswith("Each weight is about what the word adds to the value.")
     for draw in (to_html, to_svg, lambda each: to_terminal(each, colour=False, width=80)):
         assert "raise the value" in draw(reading)
 

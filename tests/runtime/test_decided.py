@@ -70,15 +70,19 @@ def test_a_word_weighs_what_its_part_of_the_matrix_adds_to_the_logit(options: di
         np.testing.assert_allclose(reading.decided, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("options", POOLINGS, ids=str)
-def test_the_weights_of_a_linear_head_add_up_to_the_logit(options: dict):
-    model = random_model(head="linear", **options)
-    bias = model.weights["head.b_o"].astype(float)
+@pytest.mark.parametrize("options", [*({"head": "linear", **each} for each in POOLINGS), *HEADS], ids=str)
+def test_the_weights_and_the_bias_add_up_to_the_logit(options: dict):
+    model = random_model(**options)
     for text, reading in zip(TEXTS, model.read_many(TEXTS), strict=True):
         H, label = states(model, text), int(reading.probabilities.argmax())
-        assert reading.decided_by == "sum"
-        expected = logits(model, matrix(model, H, H))[label] - bias[label]
-        assert float(reading.decided.sum()) == pytest.approx(expected, abs=1e-4)
+        if options["head"] == "linear":
+            assert (reading.decided_by, reading.bias) == ("sum", float(model.weights["head.b_o"][label]))
+        expected = logits(model, matrix(model, H, H))[label]
+        assert float(reading.decided.sum()) + reading.bias == pytest.approx(expected, abs=1e-4)
+
+
+def test_in_a_pair_nothing_adds_up_and_there_is_no_bias():
+    assert random_model("concat").read("w1 w2", "w3").first.bias is None
 
 
 # ---------------------------------------------------------------- pairs: each word left out of the attention

@@ -176,11 +176,12 @@ def test_what_decided_each_label_adds_up_to_its_logit():
     reading = model.read("w1 w2 w3 w9")
     ids = torch.tensor(model.tokenizer.locate("w1 w2 w3 w9")[0][None].astype(np.int64))
     with torch.no_grad():
-        z = network(ids, torch.tensor([4])).logits[0].numpy() - weights_of(network)["head.b_o"]
+        z = network(ids, torch.tensor([4])).logits[0].numpy()
     explained = {reading.target: reading.decided, **dict(reading.decided_further)}
     assert set(explained) >= {0, 1}
-    for label, weights in explained.items():
-        assert weights.sum() == pytest.approx(z[label], abs=1e-4)
+    biases = (reading.bias, *reading.bias_further)
+    for (label, weights), bias in zip(explained.items(), biases, strict=True):
+        assert weights.sum() + bias == pytest.approx(z[label], abs=1e-4)
     assert reading.answer == model.predict(["w1 w2 w3 w9"])[0]
     assert json.dumps(reading.to_dict())
 

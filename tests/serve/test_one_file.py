@@ -149,7 +149,7 @@ def test_a_person_types_leaves_out_replaces_and_switches_off(tmp_path: Path) -> 
 
 
 @needs_chromium
-def test_words_that_are_not_kept_say_how_they_are_read(tmp_path: Path) -> None:
+def test_words_that_are_not_kept_say_how_they_are_read_and_that_the_answer_may_differ(tmp_path: Path) -> None:
     model, file = model_of({}), tmp_path / "page.html"
     save_page(model, file, words=5)
     with opened(file, "#text=w1+w30+unheard") as page:
@@ -157,6 +157,12 @@ def test_words_that_are_not_kept_say_how_they_are_read(tmp_path: Path) -> None:
         assert marked.all_text_contents() == ["w30", "unheard"]
         kept = model.tokenizer.vocabulary[2:7]
         assert any(f"read as “{word}”" in marked.first.get_attribute("title") for word in kept)
+        assert "“w30” as “" in page.locator("[data-part=differs]").text_content()
+        with page.expect_download() as saved:
+            page.locator("[data-part=svg]").click()
+        picture = Path(saved.value.path()).read_text("utf-8")
+        assert "The full model may answer differently." in picture
+        assert page.locator("[data-part=sum]").text_content() in picture
         marked.nth(1).hover()
         assert page.locator("[data-part=readers]").text_content().startswith("Read as an unknown word by ")
 

@@ -97,6 +97,8 @@ def test_every_architecture_reads_as_in_python(
                 if precision == "float32" and theirs["text"]:
                     for ours, found in ((side.decided, "decided"), (side.row_weights, "rows")):
                         np.testing.assert_allclose(theirs[found], ours, atol=1e-4, err_msg=str(way))
+                    if side.bias is not None:  # not in a pair
+                        assert theirs["bias"] == pytest.approx(side.bias, abs=1e-4)
 
 
 @needs_node
@@ -142,6 +144,21 @@ def test_other_words_are_read_as_the_most_similar_one(tmp_path: Path) -> None:
         ids, _ = model.tokenizer.locate(text)
         expected = [vocabulary[best[k] + 2] if k >= 2 + kept else None for k in ids]
         assert [word.get("readAs") for word in answer["sides"][0]["words"]] == expected
+
+
+@needs_node
+def test_an_answer_to_a_word_that_is_read_as_another_says_so(tmp_path: Path) -> None:
+    script = """import { differsLine } from "./sentences.js"
+    const answer = cases => cases.map(each => differsLine(...each))"""
+    text = "w1 w30 zz"
+    words = [{"start": 0, "end": 2, "known": True}, {"start": 3, "end": 6, "known": True, "readAs": "w2"}]
+    unknown = {"start": 7, "end": 9, "known": False}
+    sides = [{"sides": [{"text": text, "words": each}]} for each in (words[:1], words, [words[0], unknown])]
+    cases = [[{"lostWords": lost}, each] for lost in (False, True) for each in sides]
+    said = run_node(tmp_path, script, cases)
+    assert [bool(line) for line in said] == [False, True, False, False, True, True]
+    assert "“w30” as “w2”" in said[1]
+    assert "“zz” as an unknown word" in said[5]
 
 
 @pytest.mark.parametrize(("pair", "head"), [(None, "linear"), (None, "full"), ("gated", "full")])

@@ -12,10 +12,18 @@ from limelight.config.recipe import TextRecipe
 from limelight.errors import LimelightError
 from limelight.tables.columns import Columns
 from limelight.tables.rows import TableRows
+from limelight.text.coerce import as_classes
 from limelight.text.dataset import Dataset
 from limelight.text.encode import encode_tables, encode_texts
 from limelight.text.holdout import choose_held_out
-from limelight.text.labels import LabelSets, NumberColumn, OrderedLabels, are_many_numbers
+from limelight.text.labels import (
+    LabelColumn,
+    LabelSets,
+    NumberColumn,
+    OrderedLabels,
+    are_many_numbers,
+    join_classes,
+)  # fmt: skip
 from limelight.text.tasks import LabelFormat, find_task
 from refusing import refuses
 from reviews import write_csv
@@ -46,6 +54,30 @@ def test_lists_of_labels_become_ones_in_an_array(tmp_path):
     assert labels.tolist() == [[1, 1], [0, 1], [1, 0], [0, 0]]
     assert data.facts["classes"]["train"] == {"cold": 2, "soup": 2}
     assert Dataset.open(tmp_path / "a.jsonl.data").task == "multi-label"
+
+
+def test_two_spellings_of_an_accent_are_one_class(tmp_path):
+    composed, separate = "caf\u00e9", "cafe\u0301"
+    with pytest.warns(UserWarning, match="separate accents"):
+        data = encode(
+            jsonl(tmp_path / "a.jsonl", [composed, "tea", separate, "tea"]),
+            jsonl(tmp_path / "dev.jsonl", [separate, separate, composed, "tea"]),
+        )
+    assert data.labels == (composed, "tea")
+    assert data.splits["train"].labels.tolist() == [0, 1, 0, 1]
+    assert data.splits["dev"].labels.tolist() == [0, 0, 0, 1]
+
+
+def test_one_spelling_stays_as_it_is_and_the_other_means_the_same(recwarn):
+    """A saved model answers with the labels it was given, and is evaluated on tables that spell otherwise."""
+    composed, separate = "caf\u00e9", "cafe\u0301"
+    assert LabelColumn([separate, "tea"]).classes() == (separate, "tea")
+    assert LabelColumn([composed, "tea"]).index((separate, "tea"), "test.csv").tolist() == [0, 1]
+    assert LabelColumn([separate, composed]).index((separate, composed), "test.csv").tolist() == [0, 1]
+    assert join_classes((composed, "water"), (separate, "tea")) == (separate, "tea", "water")
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="separate accents"):
+        assert as_classes([composed, separate])[0].tolist() == [separate, composed]
 
 
 @pytest.mark.parametrize("mark", ["|", ";", ", "])

@@ -22,7 +22,9 @@ from typing import Any, NoReturn
 from ..errors import LimelightError
 from ._streams import discard_unwritten, require_output, utf8_streams
 
-NO_MEMORY = "out of memory; try a smaller --hidden, --batch-size or --max-length"
+NO_MEMORY = "limelight: out of memory; try a smaller --hidden, --batch-size or --max-length\n"
+# PyTorch's MemoryError, and Python's where there is no room for the stack of a thread or for a library
+OTHER_MEMORY_ERRORS = ("DefaultCPUAllocator", "can't start new thread", "failed to map segment")
 CLOSED_PIPE = 128 + 13  # SIGPIPE
 
 
@@ -71,14 +73,14 @@ def _run_and_report(argv: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except MemoryError:
-        return _fail(NO_MEMORY, 1)
+        return _fail_without_memory()
     except OSError as error:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}", 2)
-    except RuntimeError as error:
+    except (RuntimeError, ImportError) as error:
         if type(error).__name__ == "OutOfMemoryError":
             return _fail("out of GPU memory; try a smaller --batch-size", 1)
-        if "DefaultCPUAllocator" in str(error):  # PyTorch's MemoryError
-            return _fail(NO_MEMORY, 1)
+        if any(mark in str(error) for mark in OTHER_MEMORY_ERRORS):
+            return _fail_without_memory()
         raise
 
 
@@ -96,6 +98,12 @@ def _run(argv: list[str]) -> int:
 def _fail(line: str, code: int) -> int:
     print(f"limelight: {_with_flags(' '.join(line.split()))}", file=sys.stderr)
     return code
+
+
+def _fail_without_memory() -> int:
+    """One line that takes no memory to make: the frames of what failed still hold theirs."""
+    sys.stderr.write(NO_MEMORY)
+    return 1
 
 
 def _show_warning(message: Any, category: Any, *rest: Any) -> None:

@@ -82,7 +82,7 @@ def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
     (weights,) = attribute_readings(read, by)
     sides = [
         # the figures are for the usual way, and it explains one label
-        replace(side, decided=part, decided_by=by, trust="", decided_further=())
+        replace(side, decided=part, decided_by=by, trust="", decided_further=(), bias=None, bias_further=())
         for side, part in zip(reading.sides, read.ids[0].split(weights), strict=True)
     ]
     return PairReading(*sides) if model.pair else sides[0]

@@ -9,8 +9,10 @@ from .answers import answers_of
 DECIDED, ROWS = "What decided", "What each row read"
 NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
 METHODS = {  # Reading.decided_by -> what the weights are
-    "sum": "Each weight is what the word adds to the score of this class; the weights add up to it exactly.",
-    "linear part": "Each weight is about what the word adds to the score of this class.",
+    "sum": "Each weight is what the word adds to the score of this class. The weights and the bias, which "
+    "the class has before a word is read, add up to it exactly.",
+    "linear part": "Each weight is about what the word adds to the score of this class. The weights and the "
+    "bias, which belongs to no word, add up to it.",
     "left out of attention": "Each weight is what the score of this class loses when the word is left out of "
     "the attention.",
     "leave-one-out": "Each weight is how far the probability of this class falls without the word.",
@@ -24,12 +26,24 @@ def method(decided_by: str, task: str = "classification") -> str:
     """What the weights are, in a sentence; empty for an unknown way.
 
     >>> method("linear part", "regression")
-    'Each weight is about what the word adds to the value.'
+    'Each weight is about what the word adds to the value. The weights and the bias, which belongs to no...'
     """
     sentence = METHODS.get(decided_by, "")
     if not answers_of(task).is_number:
         return sentence
-    return sentence.replace("score of this class", "value").replace("probability of this class", "value")
+    for of_a_class in ("score of this class", "probability of this class", "class"):
+        sentence = sentence.replace(of_a_class, "value")
+    return sentence
+
+
+def sum_line(words: float, bias: float, task: str = "classification") -> str:
+    """What a score, or a number, is the sum of.
+
+    >>> sum_line(1.04, -0.25)
+    'The words add +1.040 and the bias -0.250: a score of +0.790.'
+    """
+    what = "value" if answers_of(task).is_number else "score"
+    return f"The words add {words:+.3f} and the bias {bias:+.3f}: a {what} of {words + bias:+.3f}."
 
 
 def colours_line(label: str, without_colours: bool = False) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import LimelightError
+from ..text.labels import compose
 from . import captions
 from .answers import answers_of
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
@@ -41,6 +42,8 @@ class HeatMap:
     rows: tuple[int, ...] = ()  # of A, counted from 0; empty for other maps
     note: str = ""  # which rows these are, where the name does not say it
     signed: bool = False
+    bias: float | None = None  # what belongs to no word; with all words' weights it is the score
+    sum_line: str = ""  # the same in a sentence
 
     @cached_property
     def levels(self) -> tuple[np.ndarray, ...]:
@@ -101,7 +104,8 @@ class Picture:
             return ""
         if answers_of(self.task).is_number:
             return f"True value: {self.truth}"
-        return f"True label: {self.truth} ({'right' if self.truth == self.answer else 'wrong'})"
+        is_right = compose(self.truth) == compose(self.answer)
+        return f"True label: {self.truth} ({'right' if is_right else 'wrong'})"
 
     @property
     def classes(self) -> list[tuple[str, float, bool]]:
@@ -176,14 +180,18 @@ def make_picture(reading: Drawable) -> Picture:
     sides, side = reading.sides, reading.sides[0]
     overall = _drawn(texts, [each.overall for each in sides])
     further = {k: [dict(each.decided_further)[k] for each in sides] for k, _ in side.decided_further}
+    biases = side.bias_further or (None,) * len(further)
     groups, rows = _row_maps(texts, sides)
     labels = tuple(printable(str(label)) for label in reading.labels)
     return Picture(
         texts, HeatMap("All rows together", overall, _top(overall)), labels,
         probabilities=tuple(float(p) for p in reading.probabilities),
         answers=_answers(side), target=reading.target if labels else 0, task=side.task, truth=_truth(side),
-        decided=_decided(texts, sides, [each.decided for each in sides]),
-        further=tuple((labels[k], heat) for k, w in further.items() if (heat := _decided(texts, sides, w))),
+        decided=_decided(texts, sides, [each.decided for each in sides], side.bias),
+        further=tuple(
+            (labels[k], heat) for (k, w), bias in zip(further.items(), biases, strict=True)
+            if (heat := _decided(texts, sides, w, bias))
+        ),
         method=captions.method(side.decided_by, side.task),
         groups=tuple(groups), rows=tuple(rows), trust=printable(side.trust),
     )  # fmt: skip
@@ -238,7 +246,9 @@ def _truth(side: Reading) -> str | None:
     return printable(", ".join(found)) or NO_LABEL
 
 
-def _decided(texts: Texts, sides: Sides, weights: Sequence[np.ndarray | None]) -> HeatMap | None:
+def _decided(
+    texts: Texts, sides: Sides, weights: Sequence[np.ndarray | None], bias: float | None
+) -> HeatMap | None:
     """The signed map of these weights of the words, or None without them."""
     given = [np.asarray(each, dtype=float) for each in weights if each is not None]
     if len(given) < len(sides) or not sides[0].labels:
@@ -250,7 +260,11 @@ def _decided(texts: Texts, sides: Sides, weights: Sequence[np.ndarray | None]) -
             f"give one finite number per word: {' and '.join(map(str, expected))}",
             code="weights-shape",
         )
-    return _signed_map(DECIDED, texts, given)
+    heat = _signed_map(DECIDED, texts, given)
+    if bias is None:
+        return heat
+    words = sum(float(each.sum()) for each in given)
+    return replace(heat, bias=bias, sum_line=captions.sum_line(words, bias, sides[0].task))
 
 
 def _signed_map(name: str, texts: Texts, given: Sequence[np.ndarray]) -> HeatMap:

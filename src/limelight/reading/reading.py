@@ -97,6 +97,9 @@ class Reading(_Predicted):
     task: str = "classification"
     thresholds: np.ndarray | None = None  # (classes,): of several labels, what each probability must reach
     decided_further: tuple[tuple[int, np.ndarray], ...] = ()  # other predicted labels, and for each `decided`
+    # what the score has that belongs to no word: with the sum of `decided` it is the score; None in a pair
+    bias: float | None = None
+    bias_further: tuple[float, ...] = ()  # the same for each of `decided_further`
 
     def __repr__(self) -> str:
         label = f"{self._format_label()}, " if self.labels else ""
@@ -146,6 +149,7 @@ class Reading(_Predicted):
             "known": self.known.tolist(),
             "decided": _as_list(self.decided),
             "decided_by": self.decided_by,
+            "bias": self.bias,
             "row_names": list(self.row_names),
             "row_weights": _as_list(self.row_weights),
             "overall": self.overall.tolist(),

@@ -112,6 +112,9 @@ class _Sheet:
             self.text(_MARGIN, self.picture.colours(shorten(label, 20, ems)), "note")
             self.y += 6
         self.map(heat, _MARGIN, _BIG, brief=self.picture.links is not None)
+        if heat.sum_line:
+            self.y += 14
+            self.text(_MARGIN, heat.sum_line, "note")
         self.y += 26
 
     def links(self, links: Links) -> None:

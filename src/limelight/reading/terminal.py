@@ -85,7 +85,8 @@ def _decided(
         lines += textwrap.wrap(picture.colours(label, signs=paint is None), width)
     lines += _texts(picture, heat, width, paint, brief=picture.links is not None)
     words = zip(_column([word for word, _ in strongest]), strongest, strict=True)
-    return lines + [f"  {word}  {weight}" for word, (_, weight) in words]
+    lines += [f"  {word}  {weight}" for word, (_, weight) in words]
+    return lines + textwrap.wrap(heat.sum_line, width)
 
 
 def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> list[str]:

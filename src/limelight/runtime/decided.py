@@ -5,8 +5,9 @@ is exactly
 
     z = b + sum_t sum_r A_rt <w_r, h_t>
 
-and the inner sum is the word's weight. A hidden layer of ReLUs is linear too once it is known which of its
-units are on for this text; what their biases add belongs to no word.
+and the inner sum is the word's weight. The bias b belongs to no word and is a term of its own. A hidden layer
+of ReLUs is linear too once it is known which of its units are on for this text; b is then what the biases of
+all layers add.
 
 In a pair the texts are multiplied and compared, and nothing is a sum over words. A word's weight is what the
 logit loses when the word is left out of its text's attention (word_parts.py): the states H stay, M changes,
@@ -24,6 +25,7 @@ from .word_parts import matrix_without
 
 Weights = Mapping[str, np.ndarray]
 Classifier = Callable[[np.ndarray, np.ndarray], np.ndarray]  # M, M2 (k, r, 2u) -> logits (k, classes)
+LinearPart = tuple[np.ndarray, np.ndarray]
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for comprehensiveness and sufficiency
 AT_ONCE = 256  # words left out: for each there is an M in memory
 
@@ -111,37 +113,42 @@ def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]
     return np.asarray(logits - classify(*(others * m for m in M)))
 
 
-def linear_part(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """W (batch, r, 2u): <W, M> is <direction, logits> of single texts, for M (batch, r, 2u).
+def linear_part(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, M: np.ndarray) -> LinearPart:
+    """W (batch, r, 2u) and b (batch,): <W, M> + b is <direction, logits> of single texts, M (batch, r, 2u).
 
-    That is without biases, and with the hidden units that are on for M; `direction` is (batch, classes).
+    That is with the hidden units that are on for M; `direction` is (batch, classes).
     """
     if recipe.head == "linear":
-        return np.asarray(direction @ weights["head.W_o"]).reshape(M.shape)
+        return (direction @ weights["head.W_o"]).reshape(M.shape), direction @ weights["head.b_o"]
     if recipe.head == "full":
         on = M.reshape(len(M), -1) @ weights["head.W_1"].T + weights["head.b_1"] > 0
-        return np.asarray((direction @ weights["head.W_2"] * on) @ weights["head.W_1"]).reshape(M.shape)
+        back = direction @ weights["head.W_2"] * on
+        b = direction @ weights["head.b_2"] + back @ weights["head.b_1"]
+        return (back @ weights["head.W_1"]).reshape(M.shape), b
     return _pruned(weights, recipe, direction, M)
 
 
-def _pruned(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, M: np.ndarray) -> np.ndarray:
+def _pruned(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, M: np.ndarray) -> LinearPart:
     sides = {}  # name -> units before the ReLU (batch, groups, units)
     if recipe.row_units:
         sides["v"] = _grouped(M, weights["head.W_v_0"]) + weights["head.b_v_0"]
     if recipe.column_units:
         sides["h"] = _grouped(M.transpose(0, 2, 1), weights["head.W_h_0"]) + weights["head.b_h_0"]
     W = direction @ weights["head.W_o"]  # (batch, units of both sides, or of the mix)
+    b = direction @ weights["head.b_o"]
     if recipe.mix_units:
         units = np.concatenate([np.maximum(each, 0).reshape(len(M), -1) for each in sides.values()], axis=1)
-        W = (W * (units @ weights["head.W_m"].T + weights["head.b_m"] > 0)) @ weights["head.W_m"]
+        W = W * (units @ weights["head.W_m"].T + weights["head.b_m"] > 0)
+        W, b = W @ weights["head.W_m"], b + W @ weights["head.b_m"]
     total, start = np.zeros_like(M), 0
     for name, before in sides.items():
         end = start + before[0].size
         back = W[:, start:end].reshape(before.shape) * (before > 0)
         part = _grouped(back, weights[f"head.W_{name}_0"].transpose(0, 2, 1))
         total += part if name == "v" else part.transpose(0, 2, 1)
+        b = b + (back * weights[f"head.b_{name}_0"]).sum(axis=(1, 2))
         start = end
-    return total
+    return total, b
 
 
 def _grouped(X: np.ndarray, W: np.ndarray) -> np.ndarray:

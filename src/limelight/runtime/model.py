@@ -27,7 +27,8 @@ from .folder import Parts, open_folder, plain_labels
 from .runner import EncodedText, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
-Decided = tuple[list[np.ndarray], np.ndarray]  # for each class the words' weights (n,); the rows' (r,)
+# for each class the words' weights (n,); the rows' (r,); for each class the bias, where there is one
+Decided = tuple[list[np.ndarray], np.ndarray, list[float]]
 _CLASSES = {"multi-label": "labels, any number each", "ordinal": "ordered classes"}
 
 
@@ -276,12 +277,12 @@ class Model(Embedder):
         places = np.repeat(np.arange(len(texts)), [len(classes) for classes in shown])
         directions = np.eye(self._runner.classes, dtype=np.float32)[np.concatenate(shown)]
         at = M if len(places) == len(M) else M[places]
-        W = linear_part(self.weights, self.recipe.model, directions, at)  # (all shown, r, 2u)
+        W, biases = linear_part(self.weights, self.recipe.model, directions, at)  # (all shown, r, 2u)
         W[:, off] = 0  # what is not there decides nothing
         for k, text in enumerate(texts):
-            own = W[places == k]
+            own, bias = W[places == k], biases[places == k].tolist()
             words = [word_weights(text.A, text.H, w, self.recipe.model.max_rows) for w in own]
-            yield [(words, (own[0] * M[k]).sum(axis=1))]
+            yield [(words, (own[0] * M[k]).sum(axis=1), bias)]
 
     def _decided_pairs(
         self, sides: list[list[EncodedText]], M: list[np.ndarray], shown: list[list[int]], off: list[int]
@@ -294,11 +295,11 @@ class Model(Embedder):
             losses = word_losses(classify, logits, both, texts, self.recipe.model.max_rows, off)
             rows = row_losses(classify, logits, both)[:, classes[0]] / 2
             rows[off] = 0
-            yield [([*each[:, classes].T], rows) for each in losses]
+            yield [([*each[:, classes].T], rows, []) for each in losses]
 
     def _reading(
         self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int],
-        decided: list[np.ndarray], rows: np.ndarray,
+        decided: list[np.ndarray], rows: np.ndarray, biases: list[float],
     ) -> Reading:  # fmt: skip
         """The reading with what decided each of the classes."""
         recipe = self.recipe.model
@@ -307,6 +308,7 @@ class Model(Embedder):
             decided=decided[0], decided_by=attribution_method(recipe, self.pair), row_names=self.row_names,
             trust=self.trust, row_weights=rows, task=self.task, thresholds=self.thresholds,
             decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),
+            bias=biases[0] if biases else None, bias_further=tuple(biases[1:]),
         )  # fmt: skip
 
     # ------------------------------------------------------------ the explorer

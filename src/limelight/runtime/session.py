@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -19,6 +22,19 @@ from ..network.onnx.graph import Graph, Location
 # Held while sessions and thread pools are started: threads share one, and a fork waits until it is complete.
 start_lock = threading.Lock()
 T = TypeVar("T")
+# What the errors of ONNX Runtime say where memory, or a thread for want of it, cannot be had.
+_NO_MEMORY = re.compile("Failed to allocate memory|bad.?alloc|PosixThread|Cannot allocate memory")
+
+
+@contextmanager
+def _memory_errors() -> Iterator[None]:
+    """ONNX Runtime's own errors about memory as what they are in Python."""
+    try:
+        yield
+    except Exception as error:
+        if _NO_MEMORY.search(str(error)):
+            raise MemoryError("ONNX Runtime is out of memory") from error
+        raise
 
 
 class locked_cached_property(cached_property[T]):  # noqa: N801 - used as a decorator
@@ -78,18 +94,19 @@ class Session:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # errors are raised; it need not log them too
         tensors = self._graph.weights
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in tensors.values()]
         options.add_external_initializers(list(tensors), values)
         locations = {name: Location("memory", 0, array.nbytes) for name, array in tensors.items()}
         content = self._graph.to_bytes(locations)
-        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        with _memory_errors():
+            return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
     def run(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
         """Compute the named outputs."""
         session = self._session or self._restart()
-        with _calls:
+        with _calls, _memory_errors():
             values: list[np.ndarray] = session.run(list(outputs), feed)
         return values
 

@@ -35,7 +35,7 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
         "The words with their offsets, how much each supports the prediction, and what each row attends to; "
         "without_rows leaves out rows of M, counted from 0.",
         {"inputs": TEXT, "without_rows": []},
-        {"label": "bad", "words": ["The", "soup"], "decided": [0.1, 0.4]},
+        {"label": "bad", "words": ["The", "soup"], "decided": [0.1, 0.4], "bias": 0.2},
     ),
     "/similarity": (
         "The cosine of a text and each of some others; with the parameter words, which words make it.",

@@ -130,6 +130,8 @@ def _about(model: Model, kept: int) -> dict[str, Any]:
     note = f"The page has all of the model's {known:,} words."
     if kept < known:
         note = f"The page has {kept:,} of the model's {known:,} words, the most frequent ones; each of the "
-        note += "others is read as the most similar of them."
+        note += "others is read as the most similar of them. The model itself may answer a text with such a "
+        note += "word differently: its answer says so."
     dotted = "are not in this page's vocabulary. Point at one to see how it is read."
-    return {**about, "dotted": dotted, "notes": [*about["notes"], note, RUNS_IN_PAGE]}
+    lost = max(kept, MAX_WORDS_READ) < known  # unknown to the page, but not to the model
+    return {**about, "lostWords": lost, "dotted": dotted, "notes": [*about["notes"], note, RUNS_IN_PAGE]}

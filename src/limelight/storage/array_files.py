@@ -6,14 +6,16 @@ which a killed process leaves behind and which nothing syncs to the disk; and it
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import prod
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
 
+DIGEST_ROWS = 1 << 16  # read at a time
 # What a safetensors header calls each dtype, and its bytes per value.
 DTYPES = {
     "float64": ("F64", 8), "int64": ("I64", 8), "uint64": ("U64", 8),
@@ -21,6 +23,19 @@ DTYPES = {
     "float16": ("F16", 2), "int16": ("I16", 2), "uint16": ("U16", 2),
     "int8": ("I8", 1), "uint8": ("U8", 1), "bool": ("BOOL", 1),
 }  # fmt: skip
+
+
+def digest_rows(arrays: Iterable[np.ndarray], dtype: Any = None) -> str:
+    """The SHA-256 of the rows of some arrays, one array after the other, as `dtype`; they may be on disk.
+
+    >>> digest_rows([np.zeros((2, 3)), np.ones((1, 3))]) == digest_rows([np.zeros((1, 3)), np.ones((2, 3))])
+    False
+    """
+    digest = hashlib.sha256()
+    for array in arrays:
+        for start in range(0, len(array), DIGEST_ROWS):
+            digest.update(np.ascontiguousarray(array[start : start + DIGEST_ROWS], dtype).data)
+    return digest.hexdigest()
 
 
 def safetensors_pieces(

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..tables.formats import shorten
-from .labels import LARGEST, Label, are_many_numbers, check_types, not_ordered
+from .labels import LARGEST, TWICE, Label, are_many_numbers, check_types, not_ordered, spelled_twice
 
 _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
@@ -117,6 +117,9 @@ def as_classes(labels: Any, fewest: int = 2) -> tuple[np.ndarray, np.ndarray]:
             "some labels are integers too large to stay exact; give them as text", code="label-type"
         )
     classes, numbers = np.unique(array, return_inverse=True)
+    if twice := spelled_twice(classes.tolist()):  # as scikit-learn has it, classes are the labels as given
+        todo = "each spelling is a class of its own; unicodedata.normalize('NFC', label) makes them one"
+        warn(f"{TWICE.format(shorten(repr(twice[0])))}: {todo}")
     if len(plain) and len(classes) < fewest:
         raise LimelightError(
             f"every label is {plain[0]!r}; at least two classes are needed", code="label-count"

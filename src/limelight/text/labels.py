@@ -2,7 +2,8 @@
 
 Booleans stay booleans; numbers that are all whole become integers; strings stay strings, unless all of them
 are written like integers ("3", not "03" or "3.0"): a csv file cannot hold integers in any other way. The same
-class may be written differently in another file: 0.5 for "0.5", true for "True".
+class may be written differently in another file: 0.5 for "0.5", true for "True", an accent as a character of
+its own (Unicode's NFD) for one within its letter (NFC). If one table has both, they are one class, the NFC.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..tables.formats import join_names, shorten
 from ..tables.rows import MAX_DIGITS
 
@@ -26,6 +28,7 @@ LARGEST = float(np.finfo(np.float32).max)  # number to predict
 VALUE = "value"  # what a model of numbers calls its one output
 BINS = 10  # of numbers, each of which gives its share of held-out rows
 MANY_NUMBERS = 20  # different ones, not all whole: hardly classes
+TWICE = "labels are spelled both with composed and with separate accents, such as {}"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 
 
@@ -64,8 +67,11 @@ class LabelColumn:
         >>> LabelColumn(["10", "9", "10"]).classes()
         (9, 10)
         """
-        kind = _class_type(self.distinct)
-        found: set[Any] = {label if type(label) is kind else kind(label) for label in self.distinct}
+        kind, twice = _class_type(self.distinct), spelled_twice(self.distinct)
+        if twice:
+            warn(f"{TWICE.format(shorten(repr(twice[0])))}: each is taken as one class")
+        distinct = [compose(label) if compose(label) in twice else label for label in self.distinct]
+        found: set[Any] = {label if type(label) is kind else kind(label) for label in distinct}
         return tuple(sorted(found))
 
     def index(self, classes: Sequence[Label], where: str) -> np.ndarray:
@@ -228,6 +234,24 @@ def are_many_numbers(classes: Sequence[Label]) -> bool:
     return len(numbers) == len(classes) > MANY_NUMBERS and any("." in number for number in numbers)
 
 
+def compose(label: Any) -> Any:
+    """A label with its accents within their letters, Unicode's NFC; what is not text stays as it is.
+
+    >>> len("cafe\u0301"), len(compose("cafe\u0301")), compose(3)
+    (5, 4, 3)
+    """
+    return normalize("NFC", label) if isinstance(label, str) and not label.isascii() else label
+
+
+def spelled_twice(labels: Iterable[Label]) -> list[Label]:
+    """The labels, composed, of which distinct `labels` have several spellings.
+
+    >>> spelled_twice(["caf\u00e9", "tea", "cafe\u0301"])
+    ['café']
+    """
+    return [label for label, count in Counter(map(compose, labels)).items() if count > 1]
+
+
 def join_classes(new: Sequence[Label], known: Sequence[Label]) -> tuple[Label, ...]:
     """The classes of new rows and those `known` before, sorted; the new ones alone if none was known before.
 
@@ -268,10 +292,11 @@ def _normalise(label: Label) -> tuple[type, Any]:
     [True, True, False]
     """
     if isinstance(label, str):
-        if _NUMBER.fullmatch(label):
-            return Decimal, Decimal(label)
-        truth = {"true": True, "false": False}.get(label.lower())
-        return (str, label) if truth is None else (bool, truth)
+        text: str = compose(label)
+        if _NUMBER.fullmatch(text):
+            return Decimal, Decimal(text)
+        truth = {"true": True, "false": False}.get(text.lower())
+        return (str, text) if truth is None else (bool, truth)
     if isinstance(label, bool):
         return bool, label
     whole = isinstance(label, int) or label.is_integer()

@@ -101,7 +101,7 @@ def _decided(
         losses = word_losses(partial(_classify, network), scores, M, texts, recipe.max_rows)
         return np.concatenate(losses)[:, target]
     direction = np.eye(len(scores), dtype=np.float32)[[target]]
-    W = linear_part(weights, recipe, direction, sides[0].M[None])
+    W, _ = linear_part(weights, recipe, direction, sides[0].M[None])
     return word_weights(sides[0].A, sides[0].H, W[0], recipe.max_rows)
 
 

@@ -13,6 +13,7 @@ from ..errors import LimelightError
 from ..network.torch.heads import VectorHead
 from ..network.torch.network import Network
 from ..runtime.start import Start
+from ..storage.array_files import digest_rows
 from ..text.dataset import Dataset, Split
 from .context import Processes
 from .evaluate import Scores, evaluate
@@ -135,9 +136,19 @@ def run_identity(dataset: Dataset, recipe: Recipe, start: Start | None = None) -
     for name in ("epochs", "patience"):  # a run may be resumed to train longer
         del options[name]
     data = {f"{name} rows": _fingerprint(dataset.splits.get(name)) for name in ("train", "dev")}
+    data |= word_digests(dataset)
     if start is not None:  # a path may hold other weights by now
         data["start"] = start.fingerprint
     return {**options, "tokenizer": dataset.tokenizer.hash, "labels": list(dataset.labels), **data}
+
+
+def word_digests(dataset: Dataset) -> dict[str, str]:
+    """The SHA-256 of all word ids of the splits that are trained on and measured by."""
+    splits = {name: split for name, split in dataset.splits.items() if name in ("train", "dev")}
+    return {
+        f"{name} words sha256": digest_rows((ids for ids, *_ in each.sides), np.int32)
+        for name, each in splits.items()
+    }
 
 
 def _fingerprint(split: Split | None) -> str:

@@ -1,11 +1,12 @@
 """Make a reader from texts: encode them, ask the teacher, train, and save the folder. It can be resumed.
 
-`OUT.run` holds, beside what every job has, the teacher's vectors and `start.npy`, the word vectors that
-training starts from.
+`OUT.run` holds, beside what every job has, the teacher's vectors, `start.npy`, the word vectors that training
+starts from, and `prepared.json`, the checksums of all that training reads.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -18,7 +19,10 @@ import numpy as np
 from ..config.pretrain_recipe import ReaderRecipe
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, tidy_os_errors
+from ..storage.array_files import digest_rows
 from ..storage.files import atomic_file
+from ..storage.json_file import parse_object
+from ..storage.open_files import read_regular
 from ..tables.columns import Columns, choose_columns
 from ..text.dataset import Dataset
 from ..text.holdout import choose_held_out
@@ -26,7 +30,7 @@ from ..text.sources import TableSource, table_paths
 from ..text.tokenizer import SPECIAL
 from ..text.vectors import check_vectors, read_vectors
 from . import need_torch, teacher
-from .job import Job
+from .job import MAX_JOB_BYTES, Job
 from .teacher import Encoder, Vectors
 
 if TYPE_CHECKING:
@@ -176,8 +180,27 @@ class PretrainJob(Job):
             texts = (row.text for row in self._source().rows())
             teacher.encode_shards(encoder, texts, _rows(dataset), self.folder, show)
         start = self._start_words(dataset, encoder, device, show)
+        with atomic_file(self.folder / "prepared.json") as file:
+            file.write(json.dumps(self._digests(dataset, start)).encode())
         with atomic_file(self.folder / "start.npy") as file:
             np.save(file, start)
+
+    def _digests(self, dataset: Dataset, start: np.ndarray) -> dict[str, str]:
+        """What the run must find again when it is resumed."""
+        from .label_objective import word_digests
+
+        vectors = self._all_vectors(dataset).digest()
+        return {**word_digests(dataset), "teacher sha256": vectors, "start sha256": digest_rows([start])}
+
+    def _check_prepared(self, digests: dict[str, str]) -> None:
+        """Raise if the texts, the teacher's vectors or the words to start from are not those of the run."""
+        from .checkpoint import check_identity
+
+        path = self.folder / "prepared.json"
+        if path.is_file():  # a run of an older version has none
+            with tidy_os_errors(f"cannot read {path}"):
+                found = parse_object(read_regular(path, MAX_JOB_BYTES), path.name)
+            check_identity(path, found, digests)
 
     def _encode(self, show: bool) -> Dataset:
         from ..text.encode import encode_tables
@@ -201,12 +224,16 @@ class PretrainJob(Job):
 
     def _vectors(self, dataset: Dataset) -> tuple[Vectors, Vectors | None]:
         """The teacher's vectors of the training rows and of those held out."""
-        rows = _rows(dataset)
-        given = teacher.is_vectors_file(self.teacher)
-        whole = teacher.open_vectors(self.teacher, rows) if given else teacher.open_shards(self.folder)
+        rows, whole = _rows(dataset), self._all_vectors(dataset)
         held = choose_held_out(np.zeros(rows, np.int64), _held_share(rows), self.recipe.seed)
         train = whole.select(np.flatnonzero(~held))
         return train, whole.select(np.flatnonzero(held)) if "dev" in dataset.splits else None
+
+    def _all_vectors(self, dataset: Dataset) -> Vectors:
+        """The teacher's vectors of all texts, in their order."""
+        if teacher.is_vectors_file(self.teacher):
+            return teacher.open_vectors(self.teacher, _rows(dataset))
+        return teacher.open_shards(self.folder)
 
     def _start_words(self, dataset: Dataset, encoder: Encoder | None, device: str, show: bool) -> np.ndarray:
         """(known words, d): from the teacher's vectors of words, a file, or the sentences they are in."""
@@ -237,7 +264,9 @@ class PretrainJob(Job):
         train, dev = self._vectors(dataset)
         with tidy_os_errors(f"cannot read {self.folder}"):
             start = np.load(self.folder / "start.npy")
-        return PretrainData(dataset, train, dev, start, os.path.basename(self.teacher.rstrip("/")))
+        digests = self._digests(dataset, start)
+        self._check_prepared(digests)
+        return PretrainData(dataset, train, dev, start, os.path.basename(self.teacher.rstrip("/")), digests)
 
     def _finish(self, objective: VectorObjective, network: Any, seconds: float) -> dict[str, Any]:
         """Save the reader and remove the run's folder; measure it as it is stored, rounded."""

@@ -17,11 +17,13 @@ from tqdm import tqdm
 
 from ..errors import LimelightError, tidy_os_errors
 from ..runtime.batches import chunks
+from ..storage.array_files import digest_rows
 from ..storage.files import atomic_file
 from .run_folder import vector_files
 
 SHARD = 16_384  # texts
 CHUNK = 1 << 16  # rows checked at a time
+SAME_COSINE = 0.99  # between two vectors that a teacher gives for the same text
 
 
 class Encoder(Protocol):
@@ -56,6 +58,10 @@ class Vectors:
     def select(self, rows: np.ndarray) -> Vectors:
         """Some of the rows only."""
         return Vectors(self._parts, self._rows[rows])
+
+    def digest(self) -> str:
+        """The SHA-256 of all vectors in the files, in their order."""
+        return digest_rows(self._parts)
 
     def __getitem__(self, wanted: np.ndarray) -> np.ndarray:
         rows = self._rows[wanted]
@@ -133,7 +139,10 @@ def load_encoder(name: str, device: str = "auto") -> Encoder:
 def encode_shards(
     encoder: Encoder, texts: Iterable[str], count: int, folder: Path, progress: bool = True
 ) -> None:
-    """Write the vectors of all texts, but those of the files that are already there."""
+    """Write the vectors of all texts, but those of the files that are already there.
+
+    Of each of those the teacher is asked for the first text again: it may not be the teacher that wrote it.
+    """
     done = size = 0
     bar = tqdm(total=count, desc="the teacher reads", unit=" texts", disable=None if progress else True)
     with bar:
@@ -143,6 +152,10 @@ def encode_shards(
                 found = ask(encoder, shard, done)
                 with atomic_file(path) as file:
                     np.save(file, found)
+            elif not _is_alike(ask(encoder, shard[:1], done), found[:1]):
+                wrong = f"{path} does not have the vectors that the teacher gives for the texts"
+                todo = "resume with the same teacher and texts, or start again with --overwrite"
+                raise LimelightError(f"{wrong}; {todo}", code="run-differs")
             if size and found.shape[1] != size:
                 wrong = f"{path} has vectors of {found.shape[1]} numbers, not {size}: another teacher's"
                 raise LimelightError(f"{wrong}; start again with --overwrite", code="run-differs")
@@ -185,6 +198,13 @@ def _stored(path: Path, rows: int) -> np.ndarray | None:
     except (OSError, ValueError):
         return None
     return values if values.ndim == 2 and len(values) == rows and values.dtype == np.float16 else None
+
+
+def _is_alike(found: np.ndarray, stored: np.ndarray) -> bool:
+    """Whether vectors of length 1 are the same, but for what another batch or device makes of them."""
+    if found.shape != stored.shape:
+        return False
+    return bool((found.astype(np.float32) * stored.astype(np.float32)).sum(axis=1).min() > SAME_COSINE)
 
 
 def is_vectors_file(teacher: str) -> bool:

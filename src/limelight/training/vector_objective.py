@@ -40,6 +40,7 @@ class PretrainData(NamedTuple):
     dev: Vectors | None  # and of the held-out ones
     start: np.ndarray  # (known words, d): the word vectors that training starts from
     teacher: str
+    digests: Mapping[str, str] = {}  # of the teacher's vectors and of `start`
 
 
 class VectorObjective(Objective):
@@ -75,7 +76,7 @@ class VectorObjective(Objective):
         return Network(self.recipe.override(head="vector", **sizes).model, self.known)
 
     def identity(self) -> dict[str, Any]:
-        own = self.reader_recipe.to_dict() | {"teacher": self.data.teacher}
+        own = self.reader_recipe.to_dict() | {"teacher": self.data.teacher} | dict(self.data.digests)
         return run_identity(self.dataset, self.recipe) | own
 
     def warmup(self, total: int) -> int:

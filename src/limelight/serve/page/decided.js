@@ -5,10 +5,11 @@ import { addTimes, largest, transposed } from "./network.js"
 const LITTLE = 1e-3 // attention on all words but one
 const AT_ONCE = 64 // words left out: for each there is an M in memory
 
-/** What decided class `k` in a text: the weights of its words (n) and rows (r), from M without the rows in `off`. */
+/** What decided class `k` in a text: the weights of its words (n) and rows (r), from M without the rows in `off`, and the bias, the rest of the logit. */
 export function decideText(network, units, k, side, M, off) {
-  const W = withZeros(linearPart(network, k, M, units), off)
-  return { words: wordWeights(side, W, network.size, network.maxRows), rows: M.map((row, r) => dot(W[r], row)) }
+  const W = withZeros(linearPart(network, k, M, units), off), rows = M.map((row, r) => dot(W[r], row))
+  const bias = rows.reduce((left, weight) => left - weight, units.logits[k])
+  return { words: wordWeights(side, W, network.size, network.maxRows), rows, bias }
 }
 
 /** The same for each text of a pair: what the logit loses without a word, or without a row of both, half in each. */

@@ -16,7 +16,7 @@ export class LocalModel {
 
   /**
    * Read a text or a pair, without the rows whose numbers are in `off`: {probabilities, predicted, sides}.
-   * A side is {text, words: [{start, end, known, readAs}], decided (n), attention (r of n), rows (r)}.
+   * A side is {text, words: [{start, end, known, readAs}], decided (n), bias, attention (r of n), rows (r)}; a pair has no bias.
    */
   async read(texts, off = []) {
     const { network } = this
@@ -35,6 +35,7 @@ export class LocalModel {
         text: texts[k],
         words: side.located.map(({ start, end, id }) => ({ start, end, known: id !== UNKNOWN, readAs: this.tokenizer.words[this.similarTo(id)] })),
         decided: [...decided[k].words],
+        bias: decided[k].bias,
         attention: side.A.map(row => [...row]),
         rows: decided[k].rows,
       })),

@@ -4,6 +4,7 @@ import { drawAnswer } from "./answer.js"
 import { largestOf, partsOf, percent } from "./dom.js"
 import { at, edited, weightsAt } from "./edits.js"
 import { drawRows, rowTotals } from "./rows_view.js"
+import { differsLine, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
 import { drawText, repaint } from "./text_view.js"
 import { openMenu } from "./word_menu.js"
@@ -52,6 +53,8 @@ export class Pane {
     this.drawRows()
     this.drawTable()
     parts.unknown.hidden = !now.sides.some(side => side.words.some(word => readAs(word) && word.end > word.start))
+    sayIn(parts.sum, sumLine(now))
+    sayIn(parts.differs, differsLine(this.model.about, now))
   }
 
   sayColours() {
@@ -141,6 +144,11 @@ export class Pane {
     this.parts.readers.textContent = ""
     for (const item of this.parts.rows.querySelectorAll(".lit")) item.classList.remove("lit")
   }
+}
+
+function sayIn(part, line) {
+  part.textContent = line
+  part.hidden = !line
 }
 
 /** How a word is read that the model does not have in full. */

@@ -1,6 +1,7 @@
 // A view as a file: a page without a script, SVG or PNG.
 
 import { element, percent } from "./dom.js"
+import { differsLine, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
 
 const WIDTH = 760, LINE = 30, MARGIN = 24
@@ -46,10 +47,26 @@ export function asSvg({ panes }) {
     say(`Orange words support “${model.about.labels[now.predicted]}”, blue words speak against it.`, 13, colour("muted"))
     draw.font = "17px system-ui, sans-serif"
     for (const holder of holders) drawWords(holder)
+    for (const line of [sumLine(now), differsLine(model.about, now)].filter(Boolean).flatMap(wrapped)) {
+      y += 20
+      say(line, 13, colour("muted"))
+    }
     y += MARGIN
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" font-family="system-ui, sans-serif">`
     + `${tag("rect", { width: WIDTH, height: y, fill: colour("paper") })}${items.join("")}</svg>`
+
+  /** The lines of a sentence. */
+  function wrapped(sentence) {
+    draw.font = "13px system-ui, sans-serif"
+    const lines = [""]
+    for (const word of sentence.split(" ")) {
+      const longer = `${lines.at(-1)} ${word}`.trim()
+      if (draw.measureText(longer).width > WIDTH - 2 * MARGIN) lines.push(word)
+      else lines[lines.length - 1] = longer
+    }
+    return lines
+  }
 
   function drawWords(holder) {
     let x = MARGIN

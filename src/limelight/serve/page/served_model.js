@@ -22,7 +22,7 @@ export class ServedModel {
   }
 }
 
-function sideOf({ offsets, known, decided, attention, row_weights: rows }, text) {
+function sideOf({ offsets, known, decided, bias, attention, row_weights: rows }, text) {
   const place = places(text)
-  return { text, words: offsets.map(([start, end], k) => ({ start: place(start), end: place(end), known: known[k] })), decided, attention, rows }
+  return { text, words: offsets.map(([start, end], k) => ({ start: place(start), end: place(end), known: known[k] })), decided, bias, attention, rows }
 }

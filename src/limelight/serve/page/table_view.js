@@ -9,5 +9,7 @@ export function drawTable(about, reading) {
       side.attention.map((_, r) => element("th", { scope: "col", title: about.rowNames[r] || "" }, `row ${r + 1}`)))),
     element("tbody", {}, side.words.map(({ start, end }, t) => element("tr", {},
       element("th", { scope: "row" }, side.text.slice(start, end) || "(no words)"),
-      element("td", {}, withSign(side.decided[t])), side.attention.map(row => element("td", {}, row[t].toFixed(2))))))))
+      element("td", {}, withSign(side.decided[t])), side.attention.map(row => element("td", {}, row[t].toFixed(2))))),
+    typeof side.bias === "number" && element("tr", {}, element("th", { scope: "row" }, "no word: the bias"),
+      element("td", {}, withSign(side.bias)), side.attention.map(() => element("td"))))))
 }
