@@ -96,7 +96,7 @@ def request(
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     lines = [
         f"{method} {path} HTTP/1.1",
-        "Host: x",
+        "Host: 127.0.0.1",
         "Connection: close",
         "Content-Type: application/json",
         *headers,
