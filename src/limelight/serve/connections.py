@@ -15,32 +15,31 @@ HEAD_BYTES = 2**16
 SEND_SECONDS = 30.0  # for a client to read its answer
 MAX_PIPELINED = 64  # requests that wait for the one before them on the same connection
 OWN_FILES = 32  # files a server has open beside its connections
-MAX_BACKLOG = 128
 
 
 def allow_connections(wanted: int) -> int:
     """How many connections the process has files for; raises its soft limit on open files as far as needed.
 
-    Half of the files are left for connections that are accepted before those they replace are closed.
+    Two thirds of the files are for connections that are accepted before those they replace are closed.
     """
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = 2 * (wanted + OWN_FILES)
+    needed = 3 * wanted + OWN_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return wanted
     more = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     with suppress(ValueError, OSError):  # some systems have a limit of their own below the hard one
         resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
         soft = more
-    return max(1, min(wanted, soft // 2 - OWN_FILES))
+    return max(1, min(wanted, (soft - OWN_FILES) // 3))
 
 
 def backlog_for(connections: int) -> int:
     """Connections accepted at once: four times as many may be open before the first of them is counted."""
-    return max(1, min(MAX_BACKLOG, connections // 4))
+    return max(1, connections // 2)
 
 
 class Connections:

@@ -83,6 +83,7 @@ async def _while_connected(request: Request, work: Coroutine[Any, Any, Response]
     finally:
         working.cancel()
         leaving.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
 
 
 async def _leave(request: Request) -> None:
@@ -113,7 +114,7 @@ def is_small(value: Any) -> bool:
             found += each.values()
         elif isinstance(each, list | tuple):
             left -= len(each)
-            found += each[:PIECE]
+            found += () if each and isinstance(each[0], int | float) else each[:PIECE]  # numbers, all of them
         elif isinstance(each, str | np.ndarray):
             left -= len(each) if isinstance(each, str) else each.size
     return left > 0

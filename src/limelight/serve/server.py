@@ -21,7 +21,7 @@ from ..runtime.model import Model
 from ..runtime.reader import load
 from ..runtime.runner import count_cores
 from .app import create_app
-from .connections import MAX_BACKLOG, Connections, TimeoutProtocol, allow_connections, backlog_for
+from .connections import Connections, TimeoutProtocol, allow_connections, backlog_for
 from .explored import ExploredData
 from .guard import check_token
 from .limits import Limits
@@ -110,7 +110,7 @@ def listen(host: str, port: int) -> socket.socket:
         if os.name == "posix":  # elsewhere it would let two servers share a port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        listening.listen(MAX_BACKLOG)
+        listening.listen()  # uvicorn listens again, with our backlog
     except (OSError, OverflowError) as error:
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         listening.close()
