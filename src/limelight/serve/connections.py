@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -87,13 +88,11 @@ class TimeoutProtocol(HttpToolsProtocol):
     dropped, so that the client sees the answer, but not for longer than headers may take.
     """
 
-    _deadline: asyncio.TimerHandle | None = None
-    _unread: asyncio.TimerHandle | None = None
     _in_head, _head_bytes = True, 0
 
     def __init__(self, *args: Any, open_connections: Connections, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._all = open_connections
+        self._all, self._sending, self._reading = open_connections, _Timer(self.loop), _Timer(self.loop)
 
     # ------------------------------------------------------------ connections
 
@@ -101,13 +100,14 @@ class TimeoutProtocol(HttpToolsProtocol):
         """A client that connects and sends nothing is closed, too."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # so that it is known when all of an answer was read
-        self._expect()
+        self._sending.start(HEAD_SECONDS, self.transport.close)
         self._all.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing to wait for."""
         self._all.closed(self)
-        self._deadline, self._unread = _cancel(self._deadline), _cancel(self._unread)
+        self._sending.stop()
+        self._reading.stop()
         super().connection_lost(exc)
 
     # ------------------------------------------------------------ requests
@@ -123,12 +123,12 @@ class TimeoutProtocol(HttpToolsProtocol):
         """Headers begin."""
         super().on_message_begin()
         self._in_head = True
-        self._expect()
+        self._sending.start(HEAD_SECONDS, self.transport.close)
 
     def on_headers_complete(self) -> None:
         """Headers end."""
         self._in_head = False
-        self._deadline = _cancel(self._deadline)
+        self._sending.stop()
         if len(self.pipeline) <= MAX_PIPELINED:
             super().on_headers_complete()
 
@@ -146,26 +146,34 @@ class TimeoutProtocol(HttpToolsProtocol):
             self._all.waits(self)
         super().on_response_complete()
         if self.cycle.more_body:
-            self._expect()
+            self._sending.start(HEAD_SECONDS, self.transport.close)
 
     def pause_writing(self) -> None:
         """The client has an answer to read."""
         super().pause_writing()
         self._all.waits(self)
-        self._unread = self.loop.call_later(SEND_SECONDS, self.transport.abort)
+        self._reading.start(SEND_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         """It has read all of it."""
         super().resume_writing()
-        self._unread = _cancel(self._unread)
+        self._reading.stop()
         if self.cycle is not None and not self.cycle.response_complete:
             self._all.works(self)
 
-    def _expect(self) -> None:
-        _cancel(self._deadline)
-        self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.close)
 
+class _Timer:
+    """How long a client may still take."""
 
-def _cancel(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self, seconds: float, call: Callable[[], object]) -> None:
+        self.stop()
+        self._handle = self._loop.call_later(seconds, call)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None

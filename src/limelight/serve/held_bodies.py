@@ -55,7 +55,8 @@ class HeldBodies:
             self._arriving.pop(body, None)
         if body.is_dropped:  # perhaps when all of it had just come
             raise _crowded()
-        return bytes(body.content)
+        content, body.content = body.content, bytearray()
+        return bytes(content)
 
     def _add(self, body: _Body, chunk: bytes) -> None:
         if body.is_dropped:
