@@ -13,8 +13,9 @@ import pytest
 
 import limelight
 from limelight.errors import LimelightError
-from limelight.runtime.folder import Folder, open_folder
+from limelight.runtime.folder import Parts, open_folder
 from limelight.storage import files
+from refusing import refuses
 from trained import network_of, recipe_of, save, weights_of
 
 MODELS = {("a", "b", "c"): 0, ("x", "y", "z"): 1}  # labels -> the seed of the weights
@@ -25,7 +26,7 @@ def write(path: Path, labels: tuple[str, ...]) -> None:
     save(path, labels=labels, weights=weights, overwrite=True)
 
 
-def assert_whole(found: Folder) -> None:
+def assert_whole(found: Parts) -> None:
     expected = weights_of(network_of(recipe_of({"rows": 2}), seed=MODELS[found.labels]))
     assert all(np.array_equal(found.weights[name], array) for name, array in expected.items())
 
@@ -114,7 +115,7 @@ def test_a_known_checksum(tmp_path: Path) -> None:
     assert (
         limelight.load(folder, sha256=digest).labels == limelight.load(folder, sha256=digest.upper()).labels
     )
-    with pytest.raises(LimelightError, match=f"SHA-256 of config.json is {digest}, not the '00"):
+    with refuses("checksum-other"):
         limelight.load(folder, sha256="00" * 32)
     with pytest.raises(LimelightError, match="only for a saved folder"):
         limelight.load("reader", sha256=digest)

@@ -58,7 +58,7 @@ class Predictor:
         threads: int | None = None, device: str = "cpu",
     ) -> None:  # fmt: skip
         bundled = is_reader(model)
-        if embed is None and (bundled or is_reader_folder(model)):
+        if embed is None and is_reader_folder(model):
             embed = "vector"
         check_choice("embed", embed, (None, *EMBED))
         check_choice("dtype", dtype, DTYPES)

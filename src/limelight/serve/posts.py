@@ -100,7 +100,8 @@ async def to_json(answer: Any, workers: Workers) -> bytes:
     b'[[0.0,0.0],{"label":"good"}]'
     """
     if callable(answer) or not is_small(answer):
-        return await workers.run(_write, answer)
+        written: bytes = await workers.run(_write, answer)
+        return written
     return _dump(answer).encode()
 
 
