@@ -63,6 +63,18 @@ def test_a_connection_that_is_being_answered_is_not_closed_for_a_new_one():
     assert closed(a, b) == [False, True]
 
 
+def test_one_in_the_middle_of_a_request_is_closed_only_if_no_other_is_idle():
+    connections, (a, b, c, d) = Connections(2), (connection() for _ in range(4))
+    connections.opened(a)
+    connections.waits(a, unfinished=True)
+    connections.opened(b)
+    connections.opened(c)
+    assert closed(a, b, c) == [False, True, False]
+    connections.waits(c, unfinished=True)
+    connections.opened(d)
+    assert closed(a, c, d) == [True, False, False]
+
+
 def test_a_flood_of_idle_connections_closes_its_own_and_is_one_line(app, capfd):
     with in_thread(app, connections=4) as port, ExitStack() as stack:
         for _ in range(20):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -52,7 +53,8 @@ class Connections:
     def __init__(self, most: int) -> None:
         self.most = most
         self._open: set[TimeoutProtocol] = set()
-        self._waiting: dict[TimeoutProtocol, None] = {}  # for their clients, those that wait longest first
+        self._waiting: dict[TimeoutProtocol, None] = {}  # for a request, those that wait longest first
+        self._unfinished: dict[TimeoutProtocol, None] = {}  # the same, for the rest of a body, or to be read
         self._log = SeldomLog()
 
     def opened(self, connection: TimeoutProtocol) -> None:
@@ -61,19 +63,21 @@ class Connections:
         self.waits(connection)
         if len(self._open) > self.most:
             self._log(f"{self.most:,} connections are open, as many as there may be: closing idle ones")
-            longest = next(iter(self._waiting))  # the new one itself, if all others are being answered
+            others = [*islice(self._waiting, 2), *islice(self._unfinished, 1)]  # the new one waits, too
+            longest = next((each for each in others if each is not connection), connection)
             self.closed(longest)
             longest.transport.abort()
 
-    def waits(self, connection: TimeoutProtocol) -> None:
-        """It is the client's turn: to send, or to read."""
+    def waits(self, connection: TimeoutProtocol, unfinished: bool = False) -> None:
+        """It is the client's turn: to send, or to read; one in the middle of a request is closed last."""
         self.works(connection)
         if connection in self._open:
-            self._waiting[connection] = None
+            (self._unfinished if unfinished else self._waiting)[connection] = None
 
     def works(self, connection: TimeoutProtocol) -> None:
         """It is the server's turn."""
         self._waiting.pop(connection, None)
+        self._unfinished.pop(connection, None)
 
     def closed(self, connection: TimeoutProtocol) -> None:
         """Forget one."""
@@ -129,6 +133,8 @@ class TimeoutProtocol(HttpToolsProtocol):
         """Headers end."""
         self._in_head = False
         self._sending.stop()
+        if self.cycle is None or self.cycle.response_complete:
+            self._all.waits(self, unfinished=True)
         if len(self.pipeline) <= MAX_PIPELINED:
             super().on_headers_complete()
 
@@ -151,7 +157,7 @@ class TimeoutProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """The client has an answer to read."""
         super().pause_writing()
-        self._all.waits(self)
+        self._all.waits(self, unfinished=True)
         self._reading.start(SEND_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
