@@ -10,6 +10,7 @@ import tarfile
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow
@@ -19,7 +20,9 @@ import pytest
 import trained
 from limelight import Index, TextClassifier
 from limelight.config.presets import preset
+from limelight.serve import create_app
 from reviews import QUICK, reviews, write_csv
+from serve.live import in_thread
 
 BENCHMARKS = Path(__file__).parents[1] / "experiments" / "benchmarks"
 
@@ -189,6 +192,19 @@ def test_one_file_compares_a_page_with_python(monkeypatch, capsys, tmp_path):
 @pytest.mark.skipif(
     shutil.which("chromium") is None, reason="no chromium on this machine: apt-get install chromium"
 )
+def test_bad_clients_measures_what_others_wait_for(monkeypatch, tmp_path):
+    bad_clients, model = import_module("bad_clients"), trained.save(tmp_path / "model")
+    monkeypatch.setattr(bad_clients, "LONG", bad_clients.SHORT)
+
+    class InThread(bad_clients.Server):
+        def __init__(self, port):
+            self.port, self.idle, self.process = port, 0.0, SimpleNamespace(pid=os.getpid())
+
+    with in_thread(create_app({"model": model}, log_requests=False)) as port:
+        assert "the next client waits" in bad_clients.leaving(InThread(port))
+        assert "0 of" in bad_clients.words(InThread(port))
+
+
 def test_explorer_times_every_step(monkeypatch, capsys, tmp_path):
     pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
     explorer, model = import_module("explorer"), str(trained.save(tmp_path / "model"))

@@ -38,7 +38,7 @@ from limelight.runtime.model import Model
 from limelight.runtime.start import start_of
 from limelight.text.tokenizer import Tokenizer
 
-HEAD = "POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+HEAD = "POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 COLUMNS = (
     "model", "clients", "joined, per s", "p50, ms", "p99", "one by one, per s", "p50", "p99",
     "predict, per s",

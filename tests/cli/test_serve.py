@@ -15,6 +15,7 @@ import pytest
         (["reader", "a=reader", "reader"], "two models are named 'reader'"),
         (["reader", "--workers", "0"], "--workers is 0"),
         (["reader", "--max-texts", "0"], "--max-texts is 0"),
+        (["reader", "--max-connections", "0"], "--max-connections is 0"),
         (["reader", "--batch-words", "-1"], "--batch-words is -1"),
         (["reader", "--port", "70000"], "70000"),
         (["reader", "--host", "no.such.host.invalid"], "no.such.host.invalid"),
@@ -23,6 +24,11 @@ import pytest
 )
 def test_what_cannot_be_served_is_one_line(refused, argv, phrase):
     assert phrase in refused("serve", "--port", "0", *argv)
+
+
+def test_an_empty_token_does_not_leave_the_server_open(refused, monkeypatch):
+    monkeypatch.setenv("LIMELIGHT_TOKEN", "")
+    assert "LIMELIGHT_TOKEN" in refused("serve", "reader", "--port", "0")
 
 
 def test_without_the_extra_it_says_what_to_install(refused, monkeypatch):

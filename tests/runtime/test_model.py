@@ -131,6 +131,18 @@ def test_same_text_same_int8_answer_beside_others(
     np.testing.assert_allclose(model.embed(texts, batch_words=10**5)[0], model.embed(texts[:1])[0], atol=1e-6)
 
 
+def test_the_threads_are_for_one_call_at_a_time() -> None:
+    """Another does its work itself rather than wait: a short text behind a long one would take as long."""
+    model, texts = with_threads(2), [text * 30 for text in ("w1 ", "w2 ", "w3 ")]
+    with model._runner.pool() as pool, model._runner.pool() as other:
+        assert pool is not None
+        assert other is None
+        busy = model.embed(texts, batch_words=30)
+    assert (busy == model.embed(texts, batch_words=30)).all()
+    with model._runner.pool() as again:
+        assert again is pool
+
+
 @pytest.mark.parametrize(
     "name", [name for name, options in ARCHITECTURES.items() if not {"cnn", "words"} & set(options.values())]
 )

@@ -25,10 +25,10 @@ PATIENCE = 60.0  # seconds: only a server that hangs takes as long
 
 
 @contextmanager
-def in_thread(app: Any) -> Iterator[int]:
+def in_thread(app: Any, connections: int = 1024) -> Iterator[int]:
     """The port of a server in this process."""
     listening = listen("127.0.0.1", 0)
-    server = uvicorn.Server(configure(app))
+    server = uvicorn.Server(configure(app, connections=connections))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:
@@ -96,7 +96,7 @@ def request(
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     lines = [
         f"{method} {path} HTTP/1.1",
-        "Host: x",
+        "Host: 127.0.0.1",
         "Connection: close",
         "Content-Type: application/json",
         *headers,

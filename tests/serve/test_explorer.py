@@ -207,6 +207,8 @@ def test_nearest_words_have_the_nearest_vectors(client, model):
     expected = [model.tokenizer.vocabulary[k] for k in order[:6]]
     assert client.post("/explorer/words", json={"text": "w5", "model": "a"}).json() == expected
     assert nearest_words(model, "unheard") == []
+    assert client.post("/explorer/words", json={"text": "w5" * 500, "model": "a"}).json() == []
+    assert client.post("/explorer/words", json={"text": "w5 " * 500, "model": "a"}).status_code == 413
 
 
 # ---------------------------------------------------------------- nearest texts

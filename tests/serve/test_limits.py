@@ -15,7 +15,13 @@ import limelight
 import trained
 from limelight.serve import Limits, create_app
 from limelight.serve.batching import Batcher
+from limelight.serve.bodies import check_words
+from limelight.serve.guard import is_ours
+from limelight.serve.limits import RequestError
 from limelight.serve.metrics import Metrics
+from limelight.serve.server import serve
+from limelight.text.tokenizer import Tokenizer
+from refusing import refuses
 
 SMALL = Limits(body=2000, texts=16, words=64, waiting=2)
 JSON = {"content-type": "application/json"}
@@ -36,13 +42,13 @@ def client(model: limelight.Model) -> TestClient:
     [
         ("/predict", "x" * 2000, "2,000 bytes"),
         ("/predict", ["w1"] * 17, "17 texts"),
-        ("/predict", "w1 " * 65, "65 words"),
-        ("/predict", ["w1 " * 33] * 2, "66 words"),
+        ("/predict", "w1 " * 65, "more than 64 words"),
+        ("/predict", ["w1 " * 33] * 2, "more than 64 words"),
         ("/embed_all", ["w1"] * 3, "3 texts; at most 2"),
-        ("/explain", "w1 " * 9, "9 words; at most 8"),
+        ("/explain", "w1 " * 9, "more than 8 words"),
     ],
 )
-def test_too_much_is_refused_with_both_numbers(client, path, inputs, phrase):
+def test_too_much_is_refused_with_the_limit(client, path, inputs, phrase):
     answer = client.post(path, json={"inputs": inputs})
     assert answer.status_code == 413
     assert phrase in answer.json()["error"]
@@ -57,6 +63,47 @@ def test_truncate_cuts_each_text_to_its_share(client, model):
     found = client.post("/predict", json={"inputs": ["w1 w2 " * 40, "w3 " * 80], "truncate": True}).json()
     expected = model.predict_proba(["w1 w2 " * 16, "w3 " * 32]).max(axis=1)
     assert [each[0]["score"] for each in found] == pytest.approx(expected.tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize("text", ["w1 w2 " * 9, " " * 99, "w" * 5000, "w1" + " " * 5000 + "w2 " * 9])
+def test_truncate_cuts_to_very_few_words(model, text):
+    client = TestClient(create_app({"stars": model}, limits=Limits(words=3)))
+    for path in ("/predict", "/explain", "/embed_all"):  # the last two allow one word
+        answer = client.post(path, json={"inputs": [text], "truncate": True})
+        assert answer.status_code == 200, (path, answer.text)
+    answer = client.post("/predict", json={"inputs": [text] * 4, "truncate": True})
+    assert (answer.status_code, "4 texts; at most 3 words" in answer.json()["error"]) == (413, True)
+
+
+@pytest.mark.parametrize("words", [1, 2, 999, 3000])
+def test_a_text_is_cut_where_its_words_end(model, words):
+    text = "".join(f"{' ' * (k % 7)}w{k}, {'x' * (k % 13)}" for k in range(1500))
+    limits = Limits(words=words)
+    (cut,) = check_words([(text,)], model.tokenizer, limits, truncate=True)[0]
+    _, offsets = model.tokenizer.locate(text)
+    assert cut == text[: offsets[:words][-1][1]]
+
+
+def test_only_as_much_of_a_text_is_read_as_the_limit_needs(model, monkeypatch):
+    read = []
+
+    def spy(function, text_of):
+        return lambda self, given: read.append(len(text_of(given))) or function(self, given)
+
+    for name, text_of in (("encode", "".join), ("locate", str)):
+        monkeypatch.setattr(Tokenizer, name, spy(getattr(Tokenizer, name), text_of))
+    limits = Limits(words=1000)
+    text = "w1 " * 10_000
+    with pytest.raises(RequestError):
+        check_words([(text,)], model.tokenizer, limits, truncate=False)
+    check_words([("x" * 10**6,)], model.tokenizer, limits, truncate=True)
+    assert max(read) <= 4096
+
+
+def test_few_words_of_many_characters_are_refused(model):
+    client = TestClient(create_app({"stars": model}, limits=Limits(words=8)))
+    answer = client.post("/predict", json={"inputs": "x" * 4097})
+    assert (answer.status_code, "4,096 characters" in answer.json()["error"]) == (413, True)
 
 
 def test_a_body_without_a_length_is_measured_as_it_comes(client):
@@ -187,6 +234,54 @@ def test_a_token_is_asked_for_except_where_nothing_is_told(model):
     assert client.get("/metrics").status_code == client.get("/info").status_code == 401
     assert client.get("/health").status_code == client.get("/").status_code == 200
     assert client.post("/predict", json=body, headers={"authorization": "Bearer secret"}).status_code == 200
+
+
+@pytest.mark.parametrize("token", ["", "  "])
+def test_an_empty_token_is_refused(model, token):
+    with refuses("option-value"):
+        create_app({"stars": model}, token=token)
+    with refuses("option-value"):
+        serve({"stars": "no/such"}, token=token)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200), ("127.0.0.1:8000", 200), ("192.168.1.5", 200), ("[::1]", 200),
+        ("[::1]:8000", 200), ("localhost:8000", 200), ("LOCALHOST", 200), ("localhost.", 200),
+        ("me.localhost", 200), ("box.example:80", 200), ("BOX.example.", 200), ("evil.example", 421),
+        ("127.0.0.1.evil.example", 421), ("evil.example:8000", 421), ("", 421), ("[::1", 421), ("::1", 421),
+        ("evil.example#localhost", 421), ("x@127.0.0.1", 421), ("\xe9", 421),
+    ],
+)  # fmt: skip
+def test_a_host_must_be_ours(model, host, status):
+    client = TestClient(create_app({"stars": model}, hosts=["Box.example"]))
+    headers = {"host": host.encode("latin-1")}
+    answer = client.post("/predict", json={"inputs": "w1"}, headers=headers)
+    assert answer.status_code == status
+    assert client.head("/", headers=headers).status_code == status
+
+
+def test_no_host_two_hosts_and_any_host():
+    assert is_ours([], set())  # HTTP/1.0
+    assert not is_ours([b"localhost", b"evil.example"], set())
+    assert not is_ours([b"localhost", b"localhost"], set())
+
+
+def test_any_host_if_told_so(model):
+    for hosts in (None, ["*"]):
+        client = TestClient(create_app({"stars": model}, hosts=hosts))
+        assert client.get("/health", headers={"host": "evil.example"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "token", "warned"),
+    [("0.0.0.0", None, 1), ("0.0.0.0", "secret", 0), ("127.0.0.1", None, 0), ("127.0.0.2", None, 0)],
+)
+def test_a_server_that_is_open_to_others_says_so(model, monkeypatch, capfd, host, token, warned):
+    monkeypatch.setattr("limelight.serve.server._run_one", lambda config, listening: None)
+    serve({"stars": model}, host=host, port=0, token=token)
+    assert capfd.readouterr().err.count(f"anyone who can reach {host}") == warned
 
 
 def test_one_line_a_request_and_never_the_text(model, capfd):

@@ -23,14 +23,17 @@ losing a request.
   curl 127.0.0.1:8000/predict -H 'Content-Type: application/json' -d '{{"inputs": "The soup was cold."}}'
   limelight serve reader stars=models/stars --workers 2     # the first answers where a request names no model
 
-Only this machine can connect unless --host says otherwise. With the environment variable {TOKEN}, requests
-must send it as a bearer token. Ctrl-C or SIGTERM answers the requests in progress and stops."""
+Only this machine can connect unless --host says otherwise; name the machine with --allow-host if clients know
+it by a name. With the environment variable {TOKEN}, requests must send it as a bearer token. Ctrl-C or
+SIGTERM answers the requests in progress and stops."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     models = 'folder of a saved model or reader, "reader", or NAME=FOLDER'
     add_flag(parser, "models", "MODEL", models, nargs="+")
     add_flag(parser, "--host", "HOST", "address to listen on", "127.0.0.1")
+    names = "name that clients may have in their Host header beside HOST, localhost and addresses; * for any"
+    add_flag(parser, "--allow-host", "NAME", names, action="append")
     add_flag(parser, "--port", "N", "port", 8000)
     workers = "processes, each with its own copy of the models; one that dies is replaced"
     add_flag(parser, "--workers", "N", workers, 1)
@@ -48,6 +51,7 @@ LIMITS = (
     ("--max-texts", 256, "texts of a request; an eighth where an answer has many thousand numbers per text"),
     ("--max-words", 2**14, "words of a request; an eighth in the same cases"),
     ("--max-waiting", 512, "requests that wait for a model; more are answered with status 429"),
+    ("--max-connections", 1024, "connections of a worker; beyond that, those idle for longest are closed"),
 )
 
 
@@ -61,11 +65,14 @@ def run(args: argparse.Namespace) -> None:
             f"serve needs {error.name}: pip install '.[serve]'", code="needs-extra"
         ) from None
     check_least(args, workers=1, batch_words=0, max_body=1, max_texts=1, max_words=1, max_waiting=1)
-    limits = Limits(args.max_body, args.max_texts, args.max_words, args.max_waiting)
+    check_least(args, max_connections=1)
+    limits = Limits(
+        args.max_body, args.max_texts, args.max_words, args.max_waiting, connections=args.max_connections
+    )
     serve(
         names_of(args.models), host=args.host, port=args.port, workers=args.workers, threads=args.threads,
         precision=args.precision, batch_words=args.batch_words, limits=limits,
-        token=os.environ.get(TOKEN) or None, with_page=not args.no_page,
+        token=os.environ.get(TOKEN), hosts=args.allow_host or (), with_page=not args.no_page,
     )  # fmt: skip
 
 

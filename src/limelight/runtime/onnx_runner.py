@@ -6,7 +6,8 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,12 @@ TWO_THREADS = 2**24  # multiplications: less work than this is done before a sec
 WORDS = ("words.weight", "words.weight" + SCALE)
 
 
+class _Pool(NamedTuple):
+    process: int  # that it belongs to
+    threads: ThreadPoolExecutor
+    lock: threading.Lock  # held by the call that uses them
+
+
 class OnnxRunner(Runner):
     """Two sessions, the encoder and on top of it the head; each starts when first needed.
 
@@ -39,7 +46,7 @@ class OnnxRunner(Runner):
         self.int8 = self.precision == "int8"
         lstm = [name for name in self.weights if name.startswith(("encoder.W_ih", "encoder.W_hh"))]
         self._multiplications_per_word = sum(self.weights[name].size for name in lstm)  # 0 without an LSTM
-        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the process it belongs to
+        self._pool: _Pool | None = None
 
     def _stored(self) -> Weights:
         """The weights as graphs hold them: in int8, words that 4 bits hold exactly are not rounded again."""
@@ -69,13 +76,26 @@ class OnnxRunner(Runner):
         state = {name: value for name, value in vars(self).items() if not isinstance(value, running)}
         return {**state, "_pool": None}
 
-    def pool(self) -> ThreadPoolExecutor:
-        """The threads, kept because starting one takes as long as a short text. A fork starts its own."""
-        if self._pool is None or self._pool[0] != os.getpid():
+    @contextmanager
+    def pool(self) -> Iterator[ThreadPoolExecutor | None]:
+        """The threads, kept because starting one takes as long as a short text. A fork starts its own.
+
+        None if there is but one, or while another call has them: a short text does not wait for a long one.
+        """
+        if self.threads == 1 or _is_shutting_down():
+            yield None
+            return
+        if self._pool is None or self._pool.process != os.getpid():
             with start_lock:
-                if self._pool is None or self._pool[0] != os.getpid():
-                    self._pool = os.getpid(), ThreadPoolExecutor(self.threads)
-        return self._pool[1]
+                if self._pool is None or self._pool.process != os.getpid():
+                    self._pool = _Pool(os.getpid(), ThreadPoolExecutor(self.threads), threading.Lock())
+        lock = self._pool.lock
+        is_free = lock.acquire(blocking=False)
+        try:
+            yield self._pool.threads if is_free else None
+        finally:
+            if is_free:
+                lock.release()
 
     def run_head(self, *M: np.ndarray, output: str) -> np.ndarray:
         """One block."""
@@ -95,15 +115,16 @@ class OnnxRunner(Runner):
         def run(batch: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
             return batch, check_finite(encoder.run(sentences.feed(batch), *outputs))
 
-        alone = self.threads == 1 or _is_shutting_down()
-        yield from map(run, batches) if alone else self.pool().map(run, batches)
+        with self.pool() as pool:
+            yield from map(run, batches) if pool is None else pool.map(run, batches)
 
     def _run_single_batch(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
         """Run one batch with no other to keep the threads busy: a large one takes two of them."""
         work = self._multiplications_per_word * feed["ids"].size
-        if self.threads == 1 or work <= TWO_THREADS or _is_shutting_down():
-            return self.encoder.run(feed, *outputs)
-        return self.directions.run(self.pool(), feed, *outputs)
+        with self.pool() if work > TWO_THREADS else nullcontext() as pool:
+            if pool is None:
+                return self.encoder.run(feed, *outputs)
+            return self.directions.run(pool, feed, *outputs)
 
 
 def _is_shutting_down() -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,38 +19,45 @@ from starlette.routing import BaseRoute, Route
 from .batching import BATCH_WORDS
 from .explored import ExploredData
 from .explorer import Explorer
-from .guard import Guard, refuse, refuse_path
+from .guard import Guard, check_token, describe_error, refuse, refuse_path
 from .limits import Limits, RequestError
-from .metrics import Metrics, log
+from .metrics import Metrics, SeldomLog, log
 from .models import ServedModels, Source
 from .neighbours import Neighbours
 from .openapi import document, page
+from .posts import Posts
 from .routes import Routes
 
 
 def create_app(
     models: Mapping[str, Source], *, limits: Limits | None = None, batch_words: int = BATCH_WORDS,
-    token: str | None = None, with_page: bool = True, routes: Sequence[BaseRoute] = (),
-    precision: str = "float32", threads: int | None = None, metrics_folder: str | Path | None = None,
-    data: ExploredData | None = None, near: Neighbours | None = None, log_requests: bool = True,
+    token: str | None = None, hosts: Collection[str] | None = None, with_page: bool = True,
+    routes: Sequence[BaseRoute] = (), precision: str = "float32", threads: int | None = None,
+    metrics_folder: str | Path | None = None, data: ExploredData | None = None,
+    near: Neighbours | None = None, log_requests: bool = True,
 ) -> Starlette:  # fmt: skip
     """An ASGI application that serves models by name, each a folder, "reader", or a model that is loaded.
 
-    With `token`, requests must send `Authorization: Bearer TOKEN`. `routes` come before ours, so that one
-    for "/" takes the place of the explorer, which shows `data` and what is `near`. `app.state.models` has
-    what is served.
+    With `token`, requests must send `Authorization: Bearer TOKEN`. With `hosts`, their Host must be one of
+    these names, localhost or an address. `routes` come before ours, so that one for "/" takes the place of
+    the explorer, which shows `data` and what is `near`. `app.state.models` has what is served.
 
     >>> create_app({"reader": "reader"}).state.models.names
     ['reader']
     """
+    check_token(token)
     limits, metrics = limits or Limits(), Metrics(metrics_folder)
     served = ServedModels(models, metrics, limits, batch_words, precision=precision, threads=threads)
-    every = [*routes, *Routes(served, limits, metrics, batch_words, precision).all()]
-    every += _pages(served, Explorer(served, limits, data, near) if with_page else None)
+    posts = Posts(limits)
+    every = [*routes, *Routes(served, posts, metrics, batch_words, precision).all()]
+    every += _pages(served, Explorer(served, posts, data, near) if with_page else None)
     known = {route.path for route in every if isinstance(route, Route)}
+    guard = Middleware(
+        Guard, metrics=metrics, paths=known, token=token, hosts=hosts, log_requests=log_requests
+    )
     app = Starlette(
         routes=every,
-        middleware=[Middleware(Guard, metrics=metrics, paths=known, token=token, log_requests=log_requests)],
+        middleware=[guard],
         exception_handlers={RequestError: refuse, HTTPException: refuse_path},
         lifespan=_lifespan,
     )
@@ -81,6 +89,9 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
                 app.state.metrics.save()
             await asyncio.sleep(1)
 
+    loop, say = asyncio.get_running_loop(), SeldomLog()
+    if loop.get_exception_handler() is None:  # asyncio's own writes a trace, for each connection in a flood
+        loop.set_exception_handler(lambda _, context: say(f"error: {_describe(context)}") and None)
     tasks = [asyncio.create_task(each) for each in (app.state.models.watch(), save_metrics())]
     if app.state.log_requests:
         log(f"ready: {', '.join(app.state.models.names)}")
@@ -89,3 +100,9 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+def _describe(context: dict[str, Any]) -> str:
+    """What asyncio says went wrong, without what an exception may hold of a text."""
+    error = context.get("exception")
+    return f"{context['message']}{f', {describe_error(error)}' if error else ''}"

@@ -11,6 +11,8 @@ from .computing import Item
 from .limits import Limits, RequestError, check_count
 
 Body = Mapping[str, Any]
+PIECE = 4096  # characters that words are looked for in at once
+MARGIN = 8  # words: where a text is cut, they may be others than in the whole text
 
 
 def parse_body(content: bytes) -> Body:
@@ -105,16 +107,23 @@ def items_of(value: Any, limits: Limits, pair: bool) -> tuple[list[Item], bool]:
 
 
 def check_words(items: list[Item], tokenizer: Tokenizer, limits: Limits, truncate: bool) -> list[Item]:
-    """Raise if the texts have too many words; with `truncate`, cut each to an even share of the limit."""
+    """Raise if the texts have too many words or characters; with `truncate`, cut each to an even share."""
     texts = [text for item in items for text in item]
-    few = sum(map(len, texts)) <= limits.words  # a word has a letter: this many at most, and no need to count
-    if few or (count := count_words(items, tokenizer)) <= limits.words:
+    characters = sum(map(len, texts))
+    if characters <= limits.words:  # a word has a letter: this many at most, and no need to count
+        return items
+    long = characters > limits.characters
+    if not long and not _has_more_words(texts, tokenizer, limits.words):
         return items
     if not truncate:
-        hint = f'at most {limits.words:,} are allowed: send fewer, or "truncate": true to cut long texts'
-        raise RequestError(413, f"the texts have {count:,} words; {hint}")
-    share = limits.words // len(texts)
-    return [tuple(_cut(text, tokenizer, share) for text in item) for item in items]
+        most = f"{limits.characters:,} characters" if long else f"{limits.words:,} words"
+        hint = 'send fewer, or "truncate": true to cut long texts'
+        raise RequestError(413, f"the texts have more than {most}; {hint}")
+    if len(texts) > limits.words:
+        fault = f"the request has {len(texts):,} texts; at most {limits.words:,} words are allowed"
+        raise RequestError(413, f"{fault}: not even one for each")
+    words, characters = limits.words // len(texts), limits.characters // len(texts)
+    return [tuple(_cut(text[:characters], tokenizer, words) for text in item) for item in items]
 
 
 def count_words(items: list[Item], tokenizer: Tokenizer) -> int:
@@ -122,11 +131,34 @@ def count_words(items: list[Item], tokenizer: Tokenizer) -> int:
     return int(tokenizer.encode([text for item in items for text in item])[1].sum())
 
 
+def _has_more_words(texts: list[str], tokenizer: Tokenizer, most: int) -> bool:
+    """Whether there are more words than that; of texts with far more, only as much is read as it takes."""
+    left = most
+    for text in texts:
+        size = max(PIECE, left)
+        while (count := count_words([(text[:size],)], tokenizer)) <= left + MARGIN and size < len(text):
+            size *= 2
+        left -= count
+        if left < 0:
+            return True
+    return False
+
+
 def _cut(text: str, tokenizer: Tokenizer, words: int) -> str:
-    if len(text) <= words:
-        return text
-    _, offsets = tokenizer.locate(text)
-    return text[: offsets[:words][-1][1]]
+    """The first words of a text, read in pieces: while one is read, no other thread runs."""
+    end = 0
+    while len(text) - end > words:
+        piece = text[end : end + PIECE]
+        _, offsets = tokenizer.locate(piece)
+        if not offsets[-1][1]:  # no word at all
+            end += len(piece)
+            continue
+        if len(piece) == PIECE and len(offsets) > 1:  # the last word may go on
+            offsets = offsets[:-1]
+        if len(offsets) >= words:
+            return text[: end + int(offsets[words - 1][1])]
+        words, end = words - len(offsets), end + int(offsets[-1][1])
+    return text
 
 
 def _is_item(value: Any, size: int) -> bool:

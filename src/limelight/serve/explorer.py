@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from functools import cache
@@ -18,13 +17,14 @@ from ..text.tokenizer import SPECIAL, UNKNOWN
 from .bodies import Body, check_words, items_of
 from .bundle import about_model, policy, render_page
 from .explored import ExploredData
-from .limits import Limits, RequestError
+from .limits import RequestError
 from .models import ServedModels
 from .neighbours import Neighbours
-from .routes import post_route
+from .posts import Posts, Workers
 
 START = "live"
 SIMILAR_WORDS = 6  # words to choose from
+MAX_CHARACTERS = 1000  # of a word, or of what is looked for in the data
 MAX_ROWS_ANSWERED = 500  # of data in an answer
 RUNS_ON_SERVER = "The model runs on the machine that serves this page; nothing that is typed goes elsewhere."
 
@@ -33,9 +33,10 @@ class Explorer:
     """The page of the models that are served, of data and of what is near, if they are given."""
 
     def __init__(
-        self, models: ServedModels, limits: Limits, data: ExploredData | None, near: Neighbours | None
+        self, models: ServedModels, posts: Posts, data: ExploredData | None, near: Neighbours | None
     ) -> None:
-        self.models, self.limits, self.data, self.near = models, limits, data, near
+        self.models, self.posts, self.data, self.near = models, posts, data, near
+        self._workers = Workers(2, posts.limits.waiting)
         self._packed = None if data is None else data.pack()
 
     def routes(self) -> list[Route]:
@@ -53,7 +54,7 @@ class Explorer:
         ]
 
     def _post(self, path: str, answer: Callable[[Body], Any]) -> Route:
-        return post_route(path, lambda _, body: asyncio.to_thread(answer, body), self.limits)
+        return self.posts.route(path, lambda _, body: self._workers.run(answer, body))
 
     def shown(self) -> dict[str, Model]:
         """The models that the page shows: classifiers into one class. Others are served without it."""
@@ -106,8 +107,9 @@ class Explorer:
         """The nearest texts."""
         assert self.near is not None
         _, batcher = self.models.find(None)
-        items, _ = items_of(body.get("inputs"), self.limits, batcher.model.pair)
-        items = check_words(items[:1], batcher.model.tokenizer, self.limits.for_large_answers, truncate=True)
+        limits = self.posts.limits
+        items, _ = items_of(body.get("inputs"), limits, batcher.model.pair)
+        items = check_words(items[:1], batcher.model.tokenizer, limits.for_large_answers, truncate=True)
         return self.near.find(items[0])
 
 
@@ -132,4 +134,6 @@ def _text(body: Body) -> str:
     text = body.get("text")
     if not isinstance(text, str):
         raise RequestError(422, "text must be a text")
+    if len(text) > MAX_CHARACTERS:
+        raise RequestError(413, f"text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")
     return text

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
-
-from starlette.requests import Request
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that one request may have, and how many requests may wait.
+    """The most that one request may have, and how many requests and connections there may be.
 
     >>> Limits(texts=32).words
     16384
@@ -21,6 +18,17 @@ class Limits:
     words: int = 2**14  # in a request, of all its texts
     waiting: int = 512  # requests for one model
     seconds: float = 30.0  # for a client to send its request
+    connections: int = 1024  # of a worker
+
+    @property
+    def bodies(self) -> int:
+        """Bytes of all requests that a worker has not yet answered."""
+        return 64 * self.body
+
+    @property
+    def characters(self) -> int:
+        """Of all texts of a request: a word may be long, but not all of them."""
+        return max(4096, 32 * self.words)
 
     @property
     def for_large_answers(self) -> Limits:
@@ -30,10 +38,10 @@ class Limits:
 
 CODES = {
     400: "body-invalid", 401: "unauthorized", 404: "not-found", 405: "method", 408: "timeout",
-    413: "too-large", 415: "content-type", 422: "field-invalid", 424: "model", 429: "overloaded",
-    500: "internal",
+    413: "too-large", 415: "content-type", 421: "host", 422: "field-invalid", 424: "model",
+    429: "overloaded", 500: "internal", 503: "stopping",
 }  # fmt: skip
-KINDS = {401: "unauthorized", 424: "backend", 429: "overloaded", 500: "backend"}
+KINDS = {401: "unauthorized", 424: "backend", 429: "overloaded", 500: "backend", 503: "overloaded"}
 
 
 class RequestError(Exception):
@@ -50,32 +58,9 @@ class RequestError(Exception):
         self.kind, self.code = kind or KINDS.get(status, "validation"), code or CODES.get(status, "refused")
 
 
-async def read_body(request: Request, limits: Limits) -> bytes:
-    """The body of a request; one that is too large is refused before all of it is read."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise RequestError(415, "the body must be JSON: send the header Content-Type: application/json")
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > limits.body:
-        raise _too_large(limits)
-    body = bytearray()
-    try:
-        async with asyncio.timeout(limits.seconds):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > limits.body:
-                    raise _too_large(limits)
-    except TimeoutError:
-        raise RequestError(408, f"the request was not complete after {limits.seconds:g} seconds") from None
-    return bytes(body)
-
-
 def check_count(count: int, limits: Limits) -> None:
     """Raise if a request has no texts, or too many."""
     if not count:
         raise RequestError(400, "there are no texts; give at least one", "empty")
     if count > limits.texts:
         raise RequestError(413, f"the request has {count:,} texts; at most {limits.texts:,} are allowed")
-
-
-def _too_large(limits: Limits) -> RequestError:
-    return RequestError(413, f"the body is too large; at most {limits.body:,} bytes are allowed")

@@ -57,8 +57,9 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
 ERRORS = {
     400: "not JSON, not UTF-8, or no texts", 401: "no token, or a wrong one", 404: "no model of this name",
     408: "the request was not complete in time", 413: "too large, too many texts or too many words",
-    415: "not application/json", 422: "a field is missing or of the wrong type",
-    424: "the model cannot do this", 429: "too many requests are waiting",
+    415: "not application/json", 421: "the Host is not a name of this server",
+    422: "a field is missing or of the wrong type", 424: "the model cannot do this",
+    429: "too many requests are waiting", 503: "the server stops",
 }  # fmt: skip
 
 

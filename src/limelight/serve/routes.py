@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,14 +23,15 @@ from ..runtime.model import Model
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from .batching import Batcher, Compute
-from .bodies import Body, check_words, count_words, flag, items_of, numbers, parse_body, share, texts_of
+from .bodies import Body, check_words, count_words, flag, items_of, numbers, share, texts_of
 from .computing import Item, comparisons, matrices, predictions, readings, vectors
-from .limits import Limits, RequestError, read_body
+from .limits import Limits, RequestError
 from .metrics import Metrics
 from .models import ServedModels
+from .posts import Answer, Posts
 
-LARGE = 2**14  # characters or bytes: work on more than this lets other requests take their turn
-Answer = Callable[[Request, Body], Awaitable[Any]]
+FEW = 256  # probabilities that are ranked in no time
+LARGE = 2**14  # characters: work on more than this is done in a thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,20 +39,25 @@ class Routes:
     """What the routes share."""
 
     models: ServedModels
-    limits: Limits
+    posts: Posts
     metrics: Metrics
     batch_words: int
     precision: str
 
+    @property
+    def limits(self) -> Limits:
+        """Those of a request."""
+        return self.posts.limits
+
     def all(self) -> list[Route]:
         """Every route but the pages."""
-        posts: dict[str, Answer] = {
+        answers: dict[str, Answer] = {
             "/predict": self.predict, "/embed": self.embed, "/embed_all": self.embed_all,
             "/explain": self.explain, "/similarity": self.similarity, "/v1/embeddings": self.openai,
         }  # fmt: skip
         gets = {"/info": self.info, "/health": self.health, "/metrics": self.show_metrics}
         return [
-            *(post_route(path, answer, self.limits) for path, answer in posts.items()),
+            *(self.posts.route(path, answer) for path, answer in answers.items()),
             *(Route(path, answer) for path, answer in gets.items()),
         ]
 
@@ -69,8 +74,13 @@ class Routes:
         items, one = items_of(body.get("inputs"), self.limits, model.pair)
         least = _threshold(model, body)
         found = await self._run(request, batcher, predictions, items, body)
-        answers = [_ranked(model, P, least) for P in found]
-        return answers[0] if one else answers
+        if one:
+            return _ranked(model, found[0], least)
+
+        def ranked() -> list[Any]:
+            return [_ranked(model, P, least) for P in found]
+
+        return ranked() if found.size <= FEW else ranked
 
     async def embed(self, request: Request, body: Body) -> Any:
         """One vector per text."""
@@ -92,8 +102,8 @@ class Routes:
         items, one = items_of(body.get("inputs"), self._limits(readings, batcher), pair)
         off = numbers(body, "without_rows")
         compute = partial(readings, without_rows=off) if off else readings
-        answers = [reading.to_dict() for reading in await self._run(request, batcher, compute, items, body)]
-        return answers[0] if one else answers
+        found = await self._run(request, batcher, compute, items, body)
+        return found[0].to_dict if one else lambda: [reading.to_dict() for reading in found]
 
     async def similarity(self, request: Request, body: Body) -> Any:
         """The cosine of a text and each of some others; with the parameter `words`, which words make it."""
@@ -110,7 +120,7 @@ class Routes:
         if compute is comparisons:
             pairs = [(source, *other) for other in others]
             found = await self._run(request, batcher, comparisons, pairs, parameters)
-            return [comparison.to_dict() for comparison in found]
+            return lambda: [comparison.to_dict() for comparison in found]
         v, *w = unit(await self._run(request, batcher, vectors, [(source,), *others], parameters))
         return [float(v @ each) for each in w]
 
@@ -125,11 +135,10 @@ class Routes:
         if body.get("dimensions") not in (None, found.shape[1]):
             raise RequestError(422, f"dimensions must be {found.shape[1]}, the size of this model's vectors")
         shown = [
-            v.tolist() if form == "float" else base64.b64encode(v.astype("<f4").tobytes()).decode()
-            for v in found
+            v if form == "float" else base64.b64encode(v.astype("<f4").tobytes()).decode() for v in found
         ]
         data = [{"object": "embedding", "index": k, "embedding": each} for k, each in enumerate(shown)]
-        words = await _call(count_words, items, batcher.model.tokenizer)
+        words = await self._call(count_words, items, batcher.model.tokenizer)
         usage = {"prompt_tokens": words, "total_tokens": words}
         return {"object": "list", "data": data, "model": name, "usage": usage}
 
@@ -168,49 +177,14 @@ class Routes:
         """The results of the items, if they are within the limits."""
         request.state.texts = len(items)
         limits, truncate = self._limits(compute, batcher), flag(body, "truncate")
-        items = await _call(check_words, items, batcher.model.tokenizer, limits, truncate)
+        items = await self._call(check_words, items, batcher.model.tokenizer, limits, truncate)
         return await batcher.run(compute, items)
 
-
-def post_route(path: str, answer: Answer, limits: Limits) -> Route:
-    """A route that takes a JSON object and answers with JSON."""
-
-    async def endpoint(request: Request) -> Response:
-        body = parse_body(await read_body(request, limits))
-        try:
-            content = await to_json(await answer(request, body))
-        except LimelightError as error:  # such as numbers that are not finite
-            raise RequestError(424, str(error), code=error.code) from None
-        return Response(content, media_type="application/json")
-
-    return Route(path, endpoint, methods=["POST"])
-
-
-async def to_json(answer: Any) -> bytes:
-    """JSON in ASCII, which holds any text, even one that is not Unicode.
-
-    >>> asyncio.run(to_json([np.zeros(2), {"label": "good"}]))
-    b'[[0.0,0.0],{"label":"good"}]'
-    """
-    if not isinstance(answer, list):
-        return _dump(answer)
-    parts = []
-    for each in answer:
-        parts.append(_dump(each))
-        if len(parts[-1]) > LARGE:
-            await asyncio.sleep(0)
-    return b"[" + b",".join(parts) + b"]"
-
-
-def _dump(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), default=np.ndarray.tolist).encode()
-
-
-async def _call(function: Callable[..., Any], items: list[Item], *rest: Any) -> Any:
-    """Call a function that takes long for long texts: in a thread, if they are."""
-    if sum(len(text) for item in items for text in item) <= LARGE:
-        return function(items, *rest)
-    return await asyncio.to_thread(function, items, *rest)
+    async def _call(self, function: Callable[..., Any], items: list[Item], *rest: Any) -> Any:
+        """Call a function that takes long for long texts: in a thread, if they are."""
+        if sum(len(text) for item in items for text in item) <= LARGE:
+            return function(items, *rest)
+        return await self.posts.workers.run(function, items, *rest)
 
 
 def _threshold(model: Model, body: Body) -> float:
