@@ -70,6 +70,7 @@ class Model(Embedder):
         self.row_names = row_names(self.facts.get("rows"), self.embedding_shape[0])
         self.trust = trust_sentence(self.facts.get("trust"))
         self.version = __version__  # of Limelight, that wrote the folder
+        self.sha256 = ""  # of the config.json it was loaded from
         device, precision = choose_device(device, precision)
         self._runner = runner_on(device)(
             weights, recipe, tokenizer, len(self.labels), pair, precision, threads
@@ -121,7 +122,7 @@ class Model(Embedder):
             )
         parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
         model = cls(*parts, precision, threads, found.thresholds, device)
-        model.version = found.version
+        model.version, model.sha256 = found.version, found.sha256
         return model
 
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..config.recipe import Recipe
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError
 from ..network.parts import check_weights, shapes
 from ..reading.reading import Reading
 from ..reading.row_names import row_names
 from ..text.tokenizer import SPECIAL, Tokenizer
 from .batches import check_texts, collect, count_texts
+from .config_file import open_saved
 from .devices import choose_device, runner_on
 from .embedder import Embedder
 from .folder import BUNDLED, is_reader, is_reader_folder, open_folder, save_folder, without_special
@@ -52,6 +52,7 @@ class Reader(Embedder):
         device: str = "cpu",
     ) -> None:
         self.weights, self.recipe, self.tokenizer = without_special(weights), recipe, tokenizer
+        self.sha256 = ""  # of the config.json it was loaded from
         self.facts = dict(facts)  # teacher, texts, figures, the words that each row reads
         device, precision = choose_device(device, precision)
         self._runner = runner_on(device)(self.weights, recipe, tokenizer, 0, False, precision, threads)
@@ -92,7 +93,10 @@ class Reader(Embedder):
             raise LimelightError(
                 f"{folder} is a trained model: open it with limelight.load", code="model-kind"
             )
-        return cls(found.weights, found.recipe, found.tokenizer, found.facts, precision, threads, device)
+        parts = found.weights, found.recipe, found.tokenizer, found.facts
+        reader = cls(*parts, precision, threads, device)
+        reader.sha256 = found.sha256
+        return reader
 
     def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
         """Write a folder for `load` to read, its weights in a few bits; `card` replaces its README.md."""
@@ -200,10 +204,23 @@ def model_sha256(model: str | Path) -> str:
     >>> len(model_sha256("reader"))
     64
     """
-    folder = BUNDLED if is_reader(model) else Path(model)
-    with tidy_os_errors(f"cannot read {folder}"):
-        if not (folder / "config.json").is_file():
-            raise LimelightError(
-                f'{model} is not a model; give a folder saved by Limelight, or "reader"', code="not-a-model"
-            )
-        return hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()
+    with open_saved(BUNDLED if is_reader(model) else Path(model)) as saved:
+        return saved.sha256
+
+
+def load_exactly(model: str | Path, sha256: str, **loading: Any) -> Model | Reader:
+    """Open the very model with this checksum, if it is still at its place; `loading` is as for `load`.
+
+    >>> load_exactly("reader", "3f2a")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: reader is not the model it was, but another one; give that one
+    """
+    folder = BUNDLED if is_reader(model) else model
+    kind = Reader if is_reader_folder(folder) else Model
+    try:
+        return kind.load(folder, sha256=sha256, **loading)
+    except LimelightError as error:
+        if error.code != "checksum-other":
+            raise
+        fault = f"{model} is not the model it was, but another one; give that one"
+        raise LimelightError(fault, code="model-differs") from None
