@@ -225,23 +225,33 @@ def _is_loop(entry: os.DirEntry[str], folder: str) -> bool:
 
 
 def _remote_files(data: str) -> list[InputFile]:
-    from fsspec import AbstractFileSystem
-
     fs, path = _filesystem(data)
     root = path.rstrip("/")
-    # Stores without folders, such as S3, list all names at once, and take no such argument.
-    strict = {"on_error": "raise"} if type(fs).find is AbstractFileSystem.find else {}
     if glob.has_magic(path):
-        found = [each for each in fs.glob(path, **strict) if fs.isfile(each)]
+        found = [each for each in fs.glob(path) if fs.isfile(each)]
         root = _fixed_part(root)
     elif fs.isdir(path):
-        found = [each for each in fs.find(path, **strict) if _is_input(each[len(root) :])]
+        found = [each for each in _find(fs, path) if _is_input(each[len(root) :])]
     elif fs.exists(path):
         found, root = [path], root.rpartition("/")[0]
     else:
         raise LimelightError(f"no such file or folder: {data}", code="file-missing")
     named = {fs.unstrip_protocol(each): each[len(root) :].lstrip("/") for each in found}
     return [InputFile(address, name, version_of(address)) for address, name in named.items()]
+
+
+def _find(fs: Any, folder: str) -> Iterator[str]:
+    """The files below a folder. A store without folders, such as S3, lists them all at once."""
+    from fsspec import AbstractFileSystem
+
+    if type(fs).find is not AbstractFileSystem.find:
+        yield from fs.find(folder)
+        return
+    for each in fs.ls(folder, detail=True):  # its own `find` leaves out what it cannot read
+        if each["type"] != "directory":
+            yield each["name"]
+        elif each["name"].rstrip("/") != folder.rstrip("/"):
+            yield from _find(fs, each["name"])
 
 
 def _fixed_part(pattern: str) -> str:
