@@ -151,7 +151,7 @@ class ApproximateSearch:
     def finds(self, k: int) -> bool:
         """Whether the clusters that are looked into hold enough candidates for k hits."""
         index = self._index
-        return CANDIDATES_PER_HIT * k <= index.ntotal * min(PROBES, index.nlist) // index.nlist
+        return bool(CANDIDATES_PER_HIT * k <= index.ntotal * min(PROBES, index.nlist) // index.nlist)
 
     def search(self, shards: Sequence[Shard], Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The best k scores and places found, (queries, k) each; where there are fewer, the place is -1."""
