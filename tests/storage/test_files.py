@@ -414,10 +414,12 @@ def test_a_device_is_not_replaced(tmp_path):
 
 
 def test_a_workshop_keeps_what_is_begun_until_it_is_done(tmp_path):
-    with pytest.raises(ZeroDivisionError), workshop(tmp_path / "shop") as place:
-        place.mkdir()
-        (place / "half").touch()
-        _ = 1 / 0
+    def fail(place: Path) -> None:
+        (place / "half").mkdir(parents=True)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), workshop(tmp_path / "shop") as place:
+        fail(place)
     with workshop(tmp_path / "shop") as place:
         assert names(place) == ["half"]
     assert names(tmp_path) == []
