@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test quick check wheel fuzz bench clean
+.PHONY: help setup demo test quick check wheel fuzz soak bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make check   lint, types, import layers and circles of files only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
+	@echo "make soak    half an hour of a server, an index and bulk jobs under everything at once, each answer checked"
 	@echo "make bench   measure speed (ratios, side by side)"
 
 setup: .venv/ready
@@ -56,6 +57,9 @@ fuzz: setup
 	PYTHONPATH=src:tests $(BIN)/python tests/mutations.py 10000 $$(date +%s)
 	PYTHONPATH=src:tests $(BIN)/python tests/replacing.py 1000
 	PYTHONPATH=src:tests $(BIN)/python tests/serve/fuzzing.py 10000 $$(date +%s) 2> /dev/null
+
+soak: setup
+	PYTHONPATH=src $(BIN)/python experiments/benchmarks/soak.py
 
 bench: setup
 	$(BIN)/python experiments/benchmarks/training.py

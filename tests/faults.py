@@ -32,7 +32,7 @@ import trained
 from limelight.bulk import Predictor, run
 from limelight.cli import main
 from limelight.errors import LimelightError
-from limelight.runtime.embedding_file import write_embeddings
+from limelight.runtime.embeddings import write_array
 from limelight.runtime.folder import open_folder
 from limelight.runtime.model import Model
 from limelight.search import index_folder
@@ -233,7 +233,7 @@ def save_in_two_steps(folder: Path) -> None:
 
 def embed(name: str, seed: int = 1) -> Callable[[Path], None]:
     parts = [np.full((3, 2, 4), seed + k, np.float32) for k in range(3)]
-    return lambda folder: print(write_embeddings(folder / name, parts), file=sys.stderr)
+    return lambda folder: print(write_array(folder / name, parts), file=sys.stderr)
 
 
 def train(folder: Path) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
 from limelight.network.parts import shapes
-from limelight.runtime.folder import open_folder, save_folder
+from limelight.runtime.folder import Parts, open_folder, save_folder
 from limelight.storage import files
 from limelight.text.tokenizer import Tokenizer
 
@@ -36,15 +36,7 @@ def write(path: Path, which: int) -> None:
     )
     expected = shapes(recipe.model, len(words), 2, False)
     weights = {name: np.full(shape, which + 1, np.float32) for name, shape in expected.items()}
-    save_folder(
-        path,
-        weights=weights,
-        recipe=recipe,
-        tokenizer=words,
-        labels=LABELS[which],
-        pair=False,
-        overwrite=True,
-    )
+    save_folder(path, Parts(recipe, words, weights, LABELS[which]), overwrite=True)
 
 
 def replace_forever(path: Path, one_step: bool) -> None:

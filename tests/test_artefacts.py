@@ -151,6 +151,12 @@ def test_int8(name: str, artefact: str, make: Make) -> None:
     assert (labels_of(found, made.task) == labels_of(expected, made.task))[sure].mean() >= EQUAL_LABELS
 
 
+def test_int8_rounds_words_of_4_bits_once(make: Make) -> None:
+    """The file holds them packed; what is loaded is the same and not rounded to int8 besides."""
+    made = make("small")
+    np.testing.assert_allclose(IN_INT8["load"](made), IN_INT8["model.int8.onnx"](made), rtol=0, atol=1e-3)
+
+
 @needs_node
 def test_page(make: Make, tmp_path: Path) -> None:
     """The JavaScript of the one-file page, in one process of Node for all: it takes a while to start."""

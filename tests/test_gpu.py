@@ -37,10 +37,8 @@ class OnCpu(TorchRunner):
 
 def with_torch(model: Any, precision: str = "float32", threads: int = 1) -> Any:
     """The same model, run by PyTorch."""
-    run, labels = model._runner, len(getattr(model, "labels", ()))
-    parts = run.weights, run.recipe, run.tokenizer, labels, model.pair
     other = pickle.loads(pickle.dumps(model))
-    other._runner = OnCpu(*parts, precision, threads)
+    other._runner = OnCpu(model.parts, precision, threads)
     return other
 
 

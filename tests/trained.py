@@ -14,7 +14,7 @@ import torch
 from limelight.config.recipe import Recipe
 from limelight.network.parts import ENCODERS
 from limelight.network.torch.network import Network
-from limelight.runtime.folder import save_folder
+from limelight.runtime.folder import Parts, save_folder
 from limelight.text.tokenizer import Tokenizer
 
 WORDS = tuple(f"w{k}" for k in range(40))
@@ -88,7 +88,8 @@ def save(path: Path, pair: str | None = None, **changes: Any) -> Path:
         "weights": weights_of(network_of(recipe, pair is not None)), "recipe": recipe,
         "tokenizer": tokenizer(), "labels": LABELS, "pair": pair is not None, "facts": FACTS,
     }  # fmt: skip
-    save_folder(path, **{**parts, **changes})
+    overwrite = changes.pop("overwrite", False)
+    save_folder(path, Parts(**{**parts, **changes}), overwrite=overwrite)
     return path
 
 

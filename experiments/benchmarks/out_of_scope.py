@@ -13,8 +13,8 @@ from sklearn.metrics import roc_auc_score
 
 from limelight.explain.calibration import measure_calibration
 from limelight.runtime.confidence import answered
-from limelight.runtime.labelled import predict_labelled
 from limelight.runtime.model import Model
+from limelight.runtime.predictions import predict_labelled
 from limelight.tables.columns import choose_columns
 from limelight.tables.rows import TableRows
 

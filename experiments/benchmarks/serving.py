@@ -48,11 +48,11 @@ COLUMNS = (
 SERVERS = {"joined": (), "one by one": ("--batch-words", "0")}
 
 
-def save_model(name: str, texts: list[str], folder: Path) -> None:
+def save_model(name: str, texts: list[str], folder: Path, seed: int = 0) -> None:
     """A model of this preset's sizes with random weights, those of the reader where it starts from them."""
     recipe, start = start_of(preset(name))
     words = start.tokenizer if start else Tokenizer.train(texts)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     weights = {
         each: rng.standard_normal(shape, np.float32) * np.float32(0.05)
         for each, shape in shapes(recipe.model, len(words), 5, False).items()

@@ -132,7 +132,8 @@ def _train(plan: Plan, run: ExperimentRun, dataset: Dataset) -> RunResult:
     result = _result(run, dataset, fitted) | {"seconds": round(seconds, 2)}
     _save_readings(folder, fitted, dataset, run.data.task)
     write_json(folder / "result.json", result)
-    run_folder.clear(folder)
+    for path in (*run_folder.checkpoints(folder), *run_folder.best_weights(folder)):
+        path.unlink(missing_ok=True)  # they are large, and a finished run does not need them
     clock.unlink(missing_ok=True)
     return result
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
-    from .runtime.embedded_table import embed_table
+    from .runtime.embeddings import embed_table
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
     from .runtime.predictions import predict_table
@@ -33,29 +33,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0"
 __all__ = [
-    "Comparison",
-    "Hit",
-    "Index",
-    "LimelightError",
-    "Model",
-    "PairClassifier",
-    "PairReading",
-    "PairRegressor",
-    "Reader",
-    "Reading",
-    "Recipe",
-    "TextClassifier",
-    "TextRegressor",
-    "embed_table",
-    "explore_page",
-    "fit",
-    "from_pretrained",
-    "load",
-    "predict_table",
-    "preset",
-    "pretrain",
+    "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
+    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "embed_table",
+    "explore_page", "fit", "from_pretrained", "load", "predict_table", "preset", "pretrain",
     "push_to_hub",
-]
+]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -67,7 +49,7 @@ __getattr__, __dir__ = lazy(
         "training.pretrain_job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
-        "runtime.embedded_table": "embed_table",
+        "runtime.embeddings": "embed_table",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
         "runtime.predictions": "predict_table",

@@ -31,6 +31,9 @@ class LimelightError(ValueError):
         return partial(type(self), code=self.code), self.args
 
 
+bad_value = partial(LimelightError, code="option-value")
+
+
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     """Raise unless an option has one of some values.
 
@@ -39,9 +42,18 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     limelight.errors.LimelightError: dtype is 'int4'; it must be one of: float32, int8
     """
     if value not in choices:
-        raise LimelightError(
-            f"{name} is {value!r}; it must be one of: {', '.join(map(str, choices))}", code="option-value"
-        )
+        raise bad_value(f"{name} is {value!r}; it must be one of: {', '.join(map(str, choices))}")
+
+
+def check_at_least(name: str, value: Any, least: float) -> None:
+    """Raise unless a number, if it is given, is as large as it must be.
+
+    >>> check_at_least("top", 0, 1)
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: top is 0; it must be at least 1
+    """
+    if value is not None and not least <= value < float("inf"):  # nan neither
+        raise bad_value(f"{name} is {value}; it must be at least {least}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import pytest
 import trained
 from limelight.bulk import Predictor, predictor
 from limelight.errors import LimelightError
+from limelight.runtime import reader
 from limelight.runtime.model import Model
 from limelight.storage import files
 from refusing import refuses
@@ -139,13 +140,13 @@ def test_another_model_at_the_same_path_is_refused(tmp_path, monkeypatch):
 def test_a_model_that_is_swapped_while_it_is_loaded_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(predictor, "_loaded", {})
     folder, other = trained.save(tmp_path / "model"), trained.save(tmp_path / "other", facts={})
-    planned, loading = Predictor(folder), Model.load.__func__
+    planned, opened = Predictor(folder), reader.open_folder
 
-    def swapped(cls, *given, **how):
+    def swapped(*given):
         files.exchange(folder, other)
-        return loading(cls, *given, **how)
+        return opened(*given)
 
-    monkeypatch.setattr(Model, "load", classmethod(swapped))
+    monkeypatch.setattr(reader, "open_folder", swapped)
     with refuses("model-differs"):
         planned({"text": TEXTS})
     assert planned({"text": TEXTS})["text"] == TEXTS  # it is back

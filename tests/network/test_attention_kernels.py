@@ -65,28 +65,12 @@ def with_gradients(way, given, bias, lengths, r, dM, dA, which):
     return [M, A, *torch.autograd.grad(total, given if bias else [H, W_s1, W_s2])]
 
 
-@pytest.mark.parametrize(("batch", "n", "r"), [*SIZES, (3, 20, 100)])
-def test_the_penalty(batch: int, n: int, r: int) -> None:
-    generator = torch.Generator().manual_seed(n)
-    A = torch.randn(batch, r, n, generator=generator).softmax(dim=2).to(DEVICE).requires_grad_()
-    exact_A = A.detach().double().requires_grad_()
-    assert kernels.can_overlap(A) == GPU
-    P, exact = kernels.overlap(A), attention._Overlap.apply(exact_A)
-    torch.testing.assert_close(P.double(), exact, rtol=1e-5, atol=1e-5)
-    mix = torch.arange(1.0, batch + 1, device=DEVICE)
-    P.backward(mix)
-    exact.backward(mix.double())
-    torch.testing.assert_close(A.grad.double(), exact_A.grad, rtol=1e-4, atol=1e-5)
-
-
 def test_what_is_too_large_for_the_kernels() -> None:
     assert kernels.can_attend(torch.zeros(1, 4096, 3, device=DEVICE).bfloat16(), 128) == GPU
     assert not kernels.can_attend(torch.zeros(1, 4097, 3, device=DEVICE).bfloat16(), 128)
     assert not kernels.can_attend(torch.zeros(1, 4096, 3, device=DEVICE).bfloat16(), 129)
-    assert not kernels.can_overlap(torch.zeros(1, 129, 3, device=DEVICE))
 
 
 def test_a_machine_that_only_predicts_needs_no_compiler() -> None:
     with torch.no_grad():
         assert not kernels.can_attend(torch.zeros(1, 2, 3, device=DEVICE).bfloat16(), 2)
-        assert not kernels.can_overlap(torch.zeros(1, 2, 3, device=DEVICE))

@@ -7,8 +7,7 @@ import torch
 
 import reference
 from limelight.config.recipe import ModelRecipe
-from limelight.network.torch.network import Network, Spelled
-from limelight.network.torch.rounding import round_to_4_bits
+from limelight.network.torch.network import Network, Spelled, round_to_4_bits
 from limelight.network.weights import pack_all, unpack_all
 
 RECIPE = ModelRecipe(

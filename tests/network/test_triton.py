@@ -50,6 +50,5 @@ def test_a_cpu_never_uses_the_kernels(monkeypatch):
     monkeypatch.setattr(kernels, "_in_plain_operations", refuse)
     monkeypatch.setattr(feed, "_gather_by_kernel", refuse)
     monkeypatch.setattr(attention_kernels, "attend", refuse)
-    monkeypatch.setattr(attention_kernels, "overlap", refuse)
     recipe = toys.recipe(clip_gates=0.1, epochs=1, penalty=0.1)
     assert len(fit(toys.dataset(rows=20), recipe, device="cpu", show=False).history) == 1

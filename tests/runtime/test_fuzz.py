@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from limelight.errors import LimelightError
 from limelight.runtime.config_file import FILES
-from limelight.runtime.folder import Folder, open_folder
+from limelight.runtime.folder import Parts, open_folder
 from limelight.runtime.model import Model
 from trained import edit, replace, save
 
@@ -38,7 +38,7 @@ def good() -> dict[str, bytes]:
 
 
 @cache
-def good_folder() -> Folder:
+def good_folder() -> Parts:
     return open_folder(FOLDER)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import limelight
 from limelight.errors import LimelightError
-from limelight.runtime.folder import Folder, open_folder
+from limelight.runtime.folder import Parts, open_folder
 from limelight.storage import files
 from trained import network_of, recipe_of, save, weights_of
 
@@ -25,7 +25,7 @@ def write(path: Path, labels: tuple[str, ...]) -> None:
     save(path, labels=labels, weights=weights, overwrite=True)
 
 
-def assert_whole(found: Folder) -> None:
+def assert_whole(found: Parts) -> None:
     expected = weights_of(network_of(recipe_of({"rows": 2}), seed=MODELS[found.labels]))
     assert all(np.array_equal(found.weights[name], array) for name, array in expected.items())
 

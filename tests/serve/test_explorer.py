@@ -34,7 +34,14 @@ def lively(options: dict[str, Any], texts: list[str] = TEXTS) -> Model:
     mean = np.log(model.predict_proba(texts)).mean(axis=0)
     W, b = model.weights["head.W_o"], model.weights["head.b_o"]
     weights = {**model.weights, "head.W_o": 8 * W, "head.b_o": (8 * (b - mean)).astype(np.float32)}
-    return Model(weights, model.recipe, model.tokenizer, model.labels, False, {}, "float32", 1)
+    return Model.from_parts(
+        weights=weights,
+        recipe=model.recipe,
+        tokenizer=model.tokenizer,
+        labels=model.labels,
+        precision="float32",
+        threads=1,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +132,13 @@ def test_directions_come_from_a_sample_and_are_orthonormal():
 
 def test_labels_of_two_models_are_joined():
     first, second = model_of({}), model_of({"head": "pruned"})
-    renamed = Model(
-        second.weights, second.recipe, second.tokenizer, ("fair", "new", "bad"), False, {}, "float32", 1
+    renamed = Model.from_parts(
+        weights=second.weights,
+        recipe=second.recipe,
+        tokenizer=second.tokenizer,
+        labels=("fair", "new", "bad"),
+        precision="float32",
+        threads=1,
     )
     data = explore_data([first, renamed], ITEMS, TRUTH)
     assert data.labels == ["bad", "fair", "good", "new"]
@@ -278,7 +290,14 @@ def test_texts_never_reach_the_log(client, capfd):
 
 def test_a_server_of_numbers_alone_lists_its_routes_at_the_root(model):
     recipe = trained.recipe_of({"head": "linear", "task": "regression"})
-    numbers = Model(model.weights, recipe, model.tokenizer, model.labels, False, {}, "float32", 1)
+    numbers = Model.from_parts(
+        weights=model.weights,
+        recipe=recipe,
+        tokenizer=model.tokenizer,
+        labels=model.labels,
+        precision="float32",
+        threads=1,
+    )
     assert "POST /embed" in TestClient(create_app({"numbers": numbers})).get("/").text
     both = TestClient(create_app({"numbers": numbers, "classes": model}))
     assert [each["id"] for each in both.get("/explorer/about").json()["models"]] == ["classes"]

@@ -118,7 +118,14 @@ def test_a_text_with_control_characters_is_saved_as_a_picture():
 @needs_node
 def test_a_model_with_other_classes_is_not_taken_for_the_old_one(tmp_path: Path):
     model = model_of({})
-    renamed = Model(model.weights, model.recipe, model.tokenizer, ("x", "y", "z"), False, {}, "float32", 1)
+    renamed = Model.from_parts(
+        weights=model.weights,
+        recipe=model.recipe,
+        tokenizer=model.tokenizer,
+        labels=("x", "y", "z"),
+        precision="float32",
+        threads=1,
+    )
     old = TestClient(create_app({"m": model})).get("/explorer/about").json()["models"][0]
     script = """
     import { ServedModel } from "./served_model.js"

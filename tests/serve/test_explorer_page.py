@@ -339,7 +339,14 @@ def test_two_models_name_their_classes_in_one_order():
     one, other = lively({}), lively({"rows": 2})
     last = {name: other.weights[name][::-1].copy() for name in ("head.W_o", "head.b_o")}
     labels = other.labels[::-1]
-    turned = Model({**other.weights, **last}, other.recipe, other.tokenizer, labels, False, {}, "float32", 1)
+    turned = Model.from_parts(
+        weights={**other.weights, **last},
+        recipe=other.recipe,
+        tokenizer=other.tokenizer,
+        labels=labels,
+        precision="float32",
+        threads=1,
+    )
     with browsing(app={"models": {"a": one, "b": turned}}) as page:
         page.locator("textarea").first.fill("w1 w2")
         page.get_by_label("Compare with").select_option(label="b")

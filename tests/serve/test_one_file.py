@@ -40,10 +40,15 @@ def test_the_policy_allows_this_script_and_style_and_nothing_else() -> None:
 
 def test_names_from_a_model_are_text() -> None:
     model = model_of({})
-    named = Model(
-        model.weights, model.recipe, model.tokenizer, ("</script><b>", "b", "c"), False,
-        {"name": "</title><script>alert(1)</script>"}, "float32", 1,
-    )  # fmt: skip
+    named = Model.from_parts(
+        weights=model.weights,
+        recipe=model.recipe,
+        tokenizer=model.tokenizer,
+        labels=("</script><b>", "b", "c"),
+        facts={"name": "</title><script>alert(1)</script>"},
+        precision="float32",
+        threads=1,
+    )
     page, _ = build_page(named)
     assert page.count("<script") == 2
     assert "&lt;/title&gt;&lt;script&gt;" in page

@@ -115,7 +115,14 @@ def test_other_words_are_read_as_the_most_similar_one(tmp_path: Path) -> None:
     for k in range(2 + kept, len(W)):
         table[k] = round(factors[k] * 100) / 100 * own[best[k]]
     weights = {**model.weights, "words.weight": table.astype(np.float32)}
-    same = Model(weights, model.recipe, model.tokenizer, model.labels, False, {}, "float32", 1)
+    same = Model.from_parts(
+        weights=weights,
+        recipe=model.recipe,
+        tokenizer=model.tokenizer,
+        labels=model.labels,
+        precision="float32",
+        threads=1,
+    )
     file = tmp_path / "model.gz"
     file.write_bytes(pack_model(model, words=kept, most=0, precision="float32")[0])
     texts = [(text, "") for text in texts_of(8)]

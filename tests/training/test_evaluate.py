@@ -27,7 +27,6 @@ def test_scores_are_those_of_a_plain_loop(pair: bool, words: int, monkeypatch: p
     scores = evaluate.evaluate(network, split)
     probabilities = np.exp(expected) / np.exp(expected).sum(1, keepdims=True)
     entropy = -np.log(probabilities[np.arange(61), split.labels]).mean()
-    assert scores.rows == 61
     assert scores.score == (expected.argmax(1) == split.labels).mean()
     assert scores.loss == pytest.approx(entropy, abs=1e-6)
     assert scores.weighted is None
@@ -35,7 +34,7 @@ def test_scores_are_those_of_a_plain_loop(pair: bool, words: int, monkeypatch: p
     w = np.random.default_rng(0).random(61)
     weighted = evaluate.evaluate(network, split, w)
     entropies = -np.log(probabilities[np.arange(61), split.labels])
-    assert weighted[:3] == scores[:3]
+    assert weighted[:2] == scores[:2]
     assert weighted.weighted == pytest.approx(
         ((expected.argmax(1) == split.labels) @ w / w.sum(), entropies @ w / w.sum()), abs=1e-6
     )

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..errors import LimelightError, check_choice, tidy_os_errors
+from ..errors import LimelightError, check_at_least, check_choice, tidy_os_errors
 from ..runtime.runner import count_cores, progress_bar
 from ..storage.files import atomic_file, check_writable, remove_leftovers
 from ..storage.json_file import parse_object
@@ -188,5 +188,4 @@ def _check_options(out: str | Path, engine: str, on_bad: str, workers: int | Non
         raise LimelightError(fault, code="remote-output")
     check_choice("engine", engine, ENGINES)
     check_choice("on_bad", on_bad, ("error", "skip"))
-    if workers is not None and workers < 1:
-        raise LimelightError(f"workers is {workers}; it must be at least 1", code="option-value")
+    check_at_least("workers", workers, 1)

@@ -58,7 +58,7 @@ class Predictor:
         threads: int | None = None, device: str = "cpu",
     ) -> None:  # fmt: skip
         bundled = is_reader(model)
-        if embed is None and (bundled or is_reader_folder(model)):
+        if embed is None and is_reader_folder(model):
             embed = "vector"
         check_choice("embed", embed, (None, *EMBED))
         check_choice("dtype", dtype, DTYPES)
@@ -97,8 +97,9 @@ class Predictor:
         key = self.model, self.sha256, self.precision, self.threads, self.device
         with _loading:
             if key not in _loaded:
-                how = {"precision": self.precision, "threads": self.threads, "device": self.device}
-                _loaded[key] = load_exactly(self.model, self.sha256, **how)
+                _loaded[key] = load_exactly(
+                    self.model, self.sha256, precision=self.precision, threads=self.threads, device=self.device
+                )
             return _loaded[key]
 
     def _on_cpu(self) -> Predictor:

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load_file
 
-from ..errors import LimelightError
+from ..errors import check_choice
 
 LABELS = ("very negative", "negative", "neutral", "positive", "very positive")
 
 FONT_FAMILY = "Limelight Sans"
 
 _HERE = Path(__file__).parent
-_SPLITS = ("train", "dev", "test")
 
 
 def default_vectors() -> tuple[list[str], np.ndarray]:
@@ -50,11 +49,7 @@ def sentences_path(split: str = "train") -> Path:
     >>> sentences_path("test").name
     'sentences-test.csv.xz'
     """
-    if split not in _SPLITS:
-        raise LimelightError(
-            f"no split {split!r} in the demo sentences; choose one of {', '.join(_SPLITS)}",
-            code="option-value",
-        )
+    check_choice("split", split, ("train", "dev", "test"))
     return _HERE / f"sentences-{split}.csv.xz"
 
 

@@ -1,8 +1,8 @@
 """The command line: `limelight COMMAND ...`, one file per command.
 
-A file in this folder whose name does not begin with `_` is a command of that name. It has `HELP` (one line),
-`ORDER` (its place in the list), `arguments(parser)`, which adds its flags, and `run(args) -> int`, may have
-`DESCRIPTION` and `USAGE`, and imports heavy modules inside `run`, so that `limelight --help` stays quick.
+A command, named in `_parser.COMMANDS`, has `HELP` (one line), `arguments(parser)`, which adds its flags, and
+`run(args)`, which may return an exit code. It may have `DESCRIPTION` and `USAGE`, and imports heavy modules
+inside `run`, so that `limelight --help` stays quick.
 
 Exit codes: 0 success, 1 interrupted, out of memory or a failed check, 2 invalid input, 141 the reader of a
 pipe has gone, as for other tools.
@@ -88,7 +88,7 @@ def _run(argv: list[str]) -> int:
     args = parser_for(argv).parse_args(argv)
     with warnings.catch_warnings(), require_output(args):
         warnings.showwarning = _show_warning  # type: ignore[assignment]
-        code: int = args.run(args)
+        code: int = args.run(args) or 0
     print(end="", flush=True)  # a closed pipe is noticed here, not at exit
     return code
 

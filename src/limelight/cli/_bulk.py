@@ -34,7 +34,7 @@ def check_no_engine(args: argparse.Namespace) -> None:
             raise conflict(f"--{name} needs --engine; add --engine ray, or leave it out")
 
 
-def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) -> int:
+def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) -> None:
     """Run the job and print what it did; `refused` are flags that mean nothing here."""
     from ..bulk import run
 
@@ -51,7 +51,6 @@ def run_bulk(args: argparse.Namespace, predictor: Any, refused: dict[str, Any]) 
     )  # fmt: skip
     result = {"out": args.out, **vars(found)}
     print_result(args, result, describe(result))
-    return 0
 
 
 def describe(result: dict[str, Any]) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
-import os
-import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -21,9 +19,12 @@ from ..config.presets import PRESETS, preset
 from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
 from ..errors import LimelightError
 
+COMMANDS = (  # in the order of the help
+    "demo", "train", "evaluate", "predict", "embed", "explain", "report", "similar", "trust", "compare",
+    "explore", "index", "search", "info", "serve", "encode", "paper", "pretrain", "completion",
+)  # fmt: skip
 DEFAULT_PRESET = "small"
 conflict = partial(LimelightError, code="option-conflict")  # of flags that do not go together
-bad_value = partial(LimelightError, code="option-value")
 wrong_model = partial(LimelightError, code="model-task")  # for what is asked of it
 
 EPILOG = """\
@@ -84,11 +85,8 @@ class HelpAll(argparse.Action):
 
 
 def commands() -> dict[str, ModuleType]:
-    """Every command by name: the files of this folder that do not begin with `_`."""
-    folder = os.path.dirname(__file__)
-    names = [found.name for found in pkgutil.iter_modules([folder]) if not found.name.startswith("_")]
-    modules = {name: import_module(f"{__package__}.{name}") for name in names}
-    return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
+    """Every command by name."""
+    return {name: import_module(f"{__package__}.{name}") for name in COMMANDS}
 
 
 def parser_for(argv: Sequence[str] = ()) -> Parser:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError, warn
-from ._parser import add_flag, bad_value, conflict, given_options, wrong_model
+from ..errors import LimelightError, check_at_least, warn
+from ._parser import add_flag, conflict, given_options, wrong_model
 from ._streams import print_painted
 
 if TYPE_CHECKING:
@@ -185,9 +185,7 @@ def save_page(args: argparse.Namespace, page: str) -> None:
 def check_least(args: argparse.Namespace, **least: int) -> None:
     """Raise if a number is below the least it may be."""
     for name, lowest in least.items():
-        value = getattr(args, name)
-        if value is not None and not lowest <= value < float("inf"):  # nan neither
-            raise bad_value(f"--{name.replace('_', '-')} is {value}; it must be at least {lowest}")
+        check_at_least(f"--{name.replace('_', '-')}", getattr(args, name), lowest)
 
 
 def load_models(*given: str | None) -> tuple[list[str], list[Model]]:

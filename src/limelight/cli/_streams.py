@@ -12,7 +12,7 @@ from typing import Any, TextIO, cast
 
 from ..errors import LimelightError
 
-GONE = (OSError, ValueError)  # full or a broken pipe; closed
+GONE = (OSError, ValueError, AttributeError)  # full or a broken pipe; closed; not there
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -24,9 +24,10 @@ def utf8_streams() -> Iterator[None]:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(contextlib.redirect_stderr(cast("TextIO", NeverFailingStream(sys.stderr))))
-        if sys.stdout is not None and sys.stdout.isatty():  # files and pipes get the text as it is
-            stack.enter_context(contextlib.redirect_stdout(cast("TextIO", TerminalStream(sys.stdout))))
+        messages, results = VisibleStream(sys.stderr, failing=False), VisibleStream(sys.stdout)
+        stack.enter_context(contextlib.redirect_stderr(cast("TextIO", messages)))
+        if results.isatty():  # files and pipes get the text as it is
+            stack.enter_context(contextlib.redirect_stdout(cast("TextIO", results)))
         yield
 
 
@@ -77,45 +78,30 @@ def discard_unwritten() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-class TerminalStream:
-    """A terminal that texts cannot control."""
+class VisibleStream:
+    """A stream that texts cannot control; `failing` False: one that may be closed, full or gone."""
 
-    def __init__(self, terminal: TextIO) -> None:
-        self.unfiltered = terminal
+    def __init__(self, stream: TextIO | None, failing: bool = True) -> None:
+        self.unfiltered, self._ignored = stream, () if failing else GONE
 
     def write(self, text: str) -> int:
         """Write what is visible."""
-        return self.unfiltered.write(visible(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.unfiltered, name)
-
-
-class NeverFailingStream:
-    """A stream for visible messages that may be closed, full or gone: writing to it never fails."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self.stream = stream
-
-    def write(self, text: str) -> int:
-        """Write what can be written."""
-        if self.stream is not None:
-            with contextlib.suppress(*GONE):
-                self.stream.write(visible(text))
+        with contextlib.suppress(*self._ignored):
+            self.unfiltered.write(visible(text))  # type: ignore[union-attr]
         return len(text)
 
     def flush(self) -> None:
         """Flush what can be flushed."""
-        if self.stream is not None:
-            with contextlib.suppress(*GONE):
-                self.stream.flush()
+        with contextlib.suppress(*self._ignored):
+            self.unfiltered.flush()  # type: ignore[union-attr]
 
     def isatty(self) -> bool:
         """Whether it is a terminal."""
-        return self.stream is not None and not self.stream.closed and self.stream.isatty()
+        stream = self.unfiltered
+        return stream is not None and not stream.closed and stream.isatty()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
+        return getattr(self.unfiltered, name)
 
 
 def _reserve_descriptors() -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..text.encode import Dataset
     from ..training.compare import Contestant
 
-ORDER = 5
 PRESET = "light"  # which does not start from pretrained weights: the baselines have none
 HELP = "compare self-attention with a max-pooled biLSTM, a CNN and TF-IDF on your own data"
 USAGE = "%(prog)s DATA [DATA ...] [options]"
@@ -50,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_recipe(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Encode once, train each model with each seed, print one table."""
     from ..config.effects import warn_ignored
     from ..explain.pages import compare_page
@@ -85,7 +84,6 @@ def run(args: argparse.Namespace) -> int:
             rows = {name: len(split) for name, split in dataset.splits.items()}
             save_page(args, compare_page(contestants, rows, Path(args.data[0]).name))
         print_result(args, [vars(one) | {"name": one.name} for one in contestants], format_table(contestants))
-    return 0
 
 
 def _size(folder: Path, dataset: Dataset, fitted: Any) -> int:

@@ -7,7 +7,6 @@ import argparse
 from ..errors import LimelightError
 from ._parser import add_flag, parser_for
 
-ORDER = 9
 HELP = "print a completion script for your shell"
 DESCRIPTION = """\
 Print a completion script.
@@ -21,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "shell", ("bash", "zsh", "tcsh"), "your shell")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the script."""
     try:
         import shtab
@@ -30,7 +29,6 @@ def run(args: argparse.Namespace) -> int:
     parser = parser_for()
     _complete_files(parser, shtab.FILE, shtab.DIRECTORY)
     print(shtab.complete(parser, shell=args.shell))
-    return 0
 
 
 def _complete_files(parser: argparse.ArgumentParser, file: object, folder: object) -> None:

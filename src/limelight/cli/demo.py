@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import dataclasses
 import json
-import lzma
 import sys
 import time
 from pathlib import Path
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from ..text.encode import Dataset
     from ..training import Fitted
 
-ORDER = 0
 HELP = "train on the bundled sentences and see what decides (two to four minutes)"
 DESCRIPTION = """\
 Find similar sentences with the bundled reader, which needs no labels; then fine-tune it on the 18,732 rated
@@ -34,11 +31,7 @@ QUERIES = (
     "The battery runs out too fast.", "We laughed from start to finish.", "Taxes are going up again.",
 )  # fmt: skip
 MIN_SENTENCES = 20  # the first 20 sentences have every class more than once
-# Held-out sentences of movie and product reviews to draw, by source and id.
-SHOWN = (
-    ("movie", "3032"), ("movie", "5464"), ("movie", "4976"), ("movie", "7999"), ("product", "204_11"),
-    ("product", "109_12"), ("product", "86_1"), ("movie", "6360"), ("product", "119_21"),
-)  # fmt: skip
+SHOWN = (2039, 920, 286, 1215, 819, 679, 846, 1142, 879)  # held-out sentences of reviews to draw
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--json")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compare sentences, train a model, measure it, draw the pictures."""
     from ..config.presets import preset
     from ..training import fit, need_torch
@@ -75,11 +68,10 @@ def run(args: argparse.Namespace) -> int:
     figures = model.facts["results"]
     if args.json:
         print(json.dumps({"out": str(out), "results": figures}))
-        return 0
+        return
     print(f"\nHow it answers for sentences it has not seen\n{metrics_table(figures)}\n")
     print_painted("\n\n".join(readings))
     print(_next_steps(out, time.monotonic() - started))
-    return 0
 
 
 def _similar() -> str:
@@ -147,23 +139,15 @@ def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
     return Model.load(out)
 
 
-def shown_sentences() -> list[tuple[str, str]]:
-    """Text and label of the held-out sentences to draw."""
-    from ..bundled import sentences_path
-
-    with lzma.open(sentences_path("test"), "rt", encoding="utf-8", newline="") as file:
-        found = {(row["source"], row["id"]): (row["text"], row["label"]) for row in csv.DictReader(file)}
-    return [found[key] for key in SHOWN]
-
-
 def _draw(model: Model, page: Path) -> list[str]:
     """Write the page, and return the pictures for the terminal."""
+    from ..bundled import sentences
     from ..reading import to_page, to_terminal
     from ..storage.files import atomic_file
 
-    texts, labels = zip(*shown_sentences(), strict=True)
-    found: Any = zip(model.read_many(texts), labels, strict=True)
-    readings: list[Any] = [dataclasses.replace(each, truth=label) for each, label in found]
+    texts, labels = sentences("test")
+    readings: list[Any] = model.read_many([texts[k] for k in SHOWN])
+    readings = [dataclasses.replace(each, truth=labels[k]) for k, each in zip(SHOWN, readings, strict=True)]
     right = [each for each in readings if each.label == each.truth]
     wrong = [each for each in readings if each.label != each.truth]
     sections: list[Any] = []

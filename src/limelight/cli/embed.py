@@ -8,7 +8,6 @@ from ._bulk import add_engine, check_no_engine, run_bulk
 from ._parser import add_flag, wrong_model
 from ._shared import add_shared, check_out, on_terminal, print_result, read_rows
 
-ORDER = 4
 HELP = "embed the texts of a table, or lines of standard input"
 DESCRIPTION = """\
 Write the embedding M of every text, in the order of the texts: as one array (texts, r, 2u), or with --flat
@@ -35,40 +34,39 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_engine(parser, dtype=True)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, embed and write some texts at a time; with --engine, on many cores or machines."""
     if args.engine:
-        return _run_bulk(args)
+        _run_bulk(args)
+        return
     check_no_engine(args)
-    from ..runtime.embedded_table import embed_by, write_embedded
-    from ..runtime.embedding_file import check_format, write_embeddings
+    from ..runtime.embeddings import array_header, embed_by, write_array, write_embedded
     from ..runtime.reader import load
     from ..tables.writers import format_of
 
     form = format_of(args.out)
     if form is None:
-        check_format(args.out)
+        array_header(args.out)
     check_out(args)
     model = load(args.model, precision=args.precision, device=args.device)
     embed = embed_by(model, args.flat, args.vector, on_terminal())
     rows, kept = read_rows(args, pair=False)
     if form is None:
-        shape = write_embeddings(args.out, embed(row.text for row in rows), args.overwrite)
+        shape = write_array(args.out, embed(row.text for row in rows), args.overwrite)
     else:
         shape = write_embedded(args.out, form, rows, kept, embed, args.overwrite)
     saved = f"saved {args.out}: {' x '.join(map(str, shape))}"
     print_result(args, {"out": args.out, "shape": list(shape)}, saved)
-    return 0
 
 
-def _run_bulk(args: argparse.Namespace) -> int:
+def _run_bulk(args: argparse.Namespace) -> None:
     from ..bulk import Predictor
-    from ..runtime.folder import is_reader, is_reader_folder
+    from ..runtime.folder import is_reader_folder
 
-    if args.vector and not (is_reader(args.model) or is_reader_folder(args.model)):
+    if args.vector and not is_reader_folder(args.model):
         raise wrong_model('--vector works with readers only, such as "reader"; a model gives M')
     predictor = Predictor(
         args.model, embed="matrix" if args.matrix else "vector", dtype=args.dtype or "float32",
         text=args.text, precision=args.precision, device=args.device,
     )  # fmt: skip
-    return run_bulk(args, predictor, {"--flat": args.flat})
+    run_bulk(args, predictor, {"--flat": args.flat})

@@ -7,7 +7,6 @@ import argparse
 from ._parser import add_flag, add_recipe, given_options, recipe_from
 from ._shared import add_data, add_shared, encode, on_terminal, print_result, table
 
-ORDER = 7
 HELP = "encode tables once, to train on another machine or several times"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
 DESCRIPTION = """\
@@ -26,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_recipe(parser, ("text",))
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Encode, and print what was found."""
     from ..config.effects import warn_unused
     from ..text.tokenizer import SPECIAL
@@ -40,4 +39,3 @@ def run(args: argparse.Namespace) -> int:
     lines += [facts["held_out"]] if facts["held_out"] else []
     data = {"out": args.out, "vocabulary": words, "labels": list(dataset.labels), **facts}
     print_result(args, data, "\n".join([*lines, f"saved {args.out}"]))
-    return 0

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..errors import warn
-from ._parser import add_flag, bad_value, wrong_model
+from ..errors import bad_value, warn
+from ._parser import add_flag, wrong_model
 from ._shared import (
     COLUMNS,
     FIGURES,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..runtime.metrics import AnyMetrics
     from ..runtime.model import Model
 
-ORDER = 2
 HELP = "evaluate a model on a table of labelled text"
 DESCRIPTION = """\
 Evaluate a saved model on a labelled table: accuracy, F1 of each class, and the confusion matrix. Where a text
@@ -50,46 +49,29 @@ def run(args: argparse.Namespace) -> int:
     least = args.at_least
     if least is not None and not 0 <= least <= 1:
         raise bad_value(f"--at-least is {least:g}; it must be from 0 to 1, such as 0.9 for 90%")
-    results, labels, sure = _measure(args)
+    results, model, sure = _measure(args)
     figures = results.to_dict()
-    data = {"model": args.model, "data": args.data, **figures, **_class_figures(results, labels)}
+    data = {"model": args.model, "data": args.data, **figures, **results.of_classes(model.labels)}
     if sure:
         data["answered"] = sure._asdict()
-    print_result(args, data, _format_results(args, results, labels, sure))
-    if least is None or figures[results.main] >= least:
+    print_result(args, data, _format_results(data, sure))
+    main = results.figures[0]
+    if least is None or figures[main] >= least:
         return 0
-    name, form = FIGURES[results.main]
-    shown, wanted = form.format(figures[results.main]), form.format(least)
-    print(f"limelight: {name} {shown} is below {wanted}", file=sys.stderr)
+    name, form = FIGURES[main]
+    print(f"limelight: {name} {form.format(figures[main])} is below {form.format(least)}", file=sys.stderr)
     return 1
 
 
-def _class_figures(results: AnyMetrics, labels: tuple[Any, ...]) -> dict[str, Any]:
-    """The figures of each class, and where a text has one, the confusion."""
-    from ..runtime.metrics import Metrics, ValueMetrics
-
-    if isinstance(results, ValueMetrics):
-        return {}
-    found: dict[str, Any] = {
-        "classes": {
-            str(label): {"precision": p, "recall": r, "f1": f, "rows": int(n)}
-            for label, (p, r, f), n in zip(labels, results.per_class.tolist(), results.counts[2], strict=True)
-        },
-        "labels": list(labels),
-    }
-    return {**found, "confusion": results.confusion.tolist()} if isinstance(results, Metrics) else found
-
-
-def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, tuple[Any, ...], Answered | None]:
-    from ..runtime.labelled import predict_labelled
+def _measure(args: argparse.Namespace) -> tuple[AnyMetrics, Model, Answered | None]:
     from ..runtime.metrics import measure
     from ..runtime.model import Model
+    from ..runtime.predictions import predict_labelled
 
     model = Model.load(args.model, precision=args.precision, device=args.device)
     table, columns = open_data(args, model.pair)
     P, truth = predict_labelled(model, table, columns, on_bad(args), progress=on_terminal())
-    results = measure(model.task, P, truth, model.thresholds)
-    return results, model.labels, _answered(args, model, P, truth)
+    return measure(model.task, P, truth, model.thresholds), model, _answered(args, model, P, truth)
 
 
 def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Answered | None:
@@ -110,24 +92,19 @@ def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Ans
     return None if least is None else answered(confidence, correct, least)
 
 
-def _format_results(
-    args: argparse.Namespace, results: AnyMetrics, labels: tuple[Any, ...], sure: Answered | None
-) -> str:
-    from ..runtime.metrics import Metrics, ValueMetrics
-
-    blocks = [metrics_table({args.data: results.to_dict()})]
-    if isinstance(results, ValueMetrics):
-        return blocks[0]
-    names = [str(label) for label in labels]
-    per_class = [
-        [name, f"{n:,}", *(f"{x:.3f}" for x in figures)]
-        for name, n, figures in zip(names, results.counts[2], results.per_class, strict=True)
-    ]
-    several = not isinstance(results, Metrics)
-    blocks.append(table(["label" if several else "class", "rows", "precision", "recall", "F1"], per_class))
-    if isinstance(results, Metrics) and len(names) <= 20:
-        counts = [[name, *row] for name, row in zip(names, results.confusion.tolist(), strict=True)]
-        blocks.append(table(["true \\ predicted", *names], counts))
+def _format_results(data: dict[str, Any], sure: Answered | None) -> str:
+    blocks = [metrics_table({data["data"]: data})]
+    classes, confusion = data.get("classes", {}), data.get("confusion")
+    if classes:
+        figures = [
+            [name, f"{each['rows']:,}", *(f"{each[key]:.3f}" for key in ("precision", "recall", "f1"))]
+            for name, each in classes.items()
+        ]
+        head = ["class" if confusion else "label", "rows", "precision", "recall", "F1"]
+        blocks.append(table(head, figures))
+    if confusion and len(classes) <= 20:
+        counts = [[name, *row] for name, row in zip(classes, confusion, strict=True)]
+        blocks.append(table(["true \\ predicted", *classes], counts))
     if sure:
         blocks.append(f"abstaining below {sure.threshold:.3f}, it {sure}")
     return "\n\n".join(blocks)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..errors import LimelightError
-from ._parser import add_flag, bad_value, conflict, wrong_model
+from ..errors import LimelightError, bad_value
+from ._parser import add_flag, conflict, wrong_model
 from ._shared import COLUMNS, add_shared, check_picture, check_words, read_lines, show_pictures, table_rows
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MAX_TEXTS_DRAWN = 200  # texts on a page: more are slow to open
 
-ORDER = 4
 HELP = "show what decided a prediction and what each row read, in the terminal or as a picture"
 DESCRIPTION = """\
 Show how a saved model reads a text: its prediction; what decided, orange words that support it and blue words
@@ -55,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(group, *COLUMNS)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read the text and draw it, or all texts that were asked for."""
     from ..runtime.reader import load
 
@@ -64,7 +63,6 @@ def run(args: argparse.Namespace) -> int:
     if args.data is None:
         check_words(model.tokenizer, args.first, args.second)
     show_pictures(args, list(_readings(model, args)))
-    return 0
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -118,21 +116,17 @@ def _chosen_rows(
     args: argparse.Namespace, model: Model | Reader, numbers: list[int] | None
 ) -> Iterator[tuple[int, Row]]:
     """Rows of a table and their numbers: all, or those named, whatever the others are like."""
-    rows = table_rows(args, model, need_label=False, skip=bool(numbers))
-    if numbers is None:
-        yield from ((rows.number, row) for row in rows)
-        return
-    missing = sorted(numbers, reverse=True)
+    rows, missing = table_rows(args, model, need_label=False, skip=bool(numbers)), set(numbers or ())
     for row in rows:
-        if missing and rows.number > missing[-1]:
-            break
-        if missing and rows.number == missing[-1]:
-            yield missing.pop(), row
-        if not missing:
-            return
-    raise LimelightError(
-        f"{args.data}, row {missing[-1]}: no such row, or it has no text or label", code="row-missing"
-    )
+        if numbers is None or rows.number in missing:
+            missing.discard(rows.number)
+            yield rows.number, row
+            if numbers and not missing:
+                return
+    if missing:
+        raise LimelightError(
+            f"{args.data}, row {min(missing)}: no such row, or it has no text or label", code="row-missing"
+        )
 
 
 def parse_rows(given: str) -> list[int]:

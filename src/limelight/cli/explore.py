@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 MAX_ROWS_LIVE = 200_000  # rows in the live page
 MAX_ROWS_SAVED = 1_000  # rows in a saved one
 
-ORDER = 5
 HELP = "open a model in the browser: type, change words, browse data, see what decides"
 DESCRIPTION = """\
 Open a model in the browser. It reads a text (or a pair) as one types and shows the answer, what decided and
@@ -56,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(group, "--overwrite")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Open the page, or write it."""
     _check(args)
     names, models = load_models(args.model, args.other)
@@ -68,7 +67,10 @@ def run(args: argparse.Namespace) -> int:
                 f"explore shows classifiers into one class; the task of {name} is {model.task!r}: draw "
                 "single texts with limelight explain"
             )
-    return _save(args, models[0]) if args.out else _open(args, dict(zip(names, models, strict=True)))
+    if args.out:
+        _save(args, models[0])
+    else:
+        _open(args, dict(zip(names, models, strict=True)))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -81,7 +83,7 @@ def _check(args: argparse.Namespace) -> None:
     check_out(args, page=True)
 
 
-def _save(args: argparse.Namespace, model: Model) -> int:
+def _save(args: argparse.Namespace, model: Model) -> None:
     from ..serve.one_file import save_page
 
     data = _read_data(args, [model], MAX_ROWS_SAVED)
@@ -92,10 +94,9 @@ def _save(args: argparse.Namespace, model: Model) -> int:
     dropped = f"; the other {known - kept:,} are read as similar ones" if kept < known else ""
     rows = f", {len(data.items):,} of {data.of_rows:,} rows" if data else ""
     print(f"saved {args.out}: {size / 1e6:.1f} MB, {kept:,} words{dropped}{rows}")
-    return 0
 
 
-def _open(args: argparse.Namespace, models: dict[str, Model]) -> int:
+def _open(args: argparse.Namespace, models: dict[str, Model]) -> None:
     try:
         from ..serve.server import explore
     except ImportError as error:
@@ -110,7 +111,6 @@ def _open(args: argparse.Namespace, models: dict[str, Model]) -> int:
     with tempfile.TemporaryDirectory(prefix="limelight-") as folder:
         page = None if args.no_browser else Path(folder, "open.html")
         explore(models, lambda url: _show(url, page), data=data, near=near, port=args.port)
-    return 0
 
 
 def _neighbours(model: Model, data: ExploredData | None, index: Index | None) -> Neighbours | None:

@@ -14,7 +14,6 @@ from ._shared import add_shared, on_bad, on_terminal, print_result
 if TYPE_CHECKING:
     from ..search.index import Index
 
-ORDER = 5
 HELP = "index the texts of tables, to search them by meaning"
 DESCRIPTION = """\
 Make a folder of the texts of one table or several, with their other columns and a vector each, for

@@ -11,7 +11,6 @@ from ..errors import LimelightError
 from ._parser import add_flag, add_options, conflict, given_options, show_value
 from ._shared import add_shared, check_least, metrics_table, print_result, table
 
-ORDER = 6
 HELP = "describe a model folder or a preset: parameters, recipe, results"
 USAGE = "%(prog)s MODEL [options]"
 DESCRIPTION = """\
@@ -29,27 +28,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, ("model",))
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Describe a model if there is one, otherwise a preset: a data folder may have the same name."""
     is_model = (Path(args.what) / "config.json").is_file()
     data = _describe_folder(args) if is_model or args.what not in PRESETS else _describe_preset(args)
     print_result(args, data, _format_description(data))
-    return 0
 
 
 def _describe_folder(args: argparse.Namespace) -> dict[str, Any]:
     from ..network.parts import parameters_by_part
-    from ..runtime.folder import BUNDLED, is_reader, open_folder
+    from ..runtime.folder import is_reader, open_folder
     from ..storage.files import old_folders
     from ..text.tokenizer import SPECIAL
 
-    bundled = is_reader(args.what)
-    if not bundled and not Path(args.what).exists() and not old_folders(args.what):
+    if not is_reader(args.what) and not Path(args.what).exists() and not old_folders(args.what):
         raise LimelightError(
             f"{args.what} is neither a folder nor a preset; presets: {', '.join(PRESETS)}",
             code="file-missing",
         )
-    found = open_folder(BUNDLED if bundled else args.what)  # first, as it may not be a model
+    found = open_folder(args.what)  # first, as it may not be a model
     if given_options(args) or args.classes is not None or args.pairs:
         raise conflict(f"{args.what} is already trained; its options and classes cannot be changed")
     common = {

@@ -6,7 +6,6 @@ import argparse
 
 from ..errors import LimelightError
 
-ORDER = 8
 HELP = "the paper's experiments: where to find them"
 
 
@@ -15,7 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Say where they went."""
     raise LimelightError(
         "the paper's experiments are no longer a command: in a checkout, run 'python -m experiments.paper'",

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import sys
-from typing import TYPE_CHECKING
 
 from ._bulk import add_engine, check_no_engine, run_bulk
 from ._parser import add_flag, conflict
 from ._shared import add_shared, check_out, on_terminal, output_format, read_rows, threshold_from
 
-if TYPE_CHECKING:
-    from ..runtime.predictions import Predictions
-    from ..tables.cells import KeptColumns
-    from ..tables.writers import TableWriter
-
-ORDER = 3
 HELP = "predict labels for the texts of a table, or for lines of standard input"
 DESCRIPTION = """\
 Predict labels with a saved model and write them, in the order of the texts, before all columns of the table.
@@ -50,13 +41,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_engine(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, predict and write some rows at a time; with --engine, on many cores or machines."""
     from ..runtime.model import Model
     from ..runtime.predictions import Predictions
+    from ..tables.writers import write_table
 
     if args.engine:
-        return _run_bulk(args)
+        _run_bulk(args)
+        return
     check_no_engine(args)
     form = _format(args)
     check_out(args)
@@ -66,15 +59,15 @@ def run(args: argparse.Namespace) -> int:
         model, form, kept, probabilities=args.probabilities, top=args.top, words=args.words,
         abstain_below=threshold_from(args, model),
     )  # fmt: skip
-    with _writer(args, form, found, kept) as writer:
+    how = {"escaped": args.escape_formulas, "overwrite": args.overwrite}
+    with write_table(args.out, form, found.columns, kept, **how) as writer:
         count = found.write(rows, writer, progress=bool(args.out) and on_terminal())
     if args.out:
         unsure = f", {found.unsure:,} of them unsure" if found.least else ""
         print(f"saved {args.out}: {count:,} rows{unsure}")
-    return 0
 
 
-def _run_bulk(args: argparse.Namespace) -> int:
+def _run_bulk(args: argparse.Namespace) -> None:
     from ..bulk import Predictor
     from ..runtime.model import Model
 
@@ -87,7 +80,7 @@ def _run_bulk(args: argparse.Namespace) -> int:
         device=args.device,
     )  # fmt: skip
     refused = {"--format": args.format, "--json": args.json, "--escape-formulas": args.escape_formulas}
-    return run_bulk(args, predictor, refused)
+    run_bulk(args, predictor, refused)
 
 
 def _format(args: argparse.Namespace) -> str:
@@ -100,14 +93,3 @@ def _format(args: argparse.Namespace) -> str:
     if form == "parquet" and not args.out:
         raise conflict("parquet cannot be written to standard output; name a file with --out")
     return form
-
-
-def _writer(
-    args: argparse.Namespace, form: str, found: Predictions, kept: KeptColumns
-) -> contextlib.AbstractContextManager[TableWriter]:
-    from ..tables.writers import write_stream, write_table
-
-    what = (form, found.columns, kept)
-    if args.out is None:
-        return contextlib.nullcontext(write_stream(sys.stdout, *what, escaped=args.escape_formulas))
-    return write_table(args.out, *what, escaped=args.escape_formulas, overwrite=args.overwrite)

@@ -15,7 +15,6 @@ from ._shared import add_run, on_bad, print_result, print_resume, run_job
 if TYPE_CHECKING:
     from ..training.pretrain_job import PretrainJob
 
-ORDER = 8
 HELP = "make a reader from texts without labels and a sentence encoder"
 USAGE = "%(prog)s TEXTS [TEXTS ...] --teacher T --out DIR [options]"
 DESCRIPTION = """\

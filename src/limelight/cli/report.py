@@ -7,7 +7,6 @@ import argparse
 from ._parser import add_flag, conflict
 from ._shared import COLUMNS, add_shared, check_least, check_out, load_models, sample
 
-ORDER = 4
 HELP = "write an HTML report: how good a model is, what it reads, how far to trust that"
 DESCRIPTION = """\
 Write one HTML page about a saved model on a labelled table, or about two models side by side: accuracy,
@@ -25,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, *COLUMNS, "--overwrite")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read every row with every model and write the page."""
     from ..explain import save_report
     from ..explain.report import check_task
@@ -44,4 +43,3 @@ def run(args: argparse.Namespace) -> int:
         data=data if len(found) == total else f"{len(found):,} of the {total:,} rows of {data}, sampled",
     )  # fmt: skip
     print(f"saved {args.out}")
-    return 0

@@ -15,7 +15,6 @@ from ._shared import add_shared, check_least, check_out, output_format, standard
 if TYPE_CHECKING:
     from ..search.index import Hit
 
-ORDER = 5
 HELP = "search an index by meaning"
 DESCRIPTION = """\
 Print the texts of an index that are most similar to a query, best first, with their scores (the cosine: 1 for
@@ -42,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--overwrite")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Search and print."""
     from ..search.index import Index
     from ..storage.files import atomic_file
@@ -63,10 +62,9 @@ def run(args: argparse.Namespace) -> int:
     text = _render(form, queries, results, Path(args.index).name)
     if not args.out:
         print(text, end="")
-        return 0
+        return
     with atomic_file(args.out, args.overwrite) as file:
         file.write(text.encode(errors="replace"))
-    return 0
 
 
 def _render(form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str) -> str:

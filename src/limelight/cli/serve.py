@@ -10,7 +10,6 @@ from ..errors import LimelightError
 from ._parser import add_flag, conflict
 from ._shared import check_least
 
-ORDER = 6
 HELP = "serve models over HTTP: predict, embed, explain, compare"
 USAGE = "%(prog)s MODEL [MODEL ...] [options]"
 TOKEN = "LIMELIGHT_TOKEN"
@@ -52,7 +51,7 @@ LIMITS = (
 )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Serve until stopped."""
     try:
         from ..serve.limits import Limits
@@ -68,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
         precision=args.precision, batch_words=args.batch_words, limits=limits,
         token=os.environ.get(TOKEN) or None, with_page=not args.no_page,
     )  # fmt: skip
-    return 0
 
 
 def names_of(models: list[str]) -> dict[str, str]:

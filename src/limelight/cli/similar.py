@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 256  # pairs in memory at once
 
-ORDER = 4
 HELP = "show how similar two texts are, and which words make them so"
 DESCRIPTION = """\
 Show how similar two texts are (the cosine of their vectors, 1 at most) and which words make them so: words
@@ -42,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(group, "--text", "--text2", "--skip-bad")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compare two texts and draw them, or print what each pair of a table gives."""
     from ..runtime.reader import load
 
@@ -51,10 +50,9 @@ def run(args: argparse.Namespace) -> int:
     if args.data:
         for line in _compare_rows(model, args):
             print(json.dumps(line, ensure_ascii=False))
-        return 0
+        return
     check_words(model.tokenizer, args.first, args.second)
     show_pictures(args, [("", model.compare(args.first, args.second))])
-    return 0
 
 
 def _check(args: argparse.Namespace) -> None:

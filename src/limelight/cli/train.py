@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..config.recipe import TrainingRecipe
     from ..training.train_job import Outcome, TrainJob
 
-ORDER = 1
 HELP = "train a model on a table of labelled text"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
 DESCRIPTION = """\

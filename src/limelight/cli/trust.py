@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..explain.overview import RowEffect
     from ..explain.trust import Trust
 
-ORDER = 4
 HELP = "measure how faithful the pictures of a model are"
 DESCRIPTION = """\
 Measure how faithful each kind of picture is: comprehensiveness (how far the probability drops without the
@@ -41,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--overwrite", "--json")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Measure on a sample of the table and print the result."""
     from ..explain import agreement, measure_trust
     from ..explain.pages import trust_page
@@ -62,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
         names = {"name": Path(args.model).resolve().name, "data": Path(args.data).name}
         save_page(args, trust_page(found, model, **names, agreement=alike, other=str(args.other)))
     print_result(args, data, _format_trust(found, alike, model.recipe.model.has_max_row))
-    return 0
 
 
 def _format_trust(found: Trust, alike: Agreement | None, max_row: bool) -> str:

@@ -93,8 +93,7 @@ class Estimator(Fitted):
         if not hasattr(self, "model_"):
             return start_of(self._recipe(), self._given())
         model, training = self.model_, self._recipe().training
-        start = Start(model.recipe, model.tokenizer, model.weights, model.labels, model.pair)
-        return Recipe(model.recipe.text, model.recipe.model, training), start
+        return Recipe(model.recipe.text, model.recipe.model, training), Start(**vars(model.parts))
 
     def _train(
         self, dataset: Dataset, recipe: Recipe, start: Start | None, targets: Targets, once: bool = False

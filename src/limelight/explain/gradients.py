@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ..network.torch.network import Network, with_weights
+from ..runtime.batches import Sentences
 from ..runtime.model import Model
 from ..text.tokenizer import PAD
 from .variants import TokenIds, progress_bar
@@ -56,13 +57,14 @@ def attribute_ids(
     """(n + m,) for each text: the weights of its words for its target class; a `bar_name` shows a bar."""
     weights: list[np.ndarray] = [np.empty(0)] * len(ids)
     with _one_thread(), progress_bar(bar_name, len(ids)) as bar:
-        for batch in _batches(ids):
+        lengths = np.array([len(each) for each in ids], int)
+        for batch in Sentences(np.empty(0), lengths).batches(_BATCH_WORDS):
             sides = [_pad(network, side) for side in zip(*(ids[k].sides for k in batch), strict=True)]
             target = torch.tensor([targets[k] for k in batch])
             parts = integrated_gradients(network, sides, target)
             for row, k in enumerate(batch):
-                lengths = [len(side) for side in ids[k].sides]
-                unpadded = [part[row, :n].detach() for part, n in zip(parts, lengths, strict=True)]
+                both = zip(parts, ids[k].sides, strict=True)
+                unpadded = [part[row, : len(side)].detach() for part, side in both]
                 weights[k] = torch.cat(unpadded).double().numpy()
             bar.update(len(batch))
     return weights
@@ -90,12 +92,3 @@ def _pad(network: Network, ids: Sequence[np.ndarray]) -> Side:
     texts = [torch.from_numpy(each.astype(np.int64)) for each in ids]
     with torch.no_grad():
         return network.vectors(pad_sequence(texts, batch_first=True, padding_value=PAD)), lengths
-
-
-def _batches(ids: Sequence[TokenIds]) -> Iterator[list[int]]:
-    """Indices of the texts, longest first, as many at a time as memory should hold."""
-    order = sorted(range(len(ids)), key=lambda k: -len(ids[k]))
-    while order:
-        size = max(1, _BATCH_WORDS // len(ids[order[0]]))
-        yield order[:size]
-        order = order[size:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, Self
 
 import numpy as np
@@ -204,18 +204,11 @@ def check_pairs(texts: Iterable[str], texts2: Iterable[str]) -> Iterator[tuple[s
     Traceback (most recent call last):
     limelight.errors.LimelightError: got more first texts than second texts; every pair needs both
     """
-    rest, rest2 = iter(texts), iter(texts2)
-    for text in rest:
-        text2 = next(rest2, None)
-        if text2 is None:
-            raise LimelightError(
-                "got more first texts than second texts; every pair needs both", code="pair-or-text"
-            )
+    for text, text2 in zip_longest(texts, texts2):
+        if text is None or text2 is None:
+            more = "first texts than second" if text2 is None else "second texts than first"
+            raise LimelightError(f"got more {more} texts; every pair needs both", code="pair-or-text")
         yield text, text2
-    if next(rest2, None) is not None:
-        raise LimelightError(
-            "got more second texts than first texts; every pair needs both", code="pair-or-text"
-        )
 
 
 def collect(parts: Iterable[np.ndarray], count: int | None, shape: tuple[int, ...]) -> np.ndarray:

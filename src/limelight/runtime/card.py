@@ -21,6 +21,8 @@ and of a reader
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -29,10 +31,10 @@ import numpy as np
 
 from .. import __version__
 from ..config.recipe import Recipe
+from ..reading.answers import answers_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
 from .confidence import saved_curve
-from .markdown import cell, metadata, one_line, plain, quote
 from .metrics import forgetting_sentence
 
 _TASKS = {"multi-label": "Gives {what} any number of labels", "regression": "Predicts a number for {what}"}
@@ -49,6 +51,7 @@ _NOT_CALIBRATED = "Its probabilities are not calibrated."
 _CALIBRATED = "Its probabilities are calibrated on texts like the development set's, and on no others."
 _LICENCES = "To be filled in: the licence of the teacher, and those of the texts."
 _TAGS = ["limelight", "sentence-embedding", "self-attention"]
+_MARKS = str.maketrans({"&": "&amp;", "<": "&lt;", **{c: f"&#{ord(c)};" for c in "\\`*_[]#~>$"}})
 _FIGURES = {"cosine": "cosine to the teacher's vectors", "overlap": "overlap of two rows of attention"}
 
 
@@ -79,7 +82,8 @@ def model_card(
     """
     task, model, what = recipe.text.task, recipe.model, "pairs of sentences" if pair else "texts"
     pooling = f"structured self-attention with {model.rows} rows" if model.attention_rows else "max pooling"
-    labels = [] if task == "regression" else list(labels)
+    answers = answers_of(task)
+    labels = [] if answers.is_number else list(labels)
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
     use = f"{_USES.get(task, _USE).format(what=what)}, and seeing which words decided."
     name, data = one_line(facts.get("name", "A Limelight model")), _mapping(facts.get("data"))
@@ -91,7 +95,7 @@ def model_card(
         how=f"{_ENCODERS.get(model.encoder, model.encoder)} and {pooling}", labels=labels, data=data,
         thresholds=[] if thresholds is None else list(zip(labels, map(float, thresholds), strict=True)),
         call='"A man plays the guitar.", "A man makes music."' if pair else '"The soup was cold."',
-        shown="reading.answer" if task in _TASKS else "reading.label, reading.confidence",
+        shown="reading.label, reading.confidence" if answers.is_class else "reading.answer",
         data_rows=[(key, f"{value:,}") for key, value in data.items() if isinstance(value, int)],
         measures=measures,
         results=[(split, *(scores.get(each, "") for each in measures)) for split, scores in results.items()],
@@ -191,3 +195,59 @@ def _options(recipe: Recipe) -> list[tuple[str, Any, str]]:
 def _mapping(value: Any) -> Mapping[str, Any]:
     """A mapping from outside; anything else counts as an empty one."""
     return value if isinstance(value, Mapping) else {}
+
+
+# ---------------------------------------------------------------- values from outside, kept in their place
+
+
+def metadata(fields: Mapping[str, Any]) -> str:
+    """The hub's block of YAML, every value quoted: no text can break out of it.
+
+    >>> print(metadata({"license": "mit", "language": None}))
+    ---
+    license: "mit"
+    ---
+    """
+    lines = [f"{key}: {yaml(value)}" for key, value in fields.items() if value]
+    return "\n".join(["---", *lines, "---"])
+
+
+def yaml(value: Any) -> str:
+    """JSON, which is valid YAML but for emoji, which it may write as two halves.
+
+    >>> print(yaml("soup \U0001f372"))
+    "soup \U0001f372"
+    """
+    text = json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass").decode(errors="replace")
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
+
+
+def cell(value: Any) -> str:
+    """A value from outside as a cell of a table: a figure with four decimals, anything else quoted.
+
+    >>> print(cell("a|b"), cell(0.5), cell(3))
+    a\\|b 0.5000 3
+    """
+    return f"{value:.4f}" if isinstance(value, float) else quote(value).replace("|", "\\|")
+
+
+def quote(value: Any) -> str:
+    """A text from outside on one line, without effect in Markdown or HTML: no image, no link, no list.
+
+    >>> print(quote("![x](//evil) 1"), quote("1. y"))
+    !&#91;x&#93;(//evil) 1 1&#46; y
+    """
+    text = one_line(value).translate(_MARKS)
+    text = re.sub(r"^(\d*)([-+=.)])(?=[-+=\s]|$)", lambda mark: f"{mark[1]}&#{ord(mark[2])};", text)
+    # Addresses become links by themselves, even spelled with entities, unless something is between.
+    return re.sub(r"(?i)(://|@|\bwww\.)", lambda mark: f"{mark[0][0]}&#8203;{mark[0][1:]}", text)
+
+
+def one_line(value: Any) -> str:
+    """A value as one line."""
+    return " ".join(str(value).split())
+
+
+def plain(value: Any) -> str:
+    """Text without markup."""
+    return str(value).replace("&", "&amp;").replace("<", "&lt;")

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
+from ..reading.answers import answers_of
 
 FEWEST = 100  # rows of a development set; with fewer, chance decides
 BOUNDS = 0.05, 20.0  # of a temperature
@@ -90,9 +91,7 @@ def threshold_for(curve: Sequence[Answered], precision: float) -> Answered:
     Answered(threshold=0.8, share=0.67, precision=1.0)
     """
     if not 0 < precision <= 1:
-        raise LimelightError(
-            f"the wanted precision is {precision:g}; it must be above 0 and at most 1", code="option-value"
-        )
+        raise bad_value(f"the wanted precision is {precision:g}; it must be above 0 and at most 1")
     for point in curve:
         if point.precision >= precision:
             return point
@@ -119,15 +118,15 @@ def saved_curve(facts: Any) -> list[Answered]:
         return []  # a folder from elsewhere may hold anything
 
 
-def check_threshold(value: Any, name: str = "abstain_below") -> float:
-    """A probability.
+def check_threshold(value: Any, name: str = "abstain_below", task: str = "classification") -> float:
+    """A probability to abstain below, for a task with one class a text.
 
     >>> check_threshold(80)
     Traceback (most recent call last):
     limelight.errors.LimelightError: abstain_below is 80; it must be a probability from 0 to 1, such as 0.8
     """
     if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
-        raise LimelightError(
-            f"{name} is {value!r}; it must be a probability from 0 to 1, such as 0.8", code="option-value"
-        )
+        raise bad_value(f"{name} is {value!r}; it must be a probability from 0 to 1, such as 0.8")
+    if not answers_of(task).is_class:
+        raise LimelightError(f"{name} is for one class a text; the task is {task!r}", code="model-task")
     return float(value)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+from typing import TypedDict
 
-from ..errors import LimelightError
+from ..errors import check_choice
+from .folder import Parts
 from .onnx_runner import OnnxRunner
 from .runner import Runner
 
@@ -19,17 +21,30 @@ def choose_device(device: str, precision: str | None) -> tuple[str, str]:
     >>> choose_device("cpu", None), choose_device("cuda", None)
     (('cpu', 'float32'), ('cuda', 'bf16'))
     """
-    if device not in (*PRECISIONS, "auto"):
-        raise LimelightError(f"device is {device!r}; it must be cpu, cuda or auto", code="option-value")
+    check_choice("device", device, (*PRECISIONS, "auto"))
     if device == "auto":
         device = "cuda" if _sees_gpu() else "cpu"
-    known = PRECISIONS[device]
-    if precision is not None and precision not in known:
-        raise LimelightError(
-            f"precision is {precision!r}; it must be one of: {', '.join(known)} on the device {device!r}",
-            code="option-value",
-        )
-    return device, precision or known[0]
+    found = precision or PRECISIONS[device][0]
+    check_choice(f"on the device {device!r}, precision", found, PRECISIONS[device])
+    return device, found
+
+
+class DeviceOptions(TypedDict, total=False):
+    """Where and how a model runs; the precision is "float32" or "int8" on the CPU, "bf16" or "float32" on a
+    GPU, by default the first.
+    """
+
+    precision: str | None
+    threads: int | None  # by default as many as there are cores
+    device: str  # "cpu", "cuda" (a GPU, by PyTorch) or "auto"
+
+
+def start_runner(
+    parts: Parts, *, precision: str | None = None, threads: int | None = None, device: str = "cpu"
+) -> Runner:
+    """What runs the network of a model."""
+    device, precision = choose_device(device, precision)
+    return runner_on(device)(parts, precision, threads)
 
 
 def runner_on(device: str) -> type[Runner]:

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
-from ..config.recipe import Recipe
 from ..network.parts import matrix_shape
 from ..reading.comparison import ComparedText, Comparison
+from ..reading.row_names import row_names
 from .batches import check_pairs, check_texts, collect, count_texts
-from .runner import Runner
+from .devices import DeviceOptions, start_runner
+from .folder import Parts, save_folder
 from .word_parts import TextParts
 
 
 class Embedder:
-    """Anything with a recipe and a runner of its encoder."""
+    """The parts of a model, and what runs them."""
 
-    recipe: Recipe
-    _runner: Runner
+    def __init__(self, parts: Parts, **options: Unpack[DeviceOptions]) -> None:
+        self.weights, self.recipe, self.tokenizer = parts.weights, parts.recipe, parts.tokenizer
+        self.labels, self.pair, self.facts = tuple(parts.labels), parts.pair, dict(parts.facts)
+        self.thresholds, self.version, self.sha256 = parts.thresholds, parts.version, parts.sha256
+        self.row_names = row_names(self.facts.get("rows"), self.embedding_shape[0])
+        self._runner = start_runner(parts, **options)
+
+    @property
+    def parts(self) -> Parts:
+        """What a folder of it holds."""
+        own = self.recipe, self.tokenizer, self.weights, self.labels, self.pair
+        return Parts(*own, self.facts, self.thresholds)
+
+    def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
+        """Write a folder for `load` to read, a reader's weights in few bits; `card` is its README.md."""
+        save_folder(path, self.parts, card=card, overwrite=overwrite)
 
     @property
     def embedding_shape(self) -> tuple[int, int]:
@@ -45,10 +62,8 @@ class Embedder:
         self, texts: Iterable[str], *, batch_words: int | None = None, progress: bool = False
     ) -> Iterator[np.ndarray]:
         """M of any number of texts: one array (some texts, r, 2u) per chunk of texts."""
-        run, total = self._runner, count_texts(texts)
-        return run.stream(
-            check_texts(texts), run.sentences, run.embed_sentences, batch_words, progress, total
-        )
+        run = self._runner
+        return run.stream(run.sentences, run.embed_sentences, batch_words, progress, texts)
 
     def word_parts(self, texts: Iterable[str]) -> list[TextParts]:
         """For each text its vector, of length 1, and the share of each word in it: `.parts` (n, size).

@@ -17,7 +17,7 @@ the model answer differently, but cannot make it run code. `sha256` pins a model
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite, prod
 from pathlib import Path
@@ -25,11 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.onnx.export import export_onnx
 from ..network.parts import check_weights, shapes
 from ..network.weights import MAX_HEADER, pack_all, pack_words, read_weights, tensor_locations, unpack_all
+from ..reading.answers import answers_of
 from ..storage.array_files import safetensors_pieces
 from ..storage.files import FolderLayout, atomic_folder, old_folders
 from ..storage.json_file import to_json_values
@@ -48,18 +50,18 @@ LAYOUT = FolderLayout(
 
 
 @dataclass(frozen=True, eq=False)
-class Folder:
-    """The checked contents of a saved folder."""
+class Parts:
+    """All that a trained model consists of: what a folder holds, what runs, what training starts from."""
 
     recipe: Recipe
     tokenizer: Tokenizer
-    labels: tuple[Label, ...]
-    pair: bool
-    facts: dict[str, Any]
-    weights: dict[str, np.ndarray]
-    sha256: str  # of config.json, which has the checksums of the other files
-    version: str  # of Limelight, that wrote it
+    weights: Mapping[str, np.ndarray]
+    labels: Sequence[Label] = ()  # a reader has none
+    pair: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)  # any JSON about the data and the results
     thresholds: np.ndarray | None = None  # (labels,), where a text may have several labels
+    version: str = __version__  # of Limelight, that wrote the folder
+    sha256: str = ""  # of the folder's config.json, which has the checksums of the other files
 
     @property
     def is_reader(self) -> bool:
@@ -70,42 +72,31 @@ class Folder:
 # ---------------------------------------------------------------- writing
 
 
-def save_folder(
-    path: str | Path,
-    *,
-    weights: Mapping[str, np.ndarray],
-    recipe: Recipe,
-    tokenizer: Tokenizer,
-    labels: Sequence[Label],
-    pair: bool,
-    facts: Mapping[str, Any] | None = None,
-    card: str | None = None,
-    overwrite: bool = False,
-    thresholds: np.ndarray | None = None,
-) -> None:
-    """Write a folder, all of it or nothing; `facts` is any JSON about the data and the results.
+def save_folder(path: str | Path, parts: Parts, *, card: str | None = None, overwrite: bool = False) -> None:
+    """Write a folder, all of it or nothing.
 
     >>> import tempfile
     >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
     >>> words = Tokenizer.from_words(["good", "bad"])
     >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
     >>> with tempfile.TemporaryDirectory() as path:
-    ...     save_folder(path, weights=weights, recipe=recipe, tokenizer=words, labels=[1, 5], pair=False)
+    ...     save_folder(path, Parts(recipe, words, weights, labels=[1, 5]))
     ...     open_folder(path).labels
     (1, 5)
     """
-    task, facts = find_task(recipe.text.task).name, to_json_values(facts or {})
-    kind = "reader" if recipe.model.head == "vector" else ("text", "pair")[pair]
-    labels = () if kind == "reader" else plain_labels(labels, task)
+    recipe, tokenizer, pair, thresholds = parts.recipe, parts.tokenizer, parts.pair, parts.thresholds
+    task, facts = find_task(recipe.text.task).name, to_json_values(parts.facts)
+    kind = "reader" if parts.is_reader else ("text", "pair")[pair]
+    labels = () if parts.is_reader else plain_labels(parts.labels, task)
     contents = {
         "tokenizer.json": tokenizer.to_json().encode(),
-        **_weight_files(weights, recipe, len(tokenizer), len(labels), kind),
+        **_weight_files(parts.weights, recipe, len(tokenizer), len(labels), kind),
     }
     if card is None:
         words = len(tokenizer) - len(SPECIAL)
         about: dict[str, Any] = {"recipe": recipe, "vocabulary": words, "facts": facts}
         of_model: dict[str, Any] = {"labels": labels, "pair": pair, "thresholds": thresholds}
-        card = reader_card(**about) if kind == "reader" else model_card(**about, **of_model)
+        card = reader_card(**about) if parts.is_reader else model_card(**about, **of_model)
     least = None if thresholds is None else thresholds.tolist()
     contents["config.json"] = format_config(kind, recipe.to_dict(), labels, facts, contents, least)
     contents["README.md"] = card.encode(errors="replace")  # it may hold file names that are not UTF-8
@@ -175,7 +166,7 @@ def plain_labels(labels: Sequence[Any], task: str = "classification") -> tuple[L
             raise LimelightError(
                 f"a label is an integer of more than {MAX_DIGITS} digits; write it as text", code="label-type"
             )
-    if len(plain) < (1 if task in ("multi-label", "regression") else 2):
+    if len(plain) < (2 if answers_of(task).is_class else 1):
         raise LimelightError(f"a classifier needs at least two labels; got {plain}", code="label-count")
     if len({str(label) for label in plain}) != len(plain):  # 1 and "1" are one name in JSON and csv
         raise LimelightError(f"the labels are not distinct: {str(plain)[:80]}", code="label-duplicate")
@@ -196,30 +187,34 @@ def is_reader(name: str | Path) -> bool:
     )
 
 
-def is_reader_folder(path: str | Path) -> bool:
+def folder_of(name: str | Path) -> Path:
+    """The folder that a name stands for: that of the bundled reader, or the one of this name."""
+    return BUNDLED if is_reader(name) else Path(name)
+
+
+def is_reader_folder(name: str | Path) -> bool:
     """Whether a folder holds a reader.
 
-    >>> is_reader_folder(BUNDLED), is_reader_folder("no such folder")
+    >>> is_reader_folder("reader"), is_reader_folder("no such folder")
     (True, False)
     """
-    return saved_kind(Path(path)) == "reader"
+    return saved_kind(folder_of(name)) == "reader"
 
 
-def open_folder(path: str | Path = BUNDLED, sha256: str | None = None) -> Folder:
+def open_folder(path: str | Path = "reader", sha256: str | None = None) -> Parts:
     """Read a folder and check all of it; with `sha256`, its config.json must have that checksum.
 
     The graphs are for other programs: of them only the sizes are checked; config.json has their checksums.
     """
-    with open_saved(Path(path), sha256) as saved:
+    with open_saved(folder_of(path), sha256) as saved:
         if saved.config["kind"] == "reader" and saved.config["format"] == 1:
             recipe, tokenizer, weights, facts = read_old_reader(saved)
-            return Folder(
-                recipe, tokenizer, (), False, facts, without_special(weights), saved.sha256, saved.version
-            )
+            about = facts, None, saved.version, saved.sha256
+            return Parts(recipe, tokenizer, without_special(weights), (), False, *about)
         return _read_folder(saved)
 
 
-def _read_folder(saved: SavedFiles) -> Folder:
+def _read_folder(saved: SavedFiles) -> Parts:
     config, kind = saved.config, saved.config["kind"]
     recipe = Recipe.from_dict(config["recipe"])
     if (recipe.model.head == "vector") != (kind == "reader"):
@@ -234,13 +229,13 @@ def _read_folder(saved: SavedFiles) -> Folder:
     largest = 4 * sum(map(prod, expected.values())) + MAX_HEADER + 8
     weights = read_weights(saved.read("model.safetensors", largest), expected)
     check_weights(weights, expected)
-    about = config["facts"], weights, saved.sha256, saved.version, thresholds
-    return Folder(recipe, tokenizer, labels, pair, *about)
+    about = config["facts"], thresholds, saved.version, saved.sha256
+    return Parts(recipe, tokenizer, weights, labels, pair, *about)
 
 
 def _parse_thresholds(given: Any, task: str, labels: int) -> np.ndarray | None:
     """What config.json has as thresholds: nothing, or one for each label."""
-    if given is None or task != "multi-label":
+    if given is None or not answers_of(task).has_several:
         return None
     if not isinstance(given, list) or not all(type(x) in (int, float) and 0 <= x <= 1 for x in given):
         raise LimelightError("'thresholds' in config.json must be numbers from 0 to 1", code="file-damaged")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +11,21 @@ import numpy as np
 from ..reading.answers import answers_of
 
 
-class _ByClass:
+class AnyMetrics:
+    """Some figures over some rows."""
+
+    figures: ClassVar[tuple[str, ...]]  # names of attributes, the one that matters most first
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, ready for `json.dumps`."""
+        return {name: getattr(self, name) for name in self.figures}
+
+    def of_classes(self, labels: Sequence[Any]) -> dict[str, Any]:
+        """The figures of each class, ready for `json.dumps`, where there are classes."""
+        return {}
+
+
+class _ByClass(AnyMetrics):
     """What both kinds of classifiers have in common."""
 
     counts: Any  # (3, classes): rows where the class is predicted rightly, is predicted, is true
@@ -28,6 +43,12 @@ class _ByClass:
         seen = self.counts[1:].any(axis=0)
         return float(self.per_class[seen, 2].mean()) if seen.any() else 0.0
 
+    def of_classes(self, labels: Sequence[Any]) -> dict[str, Any]:
+        found = zip(labels, self.per_class.tolist(), self.counts[2].tolist(), strict=True)
+        names = "precision", "recall", "f1", "rows"
+        classes = {str(label): dict(zip(names, (*each, n), strict=True)) for label, each, n in found}
+        return {"classes": classes, "labels": list(labels)}
+
 
 @dataclass(frozen=True, eq=False)
 class Metrics(_ByClass):
@@ -42,7 +63,7 @@ class Metrics(_ByClass):
     confusion: np.ndarray  # (classes, classes) int: rows are the true classes, columns the predicted ones
     loss: float  # mean cross-entropy
     task: ClassVar[str] = "classification"
-    main: ClassVar[str] = "accuracy"  # the figure of `to_dict` that matters most
+    figures: ClassVar[tuple[str, ...]] = ("accuracy", "macro_f1", "loss", "rows")
 
     @classmethod
     def of(
@@ -71,9 +92,8 @@ class Metrics(_ByClass):
         sums = self.confusion.sum(axis=0), self.confusion.sum(axis=1)
         return np.stack([np.diag(self.confusion), *sums])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for `json.dumps`."""
-        return {"accuracy": self.accuracy, "macro_f1": self.macro_f1, "loss": self.loss, "rows": self.rows}
+    def of_classes(self, labels: Sequence[Any]) -> dict[str, Any]:
+        return {**super().of_classes(labels), "confusion": self.confusion.tolist()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +105,13 @@ class OrdinalMetrics(Metrics):
     """
 
     task: ClassVar[str] = "ordinal"
+    figures: ClassVar[tuple[str, ...]] = ("accuracy", "mae", "macro_f1", "loss", "rows")
 
     @property
     def mae(self) -> float:
         """The mean absolute error, in classes."""
         k = np.arange(len(self.confusion))
         return float((np.abs(k[:, None] - k) * self.confusion).sum() / self.rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"accuracy": self.accuracy, "mae": self.mae, **super().to_dict()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +128,7 @@ class LabelMetrics(_ByClass):
     subset_accuracy: float  # the share of rows whose labels are all right, and no others
     loss: float  # mean over the rows of the binary cross-entropy, summed over the labels
     rows: int
-    main: ClassVar[str] = "micro_f1"
+    figures: ClassVar[tuple[str, ...]] = ("micro_f1", "macro_f1", "subset_accuracy", "loss", "rows")
 
     @classmethod
     def of(
@@ -131,16 +149,9 @@ class LabelMetrics(_ByClass):
         right, predicted, true = self.counts.sum(axis=1).tolist()
         return float(2 * right / max(predicted + true, 1))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for `json.dumps`."""
-        return {
-            "micro_f1": self.micro_f1, "macro_f1": self.macro_f1, "subset_accuracy": self.subset_accuracy,
-            "loss": self.loss, "rows": self.rows,
-        }  # fmt: skip
-
 
 @dataclass(frozen=True, eq=False)
-class ValueMetrics:
+class ValueMetrics(AnyMetrics):
     """Metrics of predicted numbers.
 
     >>> metrics = ValueMetrics.of(np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 2.0, 3.0]))
@@ -154,7 +165,7 @@ class ValueMetrics:
     r2: float  # share of the variance that is explained; 0 where the true numbers do not vary
     pearson: float  # correlations; 0 where one side does not vary
     spearman: float
-    main: ClassVar[str] = "r2"
+    figures: ClassVar[tuple[str, ...]] = ("r2", "mae", "pearson", "spearman", "loss", "rows")
 
     @classmethod
     def of(cls, values: np.ndarray, truth: np.ndarray, thresholds: np.ndarray | None = None) -> ValueMetrics:
@@ -165,15 +176,7 @@ class ValueMetrics:
         mae = float(np.abs(x - y).mean())
         return cls(len(y), mae, float(error), float(r2), _correlation(x, y), spearman(x, y))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for `json.dumps`."""
-        return {
-            "r2": self.r2, "mae": self.mae, "pearson": self.pearson, "spearman": self.spearman,
-            "loss": self.loss, "rows": self.rows,
-        }  # fmt: skip
 
-
-AnyMetrics = Metrics | LabelMetrics | ValueMetrics
 _METRICS: dict[str, Any] = {
     "classification": Metrics, "ordinal": OrdinalMetrics, "multi-label": LabelMetrics,
     "regression": ValueMetrics,

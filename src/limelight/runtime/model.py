@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from .. import __version__
 from ..config.recipe import Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 from ..network.parts import check_weights, shapes
 from ..reading.answers import answers_of
 from ..reading.captions import trust_sentence
 from ..reading.reading import PairReading, Reading
-from ..reading.row_names import row_names
 from ..text.labels import Label
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
 from .decided import attribution_method, linear_part, row_losses, word_losses, word_weights
-from .devices import choose_device, runner_on
+from .devices import DeviceOptions
 from .embedder import Embedder
-from .folder import is_reader, open_folder, plain_labels, save_folder
+from .folder import Parts, open_folder, plain_labels
 from .runner import EncodedText, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
@@ -50,31 +48,10 @@ class Model(Embedder):
     ('Good', 'or', 'bad')
     """
 
-    def __init__(
-        self,
-        weights: Mapping[str, np.ndarray],
-        recipe: Recipe,
-        tokenizer: Tokenizer,
-        labels: Sequence[Label],
-        pair: bool,
-        facts: Mapping[str, Any],
-        precision: str | None,
-        threads: int | None,
-        thresholds: np.ndarray | None = None,
-        device: str = "cpu",
-    ) -> None:
-        self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
-        self.labels, self.pair, self.facts = tuple(labels), pair, dict(facts)
-        self.task = find_task(recipe.text.task).name
-        self.thresholds = thresholds  # (labels,): where a text may have several, from when on each is given
-        self.row_names = row_names(self.facts.get("rows"), self.embedding_shape[0])
+    def __init__(self, parts: Parts, **options: Unpack[DeviceOptions]) -> None:
+        super().__init__(parts, **options)
+        self.task = find_task(self.recipe.text.task).name
         self.trust = trust_sentence(self.facts.get("trust"))
-        self.version = __version__  # of Limelight, that wrote the folder
-        self.sha256 = ""  # of the config.json it was loaded from
-        device, precision = choose_device(device, precision)
-        self._runner = runner_on(device)(
-            weights, recipe, tokenizer, len(self.labels), pair, precision, threads
-        )
 
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
@@ -90,40 +67,21 @@ class Model(Embedder):
 
     @classmethod
     def load(
-        cls,
-        folder: str | Path,
-        *,
-        precision: str | None = None,
-        threads: int | None = None,
-        sha256: str | None = None,
-        device: str = "cpu",
+        cls, folder: str | Path, *, sha256: str | None = None, **options: Unpack[DeviceOptions]
     ) -> Model:
-        """Open a saved folder, checking everything in it first.
-
-        The device is "cpu", "cuda" (a GPU, by PyTorch) or "auto". The precision is "float32" or "int8" on the
-        CPU, "bf16" or "float32" on a GPU; by default the first.
-
-        With `sha256`, its config.json must have that SHA-256, and so the whole model: config.json holds the
-        checksums of the other files.
+        """Open a saved folder, checking everything in it first; the options are those of `limelight.load`.
 
         >>> Model.load("no/such/model")
         Traceback (most recent call last):
         limelight.errors.LimelightError: no/such/model is not a folder; give a folder saved by Limelight
         """
-        if is_reader(folder):
+        parts = open_folder(folder, sha256)
+        if parts.is_reader:
             raise LimelightError(
-                "the bundled reader has no labels: open it with limelight.load, or use limelight embed",
+                f"{folder} is a reader, without labels: open it with limelight.load, or use limelight embed",
                 code="model-kind",
             )
-        found = open_folder(folder, sha256)
-        if found.is_reader:
-            raise LimelightError(
-                f"{folder} is a reader, without labels: open it with limelight.load", code="model-kind"
-            )
-        parts = (found.weights, found.recipe, found.tokenizer, found.labels, found.pair, found.facts)
-        model = cls(*parts, precision, threads, found.thresholds, device)
-        model.version, model.sha256 = found.version, found.sha256
-        return model
+        return cls(parts, **options)
 
     @classmethod
     def from_parts(
@@ -135,24 +93,14 @@ class Model(Embedder):
         labels: Sequence[Label],
         pair: bool = False,
         facts: Mapping[str, Any] | None = None,
-        precision: str | None = None,
-        threads: int | None = None,
         thresholds: np.ndarray | None = None,
-        device: str = "cpu",
+        **options: Unpack[DeviceOptions],
     ) -> Model:
         """Make a model that was never saved, from weights named as in `network.state_dict()`."""
         labels = plain_labels(labels, recipe.text.task)
         weights = {name: np.asarray(array) for name, array in weights.items()}
         check_weights(weights, shapes(recipe.model, len(tokenizer), len(labels), pair))
-        parts = weights, recipe, tokenizer, labels, pair, facts or {}
-        return cls(*parts, precision, threads, thresholds, device)
-
-    def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
-        """Write a folder for `load` to read; `card` replaces its README.md."""
-        save_folder(
-            path, weights=self.weights, recipe=self.recipe, tokenizer=self.tokenizer, labels=self.labels,
-            pair=self.pair, facts=self.facts, card=card, overwrite=overwrite, thresholds=self.thresholds,
-        )  # fmt: skip
+        return cls(Parts(recipe, tokenizer, weights, labels, pair, facts or {}, thresholds), **options)
 
     # ------------------------------------------------------------ labels and probabilities
 
@@ -175,11 +123,8 @@ class Model(Embedder):
         answers = answers_of(self.task).name(found, self.labels)
         if abstain_below is None:
             return answers
-        if not answers_of(self.task).is_class:
-            raise LimelightError(
-                f"abstain_below is for one class a text; the task is {self.task!r}", code="model-task"
-            )
-        sure = outputs[np.arange(len(found)), found] >= check_threshold(abstain_below)
+        least = check_threshold(abstain_below, task=self.task)
+        sure = outputs[np.arange(len(found)), found] >= least
         return [answer if is_sure else None for answer, is_sure in zip(answers, sure.tolist(), strict=True)]
 
     def decide(self, outputs: np.ndarray) -> np.ndarray:
@@ -230,13 +175,10 @@ class Model(Embedder):
         Only one chunk is in memory at a time. A sentence in several pairs of a chunk is encoded once.
         """
         self._check_kind(texts2)
-        run, total = self._runner, count_texts(texts)
+        run = self._runner
         if texts2 is None:
-            return run.stream(
-                check_texts(texts), run.sentences, run.probabilities, batch_words, progress, total
-            )
-        both = check_pairs(check_texts(texts), check_texts(texts2))
-        return run.stream(both, run.pair_sentences, run.pair_probabilities, batch_words, progress, total)
+            return run.stream(run.sentences, run.probabilities, batch_words, progress, texts)
+        return run.stream(run.pair_sentences, run.pair_probabilities, batch_words, progress, texts, texts2)
 
     # ------------------------------------------------------------ embeddings
 
@@ -247,14 +189,8 @@ class Model(Embedder):
 
         `on_batch` is called with the number of texts in each finished batch, for a progress bar.
 
-        >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
-        >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
-        >>> words = Tokenizer.from_words(["good", "bad"])
-        >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
-        >>> ids = [model.tokenizer.locate(text)[0] for text in ("good", "not bad")]
-        >>> M = model.embed_ids(ids)
-        >>> M.shape, bool(np.allclose(M, model.embed(["good", "not bad"])))
-        ((2, 1, 6), True)
+        >>> ids = [model.tokenizer.locate(text)[0] for text in ("good", "not bad")]  # doctest: +SKIP
+        >>> model.embed_ids(ids)  # doctest: +SKIP
         """
         sentences = Sentences.join(ids).check(len(self.tokenizer))
         return self._runner.embed_sentences(sentences, on_batch=on_batch)
@@ -262,12 +198,7 @@ class Model(Embedder):
     def classify(self, M: np.ndarray, M2: np.ndarray | None = None) -> np.ndarray:
         """Probabilities (texts, classes) from embeddings M (texts, r, 2u); for pairs, from M and M2.
 
-        >>> recipe = Recipe().override(pooling="max", word_size=4, hidden=3, head_hidden=6)
-        >>> weights = {n: np.ones(s, np.float32) for n, s in shapes(recipe.model, 4, 2, False).items()}
-        >>> words = Tokenizer.from_words(["good", "bad"])
-        >>> model = Model.from_parts(weights=weights, recipe=recipe, tokenizer=words, labels=["-", "+"])
-        >>> model.classify(model.embed(["good", "not bad"])).tolist()
-        [[0.5, 0.5], [0.5, 0.5]]
+        >>> model.classify(model.embed(["good", "not bad"]))  # doctest: +SKIP
         """
         self._check_kind(M2)
         return self._runner.classify(M) if M2 is None else self._runner.classify(M, M2)
@@ -301,9 +232,7 @@ class Model(Embedder):
         self._check_kind(texts2)
         off, rows = list(without_rows), self.embedding_shape[0]
         if any(not 0 <= row < rows for row in off):
-            raise LimelightError(
-                f"without_rows is {off[:20]}; the rows are 0 to {rows - 1}", code="option-value"
-            )
+            raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {rows - 1}")
         pairs = ((text,) for text in check_texts(texts))
         if texts2 is not None:
             pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
@@ -394,11 +323,8 @@ class Model(Embedder):
         return limelight.explore_page(self, words=words, height=height)
 
     def _check_kind(self, texts2: Any) -> None:
-        if self.pair and texts2 is None:
-            raise LimelightError(
-                "this model reads pairs of texts: give the second texts as well", code="pair-or-text"
-            )
-        if not self.pair and texts2 is not None:
-            raise LimelightError(
-                "this model reads single texts, not pairs: leave out the second texts", code="pair-or-text"
-            )
+        if self.pair != (texts2 is not None):
+            fault = "this model reads single texts, not pairs: leave out the second texts"
+            if self.pair:
+                fault = "this model reads pairs of texts: give the second texts as well"
+            raise LimelightError(fault, code="pair-or-text")

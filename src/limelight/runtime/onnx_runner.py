@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from ..network.onnx.export import encoder_graph, head_graph
+from ..config.recipe import ModelRecipe
+from ..network.onnx.export import direction_graph, encoder_graph, head_graph, pooling_graph
+from ..network.quantise import SCALE, Weights, quantise, values
+from ..network.weights import pack_words
 from .batches import Sentences
-from .directions import Directions
 from .runner import Runner, check_finite
 from .session import Session, locked_cached_property, start_lock
 from .vector_parts import VectorParts
 
 BATCH_WORDS = 1024  # with padding: fewer read the weights too often, more fall out of the processor's cache
 TWO_THREADS = 2**24  # multiplications: less work than this is done before a second thread wakes up
+WORDS = ("words.weight", "words.weight" + SCALE)
 
 
 class OnnxRunner(Runner):
@@ -38,15 +41,20 @@ class OnnxRunner(Runner):
         self._multiplications_per_word = sum(self.weights[name].size for name in lstm)  # 0 without an LSTM
         self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the process it belongs to
 
+    def _stored(self) -> Weights:
+        """The weights as graphs hold them: in int8, words that 4 bits hold exactly are not rounded again."""
+        packs = self.int8 and not self.recipe.model.spells_words  # whose words are outside the graph
+        return pack_words(self.weights) if packs else self.weights
+
     @locked_cached_property
     def encoder(self) -> Session:
         """ids, lengths -> M, A, H."""
-        return Session(encoder_graph(self.weights, self.recipe.model, self.int8))
+        return Session(encoder_graph(self._stored(), self.recipe.model, self.int8))
 
     @locked_cached_property
     def directions(self) -> Directions:
         """The same on two threads."""
-        return Directions(self.weights, self.recipe.model, self.int8)
+        return Directions(self._stored(), self.recipe.model, self.int8)
 
     @locked_cached_property
     def head(self) -> Session:
@@ -101,3 +109,45 @@ class OnnxRunner(Runner):
 def _is_shutting_down() -> bool:
     """Whether the interpreter is ending: threads that still run may finish, but a pool takes no new work."""
     return not threading.main_thread().is_alive()
+
+
+class Directions:
+    """Computes what the encoder's session does, for one batch, with each direction in its own thread.
+
+    They never wait for each other, but ONNX Runtime's operator for both directions runs one after the other,
+    however many threads it has.
+    """
+
+    def __init__(self, weights: Weights, recipe: ModelRecipe, int8: bool) -> None:
+        self.words = {name: weights[name] for name in WORDS if name in weights}
+        self.rounded = int8 and len(self.words) == 1
+        self.projection = weights.get("projection.W"), weights.get("projection.b")
+        self.layers = [
+            [Session(direction_graph(weights, k, way, int8)) for way in ("forward", "reverse")]
+            for k in range(recipe.layers)
+        ]
+        self.pooling = Session(pooling_graph(weights, recipe, int8))
+
+    def run(self, pool: Executor, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
+        """ids, lengths -> M, A and H, as named. One direction runs in this thread, the other in the pool.
+
+        Word vectors X in `feed` take the place of the table's.
+        """
+        below = [feed["X"] if "X" in feed else self._words(feed["ids"].T)]  # (n, batch, d)
+        for forward, reverse in self.layers:
+            given = {"X": np.concatenate(below, axis=2), "lengths": feed["lengths"]}
+            backward = pool.submit(reverse.run, given, "Y")
+            ahead = forward.run(given, "Y")
+            Y = np.concatenate([*ahead, *backward.result()], axis=1)  # (n, 2, batch, u)
+            below.append(Y.transpose(0, 2, 1, 3).reshape(*Y.shape[::2], -1))
+        return self.pooling.run({"Y": Y, "ids": feed["ids"], "lengths": feed["lengths"]}, *outputs)
+
+    def _words(self, ids: np.ndarray) -> np.ndarray:
+        """The word vectors; in int8, unless in 4 bits, rounded as in the int8 table, each with a scale."""
+        found = {name: table[ids.ravel()] for name, table in self.words.items()}
+        rows = values(found, "words.weight").reshape(*ids.shape, -1)
+        if self.rounded:
+            integers, scale = quantise(rows)
+            rows = np.asarray(integers * scale)
+        W, b = self.projection
+        return rows if W is None else np.maximum(rows @ W.T + b, 0)

@@ -1,25 +1,28 @@
-"""Predictions as columns of a table: the label, probabilities, further labels, the words that decided."""
+"""Predictions beside true labels, and as columns of a table: labels, probabilities, words that decided."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, check_at_least
 from ..reading.answers import answers_of
 from ..reading.reading import AnyReading
 from ..tables.cells import KeptColumns, find_type
-from ..tables.columns import choose_columns
-from ..tables.rows import Row, open_rows, text_columns
-from ..tables.table import open_table
+from ..tables.columns import Columns, choose_columns
+from ..tables.rows import Row, TableRows, open_rows, text_columns, without_skipped
+from ..tables.table import Table, open_table
 from ..tables.writers import NewColumn, TableWriter, Values, require_format, write_table
+from ..text.tasks import find_task
 from .batches import chunks
 from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
 
+Added = list[tuple[NewColumn, Values]]  # new columns, and their values for some rows
 SEPARATOR = "|"  # between labels in csv and tsv, where the training data had lists
 
 
@@ -62,6 +65,29 @@ def predict_table(
             return found.write(rows, writer, progress)
 
 
+def predict_labelled(
+    model: Model, table: str | Path | Table, columns: Columns, on_bad: str = "error", progress: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outputs (rows, classes), and the true labels as in text/tasks.py: class numbers (rows,), or others.
+
+    Bad rows and labels are reported before the long work.
+
+    >>> P, truth = predict_labelled(model, "test.csv", Columns("text", "stars"))  # doctest: +SKIP
+    """
+    with table if isinstance(table, Table) else open_table(table) as table:
+        read = partial(TableRows, table, columns, on_bad=on_bad, parse_label=model.label_format.parse)
+        checked = read()
+        labels = find_task(model.task)(row.label for row in checked)
+        truth = labels.index(model.labels, without_skipped(str(table.path), checked.skipped))
+        first, second = text_columns(read(), model.pair)
+        parts = list(model.predict_proba_stream(first, second, progress=progress))
+    if sum(map(len, parts)) != len(truth):
+        raise LimelightError(
+            f"{table.path} changed while it was being read; run this again", code="file-changed"
+        )
+    return np.concatenate(parts), truth
+
+
 class Predictions:
     """The new columns for a model and a format, and their values for some rows at a time."""
 
@@ -76,8 +102,7 @@ class Predictions:
         words: bool = False,
         abstain_below: float | None = None,
     ) -> None:
-        if top < 1:
-            raise LimelightError(f"top is {top}; it must be at least 1", code="option-value")
+        check_at_least("top", top, 1)
         answers = answers_of(model.task)
         if answers.has_several and top > 1:
             raise LimelightError(
@@ -89,41 +114,11 @@ class Predictions:
             )
         self.model, self.words, self.probabilities = model, words, probabilities
         self.top = min(top, len(model.labels))
-        if not answers.is_class and abstain_below is not None:
-            raise LimelightError(
-                f"abstain_below is for one class a text; the task is {model.task!r}", code="model-task"
-            )
-        self.least = 0.0 if abstain_below is None else check_threshold(abstain_below)
+        self.least = 0.0 if abstain_below is None else check_threshold(abstain_below, task=model.task)
         self.unsure = 0  # rows without an answer so far
         self.nested, self.joined = form == "jsonl", form in ("csv", "tsv")
-        self.columns = self._columns(kept.names)
-
-    def _columns(self, kept: Sequence[str]) -> list[NewColumn]:
-        answer, further = self._answer_columns(find_type(self.model.labels))
-        if self.words:
-            further += [NewColumn(name, "words") for name in ("words", "words2")[: 1 + self.model.pair]]
-        if not self.probabilities:
-            return [*answer, *further]
-        if self.nested:
-            return [*answer, NewColumn("probabilities", "probabilities"), *further]
-        names = [str(label) for label in self.model.labels]
-        if {*kept, *(column.name for column in (*answer, *further))} & {*names}:  # no two of one name
-            names = [f"probability of {name}" for name in names]
-        return [*answer, *(NewColumn(name, "probability") for name in names), *further]
-
-    def _answer_columns(self, kind: str) -> tuple[list[NewColumn], list[NewColumn]]:
-        """The columns of the prediction, and those of the next labels, which hold labels of a kind."""
-        answers = answers_of(self.model.task)
-        if answers.is_number:
-            return [NewColumn("value", "number")], []
-        if answers.has_several:
-            return [NewColumn("labels", *(("label", "text") if self.joined else ("labels", kind)))], []
-        both = [
-            NewColumn(f"{name}{suffix}", form, kind if form == "label" else "")
-            for suffix in ("", *(f"_{k}" for k in range(2, self.top + 1)))
-            for name, form in (("label", "label"), ("confidence", "probability"))
-        ]
-        return both[:2], both[2:]
+        self.kept = kept.names
+        self.columns = [column for column, _ in self._new(np.empty((0, len(model.labels)), np.float32))]
 
     def write(self, rows: Iterable[Row], writer: TableWriter, progress: bool = False) -> int:
         """Predict for every row, write them and return their number."""
@@ -139,42 +134,51 @@ class Predictions:
         first, second = text_columns(rows, self.model.pair, pending.append)
         if not self.words:
             for P in self.model.predict_proba_stream(first, second, progress=progress):
-                yield [pending.popleft() for _ in P], self._values(P)
+                yield [pending.popleft() for _ in P], [values for _, values in self._new(P)]
             return
         readings = self.model.read_stream(first, second, progress=progress)
         for some in chunks(readings, READ_AT_ONCE):
             P = np.stack([reading.probabilities for reading in some])
-            yield [pending.popleft() for _ in some], self._values(P, some)
+            yield [pending.popleft() for _ in some], [values for _, values in self._new(P, some)]
 
-    def _values(self, P: np.ndarray, readings: Sequence[AnyReading] = ()) -> list[Values]:
-        """Of each new column, for the probabilities P (rows, classes)."""
+    def _new(self, P: np.ndarray, readings: Sequence[AnyReading] = ()) -> Added:
+        """The new columns, and their values for the probabilities P (rows, classes)."""
         answer, further = self._answers(P)
-        if self.words:
-            further += zip(*([side.top_words() for side in each.sides] for each in readings), strict=True)
-        if self.probabilities and self.nested:
-            names = [str(label) for label in self.model.labels]
-            answer.append([dict(zip(names, row, strict=True)) for row in P])
-        elif self.probabilities:
-            answer += list(P.T)
+        for k, name in enumerate(("words", "words2")[: 1 + self.model.pair] if self.words else ()):
+            further.append((NewColumn(name, "words"), [each.sides[k].top_words() for each in readings]))
+        names = [str(label) for label in self.model.labels] if self.probabilities else []
+        if names and self.nested:
+            nested = [dict(zip(names, row, strict=True)) for row in P]
+            answer.append((NewColumn("probabilities", "probabilities"), nested))
+        elif names:
+            if {*self.kept, *(column.name for column, _ in (*answer, *further))} & {*names}:
+                names = [f"probability of {name}" for name in names]  # no two of one name
+            answer += [(NewColumn(name, "probability"), p) for name, p in zip(names, P.T, strict=True)]
         return [*answer, *further]
 
-    def _answers(self, P: np.ndarray) -> tuple[list[Values], list[Values]]:
-        """The values of `_answer_columns`."""
-        labels, answers = self.model.labels, answers_of(self.model.task)
+    def _answers(self, P: np.ndarray) -> tuple[Added, Added]:
+        """The columns of the prediction, and those of the next labels."""
+        labels, answers, kind = self.model.labels, answers_of(self.model.task), find_type(self.model.labels)
         if not answers.is_class:
-            found = answers.name(self.model.decide(P), labels)
-            if answers.has_several:
+            found, column = answers.name(self.model.decide(P), labels), NewColumn("value", "number")
+            if answers.has_several and self.joined:
                 mark = self.model.recipe.text.separator or SEPARATOR
-                found = [mark.join(map(str, each)) if self.joined else list(each) for each in found]
-            return [found], []
+                column = NewColumn("labels", "label", "text")
+                found = [mark.join(map(str, each)) for each in found]
+            elif answers.has_several:
+                found, column = list(map(list, found)), NewColumn("labels", "labels", kind)
+            return [(column, found)], []
         first, order = self.model.decide(P)[:, None], np.argsort(-P, axis=1, kind="stable")
-        others = order[order != first].reshape(len(P), -1)  # the answer may be the median
+        others = order[order != first].reshape(len(P), order.shape[1] - 1)  # the answer may be the median
         best = np.hstack([first, others])[:, : self.top]  # (rows, top)
         shares = np.take_along_axis(P, best, axis=1)
-        both: list[Values] = []
-        for k in range(self.top):
-            both += [[labels[i] for i in best[:, k].tolist()], shares[:, k].tolist()]
         unsure = shares[:, 0] < self.least
         self.unsure += int(unsure.sum())
-        both[0] = [None if out else label for label, out in zip(both[0], unsure.tolist(), strict=True)]
+        both: Added = []
+        for k, suffix in enumerate(("", *(f"_{k}" for k in range(2, self.top + 1)))):
+            empty = unsure if k == 0 else np.zeros(len(P), bool)
+            cells = zip(best[:, k].tolist(), empty.tolist(), strict=True)
+            named = [None if is_empty else labels[i] for i, is_empty in cells]
+            both.append((NewColumn(f"label{suffix}", "label", kind), named))
+            both.append((NewColumn(f"confidence{suffix}", "probability"), shares[:, k].tolist()))
         return both[:2], both[2:]

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from ..config.recipe import Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value, check_at_least
 from ..network.parts import check_weights, shapes
 from ..reading.reading import Reading
-from ..reading.row_names import row_names
-from ..text.tokenizer import SPECIAL, Tokenizer
+from ..text.tokenizer import SPECIAL
 from .batches import check_texts, collect, count_texts
 from .config_file import open_saved
-from .devices import choose_device, runner_on
+from .devices import DeviceOptions
 from .embedder import Embedder
-from .folder import BUNDLED, is_reader, is_reader_folder, open_folder, save_folder, without_special
+from .folder import BUNDLED, Parts, folder_of, is_reader, open_folder, without_special
 from .model import Model
 from .old_reader import recipe_of, tokenizer_of
 
@@ -39,23 +38,8 @@ class Reader(Embedder):
     (1, 24, 600)
     """
 
-    pair = False
-
-    def __init__(
-        self,
-        weights: Mapping[str, np.ndarray],
-        recipe: Recipe,
-        tokenizer: Tokenizer,
-        facts: Mapping[str, Any],
-        precision: str | None = None,
-        threads: int | None = None,
-        device: str = "cpu",
-    ) -> None:
-        self.weights, self.recipe, self.tokenizer = without_special(weights), recipe, tokenizer
-        self.sha256 = ""  # of the config.json it was loaded from
-        self.facts = dict(facts)  # teacher, texts, figures, the words that each row reads
-        device, precision = choose_device(device, precision)
-        self._runner = runner_on(device)(self.weights, recipe, tokenizer, 0, False, precision, threads)
+    def __init__(self, parts: Parts, **options: Unpack[DeviceOptions]) -> None:
+        super().__init__(replace(parts, weights=without_special(parts.weights)), **options)
 
     def __repr__(self) -> str:
         rows, size = self.embedding_shape
@@ -68,42 +52,24 @@ class Reader(Embedder):
         words: Sequence[str],
         weights: Mapping[str, np.ndarray],
         facts: Mapping[str, Any] | None = None,
-        precision: str | None = None,
-        threads: int | None = None,
-        device: str = "cpu",
+        **options: Unpack[DeviceOptions],
     ) -> Reader:
         """Make a reader that was never saved; the sizes of its network are those of its weights."""
         recipe = recipe_of({name: array.shape for name, array in weights.items()})
         check_weights(weights, shapes(recipe.model, len(words) + len(SPECIAL), 0, False))
-        return cls(weights, recipe, tokenizer_of(tuple(words)), facts or {}, precision, threads, device)
+        return cls(Parts(recipe, tokenizer_of(tuple(words)), weights, facts=facts or {}), **options)
 
     @classmethod
     def load(
-        cls,
-        folder: str | Path | None = None,
-        *,
-        precision: str | None = None,
-        threads: int | None = None,
-        sha256: str | None = None,
-        device: str = "cpu",
+        cls, folder: str | Path = BUNDLED, *, sha256: str | None = None, **options: Unpack[DeviceOptions]
     ) -> Reader:
         """Open a reader's folder, checking everything in it first; without one, the bundled reader."""
-        found = open_folder(BUNDLED if folder is None else folder, sha256)
-        if not found.is_reader:
+        parts = open_folder(folder, sha256)
+        if not parts.is_reader:
             raise LimelightError(
                 f"{folder} is a trained model: open it with limelight.load", code="model-kind"
             )
-        parts = found.weights, found.recipe, found.tokenizer, found.facts
-        reader = cls(*parts, precision, threads, device)
-        reader.sha256 = found.sha256
-        return reader
-
-    def save(self, path: str | Path, *, card: str | None = None, overwrite: bool = False) -> None:
-        """Write a folder for `load` to read, its weights in a few bits; `card` replaces its README.md."""
-        save_folder(
-            path, weights=self.weights, recipe=self.recipe, tokenizer=self.tokenizer, labels=(), pair=False,
-            facts=self.facts, card=card, overwrite=overwrite,
-        )  # fmt: skip
+        return cls(parts, **options)
 
     def encode(
         self,
@@ -133,11 +99,10 @@ class Reader(Embedder):
         normalize_embeddings: bool = True,
     ) -> Iterator[np.ndarray]:
         """The vectors of any number of texts: one array (some texts, 384) per chunk of texts."""
-        if batch_size is not None and batch_size < 1:
-            raise LimelightError(f"batch_size is {batch_size}; it must be at least 1", code="option-value")
-        run, total = self._runner, count_texts(texts)
+        check_at_least("batch_size", batch_size, 1)
+        run = self._runner
         compute: Any = partial(run.vectors, max_sentences=batch_size, unit_length=normalize_embeddings)
-        return run.stream(check_texts(texts), run.sentences, compute, None, show_progress_bar, total)
+        return run.stream(run.sentences, compute, None, show_progress_bar, texts)
 
     def read(self, text: str) -> Reading:
         """The text with its words, A and M, to draw or to look at; it has no labels.
@@ -147,35 +112,18 @@ class Reader(Embedder):
         (('The', 'soup', 'was', 'cold', '.'), (24, 5))
         """
         (encoded,) = self._runner.encode_texts(list(check_texts([text])))
-        names, none = row_names(self.facts.get("rows"), self.embedding_shape[0]), np.empty(0, np.float32)
         place = encoded.offsets, encoded.known, encoded.A, encoded.M
-        return Reading(text, *place, (), none, row_names=names)
+        return Reading(text, *place, (), np.empty(0, np.float32), row_names=self.row_names)
 
 
 @overload
 def load(  # type: ignore[overload-overlap]
-    folder: Literal["reader"],
-    *,
-    precision: str | None = None,
-    threads: int | None = None,
-    device: str = "cpu",
+    folder: Literal["reader"], **options: Unpack[DeviceOptions]
 ) -> Reader: ...
 @overload
+def load(folder: str | Path, *, sha256: str | None = None, **options: Unpack[DeviceOptions]) -> Any: ...
 def load(
-    folder: str | Path,
-    *,
-    precision: str | None = None,
-    threads: int | None = None,
-    sha256: str | None = None,
-    device: str = "cpu",
-) -> Any: ...  # a Model, or a Reader from its own folder
-def load(
-    folder: str | Path,
-    *,
-    precision: str | None = None,
-    threads: int | None = None,
-    sha256: str | None = None,
-    device: str = "cpu",
+    folder: str | Path, *, sha256: str | None = None, **options: Unpack[DeviceOptions]
 ) -> Model | Reader:
     """Open a saved folder, checking everything in it first: a `Model`, or a `Reader` that was pretrained.
 
@@ -188,14 +136,29 @@ def load(
     >>> load("reader").encode("The soup was cold.").shape
     (384,)
     """
-    if is_reader(folder):
-        if sha256 is not None:
-            raise LimelightError(
-                "sha256 is only for a saved folder; the reader comes with Limelight", code="option-value"
-            )
-        return Reader.load(precision=precision, threads=threads, device=device)
-    kind = Reader if is_reader_folder(folder) else Model
-    return kind.load(folder, precision=precision, threads=threads, sha256=sha256, device=device)
+    if sha256 is not None and is_reader(folder):
+        raise bad_value("sha256 is only for a saved folder; the reader comes with Limelight")
+    return _start(open_folder(folder, sha256), **options)
+
+
+def _start(parts: Parts, **options: Unpack[DeviceOptions]) -> Model | Reader:
+    return Reader(parts, **options) if parts.is_reader else Model(parts, **options)
+
+
+def load_exactly(model: str | Path, sha256: str, **options: Unpack[DeviceOptions]) -> Model | Reader:
+    """Open the very model with this checksum, if it is still at its place.
+
+    >>> load_exactly("reader", "3f2a")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: reader is not the model it was, but another one; give that one
+    """
+    try:
+        return _start(open_folder(model, sha256), **options)
+    except LimelightError as error:
+        if error.code != "checksum-other":
+            raise
+        fault = f"{model} is not the model it was, but another one; give that one"
+        raise LimelightError(fault, code="model-differs") from None
 
 
 def model_sha256(model: str | Path) -> str:
@@ -204,23 +167,5 @@ def model_sha256(model: str | Path) -> str:
     >>> len(model_sha256("reader"))
     64
     """
-    with open_saved(BUNDLED if is_reader(model) else Path(model)) as saved:
+    with open_saved(folder_of(model)) as saved:
         return saved.sha256
-
-
-def load_exactly(model: str | Path, sha256: str, **loading: Any) -> Model | Reader:
-    """Open the very model with this checksum, if it is still at its place; `loading` is as for `load`.
-
-    >>> load_exactly("reader", "3f2a")
-    Traceback (most recent call last):
-    limelight.errors.LimelightError: reader is not the model it was, but another one; give that one
-    """
-    folder = BUNDLED if is_reader(model) else model
-    kind = Reader if is_reader_folder(folder) else Model
-    try:
-        return kind.load(folder, sha256=sha256, **loading)
-    except LimelightError as error:
-        if error.code != "checksum-other":
-            raise
-        fault = f"{model} is not the model it was, but another one; give that one"
-        raise LimelightError(fault, code="model-differs") from None

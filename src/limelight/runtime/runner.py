@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
@@ -12,12 +12,20 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..config.recipe import Recipe
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value, check_at_least
 from ..network.parts import matrix_shape
 from ..text.tasks import find_task
-from ..text.tokenizer import UNKNOWN, Tokenizer
-from .batches import Sentences, SpelledSentences, chunks, encode_spelled
+from ..text.tokenizer import UNKNOWN
+from .batches import (
+    Sentences,
+    SpelledSentences,
+    check_pairs,
+    check_texts,
+    chunks,
+    count_texts,
+    encode_spelled,
+)
+from .folder import Parts
 from .session import locked_cached_property
 from .vector_parts import VectorParts
 from .word_parts import TextParts, effects_of, unit
@@ -47,23 +55,12 @@ class Runner(ABC):
 
     batch_words: int  # of a batch, with padding
 
-    def __init__(
-        self,
-        weights: Mapping[str, np.ndarray],
-        recipe: Recipe,
-        tokenizer: Tokenizer,
-        classes: int,
-        pair: bool,
-        precision: str,
-        threads: int | None,
-    ) -> None:
+    def __init__(self, parts: Parts, precision: str, threads: int | None) -> None:
         if threads is not None and (not isinstance(threads, Integral) or threads < 1):
-            raise LimelightError(
-                f"threads is {threads}; it must be at least 1, or None for all cores", code="option-value"
-            )
-        self.weights, self.recipe, self.tokenizer = weights, recipe, tokenizer
-        self.classes, self.pair, self.precision = classes, pair, precision
-        self.task = find_task(recipe.text.task).name
+            raise bad_value(f"threads is {threads}; it must be at least 1, or None for all cores")
+        self.weights, self.recipe, self.tokenizer = parts.weights, parts.recipe, parts.tokenizer
+        self.classes, self.pair, self.precision = len(parts.labels), parts.pair, precision
+        self.task = find_task(self.recipe.text.task).name
         self.threads = int(threads or count_cores())
 
     @abstractmethod
@@ -170,19 +167,19 @@ class Runner(ABC):
 
     def stream(
         self,
-        texts: Iterable[Any],
         prepare: Prepare[T],
         compute: Compute[T],
         budget: int | None,
         progress: bool,
-        total: int | None,
+        *texts: Iterable[str],
     ) -> Iterator[np.ndarray]:
-        """Prepare and compute the texts, as many at a time as memory should hold."""
+        """Prepare and compute texts, or pairs of two columns, as many at a time as memory should hold."""
+        total, columns = count_texts(texts[0]), [check_texts(each) for each in texts]
+        given = columns[0] if len(columns) == 1 else check_pairs(*columns)
         budget = self.batch_words if budget is None else budget
-        if budget < 1:
-            raise LimelightError(f"batch_words is {budget}; it must be at least 1", code="option-value")
+        check_at_least("batch_words", budget, 1)
         with progress_bar(total) if progress else nullcontext() as bar:
-            for rows in self.map_chunks(texts, prepare, lambda prepared: compute(prepared, budget)):
+            for rows in self.map_chunks(given, prepare, lambda prepared: compute(prepared, budget)):
                 yield rows
                 if bar is not None:
                     bar.update(len(rows))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -14,9 +13,9 @@ import numpy as np
 from ..config.recipe import Recipe
 from ..errors import LimelightError, tidy_os_errors
 from ..network.quantise import round_to_4_bits
-from ..text.labels import Label
 from ..text.tasks import find_task
-from ..text.tokenizer import PAD, SPECIAL, UNKNOWN, Tokenizer
+from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
+from .folder import BUNDLED, Parts, is_reader, open_folder
 
 if TYPE_CHECKING:
     from ..text.vectors import Vectors
@@ -31,20 +30,13 @@ HEAD = ("head", "head_hidden", "row_units", "column_units", "mix_units", "pair")
 COMPARED = 1000  # words whose vectors tell whether they are the bundled reader's
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Words with their vectors, and the weights above them.
+class Start(Parts):
+    """What training starts from: words with their vectors, and the weights above them.
 
     >>> start = load_start("reader")
     >>> start.recipe.model.rows, start.vectors(["<pad>", "<unk>", "soup", "soooup"]).found.tolist()
     (24, [False, False, True, False])
     """
-
-    recipe: Recipe
-    tokenizer: Tokenizer
-    weights: Mapping[str, np.ndarray]
-    labels: tuple[Label, ...] = ()  # of a trained model
-    pair: bool = False
 
     @property
     def words(self) -> Sequence[str]:
@@ -124,17 +116,12 @@ class Start:
             own |= {name: getattr(self.recipe.model, name) for name in HEAD}
             own["split_characters"] = self.tokenizer.split_characters
         values = recipe.values()
-        for name in given:
-            if name == "vectors" and recipe.text.vectors:
-                raise LimelightError(
-                    f"vectors is {recipe.text.vectors!r}, but {recipe.text.start!r}, which training starts "
-                    "from, has its own; leave it out, or take another preset, such as light",
-                    code="start-other",
-                )
-            if name in own and values[name] != own[name]:
+        for name, has in {**own, "vectors": ""}.items():
+            if name in given and values[name] != has:
+                shown = repr(has) if name in own else "its own"
                 raise LimelightError(
                     f"{name} is {values[name]!r}, but {recipe.text.start!r}, which training starts from, has "
-                    f"{own[name]!r}; leave it out, or take another preset, such as light",
+                    f"{shown}; leave it out, or take another preset, such as light",
                     code="start-other",
                 )
         if self.labels and "fine_tune_words" not in given:  # or new words would all stay unknown
@@ -157,18 +144,12 @@ def load_start(name: str, folder: str | Path = "") -> Start:
     Traceback (most recent call last):
     limelight.errors.LimelightError: start: no/such/model is not a folder; give a folder saved by Limelight
     """
-    from .folder import is_reader
-    from .reader import Reader, load  # a run that starts from random weights needs no runtime
-
-    path = name if is_reader(name) else os.path.join(folder, name)
+    path = BUNDLED if is_reader(name) else os.path.join(folder, name)
     try:
         with tidy_os_errors(f"cannot read {str(path)[:100]}"):  # such as a name that is too long
-            found = load(path)
+            return Start(**vars(open_folder(path)))
     except ValueError as error:  # our own, or about a NUL in the name
         raise LimelightError(f"start: {error}", code=getattr(error, "code", "start")) from error
-    if isinstance(found, Reader):
-        return Start(found.recipe, found.tokenizer, found.weights)
-    return Start(found.recipe, found.tokenizer, found.weights, found.labels, found.pair)
 
 
 def start_of(

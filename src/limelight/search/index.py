@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..errors import LimelightError, warn
+from ..errors import LimelightError, check_at_least, warn
 from ..reading.comparison import Comparison
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
@@ -175,8 +175,7 @@ class Index:
         full.
         """
         queries = [query] if isinstance(query, str) else list(query)
-        if k < 1:
-            raise LimelightError(f"k is {k}; it must be at least 1", code="option-value")
+        check_at_least("k", k, 1)
         if not len(self):
             raise LimelightError(f"{self.folder} is empty; add texts to it", code="no-rows")
         for each in queries:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import LimelightError
 from ..runtime.config_file import MAX_CONFIG
-from ..runtime.folder import BUNDLED, is_reader
+from ..runtime.folder import folder_of
 from ..runtime.model import Model
 from ..runtime.reader import Reader, load
 from ..storage.open_files import read_regular
@@ -38,7 +38,7 @@ class ServedModel:
         if isinstance(source, Model | Reader):
             self._folder, self.current = None, Batcher(source, metrics, **self._batching)
             return
-        self._folder = BUNDLED if is_reader(source) else Path(source)
+        self._folder = folder_of(source)
         self._seen, self._failed = _look(self._folder), ""
         self.current = self._open(_checksum(self._folder))
 

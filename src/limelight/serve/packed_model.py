@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimelightError, check_choice
+from ..errors import LimelightError, check_at_least, check_choice
 from ..network.weights import pack_words
 from ..runtime.model import Model
 from ..text.rules import CHARACTERS, javascript_rules
@@ -43,8 +43,7 @@ def pack_model(
     if fault:
         raise LimelightError(fault, code="model-task")
     check_choice("precision", precision, PRECISIONS)
-    if words is not None and words < 1:
-        raise LimelightError(f"words is {words}; it must be at least 1", code="option-value")
+    check_at_least("words", words, 1)
     known = len(model.tokenizer) - len(SPECIAL)
     kept = _count_words(model, known, most, precision) if words is None else min(words, known)
     return _pack(model, kept, precision, _similar(model, kept)), kept

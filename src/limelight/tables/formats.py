@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, AnyStr, Generic
 
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 from ..storage.compression import COMPRESSIONS
 
 FORMATS = {
@@ -47,10 +47,7 @@ def max_row() -> int:
     """
     stated = os.environ.get("LIMELIGHT_MAX_ROW", str(2**24))
     if not re.fullmatch("[1-9][0-9]{0,14}", stated):
-        raise LimelightError(
-            f"LIMELIGHT_MAX_ROW is {shorten(stated)!r}; it must be a number of characters",
-            code="option-value",
-        )
+        raise bad_value(f"LIMELIGHT_MAX_ROW is {shorten(stated)!r}; it must be a number of characters")
     return int(stated)
 
 

@@ -14,7 +14,7 @@ from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import LimelightError
+from ..errors import LimelightError, check_choice
 from .cells import KeptColumns
 from .columns import Columns, check_column
 from .formats import BadRowError, shorten
@@ -91,8 +91,7 @@ class TableRows(Iterator[Row]):
         keep: bool = False,
         parse_label: Callable[[Any, str], Any] = check_label,
     ) -> None:
-        if on_bad not in ("error", "skip"):
-            raise LimelightError(f"on_bad is {on_bad!r}; it must be 'error' or 'skip'", code="option-value")
+        check_choice("on_bad", on_bad, ("error", "skip"))
         self.number = self.skipped = 0
         self._columns, self._skip, self._parse_label = columns, on_bad == "skip", parse_label
         self._table = table if isinstance(table, Table) else open_table(table)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -59,7 +60,7 @@ def require_format(path: str | Path) -> str:
 
 @contextmanager
 def write_table(
-    path: str | Path,
+    path: str | Path | None,
     form: str,
     new: Sequence[NewColumn],
     kept: KeptColumns,
@@ -67,7 +68,10 @@ def write_table(
     escaped: bool = False,
     overwrite: bool = False,
 ) -> Iterator[TableWriter]:
-    """A table in a file that appears whole when this ends without an error."""
+    """A table in a file that appears whole when this ends without an error; without one, standard output."""
+    if path is None:
+        yield write_stream(sys.stdout, form, new, kept, escaped=escaped)
+        return
     check_output_file(path, overwrite)
     with atomic_file(path, overwrite) as file:
         if form == "parquet":

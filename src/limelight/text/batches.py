@@ -18,7 +18,6 @@ class Batch(NamedTuple):
     ids: np.ndarray  # (batch, n) int64
     lengths: np.ndarray  # (batch,) int64
     labels: np.ndarray | None  # (batch,) int64, or float32 as `as_targets` gives them
-    weights: np.ndarray | None  # (batch,) float32
     ids2: np.ndarray | None = None
     lengths2: np.ndarray | None = None
 
@@ -67,8 +66,7 @@ def gather(split: Split, rows: np.ndarray, width: int | None = None) -> Batch:
     """The rows' ids, padded with 0 to the longest (or to `width`), with lengths and labels."""
     first, *second = (_pad(*side, rows, width) for side in split.sides)
     labels = None if split.labels is None else as_targets(split.labels[rows])
-    weights = None if split.weights is None else np.asarray(split.weights[rows], dtype=np.float32)
-    return Batch(*first, labels, weights, *(second[0] if second else ()))
+    return Batch(*first, labels, *(second[0] if second else ()))
 
 
 def as_targets(labels: np.ndarray) -> np.ndarray:

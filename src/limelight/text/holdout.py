@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import bad_value
 
 # A class too small for its share gives one row, unless the held-out rows would then be more than TOLERANCE
 # times the share of all rows that was asked for, and more than MUCH of all rows.
@@ -28,9 +28,7 @@ def choose_held_out(labels: np.ndarray, share: float, seed: int) -> np.ndarray:
     300
     """
     if not isinstance(share, Real) or not 0 <= share < 1:
-        raise LimelightError(
-            f"holdout is {share!r}; it must be a number of at least 0 and below 1", code="option-value"
-        )
+        raise bad_value(f"holdout is {share!r}; it must be a number of at least 0 and below 1")
     if share == 0:
         return np.zeros(len(labels), dtype=bool)
     counts = np.bincount(labels)

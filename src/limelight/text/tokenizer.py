@@ -27,7 +27,7 @@ import numpy as np
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
-from ..errors import LimelightError, tidy_os_errors
+from ..errors import LimelightError, bad_value, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
@@ -78,9 +78,7 @@ class Tokenizer:
         ('<pad>', '<unk>', 'b', 'c')
         """
         if min_count < 1 or max_words < 1:
-            raise LimelightError(
-                f"min_count ({min_count}) and max_words ({max_words}) must be at least 1", code="option-value"
-            )
+            raise bad_value(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
         _check_several(texts)
         counter = _build({}, lowercase, split_characters)
         trainer = trainers.WordLevelTrainer(

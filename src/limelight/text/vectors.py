@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..config.recipe import TextRecipe
-from ..errors import LimelightError, warn
+from ..errors import bad_value, check_choice, warn
 from .dataset import Split
 from .labels import Label
 from .missing_vectors import fill_from_spelling, noise_vector
@@ -25,7 +25,6 @@ from .vector_files import VectorFile
 
 BLOCK = 1 << 20  # words of a corpus looked at together
 LOW_COVERAGE = 0.5  # share of the words in the texts: pretrained vectors with less may be the wrong ones
-MISSING = ("noise", "spelling")
 
 VectorPaths = str | Path | Sequence[str]  # one path, several separated by commas, or what `split_paths` gave
 
@@ -62,9 +61,7 @@ def split_paths(paths: VectorPaths, folder: str | Path = "") -> list[str]:
     one = os.path.exists(os.path.join(folder, paths))
     found = [str(paths)] if one else [each.strip() for each in str(paths).split(",")]
     if not all(found):
-        raise LimelightError(
-            f"vectors is {str(paths)!r}; each comma must separate two file names", code="option-value"
-        )
+        raise bad_value(f"vectors is {str(paths)!r}; each comma must separate two file names")
     return [each if each == "default" else os.path.join(folder, each) for each in found]
 
 
@@ -95,10 +92,7 @@ def read_vectors(
     >>> vectors.matrix[2].tolist(), vectors.found.tolist()
     ([0.5, 1.0], [False, False, True, False])
     """
-    if missing not in MISSING:
-        raise LimelightError(
-            f"missing is {missing!r}; it must be one of: {', '.join(MISSING)}", code="option-value"
-        )
+    check_choice("missing", missing, ("noise", "spelling"))
     parts = [
         _read_file(path, vocabulary, seed + number, missing, progress)
         for number, path in enumerate(split_paths(paths))  # each has noise of its own
@@ -208,10 +202,6 @@ class VectorFiles:
 
     def __init__(self, recipe: TextRecipe, folder: str | Path, seed: int, progress: bool) -> None:
         self._seed, self._progress, self._missing = seed, progress, recipe.missing_vectors
-        if self._missing == "neighbours":  # of recipes that older versions wrote
-            now = "is part of experiments/paper now: these words start from noise"
-            warn(f"missing_vectors 'neighbours' {now}")
-            self._missing = "noise"
         self._files = split_paths(recipe.vectors, folder)
         check_vectors(self._files)
 

@@ -28,7 +28,6 @@ class Scores(NamedTuple):
 
     score: float  # accuracy, or the measure of another task
     loss: float
-    rows: int
     weighted: tuple[float, float] | None = None  # score and loss, if rows have weights
 
 
@@ -96,7 +95,7 @@ def evaluate(
     weighted = None
     if weights is not None:
         weighted = float(np.average(scores, weights=weights)), float(np.average(losses, weights=weights))
-    return Scores(float(scores.sum()) / len(scores), float(losses.mean()), len(scores), weighted)
+    return Scores(float(scores.sum()) / len(scores), float(losses.mean()), weighted)
 
 
 def _device(network: nn.Module) -> torch.device:

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import warn
 from ..network.outputs import activate
 from ..runtime.confidence import FEWEST, confidence_facts, fit_temperature
+from ..runtime.folder import Parts, plain_labels, save_folder
 from ..runtime.metrics import AnyMetrics, LabelMetrics, Metrics, measure
 from ..storage.json_file import to_json_values
 from ..text.dataset import Dataset
@@ -105,16 +106,15 @@ def model_of(dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> Model:
     """The trained model, as `Model.load` would open its folder."""
     from ..runtime.model import Model
 
-    return Model.from_parts(**_parts(dataset, fitted), facts=to_json_values(facts))
+    return Model(_parts(dataset, fitted, to_json_values(facts)))
 
 
 def save(out: Path, dataset: Dataset, fitted: Fitted, facts: dict[str, Any], overwrite: bool) -> None:
     """Write the model as a folder."""
-    from ..runtime.folder import save_folder
-
-    save_folder(out, **_parts(dataset, fitted), facts=facts, overwrite=overwrite)
+    save_folder(out, _parts(dataset, fitted, facts), overwrite=overwrite)
 
 
-def _parts(dataset: Dataset, fitted: Fitted) -> dict[str, Any]:
-    own = {"weights": weights_of(fitted), "recipe": fitted.recipe, "thresholds": fitted.thresholds}
-    return {**own, "tokenizer": dataset.tokenizer, "labels": dataset.labels, "pair": dataset.pair}
+def _parts(dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> Parts:
+    labels = plain_labels(dataset.labels, dataset.task)
+    of_data = dataset.tokenizer, weights_of(fitted), labels, dataset.pair
+    return Parts(fitted.recipe, *of_data, facts, fitted.thresholds)

@@ -1,4 +1,4 @@
-"""The files a run keeps in its folder: their names, and how to find and remove them."""
+"""The files a run keeps in its folder: their names, and how to find them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,3 @@ def best_weights(folder: Path) -> list[Path]:
 def vector_files(folder: Path) -> list[Path]:
     """The vectors that a sentence encoder gave for the texts, in order."""
     return sorted(folder.glob("vectors-*.npy"))
-
-
-def clear(folder: Path) -> None:
-    """Remove checkpoints and best weights: they are large, and a finished run does not need them."""
-    for path in (*checkpoints(folder), *best_weights(folder)):
-        path.unlink(missing_ok=True)

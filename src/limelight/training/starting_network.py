@@ -122,7 +122,7 @@ def fit_first_head(
 ) -> FirstHead:
     """Fit the network's `VectorHead` to a split; the reader itself stays as it is."""
     rows = draw_rows(split, MAX_ROWS, seed)
-    last, bias = last_layer(network)
+    last, bias = network.head.last_layer()
     v = read_features(network, split, rows)
     scale = v.norm(dim=1).mean()
     v = v / scale
@@ -240,7 +240,7 @@ def fit_new_classes(
 ) -> None:
     """Fit the rows of the last layer that belong to the classes `new`; all else stays as it is."""
     rows = draw_rows(split, MAX_ROWS_NEW, seed)
-    last, bias = last_layer(network)
+    last, bias = network.head.last_layer()
     X = read_features(network, split, rows)  # (n, f)
     Z = X @ last.double().T + bias.double()  # (n, classes)
     y = torch.from_numpy(np.asarray(split.labels, dtype=np.int64)[rows]).to(X.device)
@@ -270,14 +270,7 @@ def fit_rows(
     return (torch.linalg.solve_triangular(L, W, upper=False, left=False) @ V if many else W), b
 
 
-# ---------------------------------------------------------------- the last layer, and what it reads
-
-
-def last_layer(network: Network) -> tuple[Tensor, Tensor]:
-    """The weights (classes, f) and biases (classes,) of the head's last layer."""
-    parts = dict(network.head.named_parameters())
-    names = next(pair for pair in (("W_2", "b_2"), ("W_scaled", "b_o"), ("W_o", "b_o")) if pair[0] in parts)
-    return parts[names[0]], parts[names[1]]
+# ---------------------------------------------------------------- what the last layer reads
 
 
 def draw_rows(split: Split, most: int, seed: int) -> np.ndarray:
@@ -294,7 +287,7 @@ def weights_at(rows: np.ndarray, weights: np.ndarray | None, like: Tensor) -> Te
 @torch.no_grad()
 def read_features(network: Network, split: Split, rows: np.ndarray) -> Tensor:
     """(rows, f) in float64: what the last layer reads."""
-    last, _ = last_layer(network)
+    last, _ = network.head.last_layer()
     found = torch.empty(len(rows), last.shape[1], dtype=torch.float64, device=last.device)
     plan = [rows[batch] for batch in reading_plan(row_lengths(split)[rows], BATCH_WORDS)]
     for batch, read in read_batches(network, split, plan):

@@ -12,7 +12,6 @@ from .teacher import Vectors
 SPREAD = 0.3  # standard deviation of the starting vectors
 SAMPLE = 20_000  # words whose principal components are found
 SENTENCES, ROUNDS, RIDGE = 200_000, 12, 1.0  # for `fit_words`
-CHUNK = 4096  # sentences at a time
 
 
 def reduce_vectors(vectors: np.ndarray, size: int, seed: int) -> np.ndarray:
@@ -62,21 +61,12 @@ def fit_words(split: Split, vectors: Vectors, known: int, device: torch.device, 
     """
     random = np.random.default_rng([seed, 2])
     rows = np.sort(random.permutation(len(split))[:SENTENCES])
-    chunks = [rows[k : k + CHUNK] for k in range(0, len(rows), CHUNK)]
-    batches = [_batch(split, some, known, device) for some in chunks]
-    found = (torch.from_numpy(vectors[some].astype(np.float32)).to(device) for some in chunks)
-    targets = [torch.nn.functional.normalize(t, dim=1) for t in found]
-    mean = torch.cat([t.mean(0, keepdim=True) for t in targets]).mean(0)
-    W = torch.zeros(known, vectors.shape[1], device=device)
-    residual = torch.zeros_like(W)
-    for (ids, place, share, _), t in zip(batches, targets, strict=True):
-        residual.index_add_(0, ids, (t - mean)[place] * share)
-    direction, norm = residual.clone(), residual.square().sum()
+    X = _shares(split, rows, known).to(device)
+    targets = torch.nn.functional.normalize(torch.from_numpy(vectors[rows].astype(np.float32)), dim=1)
+    residual = X.T @ (targets - targets.mean(0)).to(device)
+    W, direction, norm = torch.zeros_like(residual), residual.clone(), residual.square().sum()
     for _ in range(ROUNDS):
-        moved = RIDGE * direction
-        for ids, place, share, count in batches:
-            sums = direction.new_zeros(count, direction.shape[1]).index_add_(0, place, direction[ids] * share)
-            moved.index_add_(0, ids, sums[place] * share)
+        moved = RIDGE * direction + X.T @ (X @ direction)
         step = norm / (direction * moved).sum().clamp(min=1e-12)
         W += step * direction
         residual -= step * moved
@@ -85,14 +75,13 @@ def fit_words(split: Split, vectors: Vectors, known: int, device: torch.device, 
     return np.asarray(W.cpu().numpy())
 
 
-def _batch(
-    split: Split, rows: np.ndarray, known: int, device: torch.device
-) -> tuple[Tensor, Tensor, Tensor, int]:
-    """The known words of some sentences, the sentence of each, and its share of that sentence."""
+def _shares(split: Split, rows: np.ndarray, known: int) -> Tensor:
+    """(rows, known), sparse: the share that each known word has of each of these sentences."""
     lengths = np.asarray(split.lengths[rows], np.int64)
     ends = np.cumsum(lengths)
     at = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths) + np.repeat(split.starts[rows], lengths)
     ids, place = np.asarray(split.ids[at], np.int64), np.repeat(np.arange(len(rows)), lengths)
-    share = np.repeat(1 / lengths, lengths).astype(np.float32)[:, None]
-    words, sentences, shares = (torch.from_numpy(x[ids < known]).to(device) for x in (ids, place, share))
-    return words, sentences, shares, len(rows)
+    share = np.repeat(1 / lengths, lengths).astype(np.float32)
+    indices, values = np.stack([place, ids])[:, ids < known], share[ids < known]
+    parts, size = (torch.from_numpy(indices), torch.from_numpy(values)), (len(rows), known)
+    return torch.sparse_coo_tensor(*parts, size, check_invariants=False).coalesce()

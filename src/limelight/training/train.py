@@ -22,7 +22,6 @@ from .context import choose_device, run_context
 from .label_objective import LabelObjective
 from .loss import TASK_LOSSES
 from .run import Fitted, TrainingRun
-from .starting_network import last_layer
 
 
 def fit(
@@ -116,7 +115,7 @@ def standardise(dataset: Dataset) -> tuple[Dataset, Scale]:
 @torch.no_grad()
 def unscale(network: Network, scale: Scale) -> None:
     """Make the network's output a number in the user's unit."""
-    W, b = last_layer(network)
+    W, b = network.head.last_layer()
     W.mul_(scale.deviation)
     b.mul_(scale.deviation).add_(scale.mean)
 

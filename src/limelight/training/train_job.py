@@ -20,6 +20,7 @@ from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
 from ..text.dataset import Dataset
 from ..text.sources import table_paths
+from ..text.tasks import find_task
 from . import need_torch
 from .job import Job
 from .outcome import calibrate, facts_of, model_of, results_of, save, warn_if_constant
@@ -260,7 +261,7 @@ class TrainJob(Job):
         if start is None or not start.labels:
             needed = "--old-dev needs --start MODEL, the trained model that it was held out from"
             raise LimelightError(needed, code="start-needed")
-        if start.recipe.text.task not in ("auto", "classification"):
+        if find_task(start.recipe.text.task).name != "classification":
             wrong = f"--old-dev measures accuracy, but the task is {start.recipe.text.task!r}"
             raise LimelightError(wrong, code="task-option")
 
@@ -273,15 +274,11 @@ class TrainJob(Job):
             raise LimelightError(wrong, code="label-unknown")
         from ..runtime.model import Model
 
-        model = Model.from_parts(
-            weights=start.weights, recipe=start.recipe, tokenizer=start.tokenizer, labels=start.labels,
-            pair=start.pair,
-        )  # fmt: skip
-        return self._old_accuracy(model)[0]
+        return self._old_accuracy(Model(start))[0]
 
     def _old_accuracy(self, model: Model) -> tuple[float, int]:
         """The accuracy on the old development set, and its rows."""
-        from ..runtime.labelled import predict_labelled
+        from ..runtime.predictions import predict_labelled
         from ..tables.columns import choose_columns
 
         right = []

@@ -60,7 +60,7 @@ class Graph:
 
     def output(self, name: str, value: str, dtype: str, *shape: str | int) -> None:
         """Declare an output: `value`, under the name `name`."""
-        self._nodes.append(_node("Identity", [value], [name], "", {}))
+        self._nodes.append(_node("Identity", [value], name, "", {}))
         self._outputs.append(_value(name, dtype, shape))
 
     def weight(self, name: str, array: np.ndarray) -> str:
@@ -76,17 +76,11 @@ class Graph:
 
     def op(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """Add an operator with one output; "" omits an optional input."""
-        return self.ops(kind, *inputs, outputs=1, domain=domain, **attributes)[0]
-
-    def ops(
-        self, kind: str, *inputs: str, outputs: int, domain: str = "", **attributes: Any
-    ) -> tuple[str, ...]:
-        """Add an operator with several outputs."""
         self._count += 1
-        names = tuple(f"{kind}_{self._count}" + (f"_{k}" if outputs > 1 else "") for k in range(outputs))
-        self._nodes.append(_node(kind, inputs, names, domain, attributes))
+        name = f"{kind}_{self._count}"
+        self._nodes.append(_node(kind, inputs, name, domain, attributes))
         self._domains.add(domain)
-        return names
+        return name
 
     def to_bytes(self, locations: Mapping[str, Location] | None = None) -> bytes:
         """The bytes of the file; tensors named in `locations` stay outside it."""
@@ -117,13 +111,11 @@ def _value(name: str, dtype: str, shape: Sequence[str | int]) -> bytes:
     return _message((1, name), (2, _message((1, tensor_type))))
 
 
-def _node(
-    kind: str, inputs: Sequence[str], outputs: Sequence[str], domain: str, attributes: Mapping[str, Any]
-) -> bytes:
+def _node(kind: str, inputs: Sequence[str], output: str, domain: str, attributes: Mapping[str, Any]) -> bytes:
     return _message(
         *((1, name) for name in inputs),
-        *((2, name) for name in outputs),
-        (3, outputs[0]),
+        (2, output),
+        (3, output),
         (4, kind),
         *((5, _attribute(name, value)) for name, value in attributes.items()),
         (7, domain),

@@ -106,7 +106,7 @@ def penalty(A: Tensor, lengths: Tensor | None = None, scale: str = "paper") -> T
     2.0
     """
     r = A.shape[1]
-    P: Tensor = on_gpu.overlap(A) if on_gpu.can_overlap(A) else _Overlap.apply(A)  # (batch,)
+    P: Tensor = _Overlap.apply(A)  # (batch,)
     if scale == "paper":
         return P.mean()
     if scale == "author":

@@ -1,4 +1,4 @@
-"""The attention and its penalty in training on a GPU: a few kernels in place of many operations."""
+"""The attention in training on a GPU: a few kernels in place of many operations."""
 
 from __future__ import annotations
 
@@ -185,61 +185,3 @@ if triton is not None:
             dH = tl.dot(tl.trans(A), dM)
             tl.store(dH_ptr + H_at, dH.to(dH_ptr.dtype.element_ty), mask=inside)
         tl.store(dA_ptr + A_at, dA, mask=A_inside)
-
-
-# ---------------------------------------------------------------- the penalty
-
-
-def can_overlap(A: Tensor) -> bool:
-    """Whether `overlap` can take A (batch, r, n)."""
-    return _is_training(A) and A.dtype == torch.float32 and A.shape[1] <= MOST_ROWS
-
-
-def overlap(A: Tensor) -> Tensor:
-    """||A A^T - I||_F^2 (batch,), from A (batch, r, n)."""
-    P: Tensor = _OverlapByKernel.apply(A)
-    return P
-
-
-class _OverlapByKernel(torch.autograd.Function):
-    """The kernel gives the gradient 4 (A A^T - I) A too, as it has A at hand."""
-
-    @staticmethod
-    def forward(ctx: Any, A: Tensor) -> Tensor:
-        A = A.contiguous()
-        batch, r, n = A.shape
-        P, gradient = A.new_empty(batch), torch.empty_like(A)
-        words = 16 if n <= 16 or r > 64 else 32  # with more, many rows need more memory than some GPUs have
-        _overlap[(batch,)](A, P, gradient, n, r, ROWS=max(16, triton.next_power_of_2(r)), WORDS=words)
-        ctx.save_for_backward(gradient)
-        return P
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *dP: Tensor) -> Tensor:
-        (gradient,) = ctx.saved_tensors
-        found: Tensor = gradient * dP[0][:, None, None]
-        return found
-
-
-if triton is not None:
-
-    @triton.jit  # type: ignore[untyped-decorator]
-    def _overlap(  # type: ignore[no-untyped-def]
-        A_ptr, P_ptr, gradient_ptr, n, r, ROWS: tl.constexpr, WORDS: tl.constexpr
-    ):
-        sentence = tl.program_id(0).to(tl.int64)
-        row, word = tl.arange(0, ROWS)[:, None], tl.arange(0, WORDS)[None, :]
-        at = (sentence * r + row) * n + word
-        overlap = tl.zeros((ROWS, ROWS), tl.float32)
-        for start in range(0, n, WORDS):
-            A = tl.load(A_ptr + at + start, mask=(row < r) & (start + word < n), other=0.0)
-            overlap = tl.dot(A, tl.trans(A), overlap, input_precision="ieee")
-        identity = (row == tl.arange(0, ROWS)[None, :]) & (row < r)
-        overlap -= identity.to(tl.float32)
-        tl.store(P_ptr + sentence, tl.sum(overlap * overlap))
-        for start in range(0, n, WORDS):
-            inside = (row < r) & (start + word < n)
-            A = tl.load(A_ptr + at + start, mask=inside, other=0.0)
-            gradient = 4.0 * tl.dot(overlap, A, input_precision="ieee")
-            tl.store(gradient_ptr + at + start, gradient, mask=inside)

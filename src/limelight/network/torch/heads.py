@@ -14,19 +14,35 @@ from .gated import batched_dot, gated
 LAST_LAYER = ("head.W_o", "head.b_o", "head.W_2", "head.b_2")  # of a network, by their names
 
 
-def _logits(features: Tensor, W: Tensor, b: Tensor) -> Tensor:
-    """(batch, classes) from features (batch, size); on a GPU by a product with some more classes."""
-    (classes, size), more = W.shape, missing_columns(features, len(W))
-    logits = nn.functional.linear(features, pad_to(W, classes + more, size), pad_to(b, classes + more))
-    return logits[:, :classes]
+class Head(nn.Module):
+    """M to logits: some features of M, and a last layer that reads them."""
+
+    last = ("W_o", "b_o")  # its names
+
+    def last_layer(self) -> tuple[Tensor, Tensor]:
+        """Weights (classes, features) and biases (classes,)."""
+        return getattr(self, self.last[0]), getattr(self, self.last[1])
+
+    def features(self, M: Tensor) -> Tensor:
+        """What the last layer reads: (batch, features)."""
+        return M.flatten(1)
+
+    def forward(self, M: Tensor) -> Tensor:
+        """M (batch, rows, size) -> logits (batch, classes); on a GPU by a product with some more classes."""
+        features, (W, b) = self.features(M), self.last_layer()
+        (classes, size), more = W.shape, missing_columns(features, len(W))
+        logits = nn.functional.linear(features, pad_to(W, classes + more, size), pad_to(b, classes + more))
+        return logits[:, :classes]
 
 
-class FullHead(nn.Module):
+class FullHead(Head):
     """Every hidden unit sees all of M: r * 2u * b weights.
 
     >>> FullHead(rows=3, size=4, b=5, classes=2)(torch.randn(7, 3, 4)).shape
     torch.Size([7, 2])
     """
+
+    last = ("W_2", "b_2")
 
     def __init__(self, rows: int, size: int, b: int, classes: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -34,18 +50,13 @@ class FullHead(nn.Module):
         self.W_2, self.b_2 = uniform(b**-0.5, classes, b), uniform(b**-0.5, classes)
         self.dropout = Dropout(dropout)
 
-    def forward(self, M: Tensor) -> Tensor:
-        """M (batch, rows, size) -> logits (batch, classes)."""
-        return _logits(self.features(M), self.W_2, self.b_2)
-
     def features(self, M: Tensor) -> Tensor:
-        """What the last layer reads: (batch, b)."""
         hidden = torch.relu(nn.functional.linear(M.flatten(1), self.W_1, self.b_1))
         dropped: Tensor = self.dropout(hidden)
         return dropped
 
 
-class PrunedHead(nn.Module):
+class PrunedHead(Head):
     """Appendix A: p hidden units for each row of M (M^v), q for each column (M^h), a softmax over both.
 
     With `mix`, a second hidden layer of that many units reads both.
@@ -71,12 +82,7 @@ class PrunedHead(nn.Module):
             units = mix
         self.W_o, self.b_o = uniform(units**-0.5, classes, units), uniform(units**-0.5, classes)
 
-    def forward(self, M: Tensor) -> Tensor:
-        """M (batch, rows, size) -> logits (batch, classes)."""
-        return _logits(self.features(M), self.W_o, self.b_o)
-
     def features(self, M: Tensor) -> Tensor:
-        """What the last layer reads: (batch, units)."""
         parts = []
         if self.p:
             parts.append(self._groups(M, self.W_v_0, self.b_v_0))  # M^v: (batch, rows * p)
@@ -94,7 +100,7 @@ class PrunedHead(nn.Module):
         return dropped.flatten(1)
 
 
-class LinearHead(nn.Module):
+class LinearHead(Head):
     """No hidden layer: each logit is a sum over the rows of M, and so over the words.
 
     >>> LinearHead(rows=3, size=4, classes=2)(torch.randn(7, 3, 4)).shape
@@ -104,10 +110,6 @@ class LinearHead(nn.Module):
     def __init__(self, rows: int, size: int, classes: int) -> None:
         super().__init__()
         self.W_o, self.b_o = uniform((rows * size) ** -0.5, classes, rows * size), uniform(0.0, classes)
-
-    def forward(self, M: Tensor) -> Tensor:
-        """M (batch, rows, size) -> logits (batch, classes)."""
-        return _logits(M.flatten(1), self.W_o, self.b_o)
 
 
 class VectorMap(nn.Module):
@@ -132,7 +134,7 @@ class VectorMap(nn.Module):
         return scaled.unsqueeze(1)
 
 
-class VectorHead(nn.Module):
+class VectorHead(Head):
     """A linear head in three factors, for training: M to a reader's vector v, as it was learnt, to logits.
 
     >>> head = VectorHead(torch.randn(5, 4), torch.randn(6, 3 * 5), classes=2)
@@ -150,12 +152,8 @@ class VectorHead(nn.Module):
         self.scale: Tensor
         self.dropout = Dropout(dropout)
 
-    def forward(self, M: Tensor) -> Tensor:
-        """M (batch, rows, size) -> logits (batch, classes)."""
-        return _logits(self.features(M), self.W_o, self.b_o)
-
     def features(self, M: Tensor) -> Tensor:
-        """What the last layer reads: v (batch, v)."""
+        """A reader's vector v (batch, v)."""
         rows = nn.functional.linear(M, self.W_shared)  # (batch, r, k)
         dropped: Tensor = self.dropout(nn.functional.linear(rows.flatten(1), self.W_rows) * self.scale)
         return dropped
@@ -172,7 +170,7 @@ class VectorHead(nn.Module):
         return head
 
 
-class ScaledLinearHead(nn.Module):
+class ScaledLinearHead(Head):
     """A linear head for training: its weights are held `scale` times as large.
 
     Each step of Adam moves every weight by about the learning rate, and a logit by the sum over all of M:
@@ -183,18 +181,15 @@ class ScaledLinearHead(nn.Module):
     True
     """
 
+    last = ("W_scaled", "b_o")
+
     def __init__(self, linear: LinearHead) -> None:
         super().__init__()
         self.scale = linear.W_o.shape[1] ** 0.5
         self.W_scaled = nn.Parameter(linear.W_o.detach() * self.scale)  # (classes, rows * size)
         self.b_o = nn.Parameter(linear.b_o.detach().clone())
 
-    def forward(self, M: Tensor) -> Tensor:
-        """M (batch, rows, size) -> logits (batch, classes)."""
-        return _logits(self.features(M), self.W_scaled, self.b_o)
-
     def features(self, M: Tensor) -> Tensor:
-        """What the last layer reads: (batch, rows * size)."""
         scaled: Tensor = M.flatten(1) / self.scale
         return scaled
 
@@ -240,7 +235,7 @@ def concat_features(u: Tensor, v: Tensor) -> Tensor:
     return torch.cat([u, v, (u - v).abs(), u * v], dim=2)
 
 
-def build_head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> nn.Module | None:
+def build_head(recipe: ModelRecipe, rows: int, size: int, classes: int) -> Head | None:
     """The head of a recipe; a reader's is its map to one vector, `VectorMap`, and nothing more."""
     match recipe.head:
         case "full":

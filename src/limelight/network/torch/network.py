@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 from ...config.recipe import ModelRecipe
 from ..parts import head_inputs, matrix_shape, word_size
+from ..quantise import GROUP, TOP_4
 from .attention import POOLINGS, MaxPooling
 from .dropout import Dropout
 from .encoder import ENCODERS, Projection, WordEmbedding
 from .heads import GatedEncoder, VectorMap, build_head, concat_features
 from .initialisation import initialise
-from .rounding import round_to_4_bits
 
 T = TypeVar("T", bound=nn.Module)
 
@@ -159,6 +159,13 @@ class Network(nn.Module):
         M, A = self.embed(both, torch.cat([lengths, lengths2]))
         A1, A2 = A.chunk(2)
         return M, A1[..., :n], A2[..., :n2]
+
+
+def round_to_4_bits(rows: Tensor) -> Tensor:
+    """As `quantise.round_to_4_bits`, on any device."""
+    groups = rows.reshape(-1, GROUP)
+    scale = (groups.abs().amax(1, keepdim=True) / TOP_4).clamp(min=1e-7).half().to(rows.dtype)
+    return ((groups / scale).round().clamp(-TOP_4, TOP_4) * scale).view_as(rows)
 
 
 def _widen(ids: Tensor, width: int) -> Tensor:

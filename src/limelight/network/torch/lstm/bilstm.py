@@ -12,6 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ....errors import LimelightError
 from . import persistent
 from .cudnn import by_cudnn
 from .packing import mask
@@ -32,6 +33,9 @@ def bilstm(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, cl
         return by_persistent(S, lengths, W_ih, W_hh, b, clip)
     if is_available(S) and torch.is_grad_enabled() and (is_faster(S) or clip):
         return by_triton(S, lengths, W_ih, W_hh, b, clip)
-    if S.is_cuda and not clip:
-        return by_cudnn(S, lengths, W_ih, W_hh, b)
-    return by_recurrence(S, lengths, W_ih, W_hh, b, clip)
+    if not S.is_cuda:
+        return by_recurrence(S, lengths, W_ih, W_hh, b, clip)
+    if clip and torch.is_grad_enabled():
+        what = "clip_gates needs Triton on a GPU, and float32 or bf16"
+        raise LimelightError(f"{what}: pip install triton, or train on the CPU", code="needs-extra")
+    return by_cudnn(S, lengths, W_ih, W_hh, b)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
-from .packing import mask
+from .packing import mask, pad_units
 
 
 def by_cudnn(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor) -> Tensor:
@@ -19,33 +17,25 @@ def by_cudnn(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor) 
     batch, n, _ = S.shape
     u = W_hh.shape[2]
     to_right, to_left = _moves(lengths, n)
-    X = torch.cat([S, _Move.apply(S, to_right, to_left)], dim=2)  # each direction weighs its own half
+    X = torch.cat([S, _move(S, to_right)], dim=2)  # each direction weighs its own half
     weights, width = _cudnn_weights(W_ih, W_hh, b)
     start = S.new_zeros(2, batch, width)
     H = torch.lstm(X, [start, start], weights, True, 1, 0.0, torch.is_grad_enabled(), True, True)[0]
     forwards, backwards = H[..., :u], H[..., width : width + u]
-    H = torch.cat([forwards, _Move.apply(backwards, to_left, to_right)], dim=2)
+    H = torch.cat([forwards, _move(backwards, to_left)], dim=2)
     return H * mask(lengths, n).unsqueeze(2)
 
 
 def _cudnn_weights(W_ih: Tensor, W_hh: Tensor, b: Tensor) -> tuple[list[Tensor], int]:
-    """The weights as cuDNN wants them: contiguous, and with a number of units that suits the tensor cores.
-
-    The units added have zero weights, hence zero states, and change nothing.
-    """
-    u, d = W_hh.shape[2], W_ih.shape[2]
-    more = -u % 16
-    width = u + more
-    pad = nn.functional.pad
-    W_ih = pad(W_ih.view(2, 4, u, d), (0, 0, 0, more)).flatten(1, 2)
-    W_hh = pad(W_hh.view(2, 4, u, u), (0, more, 0, more)).flatten(1, 2)
-    b = pad(b.view(2, 4, u), (0, more)).flatten(1, 2)
+    """The weights as cuDNN wants them: contiguous, and with a number of units that suits the tensor cores."""
+    W_ih, W_hh, b = pad_units(W_ih, W_hh, b, -W_hh.shape[2] % 16)
+    d, pad = W_ih.shape[2], nn.functional.pad
     W_f, W_b = pad(W_ih[0], (0, d)), pad(W_ih[1], (d, 0))  # (4 width, 2d)
     zero = torch.zeros_like(b[0])  # cuDNN has a second bias
     pieces = [W_f, W_hh[0], W_b, W_hh[1], b[0], zero, b[1], zero]
     whole = torch.cat([x.flatten() for x in pieces])
     parts = [x.view_as(y) for x, y in zip(whole.split([y.numel() for y in pieces]), pieces, strict=True)]
-    return [parts[k] for k in (0, 1, 4, 5, 2, 3, 6, 7)], width
+    return [parts[k] for k in (0, 1, 4, 5, 2, 3, 6, 7)], W_hh.shape[2]
 
 
 def _moves(lengths: Tensor, n: int) -> tuple[Tensor, Tensor]:
@@ -56,15 +46,6 @@ def _moves(lengths: Tensor, n: int) -> tuple[Tensor, Tensor]:
     return (sentence + (t - room) % n).flatten(), (sentence + (t + room) % n).flatten()
 
 
-class _Move(torch.autograd.Function):
-    """Permute words; the gradient is the permutation back."""
-
-    @staticmethod
-    def forward(ctx: Any, X: Tensor, there: Tensor, back: Tensor) -> Tensor:
-        ctx.save_for_backward(back)
-        return X.flatten(0, 1).index_select(0, there).view(X.shape)
-
-    @staticmethod
-    def backward(ctx: Any, *dX: Tensor) -> tuple[Tensor | None, ...]:
-        (back,) = ctx.saved_tensors
-        return dX[0].flatten(0, 1).index_select(0, back).view(dX[0].shape), None, None
+def _move(X: Tensor, places: Tensor) -> Tensor:
+    """The words of X (batch, n, d) from these places."""
+    return X.flatten(0, 1).index_select(0, places).view(X.shape)

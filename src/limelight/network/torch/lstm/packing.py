@@ -1,4 +1,4 @@
-"""Where the words of a padded batch are, and the order in which the recurrence reads them."""
+"""Where the words of a padded batch are, the order in which the recurrence reads them, and more units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def mask(lengths: Tensor, n: int) -> Tensor:
@@ -18,14 +18,12 @@ def mask(lengths: Tensor, n: int) -> Tensor:
     return torch.arange(n, device=lengths.device) < lengths[:, None]
 
 
-def reversal(lengths: Tensor, n: int) -> Tensor:
-    """(batch, n): where each word of the reversed sentences comes from; padding stays put.
-
-    >>> reversal(torch.tensor([3, 1]), 4).tolist()
-    [[2, 1, 0, 3], [0, 1, 2, 3]]
-    """
-    t = torch.arange(n, device=lengths.device)
-    return torch.where(t < lengths[:, None], lengths[:, None] - 1 - t, t)
+def pad_units(W_ih: Tensor, W_hh: Tensor, b: Tensor, more: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The same LSTM with more units: their weights are zero, hence their states, and they change nothing."""
+    u, pad = W_hh.shape[2], nn.functional.pad
+    W_ih = pad(W_ih.unflatten(1, (4, u)), (0, 0, 0, more)).flatten(1, 2)
+    W_hh = pad(W_hh.unflatten(1, (4, u)), (0, more, 0, more)).flatten(1, 2)
+    return W_ih, W_hh, pad(b.unflatten(1, (4, u)), (0, more)).flatten(1, 2)
 
 
 class Packing(NamedTuple):
@@ -59,17 +57,3 @@ def pack(lengths: Tensor, n: int) -> Packing:
     return Packing(
         tensor(read.ravel()), tensor(write.ravel()), tensor(source), tensor(before), sizes.tolist()
     )
-
-
-def pack_static(lengths: Tensor, n: int) -> Packing:
-    """With padding: no shape depends on the lengths, as a CUDA graph needs."""
-    batch = len(lengths)
-    i = torch.arange(batch, device=lengths.device)
-    t = torch.arange(n, device=lengths.device)[:, None].expand(n, batch)
-    times = torch.stack([t, reversal(lengths, n).T])  # (2, n, batch)
-    direction = torch.arange(2, device=lengths.device)
-    read = i * n + times
-    write = 2 * read + direction[:, None, None]
-    source = ((direction * n + times.permute(2, 1, 0)) * batch).add_(i[:, None, None])  # (batch, n, 2)
-    before = torch.arange(batch * (n - 1), device=lengths.device)
-    return Packing(read.flatten(), write.flatten(), source.flatten(), before, [batch] * n)

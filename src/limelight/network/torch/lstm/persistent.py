@@ -12,6 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from .layout import LARGEST_CLUSTER, MANY, MAXIMUM_UNITS, Sizes, columns, packing, unpacking
 from .nvrtc import Kernel, compile_kernels, compiles
+from .packing import pad_units
 
 ARCHITECTURE = "sm_90a"
 MULTIPROCESSORS = 132  # of the Hopper GPUs for which `Sizes` chooses
@@ -31,13 +32,7 @@ def by_persistent(
 
 def even(W_ih: Tensor, W_hh: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The same LSTM with an even number of units, because the kernel works on pairs."""
-    u = W_hh.shape[2]
-    if u % 2 == 0:
-        return W_ih, W_hh, b
-    pad = torch.nn.functional.pad
-    W_ih = pad(W_ih.unflatten(1, (4, u)), (0, 0, 0, 1)).flatten(1, 2)
-    W_hh = pad(W_hh.unflatten(1, (4, u)), (0, 1, 0, 1)).flatten(1, 2)
-    return W_ih, W_hh, pad(b.unflatten(1, (4, u)), (0, 1)).flatten(1, 2)
+    return pad_units(W_ih, W_hh, b, 1) if W_hh.shape[2] % 2 else (W_ih, W_hh, b)
 
 
 def is_available(S: Tensor, units: int) -> bool:

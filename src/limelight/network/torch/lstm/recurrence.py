@@ -1,4 +1,4 @@
-"""The bidirectional LSTM in plain PyTorch: on a CPU, and on a GPU without Triton when gates are clipped."""
+"""The bidirectional LSTM on a CPU, in plain PyTorch."""
 
 from __future__ import annotations
 
@@ -8,24 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from .packing import Packing, mask, pack, pack_static
+from .packing import Packing, pack
 
 
 def by_recurrence(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float) -> Tensor:
     """H (batch, n, 2u) from S (batch, n, d), as `bilstm`."""
-    if S.is_cuda:
-        return by_static_recurrence(S, lengths, W_ih, W_hh, b, clip)
     H: Tensor = _Recurrence.apply(S, W_ih, W_hh, b, pack(lengths, S.shape[1]), clip)
     return H
-
-
-def by_static_recurrence(
-    S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float
-) -> Tensor:
-    """The same with no shape that depends on the lengths."""
-    n = S.shape[1]
-    H: Tensor = _Recurrence.apply(S, W_ih, W_hh, b, pack_static(lengths, n), clip)
-    return H * mask(lengths, n).unsqueeze(2)
 
 
 class _Recurrence(torch.autograd.Function):

@@ -14,24 +14,22 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from .packing import pad_units
+
 try:
     import triton
     import triton.language as tl
 except ImportError:  # a CPU build of PyTorch comes without it
     triton = None
 
-ALIGNMENT = 16  # units are padded to a multiple; zero weights give zero states and change nothing
+ALIGNMENT = 16  # units are padded to a multiple
 
 
 def by_triton(S: Tensor, lengths: Tensor, W_ih: Tensor, W_hh: Tensor, b: Tensor, clip: float = 0.0) -> Tensor:
     """H (batch, n, 2u) from S (batch, n, d), as `bilstm`."""
     u = W_hh.shape[2]
-    more = -u % ALIGNMENT
-    pad = torch.nn.functional.pad
-    W_ih = pad(W_ih.unflatten(1, (4, u)), (0, 0, 0, more)).flatten(1, 2)
-    W_hh = pad(W_hh.unflatten(1, (4, u)), (0, more, 0, more)).flatten(1, 2)
-    b = pad(b.unflatten(1, (4, u)), (0, more)).flatten(1, 2)
-    H: Tensor = _Steps.apply(S, lengths, W_ih, W_hh, b, clip)  # (batch, n, 2, u + more)
+    wider = pad_units(W_ih, W_hh, b, -u % ALIGNMENT)
+    H: Tensor = _Steps.apply(S, lengths, *wider, clip)  # (batch, n, 2, u or more)
     return H[..., :u].flatten(2)
 
 

@@ -1,17 +1,21 @@
-"""Embeddings as a column of a table."""
+"""Embeddings as a column of a table, or of any number of texts as one array: .npy or .safetensors."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+from numpy.lib import format as npy
 
 from ..errors import LimelightError
+from ..storage.array_files import safetensors_header
+from ..storage.files import atomic_file
 from ..tables.cells import KeptColumns
 from ..tables.columns import choose_columns
-from ..tables.rows import Row, open_rows
+from ..tables.rows import Row, open_rows, text_columns
 from ..tables.table import open_table
 from ..tables.writers import NewColumn, require_format, write_table
 from .model import Model
@@ -74,16 +78,64 @@ def write_embedded(
 ) -> tuple[int, ...]:
     """Write the rows, each with its embedding."""
     pending, count, shape = deque[Row](), 0, ()
-
-    def texts() -> Iterator[str]:
-        for row in rows:
-            pending.append(row)
-            yield row.text
-
+    texts, _ = text_columns(rows, False, pending.append)
     with write_table(out, form, [NewColumn("embedding", "vector")], kept, overwrite=overwrite) as writer:
-        for part in embed(texts()):
+        for part in embed(texts):
             writer.append([pending.popleft() for _ in part], [part])
             count, shape = count + len(part), part.shape[1:]
         if not count:
             raise LimelightError("no texts to embed", code="no-rows")
     return (count, *shape)
+
+
+# ---------------------------------------------------------------- one array
+
+
+def write_array(path: str | Path, parts: Iterable[np.ndarray], overwrite: bool = True) -> tuple[int, ...]:
+    """Stack arrays with rows of one shape into one file and return the shape of the whole.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "m.npy")
+    >>> write_array(path, [np.zeros((2, 3, 4), np.float32), np.ones((1, 3, 4), np.float32)])
+    (3, 3, 4)
+    >>> np.load(path).shape
+    (3, 3, 4)
+    """
+    header, rows, shape = array_header(path), 0, ()
+    with atomic_file(path, overwrite) as file:
+        for part in parts:
+            if not rows:
+                shape = part.shape[1:]
+                file.write(header((0, *shape)))
+            file.write(np.ascontiguousarray(part, dtype="<f4").data)
+            rows += len(part)
+        if not rows:
+            raise LimelightError("no texts to embed", code="no-rows")
+        file.seek(0)
+        file.write(header((rows, *shape)))  # the number of rows is known last
+    return (rows, *shape)
+
+
+def array_header(path: str | Path) -> Callable[[tuple[int, ...]], bytes]:
+    """From a shape to the first bytes of a file of this name, as many for any number of rows."""
+    found = _HEADERS.get(Path(path).suffix.lower())
+    if found is None:
+        raise LimelightError(
+            f"{path} must end in {' or '.join(_HEADERS)}, or be a table: .parquet, .csv, .tsv, .jsonl",
+            code="table-format",
+        )
+    return found
+
+
+def _npy_header(shape: tuple[int, ...]) -> bytes:
+    header = BytesIO()
+    npy.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    return header.getvalue()
+
+
+def _safetensors_header(shape: tuple[int, ...]) -> bytes:
+    """One tensor, `embeddings`."""
+    return safetensors_header({"embeddings": ("float32", shape)}, size=264)
+
+
+_HEADERS = {".npy": _npy_header, ".safetensors": _safetensors_header}
