@@ -98,7 +98,11 @@ class Predictor:
         with _loading:
             if key not in _loaded:
                 _loaded[key] = load_exactly(
-                    self.model, self.sha256, precision=self.precision, threads=self.threads, device=self.device
+                    self.model,
+                    self.sha256,
+                    precision=self.precision,
+                    threads=self.threads,
+                    device=self.device,
                 )
             return _loaded[key]
 

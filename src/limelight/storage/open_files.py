@@ -72,7 +72,7 @@ def open_together(path: Path, names: Iterable[str], stack: ExitStack) -> dict[st
     for _ in range(TRIES):
         with ExitStack() as attempt:
             folder, is_current = _open_folder(path, attempt)
-            files = {}
+            files: dict[str, BinaryIO] = {}
             for name in names:
                 with suppress(FileNotFoundError):
                     where = path / name if folder is None else Path(name)
