@@ -326,6 +326,6 @@ if __name__ == "__main__":
     chosen = [name for name in sys.argv[2:] if name != "--all"] or list(OPERATIONS)
     results = {}
     for k, name in enumerate(chosen):
-        some = 12 if OPERATIONS[name].quick else 6
+        some = 6 if OPERATIONS[name].quick else 3
         results[name] = try_steps(OPERATIONS[name], place / str(k), None if everything else some)
     print(json.dumps(results))
