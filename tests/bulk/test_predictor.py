@@ -169,7 +169,7 @@ def test_options_are_checked_at_once(folder, options, reason):
 def test_a_batch_that_cannot_be_read(folder):
     with refuses("batch-type"):
         Predictor(folder)([1, 2])
-    with pytest.raises(LimelightError, match=r"'text'\[1\] is None"):
+    with refuses("text-type"):
         Predictor(folder)(pa.table({"text": ["w1", None]}))
-    with pytest.raises(LimelightError, match="no column 'review'"):
+    with refuses("column-missing"):
         Predictor(folder, text="review")({"text": TEXTS})

@@ -19,8 +19,8 @@ from bulk.killing_bulk import DyingWorker, deaths, outputs
 from bulk.test_page import COMMANDS, SNIPPETS, engine_of, write_tables
 from limelight.bulk import Predictor, job, pieces, run
 from limelight.cli import main
-from limelight.errors import LimelightError
 from limelight.runtime.model import Model
+from refusing import refuses
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def workers_that_die_leave_the_same_files(folder: Path, monkeypatch: pytest.Monk
 def an_error_in_a_worker_is_one_line(folder: Path) -> None:
     (folder / "bad").mkdir()
     pq.write_table(pa.table({"text": ["w1", None]}), folder / "bad" / "b.parquet")
-    with pytest.raises(LimelightError, match=r"^b\.parquet, row 2: no text"):
+    with refuses("row-unusable"):
         run(Predictor("model"), "bad", "bad-out", engine="ray")
     assert run(Predictor("model"), "bad", "bad-out", engine="ray", on_bad="skip").skipped == 1
 

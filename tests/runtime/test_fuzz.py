@@ -120,14 +120,14 @@ def mutated_json(draw: st.DrawFn, content: bytes) -> bytes:
     return json.dumps(data).encode()
 
 
-@examples(1000)
+@examples(500)
 @given(data=st.data())
 def test_mutated_bytes(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(CHECKED))
     assert_found_or_harmless({name: data.draw(mutated_bytes(good()[name]))})
 
 
-@examples(400)
+@examples(200)
 @given(data=st.data())
 def test_mutated_json(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["config.json", "tokenizer.json"]))
@@ -150,14 +150,14 @@ def assert_survives(name: str, content: bytes) -> None:
     assert P is None or P.shape == (2, 3)
 
 
-@examples(300)
+@examples(150)
 @given(data=st.data())
 def test_mutated_bytes_with_matching_checksums(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["model.safetensors", "tokenizer.json", "model.onnx"]))
     assert_survives(name, data.draw(mutated_bytes(good()[name])))
 
 
-@examples(300)
+@examples(150)
 @given(data=st.data())
 def test_mutated_json_with_matching_checksums(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["config.json", "tokenizer.json"]))

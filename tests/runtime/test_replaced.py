@@ -15,6 +15,7 @@ import limelight
 from limelight.errors import LimelightError
 from limelight.runtime.folder import Parts, open_folder
 from limelight.storage import files
+from refusing import refuses
 from trained import network_of, recipe_of, save, weights_of
 
 MODELS = {("a", "b", "c"): 0, ("x", "y", "z"): 1}  # labels -> the seed of the weights
@@ -114,7 +115,7 @@ def test_a_known_checksum(tmp_path: Path) -> None:
     assert (
         limelight.load(folder, sha256=digest).labels == limelight.load(folder, sha256=digest.upper()).labels
     )
-    with pytest.raises(LimelightError, match=f"SHA-256 of config.json is {digest}, not the '00"):
+    with refuses("checksum-other"):
         limelight.load(folder, sha256="00" * 32)
     with pytest.raises(LimelightError, match="only for a saved folder"):
         limelight.load("reader", sha256=digest)

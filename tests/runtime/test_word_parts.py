@@ -18,6 +18,7 @@ from limelight.errors import LimelightError
 from limelight.runtime.model import Model
 from limelight.runtime.reader import Reader
 from limelight.runtime.word_parts import max_without, rows_without
+from refusing import refuses
 from trained import ARCHITECTURES, network_of, recipe_of, weights_of
 
 TEXTS = [
@@ -219,7 +220,7 @@ def test_many_pairs_are_what_each_pair_gives(bundled):
         assert (found.first.text, found.second.text, found.by_rows) == (a, b, None)
     assert bundled.compare_many([], []) == []
     assert bundled.word_parts([]) == []
-    with pytest.raises(LimelightError, match="every pair needs both"):
+    with refuses("pair-or-text"):
         bundled.compare_many(["a"], [])
     with pytest.raises(LimelightError, match="text 0 is None"):
         bundled.compare(None, "soup")

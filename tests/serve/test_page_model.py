@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import trained
 from limelight.reading.captions import METHODS
+from limelight.reading.reading import Reading
 from limelight.runtime.model import Model
 from limelight.serve.bundle import about_model
 from limelight.serve.explored import explore_data
@@ -64,6 +66,15 @@ def pack(folder: Path, models: list[Model], precision: str) -> list[tuple[str, b
     return files
 
 
+READ_TEXTS = [*zip(texts_of(8, longest=70), texts_of(8, seed=1), strict=True), ("w3", "w4"), ("w5 w5", "w9")]
+
+
+@cache
+def models_and_readings() -> tuple[list[Model], list[list[Reading]]]:
+    models = [model_of(*way) for way in WAYS]
+    return models, [[model.read(a, b if model.pair else None) for a, b in READ_TEXTS] for model in models]
+
+
 @needs_node
 @pytest.mark.parametrize(
     ("precision", "plain", "near"),
@@ -72,12 +83,10 @@ def pack(folder: Path, models: list[Model], precision: str) -> list[tuple[str, b
 def test_every_architecture_reads_as_in_python(
     tmp_path: Path, precision: str, plain: bool, near: float
 ) -> None:
-    models = [model_of(*way) for way in WAYS]
-    texts = [*zip(texts_of(8, longest=70), texts_of(8, seed=1), strict=True), ("w3", "w4"), ("w5 w5", "w9")]
-    given = {"files": pack(tmp_path, models, precision), "texts": texts, "off": [], "plain": plain}
-    for way, model, found in zip(WAYS, models, run_node(tmp_path, READ, given), strict=True):
-        for (first, second), answer in zip(texts, found, strict=True):
-            reading = model.read(first, second if model.pair else None)
+    models, readings = models_and_readings()
+    given = {"files": pack(tmp_path, models, precision), "texts": READ_TEXTS, "off": [], "plain": plain}
+    for way, expected, found in zip(WAYS, readings, run_node(tmp_path, READ, given), strict=True):
+        for reading, answer in zip(expected, found, strict=True):
             np.testing.assert_allclose(
                 answer["probabilities"], reading.probabilities, atol=near, err_msg=str(way)
             )
