@@ -103,7 +103,7 @@ def measure_search(index: Index, args: argparse.Namespace) -> dict[str, Any]:
     return {
         **found,
         "shards, bytes a text": round(shards / len(index)),
-        "approximate, bytes a text": round(sizes.get("approximate.faiss", 0) / len(index)),
+        "approximate, bytes a text": round(sizes.get("approximate.safetensors", 0) / len(index)),
         "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }
 

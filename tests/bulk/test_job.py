@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import signal
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import fsspec
@@ -237,14 +239,147 @@ def test_without_pyarrow(model, tmp_path, monkeypatch):
         run(Predictor(model), tmp_path, tmp_path / "out")
 
 
-def test_a_damaged_output_file_is_said(model, tmp_path):
+def rewrite(path: Path, **changes: object) -> None:
+    """The same table with another record of what it was made of."""
+    table, record = pq.read_table(path), json.loads(pq.read_metadata(path).metadata[pieces.MARK])
+    with pq.ParquetWriter(path, table.schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"limelight": json.dumps(record | changes)})
+
+
+def flip(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(path.read_bytes()[:-9]),
+        lambda path: path.write_bytes(path.read_bytes()[:10] + path.read_bytes()[20:]),
+        lambda path: flip(path, 30),  # in the data
+        lambda path: flip(path, path.read_bytes().rindex(b"confidence")),  # in the footer
+        lambda path: flip(path, path.read_bytes().rindex(b"sha256")),
+        lambda path: rewrite(path, skipped=[[1, 2, 3]]),
+        lambda path: rewrite(path, skipped=5),
+        lambda path: rewrite(path, rows_in="many"),
+        lambda path: rewrite(path, input="another.csv"),
+        lambda path: rewrite(path, more=1),
+    ],
+)
+def test_a_damaged_output_file_is_said(model, tmp_path, damage):
+    (tmp_path / "data.csv").write_text("text\nw1 w2\nw3\n")
+    out = tmp_path / "out"
+    run(Predictor(model), tmp_path / "data.csv", out)
+    (path,) = out.glob("*.parquet")
+    damage(path)
+    with refuses("file-damaged") as error:
+        run(Predictor(model), tmp_path / "data.csv", out)
+    assert path.name in str(error.value)
+
+
+def test_output_files_of_earlier_versions_count(model, tmp_path):
     data, out = write_tables(tmp_path / "data"), tmp_path / "out"
     run(Predictor(model), data, out)
-    path = sorted(out.glob("*.parquet"))[1]
-    path.write_bytes(path.read_bytes()[:-9])
-    with refuses("file-damaged") as error:
+    for path in out.glob("*.parquet"):
+        table, record = pq.read_table(path), json.loads(pq.read_metadata(path).metadata[pieces.MARK])
+        del record["sha256"]
+        with pq.ParquetWriter(path, table.schema.remove_metadata()) as writer:
+            writer.write_table(table.replace_schema_metadata())
+            writer.add_key_value_metadata({"limelight": json.dumps(record)})
+    assert run(Predictor(model), data, out).pieces_before == 6
+
+
+@pytest.mark.parametrize("pattern", ["", "**/[ab]*"])
+def test_the_output_is_not_its_own_input(model, tmp_path, pattern):
+    data = write_tables(tmp_path / "data")
+    first = run(Predictor(model), data / pattern, data / "out")
+    assert run(Predictor(model), data / pattern, data / "out") == replace(first, pieces_before=first.pieces)
+
+
+def test_the_output_of_another_job_is_not_an_input(model, tmp_path):
+    data = write_tables(tmp_path / "data")
+    run(Predictor(model), data / "a.parquet", data / "out")
+    with refuses("input-is-output"):
+        run(Predictor(model), data, tmp_path / "out")
+
+
+@pytest.mark.parametrize("address", ["{}", "{}/**/*.csv", "{}/*/*.csv"])
+def test_a_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch, address):
+    data = write_tables(tmp_path / "data")
+    address, scandir = address.format(data), os.scandir
+    assert "day/b.csv" in [each.name for each in pieces.list_files(address)]
+
+    def shut(folder):
+        if Path(folder).name == "day":
+            raise PermissionError(13, "Permission denied", folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", shut)
+    with refuses("os-error") as error:
+        pieces.list_files(address)
+    assert "Permission denied" in str(error.value)
+
+
+class ShutFileSystem(fsspec.AbstractFileSystem):
+    """A folder `data` with a table, and with a folder `day` that cannot be read."""
+
+    protocol = "shut"
+
+    def ls(self, path: str, detail: bool = True, **_: object) -> list[dict]:
+        if path == "data/day":
+            raise PermissionError(13, "Permission denied", path)
+        inside = {"": {"data": "directory"}, "data": {"data/a.csv": "file", "data/day": "directory"}}[path]
+        return [{"name": name, "type": kind, "size": 1} for name, kind in inside.items()]
+
+
+def test_a_remote_folder_that_cannot_be_read_is_an_error():
+    fsspec.register_implementation("shut", ShutFileSystem, clobber=True)
+    with refuses("os-error"):
+        pieces.list_files("shut://data")
+
+
+def test_a_pattern_names_what_glob_says_it_does(tmp_path, monkeypatch):
+    data = write_tables(tmp_path / "data")
+    (data / ".git").mkdir()
+    (data / ".git" / "d.csv").touch()
+    (data / "day" / "again").symlink_to(data / "day")  # glob follows it forty times
+    monkeypatch.chdir(data)
+    patterns = (
+        "*",
+        "*/*.csv",
+        "**/*.csv",
+        ".*",
+        ".git/*",
+        "**",
+        "day/[!b]*",
+        "day/../*",
+        "*/../a.*",
+        "*/no/*",
+    )
+    for pattern in patterns:
+        expected = {
+            os.path.normpath(each)
+            for each in glob.glob(pattern, recursive=True)
+            if os.path.isfile(each) and "again" not in each
+        }
+        found = {os.path.relpath(each) for each in pieces._matches(str(data), pattern.split("/"))}
+        assert found == expected, pattern
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("name", ["data/b.parquet", "out/_manifest.json", "piece"])
+def test_a_pipe_is_not_waited_for(model, tmp_path, name):
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    (data / "a.csv").write_text("text\nw1\n")
+    run(Predictor(model), data, out)
+    path = next(out.glob("*.parquet")) if name == "piece" else tmp_path / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    with refuses("file-type"):
         run(Predictor(model), data, out)
-    assert path.name in str(error.value)
 
 
 def test_killed_at_every_point_of_its_writing(model, tmp_path):

@@ -13,7 +13,9 @@ import pytest
 import trained
 from limelight.bulk import Predictor, predictor
 from limelight.errors import LimelightError
+from limelight.runtime import reader
 from limelight.runtime.model import Model
+from limelight.storage import files
 from refusing import refuses
 
 TEXTS = ["w1 w2 w3", "w4", "w5 w6 unheard", "w7 w8"]
@@ -116,9 +118,9 @@ def test_pandas_keeps_its_index(folder):
 
 def test_it_pickles_small_and_loads_once_in_a_process(folder, monkeypatch):
     loads = []
-    load = predictor.load
+    load = predictor.load_exactly
     monkeypatch.setattr(predictor, "_loaded", {})
-    monkeypatch.setattr(predictor, "load", lambda *a, **k: loads.append(a) or load(*a, **k))
+    monkeypatch.setattr(predictor, "load_exactly", lambda *a, **k: loads.append(a) or load(*a, **k))
     content = pickle.dumps(Predictor(folder))
     assert len(content) < 1000
     for _ in range(3):
@@ -133,6 +135,21 @@ def test_another_model_at_the_same_path_is_refused(tmp_path, monkeypatch):
     trained.edit(folder, lambda config: config["facts"].update(data={"train": 7}))
     with refuses("model-differs"):
         planned({"text": TEXTS})
+
+
+def test_a_model_that_is_swapped_while_it_is_loaded_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(predictor, "_loaded", {})
+    folder, other = trained.save(tmp_path / "model"), trained.save(tmp_path / "other", facts={})
+    planned, opened = Predictor(folder), reader.open_folder
+
+    def swapped(*given):
+        files.exchange(folder, other)
+        return opened(*given)
+
+    monkeypatch.setattr(reader, "open_folder", swapped)
+    with refuses("model-differs"):
+        planned({"text": TEXTS})
+    assert planned({"text": TEXTS})["text"] == TEXTS  # it is back
 
 
 @pytest.mark.parametrize(

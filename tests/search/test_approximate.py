@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from limelight.search import approximate
-from limelight.search.approximate import ApproximateSearch, build_approximate
+from limelight.search.approximate import ApproximateSearch, build_approximate, open_approximate
 from limelight.search.exact import ExactSearch
+from limelight.search.index_folder import APPROXIMATE, OLD_APPROXIMATE, ApproximateEntry, IndexConfig, Source
+from limelight.search.shards import ShardEntry
+from limelight.storage.array_files import safetensors_pieces
 from refusing import refuses
 from search.vectors import shards_of
 
-pytest.importorskip("faiss", reason="faiss is an extra: pip install '.[search]'")
+faiss = pytest.importorskip("faiss", reason="faiss is an extra: pip install '.[search]'")
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +31,26 @@ def vectors() -> np.ndarray:
     return (V / np.linalg.norm(V, axis=1, keepdims=True)).astype(np.float32)
 
 
-def test_it_finds_nearly_what_exact_search_finds(tmp_path, vectors):
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, vectors: np.ndarray) -> tuple[Path, ApproximateEntry]:
+    folder = tmp_path_factory.mktemp("built")
+    return folder, build_approximate(folder, shards_of(vectors, 5000), 16, threads=1)
+
+
+@pytest.fixture
+def copied(tmp_path: Path, built: tuple[Path, ApproximateEntry]) -> tuple[Path, ApproximateEntry]:
+    shutil.copy(built[0] / APPROXIMATE, tmp_path)
+    return tmp_path, built[1]
+
+
+def opened(folder: Path, entry: ApproximateEntry, rows: int = 12_000) -> ApproximateSearch | None:
+    source = Source("a", "", None, True, [ShardEntry("a", rows, 0, "")])
+    return open_approximate(folder, IndexConfig("reader", "", 16, False, "int8", [source], entry), 1)
+
+
+def test_it_finds_nearly_what_exact_search_finds(built, vectors):
     shards = shards_of(vectors, 5000)
-    entry = build_approximate(tmp_path, shards, 16, threads=1)
-    scores, places = ApproximateSearch.open(tmp_path, entry, 1).search(shards, vectors[:50], 10)
+    scores, places = opened(*built).search(shards, vectors[:50], 10)
     exact_scores, exact_places = ExactSearch(1).search(shards, vectors[:50], 10)
     recall = np.mean(
         [len({*a} & {*b}) / 10 for a, b in zip(places.tolist(), exact_places.tolist(), strict=True)]
@@ -38,18 +61,50 @@ def test_it_finds_nearly_what_exact_search_finds(tmp_path, vectors):
     assert (np.diff(scores, axis=1) <= 0).all()
 
 
-def test_the_same_index_gives_the_same_file(tmp_path, vectors):
-    shards = shards_of(vectors, 5000)
-    first = build_approximate(tmp_path, shards, 16, threads=1)
-    assert build_approximate(tmp_path, shards, 16, threads=1) == first
+def test_the_same_index_gives_the_same_file(tmp_path, built, vectors):
+    assert build_approximate(tmp_path, shards_of(vectors, 5000), 16, threads=1) == built[1]
 
 
-def test_a_damaged_file_is_not_used(tmp_path, vectors):
-    entry = build_approximate(tmp_path, shards_of(vectors, 5000), 16, threads=1)
-    path = tmp_path / "approximate.faiss"
+def test_a_damaged_file_is_not_used(copied):
+    path = copied[0] / APPROXIMATE
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.warns(UserWarning, match=r"approximate\.faiss.*in full"):
-        assert ApproximateSearch.open(tmp_path, entry, 1) is None
+    with pytest.warns(UserWarning, match="checksum.*in full"):
+        assert opened(*copied) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("places", 12_000), ("places", -1), ("ends", -1), ("ends", 10**9), ("centres", np.inf)],
+)
+def test_a_crafted_file_is_not_used(copied, name, value):
+    arrays = load_file(copied[0] / APPROXIMATE)
+    arrays[name].reshape(-1)[7] = value
+    content = b"".join(safetensors_pieces(arrays))
+    (copied[0] / APPROXIMATE).write_bytes(content)
+    entry = ApproximateEntry(12_000, len(content), hashlib.sha256(content).hexdigest())
+    with pytest.warns(UserWarning, match="is damaged.*in full"):
+        assert opened(copied[0], entry) is None
+
+
+def test_a_file_of_other_texts_is_not_used(copied):
+    with pytest.warns(UserWarning, match="do not fit.*in full"):
+        assert opened(*copied, rows=11_999) is None
+
+
+def test_faiss_never_opens_a_file(copied, monkeypatch):
+    for name in ("read_index", "deserialize_index"):
+        monkeypatch.setattr(faiss, name, lambda *_: pytest.fail("faiss has opened a file"))
+    assert opened(*copied) is not None
+    (copied[0] / APPROXIMATE).rename(copied[0] / OLD_APPROXIMATE)
+    with pytest.warns(UserWarning, match="earlier version.*in full"):
+        assert opened(*copied) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / APPROXIMATE)
+    with pytest.warns(UserWarning, match="not a regular file.*in full"):
+        assert opened(tmp_path, ApproximateEntry(12_000, 0, "")) is None
 
 
 def test_few_texts_need_none(tmp_path):
@@ -73,6 +128,7 @@ def test_an_index_uses_it_until_texts_are_added(tmp_path: Path, monkeypatch):
     for each in (index, again):
         found, exact = each.search("cold broth", 3), each.search("cold broth", 3, exact=True)
         assert [hit.text for hit in found] == [hit.text for hit in exact]
+        assert len(each.search("cold broth", 10**20, words=False)) == len(texts)  # in full
     again.add(["a late train"])
     assert again._approximate is None
     assert sorted(path.suffix for path in again.folder.iterdir()) == [".json", ".safetensors", ".safetensors"]

@@ -14,10 +14,16 @@ import pytest
 
 import trained
 from limelight import Index, LimelightError, load
+from limelight.runtime import reader
+from limelight.runtime.reader import model_sha256
 from limelight.search import index_folder
+from limelight.search.build import new_config, writing
+from limelight.search.corpus import Corpus
 from limelight.search.shards import ZERO
+from limelight.storage import files
 from refusing import refuses
 from reviews import write_csv
+from search.vectors import shards_of
 
 TEXTS = [
     "The soup was cold. We left early.",
@@ -51,6 +57,18 @@ def index(tmp_path: Path, built: Path) -> Index:
 def stored(index: Index) -> np.ndarray:
     parts = [(shard.vectors.astype(float) - ZERO) * shard.scales[:, None] for shard in index._shards]
     return np.concatenate(parts)
+
+
+def save_another(path: Path) -> Path:
+    recipe = trained.recipe_of({"rows": 2})
+    return trained.save(path, weights=trained.weights_of(trained.network_of(recipe, seed=1)))
+
+
+def edit(folder: Path, **changes: object) -> None:
+    """Change index.json, with a checksum that fits."""
+    data = json.loads((folder / "index.json").read_text()) | changes
+    del data["sha256"]
+    (folder / "index.json").write_text(json.dumps({**data, "sha256": index_folder._checksum(data)}))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -187,13 +205,61 @@ def test_a_foreign_file_in_an_index_keeps_it_from_being_replaced(index, table):
         Index.create(index.folder, table, overwrite=True)
 
 
-def test_a_foreign_file_where_the_new_index_is_built_stays(tmp_path, index, table):
-    place = tmp_path / ".index.limelight-new"
-    place.mkdir()
-    (place / "notes.txt").write_text("mine")
+def test_a_folder_of_yours_where_the_new_index_is_built_stays(tmp_path, index, table):
+    place = shutil.copytree(index.folder, tmp_path / ".index.limelight-new")
+    before = contents(place)
     with refuses("exists"):
         Index.create(index.folder, table, overwrite=True)
-    assert (place / "notes.txt").exists()
+    assert contents(place) == before
+
+
+def test_a_second_creation_that_began_before_the_first_ended_replaces_nothing(tmp_path, index, monkeypatch):
+    before, checked = contents(index.folder), Corpus.check
+    other = index.folder.rename(tmp_path / "other")
+
+    def appear(*given):  # the first one ends while the second checks its texts
+        checked(*given)
+        other.rename(index.folder)
+
+    monkeypatch.setattr(Corpus, "check", appear)
+    with refuses("exists"):
+        Index.create(index.folder, ["Only this."])
+    assert contents(index.folder) == before
+
+
+def test_a_killed_creation_does_not_stand_in_its_own_way(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_remove", lambda temporary: None)  # as if killed before index.json was there
+    with pytest.raises(ZeroDivisionError), files.atomic_file(tmp_path / "index" / "index.json"):
+        _ = 1 / 0
+    monkeypatch.undo()
+    assert len(os.listdir(tmp_path / "index")) == 1
+    assert len(Index.create(tmp_path / "index", ["Only this."])) == 1
+
+
+def test_an_index_that_another_process_replaced_is_added_to_with_its_own_model(tmp_path):
+    first, second = trained.save(tmp_path / "first"), save_another(tmp_path / "second")
+    old = Index.create(tmp_path / "index", ["w1 w2"], model=first)
+    Index.create(tmp_path / "index", ["w1 w2"], model=second, overwrite=True)
+    old.add(["w5 w6 w7"])
+    for each in (old, Index.open(tmp_path / "index")):
+        assert each.search("w5 w6 w7", k=1)[0].score == pytest.approx(1, abs=0.01)
+        assert each.model.sha256 == each.config.model_sha256
+    old.verify()
+
+
+def test_vectors_of_another_model_are_found_by_verify(tmp_path):
+    first, second = trained.save(tmp_path / "first"), save_another(tmp_path / "second")
+    index = Index.create(tmp_path / "index", ["w1 w2", "w3 w4"], model=first)
+    edit(index.folder, model=str(second), model_sha256=model_sha256(second))
+    with refuses("file-damaged"):
+        Index.open(index.folder).verify()
+
+
+def test_links_to_an_index_have_one_lock(tmp_path, index):
+    (tmp_path / "link").symlink_to(index.folder)
+    linked = Index.open(tmp_path / "link")
+    with writing(index.folder), refuses("busy"):
+        linked.add(["Only this."])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
@@ -235,6 +301,48 @@ def test_a_truncated_shard_is_one_line(index, size):
     with refuses("file-damaged") as error:
         Index.open(index.folder)
     assert "\n" not in str(error.value)
+
+
+def test_a_shard_truncated_while_it_is_open_is_one_line(index):
+    os.truncate(next(index.folder.glob("shard-*")), 100)
+    with refuses("file-damaged"):  # it would be the end of the process
+        index.search("soup")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_in_place_of_a_shard_is_not_waited_for(index):
+    path = next(index.folder.glob("shard-*"))
+    content = index_folder.open_shards(index.folder)
+    path.unlink()
+    os.mkfifo(path)
+    with refuses("file-type"):
+        index_folder.check_shards(index.folder, content[0])
+    with refuses("file-type"):
+        Index.open(index.folder)
+
+
+def test_a_size_that_is_not_the_models_is_one_line(index):
+    edit(index.folder, size=7, sources=[])
+    with refuses("file-damaged"):
+        Index.open(index.folder)
+
+
+def test_cosines_are_at_most_one(index):
+    V = np.eye(1, index.config.size, dtype=np.float32) * 1.01
+    index._shards = shards_of(np.concatenate([V, -V]), 2)
+    assert index.search_vectors(V, 4)[0].tolist() == [[1, -1]]
+
+
+def test_the_digest_is_that_of_the_model_that_was_loaded(tmp_path, monkeypatch):
+    first, second = trained.save(tmp_path / "first"), save_another(tmp_path / "second")
+    digest, opened = model_sha256(second), reader.open_folder
+
+    def swapped(*given):  # just before it is loaded
+        files.exchange(first, second)
+        return opened(*given)
+
+    monkeypatch.setattr(reader, "open_folder", swapped)
+    assert new_config(first, False, "float32")[0].model_sha256 == digest
 
 
 def test_a_missing_shard_is_one_line(index):

@@ -17,8 +17,10 @@ from limelight.cli import main
 from limelight.errors import LimelightError
 from limelight.reading.colours import DARK, LEVELS, LIGHT
 from limelight.runtime.model import Model
+from limelight.serve import one_file
 from limelight.serve.one_file import build_page, explore_page, save_page
 from reading.test_browser import CHROMIUM
+from refusing import refuses
 from serve.test_page_model import model_of
 from trained import save
 
@@ -71,6 +73,19 @@ def test_the_command_saves_a_page_and_refuses_what_it_should(tmp_path: Path, cap
     assert capsys.readouterr().err.count("\n") == 3
     with pytest.raises(LimelightError, match="already exists"):
         save_page(Model.load(model), page)
+
+
+def test_a_file_that_appears_while_the_page_is_made_stays(tmp_path: Path, monkeypatch) -> None:
+    def appear(*given: Any, **how: Any) -> tuple[str, int]:
+        (tmp_path / "page.html").write_text("mine")
+        return "a page", 1
+
+    monkeypatch.setattr(one_file, "build_page", appear)
+    with refuses("exists"):
+        save_page(model_of({}), tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == "mine"
+    save_page(model_of({}), tmp_path / "page.html", overwrite=True)
+    assert (tmp_path / "page.html").read_text() == "a page"
 
 
 # ---------------------------------------------------------------- in a browser

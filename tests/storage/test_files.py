@@ -21,6 +21,7 @@ from limelight.storage.files import (
     check_writable,
     exchange,
     remove_leftovers,
+    workshop,
 )
 from limelight.storage.locks import try_lock
 from refusing import refuses
@@ -410,3 +411,33 @@ def test_a_device_is_not_replaced(tmp_path):
         pass
     assert link.is_symlink()
     assert names(tmp_path) == ["null"]
+
+
+def test_a_workshop_keeps_what_is_begun_until_it_is_done(tmp_path):
+    def fail(place: Path) -> None:
+        (place / "half").mkdir(parents=True)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), workshop(tmp_path / "shop") as place:
+        fail(place)
+    with workshop(tmp_path / "shop") as place:
+        assert names(place) == ["half"]
+    assert names(tmp_path) == []
+
+
+def test_a_workshop_takes_no_folder_of_yours(tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "thesis.txt").touch()
+    with refuses("exists"), workshop(tmp_path / "shop"):
+        pass
+    assert names(tmp_path / "shop") == ["thesis.txt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_in_place_of_our_note_is_not_waited_for(tmp_path):
+    leftover = tmp_path / ".a.limelight-01234567.part"
+    leftover.mkdir()
+    os.mkfifo(leftover / "limelight")
+    with atomic_file(tmp_path / "a") as file:
+        file.write(b"whole")
+    assert names(tmp_path) == [leftover.name, "a"]

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -21,16 +23,18 @@ from typing import Any
 
 from .. import __version__
 from ..errors import LimelightError, check_at_least, check_choice, tidy_os_errors
-from ..runtime.runner import progress_bar
+from ..runtime.runner import count_cores, progress_bar
 from ..storage.files import atomic_file, check_writable, remove_leftovers
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
+from ..storage.open_files import read_regular
 from .pieces import Piece, cut, is_remote, list_files, names_of
 from .predictor import Predictor
 from .work import Done, Worker, read_done
 
 ENGINES = ("local", "ray")
 MANIFEST, SKIPPED = "_manifest.json", "_skipped.jsonl"
+MAX_MANIFEST = 2**30  # bytes: a piece takes about 200
 _EVERY = 60  # seconds between two manifests
 
 
@@ -59,7 +63,7 @@ def run(
     Summary(pieces=12, pieces_before=0, rows_in=720000, rows_out=720000, skipped=0)
     """
     _check_options(out, engine, on_bad, workers)
-    folder, files = Path(out), list_files(data)
+    folder, files = Path(out), list_files(data, Path(out))
     columns = predictor.columns_of(names_of(files[0]), files[0].name)
     predictor = copy.copy(predictor)
     predictor.text, predictor.text2 = columns.text, columns.text2
@@ -88,7 +92,10 @@ class _Job:
     def __init__(self, folder: Path, settings: dict[str, Any], pieces: Sequence[Piece]) -> None:
         self.folder, self.settings, self.pieces = folder, settings, pieces
         there = {path.name for path in folder.iterdir()}
-        self.done = {p.out: read_done(folder / p.out) for p in pieces if p.out in there}
+        before = [piece.out for piece in pieces if piece.out in there]
+        with ThreadPoolExecutor(count_cores()) as pool:
+            found = pool.map(lambda name: read_done(folder / name, whole=True), before)
+            self.done = dict(zip(before, found, strict=True))
         self._written = 0.0
 
     def finish(self, do: Callable[[Sequence[Piece]], Iterable[Done]], progress: bool) -> Summary:
@@ -115,7 +122,7 @@ class _Job:
         found = [read_done(self.folder / piece.out) for piece in self.pieces]
         for piece, done in zip(self.pieces, found, strict=True):
             lost = done.rows_in - done.rows_out - len(done.skipped)
-            if lost or piece.rows not in (None, done.rows_in):
+            if lost or done.file != piece.file.name or piece.rows not in (None, done.rows_in):
                 fault = f"{done.out} has {done.rows_out:,} rows, not those of {done.file}"
                 raise LimelightError(fault, code="file-damaged")
         skipped = [{"file": d.file, "row": row, "fault": fault} for d in found for row, fault in d.skipped]
@@ -144,12 +151,12 @@ class _Job:
 def check_settings(folder: Path, settings: dict[str, Any]) -> None:
     """Raise if the folder holds what another model or other options made, or something else altogether."""
     path = folder / MANIFEST
-    if not path.exists():
+    if not os.path.lexists(path):
         if others := sorted(each.name for each in folder.iterdir() if not each.name.startswith(".")):
             raise _unfit(f"{folder} exists and holds {others[0]};", "exists")
         return
     with tidy_os_errors(f"cannot read {path}"):
-        found = parse_object(path.read_bytes(), str(path)).get("settings")
+        found = parse_object(read_regular(path, MAX_MANIFEST), str(path)).get("settings")
     if not isinstance(found, dict):
         raise _unfit(f"{path} was not written by Limelight;", "file-foreign")
     for name in {**settings, **found}:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.compression import check_file
 from ..tables.formats import table_format
 from ..tables.table import column_names, open_parquet
 
+MARK = b"limelight"  # in the metadata of an output file: what it was made of
 PIECE_ROWS = 2**16  # of parquet; other formats cannot be read from the middle, so each file is one piece
 _IN_FOLDERS = ("csv", "tsv", "jsonl", "parquet")  # not .txt: a folder of tables may hold a README.txt
 
@@ -49,18 +52,20 @@ class Piece(NamedTuple):
         return None if self.stop is None else self.stop - self.start
 
 
-def list_files(data: str | Path) -> list[InputFile]:
+def list_files(data: str | Path, out: Path | None = None) -> list[InputFile]:
     """The tables of a folder and all folders in it, of a pattern such as `day-*/part-?.csv`, or one table.
 
     An address such as `s3://bucket/reviews` is read with fsspec. In folders, names that begin with `_` or `.`
-    are left out.
+    are left out, and so are the files of the folder `out`, which the job itself writes. A folder that cannot
+    be read is an error.
 
     >>> list_files("no such folder")
     Traceback (most recent call last):
     limelight.errors.LimelightError: no such file or folder: no such folder
     """
     data = os.fspath(data)
-    found = _remote_files(data) if is_remote(data) else _local_files(data.removeprefix("file://"))
+    with tidy_os_errors(f"cannot read {data}"):
+        found = _remote_files(data) if is_remote(data) else _local_files(data.removeprefix("file://"), out)
     if not found:
         known = "a folder, a pattern or a file of " + ", ".join(f".{each}" for each in _IN_FOLDERS)
         raise LimelightError(f"{data} has no tables; give {known}", code="no-rows")
@@ -99,6 +104,8 @@ def version_of(address: str) -> str:
         return f"{fs.checksum(path)}"
     with tidy_os_errors(f"cannot read {address}"):
         found = os.stat(address)
+    if not stat.S_ISREG(found.st_mode):
+        raise LimelightError(f"{address} is a folder, a pipe or a device; give a file", code="file-type")
     return f"{found.st_size} {found.st_mtime_ns}"
 
 
@@ -151,24 +158,70 @@ def _spans(file: InputFile) -> list[tuple[int, int | None]]:
         return [(0, None)]
     with parquet_file(file) as found:
         rows = found.metadata.num_rows
+        if MARK in (found.metadata.metadata or {}):
+            fault = f"{file.name} is the output of a bulk job, not a table to read"
+            raise LimelightError(f"{fault}; move it out of the input", code="input-is-output")
     return [(k, min(k + PIECE_ROWS, rows)) for k in range(0, rows, PIECE_ROWS)]
 
 
-def _local_files(data: str) -> list[InputFile]:
+def _local_files(data: str, out: Path | None) -> list[InputFile]:
     root = os.path.abspath(data)
     if os.path.isdir(root):
-        inner = (os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
+        folders = os.walk(root, onerror=_refuse)
+        inner = (os.path.join(folder, name) for folder, _, names in folders for name in names)
         found = [each for each in inner if _is_input(os.path.relpath(each, root))]
     elif glob.has_magic(data) and not os.path.exists(root):
         fixed = _fixed_part(data)
         root = os.path.abspath(fixed)  # not a pattern, even where the working directory is called day[1]
-        matches = glob.glob(data[len(fixed) :], root_dir=root, recursive=True)
-        found = [path for each in matches if os.path.isfile(path := os.path.join(root, each))]
+        found = list(dict.fromkeys(_matches(root, data[len(fixed) :].split("/"))))
     elif os.path.exists(root):
         found, root = [root], os.path.dirname(root)
     else:
         raise LimelightError(f"no such file or folder: {data}", code="file-missing")
+    written = None if out is None else os.path.realpath(out)
+    found = [each for each in found if os.path.realpath(os.path.dirname(each)) != written]
     return [InputFile(each, Path(each).relative_to(root).as_posix(), version_of(each)) for each in found]
+
+
+def _refuse(error: OSError) -> NoReturn:
+    """`os.walk` and `glob` would leave a folder out that they cannot read."""
+    fault = f"cannot read {error.filename}: {error.strerror or error}"
+    raise LimelightError(fault, code="os-error") from error
+
+
+def _matches(folder: str, parts: list[str]) -> Iterator[str]:
+    """The files below a folder that a pattern names, part by part, as `glob` understands it."""
+    part, *rest = parts
+    if part == "**":
+        yield from _matches(folder, rest or ["*"])
+        for each in _list_folder(folder, "*"):
+            if each.is_dir() and not _is_loop(each, folder):
+                yield from _matches(each.path, parts)
+    elif glob.has_magic(part):
+        for each in _list_folder(folder, part):
+            if each.is_dir() if rest else each.is_file():
+                yield from _matches(each.path, rest) if rest else [each.path]
+    elif rest:
+        yield from _matches(os.path.join(folder, part), rest)
+    elif os.path.isfile(path := os.path.join(folder, part)):
+        yield path
+
+
+def _list_folder(folder: str, pattern: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [each for each in entries if fnmatch.fnmatch(each.name, pattern)]
+    except (FileNotFoundError, NotADirectoryError):  # below a folder that was matched, there may be none
+        return []
+    except OSError as error:
+        _refuse(error)
+    return [each for each in found if pattern.startswith(".") or not each.name.startswith(".")]
+
+
+def _is_loop(entry: os.DirEntry[str], folder: str) -> bool:
+    """Whether a link leads back to a folder that it is in."""
+    target = Path(os.path.realpath(entry.path))
+    return entry.is_symlink() and Path(os.path.realpath(folder)).is_relative_to(target)
 
 
 def _remote_files(data: str) -> list[InputFile]:
@@ -178,13 +231,27 @@ def _remote_files(data: str) -> list[InputFile]:
         found = [each for each in fs.glob(path) if fs.isfile(each)]
         root = _fixed_part(root)
     elif fs.isdir(path):
-        found = [each for each in fs.find(path) if _is_input(each[len(root) :])]
+        found = [each for each in _find(fs, path) if _is_input(each[len(root) :])]
     elif fs.exists(path):
         found, root = [path], root.rpartition("/")[0]
     else:
         raise LimelightError(f"no such file or folder: {data}", code="file-missing")
     named = {fs.unstrip_protocol(each): each[len(root) :].lstrip("/") for each in found}
     return [InputFile(address, name, version_of(address)) for address, name in named.items()]
+
+
+def _find(fs: Any, folder: str) -> Iterator[str]:
+    """The files below a folder. A store without folders, such as S3, lists them all at once."""
+    from fsspec import AbstractFileSystem
+
+    if type(fs).find is not AbstractFileSystem.find:
+        yield from fs.find(folder)
+        return
+    for each in fs.ls(folder, detail=True):  # its own `find` leaves out what it cannot read
+        if each["type"] != "directory":
+            yield each["name"]
+        elif each["name"].rstrip("/") != folder.rstrip("/"):
+            yield from _find(fs, each["name"])
 
 
 def _fixed_part(pattern: str) -> str:

@@ -16,7 +16,7 @@ from ..runtime.devices import choose_device
 from ..runtime.folder import is_reader, is_reader_folder
 from ..runtime.model import Model
 from ..runtime.predictions import Predictions
-from ..runtime.reader import Reader, load, model_sha256
+from ..runtime.reader import Reader, load_exactly, model_sha256
 from ..tables.cells import KeptColumns
 from ..tables.columns import Columns, choose_columns
 from ..tables.rows import Row
@@ -97,11 +97,12 @@ class Predictor:
         key = self.model, self.sha256, self.precision, self.threads, self.device
         with _loading:
             if key not in _loaded:
-                if model_sha256(self.model) != self.sha256:
-                    fault = f"{self.model} is not the model it was when the work was planned"
-                    raise LimelightError(fault, code="model-differs")
-                _loaded[key] = load(
-                    self.model, precision=self.precision, threads=self.threads, device=self.device
+                _loaded[key] = load_exactly(
+                    self.model,
+                    self.sha256,
+                    precision=self.precision,
+                    threads=self.threads,
+                    device=self.device,
                 )
             return _loaded[key]
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
+from ..storage.open_files import open_regular
 from ..tables.cells import KeptColumns
 from ..tables.columns import check_column
 from ..tables.formats import BadRowError, max_row
 from ..tables.rows import check_text
 from ..tables.table import open_table
-from .pieces import Piece, local_copy, names_of, parquet_file, version_of
+from .pieces import MARK, Piece, local_copy, names_of, parquet_file, version_of
 from .predictor import Predictor
 
-_KEY = b"limelight"  # in the metadata of an output file: what it was made of
+_FIELDS = {"input", "start", "rows_in", "skipped"}
+_BLOCK = 2**20
 Bad = list[tuple[int, str]]  # the number of each row in its file, from 1, and what is wrong with it
 
 
@@ -46,49 +50,105 @@ class Worker:
         """Write the output file of a piece. Done twice, it is the same file."""
         from pyarrow.parquet import ParquetWriter
 
-        name, rows_out, skipped = piece.file.name, 0, Bad()
         texts = [each for each in (self.predictor.text, self.predictor.text2) if each is not None]
         parts = read_piece(piece, texts, self.predictor.batch_rows)
         first = next(parts)
         schema = self.predictor(first[0].slice(0, 0)).schema
-        with atomic_file(self.folder / piece.out) as file, ParquetWriter(file, schema) as writer:
-            for table, bad in chain([first], parts):
-                if bad and not self.skip_bad:
-                    hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
-                    fault = f"{name}, row {bad[0][0]}: {bad[0][1]}; {hint}"
-                    raise LimelightError(fault, code="row-unusable")
-                if table.num_rows:
-                    writer.write_table(self.predictor(table))
-                rows_out += table.num_rows
-                skipped += bad
-            rows_in = rows_out + len(skipped)
-            if piece.rows not in (None, rows_in):
-                fault = f"{name}: {rows_in:,} rows were read, not {piece.rows:,}"
-                raise LimelightError(fault, code="file-damaged")
-            record = {"input": name, "start": piece.start, "rows_in": rows_in, "skipped": skipped}
-            writer.add_key_value_metadata({_KEY.decode(): json.dumps(record)})
+        with atomic_file(self.folder / piece.out) as file:
+            with ParquetWriter(file, schema) as writer:
+                done = self._write(writer, chain([first], parts), piece)
+                record = {"input": done.file, "start": piece.start, "rows_in": done.rows_in}
+                more = {"skipped": done.skipped, "sha256": _placeholder(piece.out)}
+                writer.add_key_value_metadata({MARK.decode(): json.dumps(record | more)})
+            _seal(file, piece.out)
+        return done
+
+    def _write(self, writer: Any, parts: Iterable[tuple[Any, Bad]], piece: Piece) -> Done:
+        """Write the rows, and count them."""
+        name, rows_out, skipped = piece.file.name, 0, Bad()
+        for table, bad in parts:
+            if bad and not self.skip_bad:
+                hint = "correct it, or skip such rows with --skip-bad (in Python: on_bad='skip')"
+                fault = f"{name}, row {bad[0][0]}: {bad[0][1]}; {hint}"
+                raise LimelightError(fault, code="row-unusable")
+            if table.num_rows:
+                writer.write_table(self.predictor(table))
+            rows_out += table.num_rows
+            skipped += bad
+        rows_in = rows_out + len(skipped)
+        if piece.rows not in (None, rows_in):
+            fault = f"{name}: {rows_in:,} rows were read, not {piece.rows:,}"
+            raise LimelightError(fault, code="file-damaged")
         return Done(piece.out, name, rows_in, rows_out, skipped)
 
 
-def read_done(path: Path) -> Done:
-    """What an output file says of itself.
+# ---------------------------------------------------------------- output files
+#
+# The footer of a file holds a checksum of all of it, but for the checksum: there a placeholder is counted.
+
+
+def _placeholder(name: str) -> str:
+    """As long as a checksum, and in no text by chance."""
+    return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
+
+
+def _seal(file: BinaryIO, name: str) -> None:
+    """Put the checksum into the footer of a file that is written and still open."""
+    file.flush()
+    with open_regular(file.name) as written:
+        digest, place = _checksum(written, _placeholder(name), name)
+    file.seek(place)
+    file.write(digest.encode())
+
+
+def _checksum(file: BinaryIO, stated: str, name: str) -> tuple[str, int]:
+    """The checksum of an open file, and the place of the one that is stated."""
+    total = file.seek(-8, os.SEEK_END) + 8
+    start = total - 8 - int.from_bytes(file.read(4), "little")
+    file.seek(start)
+    footer = file.read()
+    place = footer.rfind(stated.encode())
+    if place < 0:
+        raise KeyError(stated)
+    file.seek(0)
+    digest = hashlib.sha256()
+    for at in range(0, start, _BLOCK):
+        digest.update(file.read(min(_BLOCK, start - at)))
+    digest.update(footer[:place] + _placeholder(name).encode() + footer[place + len(stated) :])
+    return digest.hexdigest(), start + place
+
+
+def read_done(path: Path, whole: bool = False) -> Done:
+    """What an output file says of itself; with `whole`, every byte of it must be as it was written.
 
     >>> read_done(Path("no such file"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     limelight.errors.LimelightError: cannot read no such file: ...
     """
     import pyarrow as pa
+
+    with tidy_os_errors(f"cannot read {path}"), open_regular(path) as file:
+        try:
+            rows, record = _read_record(file, path.name, whole)
+            skipped = [(int(number), str(fault)) for number, fault in record["skipped"]]
+            return Done(path.name, str(record["input"]), int(record["rows_in"]), rows, skipped)
+        except (OSError, pa.ArrowException, KeyError, TypeError, AttributeError, ValueError) as error:
+            if getattr(error, "errno", None):  # Arrow calls damage an OSError too, without a number
+                raise
+            fault = f"{path} is damaged; delete it and run this again"
+            raise LimelightError(fault, code="file-damaged") from error
+
+
+def _read_record(file: BinaryIO, name: str, whole: bool) -> tuple[int, dict[str, Any]]:
+    """The rows of an open output file and what its footer says of them; what is not there is a KeyError."""
     from pyarrow.parquet import read_metadata
 
-    try:
-        with tidy_os_errors(f"cannot read {path}"):
-            found = read_metadata(path)
-        record = parse_object((found.metadata or {})[_KEY], path.name)
-        skipped = [(int(number), str(fault)) for number, fault in record["skipped"]]
-        return Done(path.name, str(record["input"]), int(record["rows_in"]), found.num_rows, skipped)
-    except (pa.ArrowException, KeyError, TypeError) as error:
-        fault = f"{path} is damaged; delete it and run this again"
-        raise LimelightError(fault, code="file-damaged") from error
+    found = read_metadata(file)
+    record = parse_object((found.metadata or {})[MARK], name)
+    stated = record.pop("sha256", None)  # None if an earlier version wrote the file
+    if set(record) != _FIELDS or (whole and stated and _checksum(file, stated, name)[0] != stated):
+        raise KeyError(name)
+    return found.num_rows, record
 
 
 # ---------------------------------------------------------------- the rows of a piece

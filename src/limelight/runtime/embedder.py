@@ -23,7 +23,7 @@ class Embedder:
     def __init__(self, parts: Parts, **options: Unpack[DeviceOptions]) -> None:
         self.weights, self.recipe, self.tokenizer = parts.weights, parts.recipe, parts.tokenizer
         self.labels, self.pair, self.facts = tuple(parts.labels), parts.pair, dict(parts.facts)
-        self.thresholds, self.version = parts.thresholds, parts.version
+        self.thresholds, self.version, self.sha256 = parts.thresholds, parts.version, parts.sha256
         self.row_names = row_names(self.facts.get("rows"), self.embedding_shape[0])
         self._runner = start_runner(parts, **options)
 

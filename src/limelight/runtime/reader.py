@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,11 +10,12 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from ..errors import LimelightError, bad_value, check_at_least, tidy_os_errors
+from ..errors import LimelightError, bad_value, check_at_least
 from ..network.parts import check_weights, shapes
 from ..reading.reading import Reading
 from ..text.tokenizer import SPECIAL
 from .batches import check_texts, collect, count_texts
+from .config_file import open_saved
 from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import BUNDLED, Parts, folder_of, is_reader, open_folder, without_special
@@ -138,8 +138,27 @@ def load(
     """
     if sha256 is not None and is_reader(folder):
         raise bad_value("sha256 is only for a saved folder; the reader comes with Limelight")
-    parts = open_folder(folder, sha256)
+    return _start(open_folder(folder, sha256), **options)
+
+
+def _start(parts: Parts, **options: Unpack[DeviceOptions]) -> Model | Reader:
     return Reader(parts, **options) if parts.is_reader else Model(parts, **options)
+
+
+def load_exactly(model: str | Path, sha256: str, **options: Unpack[DeviceOptions]) -> Model | Reader:
+    """Open the very model with this checksum, if it is still at its place.
+
+    >>> load_exactly("reader", "3f2a")
+    Traceback (most recent call last):
+    limelight.errors.LimelightError: reader is not the model it was, but another one; give that one
+    """
+    try:
+        return _start(open_folder(model, sha256), **options)
+    except LimelightError as error:
+        if error.code != "checksum-other":
+            raise
+        fault = f"{model} is not the model it was, but another one; give that one"
+        raise LimelightError(fault, code="model-differs") from None
 
 
 def model_sha256(model: str | Path) -> str:
@@ -148,10 +167,5 @@ def model_sha256(model: str | Path) -> str:
     >>> len(model_sha256("reader"))
     64
     """
-    folder = folder_of(model)
-    with tidy_os_errors(f"cannot read {folder}"):
-        if not (folder / "config.json").is_file():
-            raise LimelightError(
-                f'{model} is not a model; give a folder saved by Limelight, or "reader"', code="not-a-model"
-            )
-        return hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()
+    with open_saved(folder_of(model)) as saved:
+        return saved.sha256

@@ -1,11 +1,13 @@
 """Approximate search with faiss: it looks into the nearest clusters of vectors only, and takes a copy of each
-vector in 8 bits. What it finds is scored again by the index's own vectors."""
+vector in 8 bits. What it finds is scored again by the index's own vectors. The file holds plain arrays: faiss
+has a format of its own, but does not promise to withstand a crafted file."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,24 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, tidy_os_errors, warn
+from ..storage.array_files import safetensors_pieces
 from ..storage.files import atomic_file
-from .index_folder import APPROXIMATE, ApproximateEntry
-from .shards import ZERO, Shard, damaged
+from ..storage.open_files import open_regular
+from .index_folder import APPROXIMATE, OLD_APPROXIMATE, ApproximateEntry, IndexConfig
+from .shards import ZERO, Shard, damaged, map_tensors
 
 MIN_APPROXIMATE_TEXTS = 10_000  # texts: for fewer, an exact search takes a millisecond
 PROBES = 64  # clusters looked into
 CANDIDATES_PER_HIT = 4  # times as many candidates as hits are scored again
 _SAMPLE = 40  # vectors per cluster to find the clusters with; faiss asks for 39
 _BLOCK = 2**16
+_KINDS = {
+    "centres": np.float32,  # (clusters, size)
+    "ranges": np.float32,  # (2 size,): of 8 bits, where they start and how far they reach
+    "ends": np.int64,  # (clusters,): where the texts of each cluster end
+    "places": np.int64,  # (texts,): in the index
+    "codes": np.uint8,  # (texts, size): what is left of each vector without its centre
+}
 
 
 def faiss() -> Any:
@@ -35,51 +46,112 @@ def faiss() -> Any:
 
 
 def build_approximate(folder: Path, shards: Sequence[Shard], size: int, threads: int) -> ApproximateEntry:
-    """Cluster the vectors and write approximate.faiss; the same index gives the same file."""
+    """Cluster the vectors and write approximate.safetensors; the same index gives the same file."""
     library, rows = faiss(), sum(map(len, shards))
     if rows < MIN_APPROXIMATE_TEXTS:
         fault = f"{rows:,} texts need no approximate search; it is for {MIN_APPROXIMATE_TEXTS:,} or more"
         raise LimelightError(fault, code="too-few-texts")
     library.omp_set_num_threads(threads)
     clusters = 2 ** round(np.log2(4 * isqrt(rows)))
-    index = library.index_factory(size, f"IVF{clusters},SQ8", library.METRIC_INNER_PRODUCT)
+    index = _new_index(size, clusters)
     count = min(rows, _SAMPLE * clusters)
     sample = np.arange(count) * rows // count  # at even distances over the whole index
     index.train(np.concatenate([shard.floats(at) for shard, _, at in _by_shard(shards, sample)]))
     for shard in shards:
         for start in range(0, len(shard), _BLOCK):
             index.add(shard.floats(slice(start, start + _BLOCK)))
-    content = memoryview(library.serialize_index(index))
+    digest, total = hashlib.sha256(), 0
     with atomic_file(folder / APPROXIMATE) as file:
-        file.write(content)
-    return ApproximateEntry(rows, len(content), hashlib.sha256(content).hexdigest())
+        for piece in safetensors_pieces(_to_arrays(index)):
+            digest.update(piece)
+            total += file.write(piece)
+    return ApproximateEntry(rows, total, digest.hexdigest())
+
+
+def _new_index(size: int, clusters: int) -> Any:
+    library = faiss()
+    return library.index_factory(size, f"IVF{clusters},SQ8", library.METRIC_INNER_PRODUCT)
+
+
+def _to_arrays(index: Any) -> dict[str, np.ndarray]:
+    """All that faiss has learned and holds, as plain arrays."""
+    library, lists = faiss(), index.invlists
+    sizes = [lists.list_size(each) for each in range(index.nlist)]
+    codes = [library.rev_swig_ptr(lists.get_codes(k), n * index.d) for k, n in enumerate(sizes) if n]
+    places = [library.rev_swig_ptr(lists.get_ids(k), n) for k, n in enumerate(sizes) if n]
+    return {
+        "centres": library.downcast_index(index.quantizer).reconstruct_n(0, index.nlist),
+        "ranges": library.vector_to_array(index.sq.trained),
+        "ends": np.cumsum(sizes, dtype=np.int64),
+        "places": np.concatenate(places),
+        "codes": np.concatenate(codes).reshape(-1, index.d),
+    }
+
+
+def _from_arrays(arrays: Mapping[str, np.ndarray]) -> Any:
+    """The same index again, made by this process: faiss never parses a file that may be a stranger's."""
+    library, (clusters, size) = faiss(), arrays["centres"].shape
+    index = _new_index(size, clusters)
+    library.downcast_index(index.quantizer).add(arrays["centres"])
+    library.copy_array_to_vector(arrays["ranges"], index.sq.trained)
+    pairs = pairwise([0, *arrays["ends"].tolist()])
+    for number, (start, end) in enumerate(pairs):
+        if start < end:
+            parts = arrays["places"][start:end], arrays["codes"][start:end]
+            index.invlists.add_entries(number, end - start, *map(library.swig_ptr, parts))
+    index.is_trained, index.ntotal = True, len(arrays["places"])
+    return index
+
+
+def open_approximate(folder: Path, config: IndexConfig, threads: int) -> ApproximateSearch | None:
+    """The search of an index that is prepared for it; if it cannot be used, a warning and None."""
+    if config.approximate is None:
+        return None
+    try:
+        arrays = _read_arrays(folder / APPROXIMATE, config.approximate, config.rows, config.size)
+        return ApproximateSearch(arrays, threads)
+    except LimelightError as error:
+        warn(f"{error}; searching in full")
+        return None
+
+
+def _read_arrays(path: Path, entry: ApproximateEntry, rows: int, size: int) -> dict[str, np.ndarray]:
+    """The arrays of the file, mapped into memory; they must fit together and be of these vectors."""
+    if not path.exists() and path.with_name(OLD_APPROXIMATE).exists():
+        todo = "prepare it again with: limelight index --add --approximate"
+        fault = f"{path.with_name(OLD_APPROXIMATE)} is of an earlier version and is not opened: {todo}"
+        raise LimelightError(fault, code="format-older")
+    with tidy_os_errors(f"cannot read {path}"), open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size != entry.bytes:
+            raise damaged(f"{path} does not have the {entry.bytes:,} bytes it was written with")
+        if hashlib.file_digest(file, "sha256").hexdigest() != entry.sha256:
+            raise damaged(f"{path} was altered: its checksum does not match")
+        file.seek(0)
+        _, arrays = map_tensors(file, path.name, entry.bytes, _KINDS)
+    clusters, ends = len(arrays["centres"]), arrays["ends"]
+    shapes = (clusters, size), (2 * size,), (clusters,), (rows,), (rows, size)
+    fits = tuple(each.shape for each in arrays.values()) == shapes and clusters > 0
+    if not fits or ends[0] < 0 or (ends[:-1] > ends[1:]).any() or ends[-1] != rows:
+        raise damaged(f"{path} is damaged: its arrays do not fit together")
+    if not (np.sort(arrays["places"]) == np.arange(rows)).all():
+        raise damaged(f"{path} is damaged: it does not have every text once")
+    if not all(np.isfinite(arrays[each]).all() for each in ("centres", "ranges")):
+        raise damaged(f"{path} is damaged: some numbers are not finite")
+    return arrays
 
 
 class ApproximateSearch:
     """Finds most of the vectors with the largest dot products."""
 
-    def __init__(self, path: Path, entry: ApproximateEntry, threads: int) -> None:
-        library = faiss()
-        library.omp_set_num_threads(threads)
-        with tidy_os_errors(f"cannot read {path}"):
-            if os.stat(path).st_size != entry.bytes:
-                raise damaged(f"{path} does not have the {entry.bytes:,} bytes it was written with")
-            content = np.fromfile(path, np.uint8)
-        if hashlib.sha256(content.data).hexdigest() != entry.sha256:
-            raise damaged(f"{path} was altered: its checksum does not match")
-        self._index = library.deserialize_index(content)
+    def __init__(self, arrays: Mapping[str, np.ndarray], threads: int) -> None:
+        faiss().omp_set_num_threads(threads)
+        self._index = _from_arrays(arrays)
         self._index.nprobe = PROBES
 
-    @classmethod
-    def open(cls, folder: Path, entry: ApproximateEntry | None, threads: int) -> ApproximateSearch | None:
-        """The search of an index that is prepared for it; without faiss, a warning and None."""
-        if entry is None:
-            return None
-        try:
-            return cls(folder / APPROXIMATE, entry, threads)
-        except LimelightError as error:
-            warn(f"{error}; searching in full")
-            return None
+    def finds(self, k: int) -> bool:
+        """Whether the clusters that are looked into hold enough candidates for k hits."""
+        index = self._index
+        return bool(CANDIDATES_PER_HIT * k <= index.ntotal * min(PROBES, index.nlist) // index.nlist)
 
     def search(self, shards: Sequence[Shard], Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The best k scores and places found, (queries, k) each; where there are fewer, the place is -1."""

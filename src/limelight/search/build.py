@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -14,22 +15,22 @@ import numpy as np
 from ..errors import LimelightError, warn
 from ..runtime.folder import is_reader
 from ..runtime.model import Model
-from ..runtime.reader import Reader, load, model_sha256
+from ..runtime.reader import Reader, load, load_exactly
 from ..runtime.runner import progress_bar
 from ..runtime.word_parts import unit
-from ..storage.files import atomic_folder, check_replaceable, remove_leftovers
+from ..storage.files import atomic_folder, check_replaceable, remove_leftovers, workshop
 from ..storage.locks import locked
 from .corpus import Corpus
-from .index_folder import FILE, IndexConfig, layout, read_config, remove_index, remove_strays, write_config
-from .shards import cut_shards, pack_shard, quantise, write_shard
+from .index_folder import FILE, IndexConfig, layout, read_config, remove_strays, write_config
+from .shards import cut_shards, damaged, pack_shard, quantise, write_shard
 
 
 def new_config(model: str | Path, sentences: bool, precision: str) -> tuple[IndexConfig, Model | Reader]:
     """The description of an index with nothing in it yet, and its model."""
-    digest, loaded = model_sha256(model), load(model, precision=precision)
     where = str(model) if is_reader(model) else str(Path(model).resolve())
+    loaded: Model | Reader = load(model, precision=precision)
     size = next(encode(loaded, ["text"])).shape[1]
-    return IndexConfig(where, digest, size, sentences, precision), loaded
+    return IndexConfig(where, loaded.sha256, size, sentences, precision), loaded
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -42,21 +43,35 @@ def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
 def open_model(
     config: IndexConfig, model: str | Path | None = None, precision: str = "float32"
 ) -> Model | Reader:
-    """The model that an index was made with, or another place of it."""
+    """The model that an index was made with, here or at another place."""
     where = config.model if model is None else model
-    if model_sha256(where) != config.model_sha256:
+    try:
+        loaded = load_exactly(where, config.model_sha256, precision=precision)
+    except LimelightError as error:
+        if error.code != "model-differs":
+            raise
         fault = f"the index was made with another model than {where}; give that one, or build it again"
-        raise LimelightError(fault, code="model-differs")
-    loaded: Model | Reader = load(where, precision=precision)
+        raise LimelightError(fault, code="model-differs") from None
+    size = next(encode(loaded, ["text"])).shape[1]
+    if size != config.size:
+        fault = f"{FILE} is damaged: vectors of size {config.size:,}, but its model's have {size:,}"
+        raise damaged(f"{fault}; build the index again")
     return loaded
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Keep other writers out, and remove what killed ones left."""
-    with locked(folder.with_name(f".{folder.name}.lock"), f"{folder} is being written by another process"):
+    lock = beside(folder, "lock")  # whatever links lead to the folder
+    with locked(lock, f"{folder} is being written by another process"):
         remove_leftovers(folder)
         yield
+
+
+def beside(folder: Path, ending: str) -> Path:
+    """A hidden name beside a folder; if that is a link, beside what it points to."""
+    found = Path(os.path.realpath(folder))
+    return found.with_name(f".{found.name}.{ending}")
 
 
 def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bool = False) -> int:
@@ -102,14 +117,14 @@ def build(
     _check_free(folder, overwrite)
     for corpus in corpora:
         corpus.check(config.sentences)  # unusable rows are reported before the long work
-    replacing = folder.exists() and any(folder.iterdir())
-    place = folder.with_name(f".{folder.name}.limelight-new") if replacing else folder
-    with writing(folder):
-        remove_leftovers(place)
-        if replacing and not _is_part_of(place, corpora, config):
-            remove_index(place)
+    with writing(folder), ExitStack() as stack:
+        _check_free(folder, overwrite)  # another process may have made one meanwhile
+        replacing, place = (folder / FILE).is_file(), folder
+        if replacing:
+            place = stack.enter_context(workshop(beside(folder, "limelight-new")))
+            _clear_unless_part_of(place, corpora, config)
         if not (place / FILE).exists():
-            write_config(place, config)
+            write_config(place, config, overwrite=False)
         for corpus in corpora:
             add_corpus(place, corpus, model, progress)
         if replacing:
@@ -117,6 +132,7 @@ def build(
 
 
 def _check_free(folder: Path, overwrite: bool) -> None:
+    remove_leftovers(folder)
     if (folder / FILE).is_file() and not overwrite:
         more = "add to it or finish it with --add (in Python: Index.open(...).add)"
         fault = f"{folder} already exists; {more}, or replace it with --overwrite"
@@ -124,14 +140,15 @@ def _check_free(folder: Path, overwrite: bool) -> None:
     check_replaceable(folder, layout(folder), overwrite)
 
 
-def _is_part_of(place: Path, corpora: Sequence[Corpus], config: IndexConfig) -> bool:
-    """Whether a folder holds the beginning of this very index, which another process was killed making."""
-    try:
-        found = read_config(place)
-    except LimelightError:
-        return False
+def _clear_unless_part_of(place: Path, corpora: Sequence[Corpus], config: IndexConfig) -> None:
+    """Empty a place unless it holds the beginning of this very index, which another process was making."""
+    remove_leftovers(place)
     given = [(corpus.sha256, corpus.text) for corpus in corpora]
-    return replace(found, sources=[]) == config and all((x.sha256, x.text) in given for x in found.sources)
+    with suppress(LimelightError):
+        found = read_config(place)
+        if replace(found, sources=[]) == config and all((x.sha256, x.text) in given for x in found.sources):
+            return
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _put_in_place(new: Path, folder: Path) -> None:
@@ -139,4 +156,3 @@ def _put_in_place(new: Path, folder: Path) -> None:
     with atomic_folder(folder, layout(folder), overwrite=True) as place:
         for path in sorted(new.iterdir(), key=lambda path: path.name != FILE):  # without it, the rest is void
             path.rename(place / path.name)
-    shutil.rmtree(new)

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.compression import check_file
 from ..storage.json_file import to_json_values
+from ..storage.open_files import open_regular
 from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError
 from ..tables.rows import check_text
@@ -39,7 +40,7 @@ class Corpus:
             self.name, self._where = self.path.name, str(given)
             self.text: str | None = choose_columns(self.path, text, need_label=False).text
             self._seen = self._stat()
-            with tidy_os_errors(f"cannot read {self.path}"), open(self.path, "rb") as file:
+            with tidy_os_errors(f"cannot read {self.path}"), open_regular(self.path) as file:
                 self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         else:
             self._texts = list(given)

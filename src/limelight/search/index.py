@@ -15,11 +15,15 @@ from ..errors import LimelightError, check_at_least, warn
 from ..reading.comparison import Comparison
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
-from .approximate import ApproximateSearch, build_approximate
+from .approximate import build_approximate, open_approximate
 from .build import add_corpus, build, encode, new_config, open_model, writing
 from .corpus import Corpus
 from .exact import ExactSearch
-from .index_folder import check_shards, open_shards, write_config
+from .index_folder import check_shards, open_shards, read_config, remove_strays, write_config
+from .shards import damaged
+
+VERIFIED_TEXTS = 8  # of each shard, read by the model again
+MAX_DISTANCE = 0.2  # of a vector from itself in 8 bits: that of another model's is about 1.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +73,17 @@ class Index:
         self._exact = ExactSearch(threads or self.model._runner.threads)
         self._prepare()
 
+    def _reopen(self) -> None:
+        """See the folder as it is now, which may be an index of another model."""
+        self.config, self._shards = open_shards(self.folder)
+        if self.model.sha256 != self.config.model_sha256:
+            self.model = open_model(self.config, self._model)
+        self._prepare()
+
     def _prepare(self) -> None:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._source_ends = list(accumulate(len(source.shards) for source in self.config.sources))
-        self._approximate = ApproximateSearch.open(self.folder, self.config.approximate, self._exact.threads)
+        self._approximate = open_approximate(self.folder, self.config, self._exact.threads)
 
     @classmethod
     def create(
@@ -102,26 +113,38 @@ class Index:
     ) -> int:  # fmt: skip
         """Add a table or a list of texts, or the rest of one, and return how many texts were added."""
         given = Corpus(corpus, text, on_bad)
-        given.check(self.config.sentences)
         with writing(self.folder):
-            model = open_model(self.config, self._model, self.config.precision)
+            config = read_config(self.folder)  # another process may have replaced the one that is open here
+            given.check(config.sentences)
+            model = open_model(config, self._model, config.precision)
             added = add_corpus(self.folder, given, model, progress)
-        self.config, self._shards = open_shards(self.folder)
-        self._prepare()
+        self._reopen()
         return added
 
     def build_approximate(self) -> None:
         """Prepare approximate search, for millions of texts; adding texts undoes it. Needs faiss."""
         with writing(self.folder):
-            self.config, self._shards = open_shards(self.folder)
+            config, shards = open_shards(self.folder)
             threads = self._exact.threads
-            self.config.approximate = build_approximate(self.folder, self._shards, self.config.size, threads)
-            write_config(self.folder, self.config)
-        self._prepare()
+            config.approximate = build_approximate(self.folder, shards, config.size, threads)
+            write_config(self.folder, config)
+            remove_strays(self.folder, config)
+        self._reopen()
 
     def verify(self) -> None:
-        """Raise unless every byte of the index is as it was written; opening it checks sizes only."""
-        check_shards(self.folder)
+        """Raise unless every byte is as it was written, and a sample of the vectors as the model gives them.
+
+        Opening an index checks sizes only.
+        """
+        config, shards = open_shards(self.folder)
+        check_shards(self.folder, config)
+        model = open_model(config, self._model, config.precision)
+        for number, shard in enumerate(shards):
+            some = np.unique(np.linspace(0, len(shard) - 1, VERIFIED_TEXTS).astype(int))
+            V = np.concatenate(list(encode(model, [shard.entry(at)["text"] for at in some.tolist()])))
+            if np.linalg.norm(V - shard.floats(some), axis=1).max() > MAX_DISTANCE:
+                fault = f"{config.shards[number].file} holds vectors that are not those of the index's model"
+                raise damaged(f"{self.folder}: {fault}; build the index again")
 
     def __len__(self) -> int:
         return self.config.rows
@@ -179,11 +202,15 @@ class Index:
 
     def search_vectors(self, Q: np.ndarray, k: int, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Scores and places, (queries, k) each, for vectors of length 1 (queries, size)."""
+        k = min(k, len(self))
         if not len(Q):
             return np.empty((0, k), np.float32), np.empty((0, k), np.int64)
-        if self._approximate is not None and not exact:
-            return self._approximate.search(self._shards, Q, k)
-        return self._exact.search(self._shards, Q, k)
+        for shard in self._shards:
+            shard.check()
+        fast = self._approximate
+        search = fast if fast is not None and fast.finds(k) and not exact else self._exact
+        scores, places = search.search(self._shards, Q, k)
+        return np.clip(scores, -1, 1), places  # rounded vectors may be a little longer than 1
 
     def _hit(self, score: float, place: int) -> Hit:
         shard = bisect.bisect_right(self._ends, place)

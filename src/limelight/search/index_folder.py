@@ -2,7 +2,7 @@
 
     index.json                          the model, the corpora, the shards with their sizes and checksums
     shard-000000-3f2a…c1.safetensors    up to 65,536 texts; its name has the start of its SHA-256
-    approximate.faiss                   for approximate search, if it was asked for
+    approximate.safetensors             for approximate search, if it was asked for
 
 A shard never changes, and index.json is replaced in one step: whoever reads the folder sees all of a shard or
 none of it, however the process that writes ends.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -24,11 +23,12 @@ from .. import __version__
 from ..errors import LimelightError, tidy_os_errors
 from ..storage.files import FolderLayout, atomic_file
 from ..storage.json_file import parse_object
-from ..storage.open_files import open_together, read_regular
+from ..storage.open_files import open_regular, open_together, read_regular
 from .shards import Shard, ShardEntry, damaged, map_shard
 
 FORMAT = 1
-FILE, APPROXIMATE = "index.json", "approximate.faiss"
+FILE, APPROXIMATE = "index.json", "approximate.safetensors"
+OLD_APPROXIMATE = "approximate.faiss"  # of earlier versions
 MAX_CONFIG = 2**26
 SHARD_TEXTS, SHARD_BYTES = 2**16, 2**25  # of texts and vectors in a shard, at most
 _SHARD_NAME = re.compile(r"shard-[0-9]{6,}-[0-9a-f]{16}\.safetensors")
@@ -54,7 +54,7 @@ class Source:
 
 @dataclass(frozen=True)
 class ApproximateEntry:
-    """What index.json says of approximate.faiss."""
+    """What index.json says of approximate.safetensors."""
 
     rows: int  # the texts that are in it: all, unless some were added later
     bytes: int
@@ -103,10 +103,10 @@ class IndexConfig:
 # ---------------------------------------------------------------- writing
 
 
-def write_config(folder: Path, config: IndexConfig) -> None:
-    """Replace index.json in one step."""
+def write_config(folder: Path, config: IndexConfig, overwrite: bool = True) -> None:
+    """Replace index.json in one step; without `overwrite`, it must be the first."""
     data = {"format": FORMAT, "limelight": __version__, **asdict(config)}
-    with atomic_file(folder / FILE) as file:
+    with atomic_file(folder / FILE, overwrite) as file:
         file.write(json.dumps({**data, "sha256": _checksum(data)}, indent=1).encode())
 
 
@@ -118,21 +118,13 @@ def remove_strays(folder: Path, config: IndexConfig) -> None:
             path.unlink(missing_ok=True)
 
 
-def remove_index(folder: Path) -> None:
-    """Remove an index that was never finished, and nothing else."""
-    if foreign := sorted(path.name for path in folder.glob("*") if not is_ours(path.name)):
-        fault = f"{folder} also holds {foreign[0]}, which would be lost; move it first"
-        raise LimelightError(fault, code="exists")
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def is_ours(name: str) -> bool:
     """Whether a file of an index may have this name.
 
     >>> is_ours("index.json"), is_ours("thesis.txt")
     (True, False)
     """
-    return name in (FILE, APPROXIMATE) or bool(_SHARD_NAME.fullmatch(name))
+    return name in (FILE, APPROXIMATE, OLD_APPROXIMATE) or bool(_SHARD_NAME.fullmatch(name))
 
 
 def layout(folder: Path) -> FolderLayout:
@@ -179,10 +171,10 @@ def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
     raise LimelightError(fault, code="file-changing")
 
 
-def check_shards(folder: str | Path) -> None:
+def check_shards(folder: str | Path, config: IndexConfig) -> None:
     """Raise unless every byte of every shard is as it was written."""
-    for shard in read_config(folder).shards:
-        with tidy_os_errors(f"cannot read {folder}"), open(Path(folder, shard.file), "rb") as file:
+    for shard in config.shards:
+        with tidy_os_errors(f"cannot read {folder}"), open_regular(Path(folder, shard.file)) as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != shard.sha256:
                 raise damaged(f"{folder}: {shard.file} was altered: its checksum does not match")
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import mmap
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -51,6 +51,12 @@ class Shard:
     scales: np.ndarray  # (n,)
     lines: np.ndarray  # (bytes,)
     ends: np.ndarray  # (n,)
+    mapped: mmap.mmap | None = None  # the file that they are mapped from
+
+    def check(self) -> None:
+        """Raise if the file was truncated after it was opened: reading what is gone ends the process."""
+        if self.mapped is not None and self.mapped.size() < len(self.mapped):
+            raise damaged("a shard was truncated while the index was open; build the index again")
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -128,7 +134,7 @@ def map_shard(file: BinaryIO, entry: ShardEntry, size: int) -> Shard:
     if found != entry.bytes:
         fault = f"{name} has {found:,} bytes, not the {entry.bytes:,} it was written with"
         raise damaged(f"{fault}; build the index again")
-    arrays = _map_tensors(file, name, found)
+    mapped, arrays = map_tensors(file, name, found, _KINDS)
     lines, ends = arrays["lines"], arrays["ends"]
     expected = {"vectors": (rows, size), "scales": (rows,), "ends": (rows,)}
     fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
@@ -136,19 +142,23 @@ def map_shard(file: BinaryIO, entry: ShardEntry, size: int) -> Shard:
         raise damaged(f"{name} is damaged: its arrays do not fit together; build the index again")
     if not ((arrays["scales"] >= 0) & (arrays["scales"] <= 1)).all():  # unit vectors have none above 1 / 127
         raise damaged(f"{name} is damaged: wrong scales; build the index again")
-    return Shard(**arrays)
+    return Shard(**arrays, mapped=mapped)
 
 
-def _map_tensors(file: BinaryIO, name: str, total: int) -> dict[str, np.ndarray]:
+def map_tensors(
+    file: BinaryIO, name: str, total: int, kinds: Mapping[str, type]
+) -> tuple[mmap.mmap, dict[str, np.ndarray]]:
+    """Map the arrays of an open safetensors file into memory; each must be there and of its type."""
     head = int.from_bytes(file.read(8), "little")
     if total < 8 or head > min(_MAX_HEADER, total - 8):
         raise damaged(f"{name} is damaged: not a safetensors file; build the index again")
     header = parse_object(file.read(head), f"the header of {name}")
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     try:
-        return {each: _tensor(mapped, 8 + head, header[each], kind) for each, kind in _KINDS.items()}
+        arrays = {each: _tensor(mapped, 8 + head, header[each], kind) for each, kind in kinds.items()}
     except (KeyError, TypeError, ValueError, IndexError, OverflowError):
         raise damaged(f"{name} is damaged: its header is wrong; build the index again") from None
+    return mapped, arrays
 
 
 def _tensor(mapped: mmap.mmap, start: int, entry: dict[str, Any], kind: type) -> np.ndarray:

@@ -34,7 +34,7 @@ def save_page(
     """
     check_output_file(path, overwrite)
     page, kept = build_page(model, words=words, precision=precision, data=data)
-    with atomic_file(path) as file:
+    with atomic_file(path, overwrite) as file:
         file.write(page.encode(errors="replace"))  # half a character is not text
     return kept
 

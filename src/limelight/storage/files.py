@@ -139,6 +139,27 @@ def remove_leftovers(folder: str | Path) -> None:
 
 
 @contextlib.contextmanager
+def workshop(path: Path) -> Iterator[Path]:
+    """A place for a folder that takes longer to write than one process may live.
+
+    `path` holds our note and, at the place that is yielded, the work so far. It is removed after the work,
+    and stays if that fails or the process dies. A folder without our note is someone else's: an error.
+
+    >>> with workshop(Path(".index.limelight-new")) as place:  # doctest: +SKIP
+    ...     place.mkdir(exist_ok=True)
+    """
+    with tidy_os_errors(f"cannot write {path}"):
+        path.mkdir(parents=True, exist_ok=True)
+        if not _is_ours(path):
+            fault = f"{path} was not made by Limelight, which needs this name; move it first"
+            raise LimelightError(fault, code="exists")
+        if not (path / _NEW).exists():
+            (path / _MARK).write_bytes(_NOTE)
+        yield path / _NEW
+        _remove(path)
+
+
+@contextlib.contextmanager
 def _temporary(path: Path) -> Iterator[Path]:
     """Create a folder beside `path` to write in, and remove it at the end.
 
@@ -222,7 +243,7 @@ def old_folders(path: str | Path) -> list[Path]:
 def _is_ours(leftover: Path) -> bool:
     """Whether our note is in it, or nothing but the start of it: a name alone proves nothing."""
     names = os.listdir(leftover)
-    if _MARK not in names:
+    if not (leftover / _MARK).is_file():  # a pipe would keep its reader waiting
         return not names
     note = (leftover / _MARK).read_bytes()
     return note == _NOTE or (names == [_MARK] and _NOTE.startswith(note))

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,7 +21,7 @@ _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # opening a pipe or a terminal must not wait for its other end
 
 
-def open_regular(path: str | Path, folder: int | None = None) -> BinaryIO:
+def open_regular(path: str | Path, folder: int | None = None) -> BufferedReader:
     """Open a regular file for reading; a folder, pipe or device is an error. `folder` is an open one.
 
     >>> open_regular("/dev/zero")
@@ -71,7 +72,7 @@ def open_together(path: Path, names: Iterable[str], stack: ExitStack) -> dict[st
     for _ in range(TRIES):
         with ExitStack() as attempt:
             folder, is_current = _open_folder(path, attempt)
-            files = {}
+            files: dict[str, BinaryIO] = {}
             for name in names:
                 with suppress(FileNotFoundError):
                     where = path / name if folder is None else Path(name)
