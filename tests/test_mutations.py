@@ -33,4 +33,4 @@ def test_mutated_files_give_an_answer_or_one_line() -> None:
 
 
 def test_a_folder_replaced_all_the_time_is_always_whole() -> None:
-    assert run("replacing.py", "40") == {"one step": {"whole": 40}, "two step": {"whole": 40}}
+    assert run("replacing.py", "20") == {"one step": {"whole": 20}, "two step": {"whole": 20}}

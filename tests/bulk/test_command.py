@@ -76,7 +76,7 @@ def test_predict(place, capsys):
         (("predict", "MODEL", "DATA", "--out", "new.csv", "--address", "auto"), "--address needs --engine"),
         (("predict", "MODEL", "DATA", "--engine", "local"), "needs --out"),
         (("predict", "MODEL", "DATA", "--out", "new", "--engine", "local", "--json"), "--json"),
-        (("predict", "reader", "DATA", "--out", "new", "--engine", "local"), "no labels"),
+        (("predict", "reader", "DATA", "--out", "new", "--engine", "local"), "without labels"),
         (("predict", "MODEL", "gone", "--out", "new", "--engine", "local"), "no such file or folder: gone"),
     ],
 )

@@ -80,7 +80,7 @@ def test_the_average_is_judged_kept_and_returned_to(tmp_path: Path, monkeypatch:
 
     def pretend(network: torch.nn.Module, split: Any, weights: Any, *rest: Any) -> Scores:
         seen.append(copied(network))
-        return Scores(results[len(seen) - 1], 1.0, len(split))
+        return Scores(results[len(seen) - 1], 1.0)
 
     monkeypatch.setattr(module, "evaluate", pretend)
     fitted = run(tmp_path / "run", ema_decay=0.9, halve_on_plateau=True)

@@ -199,9 +199,7 @@ def test_resumed_before_it_is_judged(tmp_path: Path) -> None:
 
 def test_weighted_rows_are_judged_by_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain accuracy would choose the first epoch."""
-    found = iter(
-        [Scores(0.9, 1.0, 4, (0.5, 1.0)), Scores(0.8, 1.0, 4, (0.7, 1.0)), Scores(0.9, 1.0, 4, (0.6, 1.0))]
-    )
+    found = iter([Scores(0.9, 1.0, (0.5, 1.0)), Scores(0.8, 1.0, (0.7, 1.0)), Scores(0.9, 1.0, (0.6, 1.0))])
     data = toys.dataset()
     dev = data.splits["dev"]
     data.splits["dev"] = dataclasses.replace(dev, weights=np.arange(len(dev), dtype=np.float32))
@@ -228,7 +226,7 @@ def test_what_was_judged_without_weights_does_not_defend_its_place(
     data = toys.dataset()
     dev = data.splits["dev"]
     data.splits["dev"] = dataclasses.replace(dev, weights=np.ones(len(dev), dtype=np.float32))
-    found = iter([Scores(0.5, 1.0, 4, (0.6, 1.0)), Scores(0.5, 1.0, 4, (0.5, 1.0))])
+    found = iter([Scores(0.5, 1.0, (0.6, 1.0)), Scores(0.5, 1.0, (0.5, 1.0))])
     monkeypatch.setattr(module, "evaluate", lambda *_: next(found))
     fitted = run(data, tmp_path / "run", epochs=3, resume=True)
     assert (fitted.state.best_epoch, fitted.state.best_accuracy) == (1, 0.6)
