@@ -15,6 +15,8 @@ GROUP = 32  # numbers of a word vector that share a scale
 TOP_4, TOP_8 = 7, 127
 SCALE = ".scale"
 Weights = Mapping[str, np.ndarray]
+_HALVES = np.array([(byte % 16 - 8, byte // 16 - 8) for byte in range(256)], np.float32)
+_NUMBERS = _HALVES.view(np.float64)[:, 0]  # both numbers of a byte as one of 8 bytes: looked up at once
 
 
 def quantise(
@@ -48,8 +50,8 @@ def pack(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def unpack(packed: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The inverse, (n, d) in float32."""
-    pairs = np.stack([packed & 15, packed >> 4], axis=-1).astype(np.float32) - 8  # (n, d / 2, 2)
-    groups = pairs.reshape(*scale.shape, GROUP) * scale.astype(np.float32)[..., None]
+    groups = _NUMBERS[packed].view(np.float32).reshape(*scale.shape, GROUP)
+    groups *= scale.astype(np.float32)[..., None]
     return np.asarray(groups.reshape(len(packed), -1))
 
 

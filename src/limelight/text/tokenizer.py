@@ -18,7 +18,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,21 @@ class Tokenizer:
     """
 
     def __init__(self, text: str) -> None:
+        self._set(*_parse(text))
         self._json = text
-        self._ids, self.lowercase, self.split_characters = _parse(text)
-        self.vocabulary: tuple[str, ...] = tuple(sorted(self._ids, key=self._ids.__getitem__))
-        self._tokenizer = _build(self._ids, self.lowercase, self.split_characters)
+
+    def _set(self, ids: dict[str, int], lowercase: bool, split_characters: bool) -> None:
+        self._ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
+        self.vocabulary: tuple[str, ...] = tuple(sorted(ids, key=ids.__getitem__))
+
+    @cached_property
+    def _tokenizer(self) -> tokenizers.Tokenizer:
+        """Built when first needed, which takes as long as the rest of loading: not for ids of ASCII texts."""
+        return _build(self._ids, self.lowercase, self.split_characters)
+
+    @cached_property
+    def _json(self) -> str:
+        return str(self._tokenizer.to_str())
 
     @classmethod
     def train(
@@ -106,7 +117,12 @@ class Tokenizer:
             raise LimelightError(
                 f"vocabulary words must be distinct and none of {', '.join(SPECIAL)}", code="tokenizer-words"
             )
-        return cls(_build(ids, lowercase, split_characters).to_str())
+        if 6 * sum(map(len, ids)) + 20 * len(ids) > MAX_TOKENIZER - 10_000:  # with every letter escaped
+            return cls(_build(ids, lowercase, split_characters).to_str())  # what cannot be loaded is not made
+        _check_words(ids)
+        made = cls.__new__(cls)
+        made._set(ids, lowercase, split_characters)
+        return made
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
@@ -262,9 +278,13 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
             raise _damaged(f"its part {name[:40]!r} is not as Limelight writes it")
     if not isinstance(ids, dict) or not _are_ids(ids):
         raise _damaged(f"expected word-level ids 0, 1, 2, ... starting with {' and '.join(SPECIAL)}")
+    _check_words(ids)
+    return ids, lowercase, split_characters
+
+
+def _check_words(ids: dict[str, int]) -> None:
     if any(map(_LONE_SURROGATE.search, ids)):
         raise _damaged("a word of its vocabulary is not text")
-    return ids, lowercase, split_characters
 
 
 def _damaged(what: str) -> LimelightError:
