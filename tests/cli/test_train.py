@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -16,8 +17,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import limelight
+from limelight.cli import main
 from limelight.cli.train import _format_outcome
 from limelight.config.presets import preset
 from limelight.config.recipe import TrainingRecipe
@@ -295,6 +298,17 @@ def start(folder: Path, *argv: str) -> subprocess.Popen[str]:
     )
 
 
+def run_here(folder: Path, *argv: str) -> int:
+    """The same command without a process, which takes seconds to import PyTorch; on one thread, as there."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with contextlib.chdir(folder):
+            return main(list(argv))
+    finally:
+        torch.set_num_threads(threads)
+
+
 def wait_for_epoch(process: subprocess.Popen[str], number: int) -> None:
     assert process.stderr is not None
     for line in process.stderr:
@@ -308,8 +322,7 @@ def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a table that keeps a run busy for a while, and the model of the run left alone."""
     folder = tmp_path_factory.mktemp("long")
     review_table(folder / "reviews.csv", 500)
-    whole = start(folder, "train", "reviews.csv", "--out", "whole", *TINY)
-    assert whole.wait(120) == 0
+    assert run_here(folder, "train", "reviews.csv", "--out", "whole", *TINY) == 0
     return folder
 
 
@@ -326,13 +339,12 @@ def test_a_second_command_for_the_same_folder_is_refused(refused, long_run):
     finally:
         run.kill()  # it holds the folder no longer
         run.communicate()
-    overwritten = start(long_run, "train", "reviews.csv", "--out", "shared", *TINY, "--overwrite")
-    assert overwritten.wait(120) == 0
+    assert run_here(long_run, "train", "reviews.csv", "--out", "shared", *TINY, "--overwrite") == 0
     assert same(out, long_run / "whole")
     assert sorted(path.name for path in long_run.glob("*shared*")) == ["shared"]
 
 
-def test_interrupt_says_how_to_go_on_and_ends_with_the_same_bits(long_run):
+def test_interrupt_says_how_to_go_on_and_ends_with_the_same_bits(long_run, capsys):
     run = start(long_run, "train", "reviews.csv", "--out", "stopped", *TINY)
     wait_for_epoch(run, 1)
     run.send_signal(signal.SIGINT)
@@ -345,14 +357,9 @@ def test_interrupt_says_how_to_go_on_and_ends_with_the_same_bits(long_run):
     )
     assert limelight.load(long_run / "stopped.run" / "best").labels == (1, 5)
     assert not (long_run / "stopped").exists()
-    again = start(long_run, "train", "reviews.csv", "--out", "stopped", *TINY)
-    _, err = again.communicate(timeout=60)
-    assert again.returncode == 2
-    assert "limelight train --resume stopped" in err
-    assert (
-        subprocess.run([*LIMELIGHT, "train", "--resume", "stopped"], cwd=long_run, env=ENVIRONMENT).returncode
-        == 0
-    )
+    assert run_here(long_run, "train", "reviews.csv", "--out", "stopped", *TINY) == 2
+    assert "limelight train --resume stopped" in capsys.readouterr().err
+    assert run_here(long_run, "train", "--resume", "stopped") == 0
     assert same(long_run / "stopped", long_run / "whole")
     assert not (long_run / "stopped.run").exists()
 
@@ -362,8 +369,7 @@ def test_kill_then_resume_from_another_folder(long_run):
     wait_for_epoch(run, 2)
     run.kill()
     run.communicate(timeout=60)
-    out = str(long_run / "killed")
-    assert subprocess.run([*LIMELIGHT, "train", "--resume", out], cwd="/", env=ENVIRONMENT).returncode == 0
+    assert run_here(Path("/"), "train", "--resume", str(long_run / "killed")) == 0
     assert same(long_run / "killed", long_run / "whole")
 
 
@@ -375,10 +381,7 @@ def test_kill_while_encoding_then_resume(long_run):
         time.sleep(0.005)
     run.kill()
     run.communicate(timeout=60)
-    done = subprocess.run(
-        [*LIMELIGHT, "train", "--resume", "early", "--quiet"], cwd=long_run, env=ENVIRONMENT
-    )
-    assert done.returncode == 0
+    assert run_here(long_run, "train", "--resume", "early", "--quiet") == 0
     assert same(long_run / "early", long_run / "whole")
 
 
