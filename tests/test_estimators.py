@@ -198,7 +198,7 @@ def test_class_weights_count_on_a_given_dev_part():
 
 def test_weights_that_leave_nothing_to_learn_from():
     weights = [1.0 if star == 5 else 0.0 for star in STARS]
-    with pytest.raises(LimelightError, match="every training row has a weight of 0"):
+    with refuses("weights-zero"):
         quick(class_weight={5: 0.0}).fit(TEXTS, STARS, sample_weight=weights)
 
 
@@ -375,7 +375,7 @@ def test_same_numbers_after_saving(fitted, tmp_path):
     assert loaded.classes_.tolist() == [1, 5]
     assert loaded.history_ == fitted.history_
     assert clone(loaded).get_params()["rows"] == 4
-    with pytest.raises(LimelightError, match="already exists"):
+    with refuses("exists"):
         fitted.save(tmp_path / "model")
     fitted.save(tmp_path / "model", overwrite=True)
 
@@ -565,11 +565,11 @@ def test_unknown_option_suggests():
     with refuses("option-unknown") as error:
         TextClassifier(seed=1)
     assert "'random_state'" in str(error.value)
-    with pytest.raises(LimelightError, match="random_state is 'x'"):
+    with refuses("option-value"):
         quick(random_state="x").fit(TEXTS, STARS)
-    with pytest.raises(LimelightError, match="did you mean 'learning_rate'"):
+    with refuses("option-unknown"):
         TextClassifier(rate=0.1)
-    with pytest.raises(LimelightError, match="did you mean 'rows'"):
+    with refuses("option-unknown"):
         TextClassifier(row=3)
 
 
@@ -591,7 +591,7 @@ def test_bad_texts_to_predict(method, fitted):
 
 
 def test_bad_scores(fitted):
-    with pytest.raises(LimelightError, match="got 20 texts but 1 labels"):
+    with refuses("length-mismatch"):
         fitted.score(NEW, [1])
     with refuses("no-rows"):
         fitted.score([], [])
@@ -599,7 +599,7 @@ def test_bad_scores(fitted):
         with pytest.raises(LimelightError) as error:
             fitted.score(NEW, [*NEW_STARS[:19], wrong])
         assert str(error.value) == f"labels[19] is {wrong!r}; the classes are: 1, 5"
-    with pytest.raises(LimelightError, match="got 20 texts but 3 sample weights"):
+    with refuses("length-mismatch"):
         fitted.score(NEW, NEW_STARS, sample_weight=[1, 2, 3])
     with refuses("weight-value"):
         fitted.score(NEW, NEW_STARS, sample_weight=[0] * 20)
@@ -609,11 +609,11 @@ def test_bad_scores(fitted):
 def test_bad_pairs():
     first, second, labels = pairs(10)
     classifier = quick(PairClassifier)
-    with pytest.raises(LimelightError, match=r"pairs\[0\] is 'The soup was"):
+    with refuses("text-type"):
         classifier.fit(first, labels)
-    with pytest.raises(LimelightError, match="got 10 texts but 3 second texts"):
+    with refuses("length-mismatch"):
         classifier.fit(first, second[:3], labels)
-    with pytest.raises(LimelightError, match=r"second texts\[0\] is None"):
+    with refuses("text-type"):
         classifier.fit(first, [None] * 10, labels)
     with refuses("argument-type"):
         classifier.fit(first, second, labels, dev=3)
@@ -623,7 +623,7 @@ def test_bad_pairs():
 
 def test_a_folder_that_is_no_model(tmp_path: Path):
     for load in (limelight.load, TextClassifier.load):
-        with pytest.raises(LimelightError, match="not a model saved by Limelight"):
+        with refuses("not-a-model"):
             load(tmp_path)
 
 
@@ -674,7 +674,7 @@ def test_training_goes_on_with_a_model(from_reader, tmp_path):
 
 
 def test_sizes_that_the_start_does_not_have_are_refused():
-    with pytest.raises(LimelightError, match="rows is 8"):
+    with refuses("start-other"):
         TextClassifier(rows=8, progress=False).fit(FEW, [1, 1, 1, 0, 0, 0])
-    with pytest.raises(LimelightError, match="start: nowhere is not a folder"):
+    with refuses("not-a-model"):
         TextClassifier(start="nowhere", progress=False).fit(FEW, [1, 1, 1, 0, 0, 0])

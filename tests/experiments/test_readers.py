@@ -111,7 +111,7 @@ def test_snli_missing_file_is_named(tmp_path: Path) -> None:
         LimelightError, match=r"holds no snli_1.0_dev.jsonl or snli_1.0_dev.txt; it holds: snli"
     ):
         readers.prepare_snli(source, tmp_path / "out")
-    with pytest.raises(LimelightError, match="no such file"):
+    with refuses("file-missing"):
         readers.prepare_snli(tmp_path / "nowhere", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -124,7 +124,7 @@ def test_snli_wrong_columns_or_many_odd_rows_write_nothing(tmp_path: Path) -> No
     ):
         readers.prepare_snli(source, tmp_path / "out")
     (source / "snli_1.0_test.txt").write_text("gold_label\tsentence1\tsentence2\n" + "maybe\ta\tb\n" * 20)
-    with pytest.raises(LimelightError, match=r"22 of 82 rows cannot be used \(label not .*: 20"):
+    with refuses("source-damaged"):
         readers.prepare_snli(source, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["snli"]
 
@@ -132,11 +132,11 @@ def test_snli_wrong_columns_or_many_odd_rows_write_nothing(tmp_path: Path) -> No
 def test_an_existing_folder_is_kept_unless_asked(tmp_path: Path) -> None:
     source = write_snli(tmp_path / "snli", "jsonl")
     readers.prepare_snli(source, tmp_path / "out")
-    with pytest.raises(LimelightError, match="already exists"):
+    with refuses("exists"):
         readers.prepare_snli(source, tmp_path / "out")
     readers.prepare_snli(source, tmp_path / "out", overwrite=True)
     for out in (source, tmp_path):
-        with pytest.raises(LimelightError, match=r"snli would be overwritten by .*; write to another folder"):
+        with refuses("exists"):
             readers.prepare_snli(source, out, overwrite=True)
     assert len(list(source.iterdir())) == 3
 
@@ -270,7 +270,7 @@ def test_yelp_damaged_archive_half_way(tmp_path: Path) -> None:
     lines = [json.dumps({"stars": 3, "text": noise.randbytes(500).hex()}) for _ in range(300)]
     source = write_yelp(tmp_path / "review.json.gz", lines)
     source.write_bytes(source.read_bytes()[:-20_000])
-    with pytest.raises(LimelightError, match=r"cannot read .*review.json.gz"):
+    with refuses("file-damaged"):
         readers.prepare_yelp(source, tmp_path / "out", sizes=(5, 5, 5))
 
 
@@ -419,14 +419,14 @@ def test_pan_errors(tmp_path: Path) -> None:
         readers.prepare_pan(source, tmp_path / "out", by="author", sizes=(None, 113, 1))
     assert "20 groups" in str(found.value)
     (source / "user1.xml").write_text("<author><document>cut")
-    with pytest.raises(LimelightError, match=r"user1.xml is not XML as PAN has it: no element|unclosed"):
+    with refuses("source-damaged"):
         readers.prepare_pan(source, tmp_path / "out", sizes=(None, 5, 5))
     for line in ("user1:::MALE", "user1:::25-34:::MALE", "user1:::M:::25-34\nuser1:::M:::25-34"):
         (source / "truth.txt").write_text(line)
-        with pytest.raises(LimelightError, match=r"truth.txt, line \d: .*; expected id:::gender:::age"):
+        with refuses("source-damaged"):
             readers.prepare_pan(source, tmp_path / "out", sizes=(None, 5, 5))
     (source / "truth.txt").unlink()
-    with pytest.raises(LimelightError, match=r"holds no truth.txt; it holds: ageless.xml, .* and \d+ more"):
+    with refuses("file-missing"):
         readers.prepare_pan(source, tmp_path / "out")
 
 
@@ -479,7 +479,7 @@ def test_the_library_datasets_is_asked_for_by_name(tmp_path: Path, monkeypatch: 
     pinned = readers.prepare_snli_hub("ok/snli@4d1f", tmp_path / "pinned")
     assert pinned["files"] == [{"name": "ok/snli@4d1f"}]
     assert asked == [("ok/snli", None), ("ok/snli", "4d1f")]
-    with pytest.raises(LimelightError, match=r"datasets cannot load .*: no data set"):
+    with refuses("source-damaged"):
         readers.prepare_snli_hub(tmp_path, tmp_path / "no")
 
 
@@ -500,10 +500,7 @@ def test_prepare_by_name(tmp_path: Path) -> None:
 def test_two_files_of_one_name_are_not_guessed(tmp_path: Path) -> None:
     for folder in ("full", "polarity"):
         write_full(tmp_path / "both" / folder)
-    with (
-        sources.open_source(tmp_path / "both") as source,
-        pytest.raises(LimelightError, match=r"several train.csv \(full/train.csv, polarity/train.csv\)"),
-    ):
+    with sources.open_source(tmp_path / "both") as source, refuses("source-ambiguous"):
         source.find("train.csv")
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from limelight.cli import main
-from limelight.errors import LimelightError
 from limelight.reading.colours import DARK, LEVELS, LIGHT
 from limelight.runtime.model import Model
 from limelight.serve import one_file
@@ -71,7 +70,7 @@ def test_the_command_saves_a_page_and_refuses_what_it_should(tmp_path: Path, cap
     assert main(["explore", model, "--save", str(tmp_path / "page.txt")]) == 2
     assert main(["explore", "reader", "--save", str(tmp_path / "reader.html")]) == 2
     assert capsys.readouterr().err.count("\n") == 3
-    with pytest.raises(LimelightError, match="already exists"):
+    with refuses("exists"):
         save_page(Model.load(model), page)
 
 

@@ -137,7 +137,7 @@ def test_labels_that_do_not_fit_the_task_are_one_line(tmp_path, labels, options,
 
 def test_nan_is_a_missing_number(tmp_path):
     table = write_csv(tmp_path / "a.csv", text=TEXTS, label=["1", "nan", "2", "inf"])
-    with pytest.raises(LimelightError, match="row 2: 'nan'"):
+    with refuses("bad-row"):
         encode(table, task="regression")
 
 
@@ -153,7 +153,7 @@ def test_bad_numbers_can_be_skipped(tmp_path):
 def test_a_label_only_in_dev_is_named_with_its_row(tmp_path):
     train = jsonl(tmp_path / "a.jsonl", SETS)
     dev = jsonl(tmp_path / "dev.jsonl", [["cold"], [], ["cold", "late"], []])
-    with pytest.raises(LimelightError, match=r"dev.jsonl, row 3: the label 'late' does not occur"):
+    with refuses("label-unknown"):
         encode(train, dev)
 
 
@@ -171,7 +171,7 @@ def test_many_numbers_are_asked_about(tmp_path):
 def test_sets_numbers_and_order_as_columns():
     sets = LabelSets([("b", "a", "a"), (), ("c",)])
     assert sets.index(("a", "b", "c"), "x").tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
-    with pytest.raises(LimelightError, match="row 3: the label 'c'"):
+    with refuses("label-unknown"):
         sets.index(("a", "b"), "x")
     assert NumberColumn([1.5, 2.0]).classes() == ("value",)
     assert OrderedLabels([5, 1, 10]).classes() == (1, 5, 10)

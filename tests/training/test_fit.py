@@ -290,7 +290,7 @@ def test_checkpoints_change_nothing(tmp_path: Path) -> None:
 
 
 def test_a_loss_beyond_numbers_ends_the_run(scripted: Any, tmp_path: Path) -> None:
-    with pytest.raises(LimelightError, match=r"in epoch 1: lower learning_rate \(1e\+30\)"):
+    with refuses("diverged"):
         run(optimizer="sgd", learning_rate=1e30)
     seen = scripted(0.5, (0.9, float("nan")))
     fitted = run(folder=tmp_path / "run", epochs=5)
@@ -391,5 +391,5 @@ def test_a_schedule_ends_with_the_last_epoch(tmp_path: Path, capsys: pytest.Capt
 
 def test_a_network_that_cannot_fit_is_refused_before_it_is_built() -> None:
     for options in ({"hidden": 10**9}, {"word_size": 10**12}, {"embedding": "cnn", "hidden": 10**300}):
-        with pytest.raises(LimelightError, match=r"a network of .* weights needs at least .* GiB of memory"):
+        with refuses("memory"):
             fit(toys.dataset(), toys.recipe(**options), show=False)

@@ -97,7 +97,8 @@ class Graph:
         model = _message((1, IR_VERSION), (2, "limelight"), (7, graph), *opsets)
         if len(model) > MAX_BYTES:
             raise LimelightError(
-                f"the model is {len(model):,} bytes as ONNX; the format allows {MAX_BYTES:,}"
+                f"the model is {len(model):,} bytes as ONNX; the format allows {MAX_BYTES:,}",
+                code="too-large",
             )
         return model
 
