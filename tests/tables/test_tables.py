@@ -192,19 +192,24 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], c
         (
             "a.csv",
             b"text,stars\nGood,5\n,1\n",
-            "bad-row",
+            "row-unusable",
             "row 2: no text in column 'text'; correct it, or skip such rows with --skip-bad",
         ),
-        ("a.csv", b"text,stars\n  \t,5\n", "bad-row", "row 1: only spaces in column 'text'"),
-        ("a.csv", "text,stars\n\u3000\u00a0,5\n".encode(), "bad-row", "row 1: only spaces in column 'text'"),
-        ("a.csv", b"text,stars\nGood,\n", "bad-row", "row 1: no label in column 'stars'"),
+        ("a.csv", b"text,stars\n  \t,5\n", "row-unusable", "row 1: only spaces in column 'text'"),
+        (
+            "a.csv",
+            "text,stars\n\u3000\u00a0,5\n".encode(),
+            "row-unusable",
+            "row 1: only spaces in column 'text'",
+        ),
+        ("a.csv", b"text,stars\nGood,\n", "row-unusable", "row 1: no label in column 'stars'"),
         (
             "a.csv",
             b"text,stars\nGood,5\nBad\n",
-            "bad-row",
+            "row-unusable",
             "row 2: it has 1 fields, the header has 2 (text, stars)",
         ),
-        ("a.csv", b"text,stars\nGood, very,5\n", "bad-row", "row 1: it has 3 fields, the header has 2"),
+        ("a.csv", b"text,stars\nGood, very,5\n", "row-unusable", "row 1: it has 3 fields, the header has 2"),
         (
             "a.csv",
             b'text,stars\n"Good,5\nBad,1\n',
@@ -229,31 +234,36 @@ def test_choosing_wrong(tmp_path: Path, header: str, named: dict[str, object], c
         ),
         ("a.jsonl", b"", "no-rows", "is empty; every line must be a JSON object"),
         ("a.jsonl", b" \n", "no-rows", "is empty"),
-        ("a.jsonl", b'{"text": "Good", "stars": 5}\n{"text": \n', "bad-row", "row 2: line 2 is not JSON"),
+        (
+            "a.jsonl",
+            b'{"text": "Good", "stars": 5}\n{"text": \n',
+            "row-unusable",
+            "row 2: line 2 is not JSON",
+        ),
         (
             "a.jsonl",
             b'{"text": "Good", "stars": 5}\n[1]\n',
-            "bad-row",
+            "row-unusable",
             "row 2: line 2 is [1], not a JSON object",
         ),
         (
             "a.jsonl",
             b'{"text": "Good", "stars": 5}\n{"stars": 5}\n',
-            "bad-row",
+            "row-unusable",
             "row 2: no text in column 'text'",
         ),
-        ("a.jsonl", b'{"text": 7, "stars": 5}\n', "bad-row", "row 1: 7 in column 'text' is not text"),
+        ("a.jsonl", b'{"text": 7, "stars": 5}\n', "row-unusable", "row 1: 7 in column 'text' is not text"),
         (
             "a.jsonl",
             b'{"text": "Good", "stars": [[5]]}\n',
-            "bad-row",
+            "row-unusable",
             "row 1: [[5]] in column 'stars' is not a label",
         ),
-        ("a.jsonl", b'{"text": "Good", "stars": NaN}\n', "bad-row", "row 1: no label in column 'stars'"),
+        ("a.jsonl", b'{"text": "Good", "stars": NaN}\n', "row-unusable", "row 1: no label in column 'stars'"),
         (
             "a.jsonl",
             b'{"text": "Good", "stars": Infinity}\n',
-            "bad-row",
+            "row-unusable",
             "row 1: inf in column 'stars' is not a label",
         ),
         (
@@ -308,7 +318,7 @@ def test_parquet_with_other_types(tmp_path: Path) -> None:
     table = {"text": pa.array(["a", "b"]).dictionary_encode(), "stars": [True, False], "n": [1.5, 2.5]}
     pq.write_table(pa.table(table), path)
     assert list(TableRows(path, COLUMNS)) == [Row("a", True), Row("b", False)]
-    with refuses("bad-row") as error:
+    with refuses("row-unusable") as error:
         list(TableRows(path, Columns("n", "stars")))
     assert "row 1: 1.5 in column 'n'" in str(error.value)
 
@@ -361,7 +371,7 @@ def test_a_nul_character_makes_a_bad_row(tmp_path: Path, name: str) -> None:
         path.write_bytes(b"text,stars\nGood,5\nB\0ad,1\n")
     else:
         path.write_text('{"text": "Good", "stars": "5"}\n{"text": "B\\u0000ad", "stars": "1"}\n')
-    with refuses("bad-row") as error:
+    with refuses("row-unusable") as error:
         list(TableRows(path, COLUMNS))
     assert "row 2: a NUL character in column 'text'" in str(error.value)
     rows = TableRows(path, COLUMNS, on_bad="skip")
@@ -448,7 +458,7 @@ def test_a_row_that_is_too_long(
         path.write_text(content)
     else:
         pq.write_table(pa.Table.from_pylist(content), path)
-    with refuses("bad-row" if name == "a.parquet" else "row-too-long") as error:
+    with refuses("row-unusable" if name == "a.parquet" else "row-too-long") as error:
         list(TableRows(path, Columns("text", None)))
     assert f"{name}, {row}: more than 1,000 characters" in str(error.value)
     assert "LIMELIGHT_MAX_ROW" in str(error.value)
@@ -499,18 +509,18 @@ def test_integers_of_many_digits_as_labels(tmp_path: Path) -> None:
     """More than a float or Python's own parser can hold: they stay text, or are refused."""
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"text": "soup", "label": label}) + "\n" for label in (1, 10**400)))
-    with refuses("bad-row") as error:
+    with refuses("row-unusable") as error:
         list(TableRows(path, Columns("text", "label")))
     assert "row 2: an integer of more than 300 digits" in str(error.value)
     path.write_text('{"text": "soup", "label": 1}\n{"text": "soup", "label": ' + "9" * 5000 + "}\n")
-    with refuses("bad-row") as error:
+    with refuses("row-unusable") as error:
         list(TableRows(path, Columns("text", "label")))
     assert "row 2: line 2 is not JSON" in str(error.value)
     for digits, kind in ((300, int), (301, str), (5000, str)):
         labels = LabelColumn(["1", "9" * digits])
         assert {type(label) for label in labels.classes()} == {kind}
         assert labels.index(labels.classes(), "a.csv").tolist() == [0, 1]
-    with refuses("bad-row"):
+    with refuses("row-unusable"):
         encode_texts(["a", "b"] * 2, [1, 10**400] * 2, recipe=TextRecipe())
     with refuses("label-type"):
         as_classes([1, 10**5000])

@@ -137,7 +137,7 @@ def test_labels_that_do_not_fit_the_task_are_one_line(tmp_path, labels, options,
 
 def test_nan_is_a_missing_number(tmp_path):
     table = write_csv(tmp_path / "a.csv", text=TEXTS, label=["1", "nan", "2", "inf"])
-    with refuses("bad-row"):
+    with refuses("row-unusable"):
         encode(table, task="regression")
 
 

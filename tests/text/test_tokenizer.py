@@ -265,9 +265,9 @@ def test_training_is_deterministic_and_streams() -> None:
 def test_training_passes_on_errors_of_the_source() -> None:
     def broken():
         yield "good"
-        raise LimelightError("reviews.csv: line 2 is not UTF-8", code="encoding")
+        raise LimelightError("reviews.csv: line 2 is not UTF-8", code="not-utf8")
 
-    with refuses("encoding"):
+    with refuses("not-utf8"):
         Tokenizer.train(broken())
 
 
@@ -394,7 +394,7 @@ def test_a_foreign_file_is_one_clear_line(tmp_path: Path, content: bytes, messag
 def test_a_huge_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     TINY.save(tmp_path / "tokenizer.json")
     monkeypatch.setattr("limelight.text.tokenizer.MAX_TOKENIZER", 100)
-    with refuses("file-too-large"):
+    with refuses("too-large"):
         Tokenizer.load(tmp_path / "tokenizer.json")
     with refuses("tokenizer-damaged"):  # what could not be loaded is not made
         Tokenizer.from_words(["good"])

@@ -284,7 +284,7 @@ def _decoded(lines: BoundedLines[bytes]) -> Iterator[str]:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
             raise LimelightError(
-                f"standard input, line {number}: not UTF-8; convert it first", code="encoding"
+                f"standard input, line {number}: not UTF-8; convert it first", code="not-utf8"
             ) from None
         yield text.rstrip("\r\n")
 

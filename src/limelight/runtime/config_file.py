@@ -138,7 +138,7 @@ def _parse_config(content: bytes) -> dict[str, Any]:
         raise LimelightError(
             f"this model has format {version}, of Limelight {_written_by(config)}, and this Limelight "
             f"({__version__}) reads up to {FORMAT}: upgrade limelight",
-            code="newer-version",
+            code="format-newer",
         )
     for name, kind in _FIELDS.items():
         if not isinstance(config.get(name), kind):

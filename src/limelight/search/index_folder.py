@@ -168,7 +168,7 @@ def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
         if read_config(folder) == config:  # otherwise another index has taken its place
             raise damaged(f"{folder}: {missing[0]} is missing; build the index again")
     fault = f"{folder} keeps being replaced by another process; try again later"
-    raise LimelightError(fault, code="file-changing")
+    raise LimelightError(fault, code="file-changed")
 
 
 def check_shards(folder: str | Path, config: IndexConfig) -> None:

@@ -50,9 +50,7 @@ def read_whole(file: BinaryIO, name: str, largest: int) -> bytes:
     """The bytes of an open file of at most `largest` bytes."""
     size = os.fstat(file.fileno()).st_size
     if size > largest:
-        raise LimelightError(
-            f"{name} has {size:,} bytes; at most {largest:,} are expected", code="file-too-large"
-        )
+        raise LimelightError(f"{name} has {size:,} bytes; at most {largest:,} are expected", code="too-large")
     check_memory(size, name)
     return file.read(size)
 

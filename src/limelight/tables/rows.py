@@ -147,7 +147,7 @@ class TableRows(Iterator[Row]):
             raise LimelightError(
                 f"{self._path}, row {self.number}: {error}; correct it, or skip such rows "
                 "with --skip-bad (in Python: on_bad='skip')",
-                code="bad-row",
+                code="row-unusable",
             ) from None
         self.skipped += 1
 

@@ -192,7 +192,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
         raise LimelightError(
             f"{path} has version {shorten(repr(description.get('version')))}, this version reads {VERSION}; "
             "update Limelight or encode the data again",
-            code="version",
+            code="format-newer",
         )
     _check_description(description, path)
     return {"task": "classification", **description}  # older versions know no other

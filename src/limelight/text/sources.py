@@ -131,7 +131,7 @@ class MemorySource:
                     label = self.labels.parse(label, f"labels[{number}]")
             except BadRowError as error:
                 raise LimelightError(
-                    f"{self.where}: {error}; correct it or leave it out", code="bad-row"
+                    f"{self.where}: {error}; correct it or leave it out", code="row-unusable"
                 ) from None
             yield Row(text, label, text2)
 
