@@ -14,7 +14,7 @@ help:
 	@echo "make check   lint, types, import layers and circles of files only"
 	@echo "make wheel   test the wheel in an empty environment (with PYTHON=python3.13, on that Python)"
 	@echo "make dist    test the wheel and put it into dist/, with what it needs (CycloneDX) and checksums"
-	@echo "make audit   look for known holes in the base install; asks a service on the network"
+	@echo "make audit   look for known vulnerabilities of the base install; asks a service on the network"
 	@echo "make fuzz    property tests with new random examples, mutated files and requests, replaced folders, every failure"
 	@echo "make soak    half an hour of a server, an index and bulk jobs under everything at once, each answer checked"
 	@echo "make bench   measure speed (ratios, side by side)"
@@ -57,7 +57,7 @@ wheel: setup
 dist: setup
 	$(BIN)/python tests/wheel.py --python $(PYTHON) --out dist
 
-# Not part of `make check`: what is known of holes changes from day to day, and has to be fetched.
+# Not part of `make check`: what is known changes from day to day, and has to be fetched.
 audit:
 	$(PYTHON) -m venv .venv/audit
 	PIP_CONSTRAINT= .venv/audit/bin/python -m pip install --quiet pip-audit

@@ -134,7 +134,9 @@ def install(environment: Path, python: str, wheel: Path) -> Path:
     quiet = (*pip, "install", "--quiet", "--no-compile")
     if has_hashes(python):
         run(*quiet, "--require-hashes", "-r", REQUIREMENTS)
-    run(*quiet, "-c", ROOT / "constraints.txt", wheel)
+        run(*quiet, "--no-deps", wheel)
+    else:
+        run(*quiet, "-c", ROOT / "constraints.txt", wheel)
     run(*pip, "check")
     return programs
 

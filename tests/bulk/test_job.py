@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import shutil
 import signal
 import warnings
 from dataclasses import replace
@@ -336,8 +337,33 @@ class ShutFileSystem(fsspec.AbstractFileSystem):
 
 def test_a_remote_folder_that_cannot_be_read_is_an_error():
     fsspec.register_implementation("shut", ShutFileSystem, clobber=True)
-    with refuses("os-error"):
-        pieces.list_files("shut://data")
+    for address in ("shut://data", "shut://data/*/*.csv", "shut://data/**/*.csv"):
+        with refuses("os-error"):
+            pieces.list_files(address)
+
+
+def test_a_hidden_folder_is_not_looked_into(tmp_path, monkeypatch):
+    data = write_tables(tmp_path / "data")
+    names = [each.name for each in pieces.list_files(data)]
+    (data / ".Trash").mkdir()
+    scandir = os.scandir
+
+    def shut(folder):
+        if Path(folder).name == ".Trash":
+            raise PermissionError(13, "Permission denied", folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", shut)
+    assert [each.name for each in pieces.list_files(data)] == names
+
+
+def test_tables_in_the_output_folder_are_said_to_be_there(model, tmp_path):
+    data = write_tables(tmp_path / "data")
+    for inside in data.iterdir():
+        if inside.is_dir():
+            shutil.rmtree(inside)
+    with refuses("out-holds-data"):
+        run(Predictor(model), data, data)
 
 
 def test_a_pattern_names_what_glob_says_it_does(tmp_path, monkeypatch):

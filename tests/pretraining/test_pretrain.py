@@ -269,6 +269,24 @@ def test_vectors_of_two_teachers_are_not_mixed(tmp_path, monkeypatch):
         this.run(encoder=Other(), show=False, resume=True)
 
 
+def test_the_teacher_does_not_read_other_texts_than_were_encoded(tmp_path, monkeypatch):
+    """As many, and the first the same: only their checksum tells."""
+    monkeypatch.setattr("limelight.training.job.SLOW_ENCODING", -1.0)  # what it encoded is kept
+    file, _ = write(tmp_path)
+
+    class Dies(FakeTeacher):
+        def encode(self, texts):
+            raise StoppedError
+
+    this = job(tmp_path, "reader", "fake")
+    with pytest.raises(LimelightError):
+        this.run(encoder=Dies(), show=False)
+    first, *others = file.read_text().splitlines()
+    file.write_text("\n".join([first, *reversed(others)]) + "\n")
+    with refuses("run-differs"):
+        this.run(encoder=FakeTeacher(), show=False, resume=True)
+
+
 # ---------------------------------------------------------------- bad input
 
 

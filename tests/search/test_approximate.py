@@ -86,6 +86,15 @@ def test_a_crafted_file_is_not_used(copied, name, value):
         assert opened(copied[0], entry) is None
 
 
+def test_an_array_that_is_one_number_is_not_used(copied):
+    arrays = load_file(copied[0] / APPROXIMATE)
+    content = b"".join(safetensors_pieces({**arrays, "centres": np.float32(1).reshape(())}))
+    (copied[0] / APPROXIMATE).write_bytes(content)
+    entry = ApproximateEntry(12_000, len(content), hashlib.sha256(content).hexdigest())
+    with pytest.warns(UserWarning, match="in full"):
+        assert opened(copied[0], entry) is None
+
+
 def test_a_file_of_other_texts_is_not_used(copied):
     with pytest.warns(UserWarning, match="do not fit.*in full"):
         assert opened(*copied, rows=11_999) is None
@@ -129,6 +138,13 @@ def test_an_index_uses_it_until_texts_are_added(tmp_path: Path, monkeypatch):
         found, exact = each.search("cold broth", 3), each.search("cold broth", 3, exact=True)
         assert [hit.text for hit in found] == [hit.text for hit in exact]
         assert len(each.search("cold broth", 10**20, words=False)) == len(texts)  # in full
+    again.verify()
+    file = again.folder / APPROXIMATE
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + b"x")
+    with refuses("file-damaged"):
+        again.verify()
+    file.write_bytes(content)
     again.add(["a late train"])
     assert again._approximate is None
     assert sorted(path.suffix for path in again.folder.iterdir()) == [".json", ".safetensors", ".safetensors"]

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from unittest.mock import Mock
 
 import pytest
 
@@ -88,6 +89,28 @@ def test_a_short_request_is_answered_while_a_long_one_is_computed():
             assert not long.done()
         await long
         return found
+
+    assert asyncio.run(main()) == SHORT
+
+
+def test_what_fails_once_does_not_stop_the_queue(monkeypatch):
+    """A thread that cannot be started, and a panic of a library in Rust, which is not an Exception."""
+
+    class PanicError(BaseException):
+        pass
+
+    def panics(model, items):
+        raise PanicError("boom")
+
+    async def main():
+        batcher = Batcher(None, Metrics())
+        with monkeypatch.context() as patch:
+            patch.setattr(batcher._short._thread, "submit", Mock(side_effect=RuntimeError("no thread")))
+            with pytest.raises(RuntimeError, match="no thread"):
+                await batcher.run(lambda model, items: items, SHORT)
+        with pytest.raises(RuntimeError, match="boom"):
+            await batcher.run(panics, SHORT)
+        return await batcher.run(lambda model, items: items, SHORT)
 
     assert asyncio.run(main()) == SHORT
 

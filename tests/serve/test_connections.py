@@ -16,6 +16,7 @@ import limelight
 import trained
 from limelight.serve import create_app
 from limelight.serve.connections import (
+    HEAD_SECONDS,
     MAX_PIPELINED,
     OWN_FILES,
     SEND_SECONDS,
@@ -122,6 +123,8 @@ def test_what_asyncio_complains_about_is_one_line_however_often(app, capfd):
 
 def protocol(app) -> tuple[TimeoutProtocol, Mock, Mock]:
     loop, transport = Mock(), Mock()
+    transport.is_closing.return_value = False
+    loop.create_task.side_effect = lambda task, **_: task.close() or Mock()
     made = TimeoutProtocol(
         config=configure(app), server_state=ServerState(), app_state={}, _loop=loop,
         open_connections=Connections(4),
@@ -153,3 +156,53 @@ def test_requests_without_end_on_one_connection_are_not_kept(app):
         assert talk(port, one * 2000).count(b"HTTP/1.1 200") <= MAX_PIPELINED + 1
         few = talk(port, one * 9 + request("/health", b"", method="GET"))
         assert few.count(b"HTTP/1.1 200") == 10
+
+
+GET = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+HALF = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"
+
+
+def test_half_a_request_behind_a_whole_one_can_be_closed_and_is_not_lost(app):
+    """It waits for its client like any other, and only its body's own limit ends it."""
+    made, loop, transport = protocol(app)
+    made.data_received(GET + HALF)
+    first = made._answered
+    assert first is not made.cycle
+    first.response_complete = True
+    loop.call_later.reset_mock()
+    made.on_response_complete()
+    assert made in made._all._unfinished
+    assert made._answered is made.cycle
+    loop.call_later.assert_not_called()
+    transport.close.assert_not_called()
+
+
+def test_an_answer_that_is_half_read_is_not_idle(app):
+    made, _, _ = protocol(app)
+    made.data_received(GET)
+    made.pause_writing()
+    made.cycle.response_complete = True
+    made.on_response_complete()
+    assert made in made._all._unfinished
+    made.resume_writing()
+    assert made in made._all._waiting
+
+
+def test_a_client_that_leaves_is_noticed_behind_a_pipelined_request(app):
+    made, _, _ = protocol(app)
+    made.data_received(GET * 2)
+    first, second = made._answered, made.cycle
+    made.connection_lost(None)
+    assert (first.disconnected, second.disconnected) == (True, True)
+    assert first.message_event.is_set()
+
+
+def test_blank_lines_do_not_keep_a_connection_open(app):
+    made, loop, transport = protocol(app)
+    made.data_received(GET)
+    made.cycle.response_complete, made.cycle.more_body = True, False
+    made.on_response_complete()
+    loop.call_later.reset_mock()
+    made.data_received(b"\r\n")
+    made.data_received(b"\r\n")
+    loop.call_later.assert_called_once_with(HEAD_SECONDS, transport.close)

@@ -501,3 +501,14 @@ def test_one_string_is_not_a_list_of_texts() -> None:
         with refuses("text-type"):
             read("one string")
         read(["one string"])
+
+
+def test_what_is_built_when_first_needed_has_no_lock_that_a_fork_could_copy() -> None:
+    """On Python 3.11, `cached_property` has one: a child forked while it is held would wait for ever."""
+    made = Tokenizer.from_words(["soup"])
+    assert made._built is None
+    assert made.encode(["soup"])[0].tolist() == [2]  # ASCII needs nothing
+    assert made._built is None
+    assert made.encode(["sóup"])[0].tolist() == [1]
+    assert made._built is not None
+    assert not any("cached_property" in type(each).__name__ for each in vars(Tokenizer).values())

@@ -7,6 +7,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from ..tables.table import column_names, open_parquet
 
 MARK = b"limelight"  # in the metadata of an output file: what it was made of
 PIECE_ROWS = 2**16  # of parquet; other formats cannot be read from the middle, so each file is one piece
+_HIDDEN = ("_", ".")  # how the names begin of what a folder does not offer
 _IN_FOLDERS = ("csv", "tsv", "jsonl", "parquet")  # not .txt: a folder of tables may hold a README.txt
 
 
@@ -167,9 +169,7 @@ def _spans(file: InputFile) -> list[tuple[int, int | None]]:
 def _local_files(data: str, out: Path | None) -> list[InputFile]:
     root = os.path.abspath(data)
     if os.path.isdir(root):
-        folders = os.walk(root, onerror=_refuse)
-        inner = (os.path.join(folder, name) for folder, _, names in folders for name in names)
-        found = [each for each in inner if _is_input(os.path.relpath(each, root))]
+        found = [each for each in _walk(root) if _is_input(os.path.relpath(each, root))]
     elif glob.has_magic(data) and not os.path.exists(root):
         fixed = _fixed_part(data)
         root = os.path.abspath(fixed)  # not a pattern, even where the working directory is called day[1]
@@ -179,8 +179,18 @@ def _local_files(data: str, out: Path | None) -> list[InputFile]:
     else:
         raise LimelightError(f"no such file or folder: {data}", code="file-missing")
     written = None if out is None else os.path.realpath(out)
-    found = [each for each in found if os.path.realpath(os.path.dirname(each)) != written]
-    return [InputFile(each, Path(each).relative_to(root).as_posix(), version_of(each)) for each in found]
+    kept = [each for each in found if os.path.realpath(os.path.dirname(each)) != written]
+    if found and not kept:
+        fault = f"all tables of {data} are in {out}, where the answers go; choose another folder for them"
+        raise LimelightError(fault, code="out-holds-data")
+    return [InputFile(each, Path(each).relative_to(root).as_posix(), version_of(each)) for each in kept]
+
+
+def _walk(root: str) -> Iterator[str]:
+    """The files below a folder, but for folders whose names begin with `_` or `.`."""
+    for folder, inner, names in os.walk(root, onerror=_refuse):
+        inner[:] = [each for each in inner if not each.startswith(_HIDDEN)]
+        yield from (os.path.join(folder, name) for name in names)
 
 
 def _refuse(error: OSError) -> NoReturn:
@@ -225,11 +235,14 @@ def _is_loop(entry: os.DirEntry[str], folder: str) -> bool:
 
 
 def _remote_files(data: str) -> list[InputFile]:
+    from fsspec.utils import glob_translate
+
     fs, path = _filesystem(data)
     root = path.rstrip("/")
     if glob.has_magic(path):
-        found = [each for each in fs.glob(path) if fs.isfile(each)]
-        root = _fixed_part(root)
+        root = _fixed_part(root).rstrip("/")
+        wanted = re.compile(glob_translate(path))
+        found = [each for each in _find(fs, root) if wanted.match(each)]
     elif fs.isdir(path):
         found = [each for each in _find(fs, path) if _is_input(each[len(root) :])]
     elif fs.exists(path):
@@ -250,7 +263,9 @@ def _find(fs: Any, folder: str) -> Iterator[str]:
     for each in fs.ls(folder, detail=True):  # its own `find` leaves out what it cannot read
         if each["type"] != "directory":
             yield each["name"]
-        elif each["name"].rstrip("/") != folder.rstrip("/"):
+        elif each["name"].rstrip("/") != folder.rstrip("/") and not Path(each["name"]).name.startswith(
+            _HIDDEN
+        ):
             yield from _find(fs, each["name"])
 
 
@@ -276,9 +291,13 @@ def _filesystem(address: str) -> tuple[Any, str]:
     return found
 
 
+def _is_hidden(path: str) -> bool:
+    return PurePosixPath(path).name.startswith(_HIDDEN)
+
+
 def _is_input(inner: str) -> bool:
     """Whether a file is one of its folder's tables."""
-    hidden = any(part.startswith(("_", ".")) for part in Path(inner).parts)
+    hidden = any(part.startswith(_HIDDEN) for part in Path(inner).parts)
     try:
         return not hidden and table_format(Path(inner)) in _IN_FOLDERS
     except LimelightError:

@@ -50,7 +50,7 @@ def pack(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def unpack(packed: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The inverse, (n, d) in float32."""
-    groups = _NUMBERS[packed].view(np.float32).reshape(*scale.shape, GROUP)
+    groups = _NUMBERS[np.ascontiguousarray(packed)].view(np.float32).reshape(*scale.shape, GROUP)
     groups *= scale.astype(np.float32)[..., None]
     return np.asarray(groups.reshape(len(packed), -1))
 

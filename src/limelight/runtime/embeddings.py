@@ -104,6 +104,8 @@ def write_array(path: str | Path, parts: Iterable[np.ndarray], overwrite: bool =
     header, rows, shape = array_header(path), 0, ()
     with atomic_file(path, overwrite) as file:
         for part in parts:
+            if not len(part):
+                continue
             if not rows:
                 shape = part.shape[1:]
                 file.write(header((0, *shape)))

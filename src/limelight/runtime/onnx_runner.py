@@ -21,6 +21,7 @@ from .session import Session, locked_cached_property, start_lock
 from .vector_parts import VectorParts
 
 BATCH_WORDS = 1024  # with padding: fewer read the weights too often, more fall out of the processor's cache
+BATCHES_AT_ONCE = 16  # for each thread
 TWO_THREADS = 2**24  # multiplications: less work than this is done before a second thread wakes up
 WORDS = ("words.weight", "words.weight" + SCALE)
 
@@ -115,8 +116,11 @@ class OnnxRunner(Runner):
         def run(batch: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
             return batch, check_finite(encoder.run(sentences.feed(batch), *outputs))
 
-        with self.pool() as pool:
-            yield from map(run, batches) if pool is None else pool.map(run, batches)
+        some = BATCHES_AT_ONCE * self.threads
+        for start in range(0, len(batches), some):  # who comes second gets the threads before this one ends
+            with self.pool() as pool:
+                found = list((map if pool is None else pool.map)(run, batches[start : start + some]))
+            yield from found
 
     def _run_single_batch(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
         """Run one batch with no other to keep the threads busy: a large one takes two of them."""

@@ -150,14 +150,14 @@ def load_exactly(model: str | Path, sha256: str, **options: Unpack[DeviceOptions
 
     >>> load_exactly("reader", "3f2a")
     Traceback (most recent call last):
-    limelight.errors.LimelightError: reader is not the model it was, but another one; give that one
+    limelight.errors.LimelightError: reader has changed: its checksum is another; give the original model
     """
     try:
         return _start(open_folder(model, sha256), **options)
     except LimelightError as error:
         if error.code != "checksum-other":
             raise
-        fault = f"{model} is not the model it was, but another one; give that one"
+        fault = f"{model} has changed: its checksum is another; give the original model"
         raise LimelightError(fault, code="model-differs") from None
 
 

@@ -115,6 +115,13 @@ def open_approximate(folder: Path, config: IndexConfig, threads: int) -> Approxi
         return None
 
 
+def check_approximate(folder: Path, config: IndexConfig) -> None:
+    """Raise if the file for approximate search is there and not as it was written."""
+    path = folder / APPROXIMATE
+    if config.approximate is not None and path.exists():
+        _read_arrays(path, config.approximate, config.rows, config.size)
+
+
 def _read_arrays(path: Path, entry: ApproximateEntry, rows: int, size: int) -> dict[str, np.ndarray]:
     """The arrays of the file, mapped into memory; they must fit together and be of these vectors."""
     if not path.exists() and path.with_name(OLD_APPROXIMATE).exists():
@@ -128,9 +135,9 @@ def _read_arrays(path: Path, entry: ApproximateEntry, rows: int, size: int) -> d
             raise damaged(f"{path} was altered: its checksum does not match")
         file.seek(0)
         _, arrays = map_tensors(file, path.name, entry.bytes, _KINDS)
-    clusters, ends = len(arrays["centres"]), arrays["ends"]
-    shapes = (clusters, size), (2 * size,), (clusters,), (rows,), (rows, size)
-    fits = tuple(each.shape for each in arrays.values()) == shapes and clusters > 0
+    clusters, ends = arrays["centres"].shape[:1], arrays["ends"]
+    shapes = (*clusters, size), (2 * size,), clusters, (rows,), (rows, size)
+    fits = tuple(each.shape for each in arrays.values()) == shapes and all(clusters)
     if not fits or ends[0] < 0 or (ends[:-1] > ends[1:]).any() or ends[-1] != rows:
         raise damaged(f"{path} is damaged: its arrays do not fit together")
     if not (np.sort(arrays["places"]) == np.arange(rows)).all():

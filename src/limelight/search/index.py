@@ -15,7 +15,7 @@ from ..errors import LimelightError, check_at_least, warn
 from ..reading.comparison import Comparison
 from ..runtime.model import Model
 from ..text.tokenizer import UNKNOWN
-from .approximate import build_approximate, open_approximate
+from .approximate import build_approximate, check_approximate, open_approximate
 from .build import add_corpus, build, encode, new_config, open_model, writing
 from .corpus import Corpus
 from .exact import ExactSearch
@@ -138,6 +138,7 @@ class Index:
         """
         config, shards = open_shards(self.folder)
         check_shards(self.folder, config)
+        check_approximate(self.folder, config)
         model = open_model(config, self._model, config.precision)
         for number, shard in enumerate(shards):
             some = np.unique(np.linspace(0, len(shard) - 1, VERIFIED_TEXTS).astype(int))

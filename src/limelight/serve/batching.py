@@ -89,8 +89,15 @@ class Lane:
         with self._lock:
             self._queue.put(job)
             idle, self._busy = not self._busy, True
-        if idle:
+        if not idle:
+            return
+        try:
             self._thread.submit(self._work, compute)
+        except BaseException:  # no thread could be started: the next request tries again
+            with self._lock:
+                self._queue.drop(job)
+                self._busy = False
+            raise
 
     def drop(self, job: Job) -> bool:
         """Do not compute a job that still waits; whether it did."""
@@ -137,8 +144,8 @@ class Batcher:
         future = asyncio.get_running_loop().create_future()
         job = Job(compute, items, estimate_words(items) + len(items), future)
         lane = self._short if job.words <= SHORT_WORDS else self._long
-        self._metrics.add("waiting_requests", 1)
         lane.put(job, self._work)
+        self._metrics.add("waiting_requests", 1)
         try:
             return await job.future
         finally:
@@ -157,7 +164,8 @@ class Batcher:
         items = [item for job in jobs for item in job.items]
         try:
             results = jobs[0].compute(self.model, items)
-        except Exception as error:
+        except BaseException as raised:  # also a panic of a library in Rust: the thread must live on
+            error = raised if isinstance(raised, Exception) else RuntimeError(repr(raised))
             return [error] if len(jobs) == 1 else [self._compute([job])[0] for job in jobs]
         self._metrics.add("batches_total", 1)
         self._metrics.add("texts_total", len(items))

@@ -66,9 +66,10 @@ def columns(items: Sequence[Item]) -> list[list[str]]:
 
 
 def estimate_words(items: Sequence[Item]) -> int:
-    """About how many words the items have.
+    """About how many words the items have; of text that is not ASCII, at most: each character may be one.
 
-    >>> estimate_words([("The soup is cold.",)])
-    3
+    >>> estimate_words([("The soup is cold.",)]), estimate_words([("汤很冷",)])
+    (3, 3)
     """
-    return sum(len(text) for item in items for text in item) // CHARACTERS
+    texts = [text for item in items for text in item]
+    return sum(len(text) // (CHARACTERS if text.isascii() else 1) for text in texts)

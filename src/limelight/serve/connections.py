@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from .metrics import SeldomLog
 
@@ -93,6 +93,7 @@ class TimeoutProtocol(HttpToolsProtocol):
     """
 
     _in_head, _head_bytes = True, 0
+    _answered: RequestResponseCycle | None = None  # the request that is being answered
 
     def __init__(self, *args: Any, open_connections: Connections, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -112,6 +113,9 @@ class TimeoutProtocol(HttpToolsProtocol):
         self._all.closed(self)
         self._sending.stop()
         self._reading.stop()
+        if self._answered is not None and not self._answered.response_complete:
+            self._answered.disconnected = True  # uvicorn says so only to the newest of pipelined requests
+            self._answered.message_event.set()
         super().connection_lost(exc)
 
     # ------------------------------------------------------------ requests
@@ -119,9 +123,16 @@ class TimeoutProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Count what comes before the end of the headers."""
         super().data_received(data)
+        self._expect_request()
         self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
         if self._head_bytes > HEAD_BYTES or len(self.pipeline) > MAX_PIPELINED:
             self.transport.close()
+
+    def _expect_request(self) -> None:
+        """Blank lines between requests stop uvicorn's timer, and begin nothing."""
+        idle = self.cycle is not None and self.cycle.response_complete and not self.cycle.more_body
+        if idle and not self._in_head and not self._sending.runs:
+            self._sending.start(HEAD_SECONDS, self.transport.close)
 
     def on_message_begin(self) -> None:
         """Headers begin."""
@@ -146,12 +157,17 @@ class TimeoutProtocol(HttpToolsProtocol):
 
     # ------------------------------------------------------------ answers
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
     def on_response_complete(self) -> None:
         """A body that was not read to its end must end soon."""
-        if not self.pipeline:
-            self._all.waits(self)
+        following = self.pipeline[-1][0] if self.pipeline else None
+        if following is None or following.more_body:
+            self._all.waits(self, unfinished=following is not None or self.flow.write_paused)
         super().on_response_complete()
-        if self.cycle.more_body:
+        if following is None and self.cycle.more_body:
             self._sending.start(HEAD_SECONDS, self.transport.close)
 
     def pause_writing(self) -> None:
@@ -166,6 +182,8 @@ class TimeoutProtocol(HttpToolsProtocol):
         self._reading.stop()
         if self.cycle is not None and not self.cycle.response_complete:
             self._all.works(self)
+        elif not self.pipeline:
+            self._all.waits(self)
 
 
 class _Timer:
@@ -174,6 +192,10 @@ class _Timer:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._handle: asyncio.TimerHandle | None = None
+
+    @property
+    def runs(self) -> bool:
+        return self._handle is not None
 
     def start(self, seconds: float, call: Callable[[], object]) -> None:
         self.stop()

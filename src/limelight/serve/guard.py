@@ -27,7 +27,7 @@ from .openapi import POLICY
 OPEN_PATHS = {"/", "/docs", "/openapi.json", "/health"}  # without the token: they tell no more than names
 UNAUTHORIZED = RequestError(401, "send the header Authorization: Bearer TOKEN")
 INTERNAL = RequestError(500, "internal error")
-STOPPING = RequestError(503, "the server stops")
+STOPPING = RequestError(503, "the server is shutting down")
 MISDIRECTED = RequestError(421, "this server does not answer to this Host; allow it with --allow-host NAME")
 HEADERS = {
     b"content-security-policy": POLICY.encode(),

@@ -20,6 +20,7 @@ from .limits import Limits, RequestError
 from .metrics import Metrics, log
 
 Source = str | Path | Model | Reader
+WARM_UP = "wärm"  # not ASCII: the tokenizer for such texts starts when first needed, too
 WATCH_SECONDS = 1.0  # seconds between two looks at the folders
 
 
@@ -45,9 +46,9 @@ class ServedModel:
     def _open(self, sha256: str | None) -> Batcher:
         model = load(self._folder or "", sha256=sha256, **self._loading)
         if isinstance(model, Reader):  # one text now: what starts when first needed must not delay a request
-            vectors(model, [("warm",)])
+            vectors(model, [(WARM_UP,)])
         else:
-            predictions(model, [("warm", "up") if model.pair else ("warm",)])
+            predictions(model, [(WARM_UP, WARM_UP) if model.pair else (WARM_UP,)])
         return Batcher(model, self._metrics, sha256=sha256 or "", **self._batching)
 
     def refresh(self) -> None:

@@ -59,7 +59,7 @@ ERRORS = {
     408: "the request was not complete in time", 413: "too large, too many texts or too many words",
     415: "not application/json", 421: "the Host is not a name of this server",
     422: "a field is missing or of the wrong type", 424: "the model cannot do this",
-    429: "too many requests are waiting", 503: "the server stops",
+    429: "too many requests are waiting", 503: "the server is shutting down",
 }  # fmt: skip
 
 

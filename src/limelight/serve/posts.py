@@ -18,9 +18,8 @@ from .bodies import Body, parse_body
 from .held_bodies import HeldBodies
 from .limits import Limits, RequestError
 
-PIECE = (
-    2**12
-)  # numbers, words or characters written at once: a thread lets others run only between two pieces
+# Numbers, words or characters written at once: a thread lets others run only between two pieces.
+PIECE = 2**12
 Answer = Callable[[Request, Body], Awaitable[Any]]
 
 

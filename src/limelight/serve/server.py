@@ -112,7 +112,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
         listening.listen()  # uvicorn listens again, with our backlog
     except (OSError, OverflowError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         listening.close()
         fault = f"cannot listen on {host}:{port}: {reason}; give another --host or --port"
         raise LimelightError(fault, code="cannot-listen") from error

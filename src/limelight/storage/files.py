@@ -151,7 +151,8 @@ def workshop(path: Path) -> Iterator[Path]:
     with tidy_os_errors(f"cannot write {path}"):
         path.mkdir(parents=True, exist_ok=True)
         if not _is_ours(path):
-            fault = f"{path} was not made by Limelight, which needs this name; move it first"
+            fault = f"Limelight needs the name {path}, which is taken: move it away, or delete it if it is "
+            fault += "what an interrupted --overwrite of an earlier version left"
             raise LimelightError(fault, code="exists")
         if not (path / _NEW).exists():
             (path / _MARK).write_bytes(_NOTE)

@@ -18,7 +18,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -60,15 +60,18 @@ class Tokenizer:
     def _set(self, ids: dict[str, int], lowercase: bool, split_characters: bool) -> None:
         self._ids, self.lowercase, self.split_characters = ids, lowercase, split_characters
         self.vocabulary: tuple[str, ...] = tuple(sorted(ids, key=ids.__getitem__))
+        self._built: tokenizers.Tokenizer | None = None
+        self._json = ""
 
-    @cached_property
+    @property
     def _tokenizer(self) -> tokenizers.Tokenizer:
-        """Built when first needed, which takes as long as the rest of loading: not for ids of ASCII texts."""
-        return _build(self._ids, self.lowercase, self.split_characters)
+        """Built when first needed, which takes as long as the rest of loading: not for ids of ASCII texts.
 
-    @cached_property
-    def _json(self) -> str:
-        return str(self._tokenizer.to_str())
+        Without a lock, which a fork could copy while it is held: two threads may both build it.
+        """
+        if self._built is None:
+            self._built = _build(self._ids, self.lowercase, self.split_characters)
+        return self._built
 
     @classmethod
     def train(
@@ -144,7 +147,7 @@ class Tokenizer:
         >>> Tokenizer.from_words(["good"]).save("tokenizer.json")  # doctest: +SKIP
         """
         with atomic_file(path) as file:
-            file.write(self._json.encode())
+            file.write(self.to_json().encode())
 
     def to_json(self) -> str:
         """Rules and vocabulary as the text of a tokenizer.json.
@@ -152,6 +155,8 @@ class Tokenizer:
         >>> Tokenizer.from_words(["good"]).to_json()[-60:]
         '"vocab":{"<pad>":0,"<unk>":1,"good":2},"unk_token":"<unk>"}}'
         """
+        if not self._json:
+            self._json = self._tokenizer.to_str()
         return self._json
 
     @property
@@ -161,7 +166,7 @@ class Tokenizer:
         >>> Tokenizer.from_words(["good"]).hash == Tokenizer.from_words(["bad"]).hash
         False
         """
-        return hashlib.sha256(self._json.encode()).hexdigest()
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def __len__(self) -> int:
         return len(self.vocabulary)

@@ -6,6 +6,7 @@ starts from, and `prepared.json`, the checksums of all that training reads.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -22,7 +23,7 @@ from ..errors import LimelightError, tidy_os_errors
 from ..storage.array_files import digest_rows
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
-from ..storage.open_files import read_regular
+from ..storage.open_files import open_regular, read_regular
 from ..tables.columns import Columns, choose_columns
 from ..text.dataset import Dataset
 from ..text.holdout import choose_held_out
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 ALL_WORDS = 1_000_000  # different words of the texts that can be told apart; rarer ones are unknown
 HELD_OUT, MAX_HELD_OUT = 0.02, 2_000  # share and number of texts to measure by
 MIN_TEXTS = 20
+TEXTS = "texts.json"  # the checksums of the files that the run encoded
 
 
 def pretrain(
@@ -177,6 +179,7 @@ class PretrainJob(Job):
         data = self.folder / "data"
         dataset = Dataset.open(data) if (data / "dataset.json").is_file() else self._encode(show)
         if encoder is not None:
+            self._check_texts()
             texts = (row.text for row in self._source().rows())
             teacher.encode_shards(encoder, texts, _rows(dataset), self.folder, show)
         start = self._start_words(dataset, encoder, device, show)
@@ -214,7 +217,26 @@ class PretrainJob(Job):
             shutil.rmtree(self.folder / "data")
             few = f"{self.texts[0]}: {rows} texts are too few to learn from; give {MIN_TEXTS} or more"
             raise LimelightError(few, code="too-few-rows")
+        with atomic_file(self.folder / TEXTS) as file:
+            file.write(json.dumps(self._text_digests()).encode())
         return dataset
+
+    def _text_digests(self) -> list[str]:
+        """The SHA-256 of each file of texts."""
+        found = []
+        for path in map(Path, self.texts):
+            with tidy_os_errors(f"cannot read {path}"), open_regular(path) as file:
+                found.append(hashlib.file_digest(file, "sha256").hexdigest())
+        return found
+
+    def _check_texts(self) -> None:
+        """Raise if the teacher would read other texts than those whose word ids are there."""
+        path = self.folder / TEXTS
+        if path.is_file() and json.loads(path.read_bytes()) != self._text_digests():
+            changed = "the files of texts are not those that the run began with"
+            raise LimelightError(
+                f"{changed}; give those, or start again with --overwrite", code="run-differs"
+            )
 
     def _source(self) -> TableSource:
         """The texts once more, in the same order."""
