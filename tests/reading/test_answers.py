@@ -40,8 +40,8 @@ def test_every_picture_says_what_the_score_is_the_sum_of():
     reading = make_reading(TEXT, **SEVERAL)
     for draw in (to_html, to_svg, lambda each: to_terminal(each, colour=False, width=80)):
         drawn = draw(reading)
-        assert "The words add +1.200 and the bias +0.250: a score of +1.450." in drawn
-        assert "The words add +1.200 and the bias -3.000: a score of -1.800." in drawn
+        assert "The words add +1.20 and the bias +0.25: a score of +1.45." in drawn
+        assert "The words add +1.20 and the bias −3.00: a score of −1.80." in drawn
     assert "<tr><th scope=row>no word: the bias<td>+0.250<td>" in to_html(reading)
     assert reading.to_dict()["bias"] == 0.25
     assert "bias" not in to_svg(make_reading(TEXT, decided=WEIGHTS, decided_by="leave-one-out"))

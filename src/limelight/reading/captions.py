@@ -40,10 +40,11 @@ def sum_line(words: float, bias: float, task: str = "classification") -> str:
     """What a score, or a number, is the sum of.
 
     >>> sum_line(1.04, -0.25)
-    'The words add +1.040 and the bias -0.250: a score of +0.790.'
+    'The words add +1.04 and the bias −0.25: a score of +0.79.'
     """
     what = "value" if answers_of(task).is_number else "score"
-    return f"The words add {words:+.3f} and the bias {bias:+.3f}: a {what} of {words + bias:+.3f}."
+    added, before, total = (f"{x:+.2f}".replace("-", "−") for x in (words, bias, words + bias))
+    return f"The words add {added} and the bias {before}: a {what} of {total}."
 
 
 def colours_line(label: str, without_colours: bool = False) -> str:
