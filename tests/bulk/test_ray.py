@@ -32,6 +32,9 @@ def cluster(monkeypatch, tmp_path) -> Iterator[None]:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    own = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    if own:
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))  # its many processes inherit this, too
     ray.init(
         "local", num_cpus=2, include_dashboard=False, object_store_memory=80 * 2**20, log_to_driver=False,
         logging_level="error",
@@ -39,6 +42,8 @@ def cluster(monkeypatch, tmp_path) -> Iterator[None]:
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield
     ray.shutdown()
+    if own:
+        os.sched_setaffinity(0, own)
 
 
 def test_on_a_small_cluster(cluster, tmp_path, monkeypatch):
