@@ -119,8 +119,7 @@ class OnnxRunner(Runner):
         some = BATCHES_AT_ONCE * self.threads
         for start in range(0, len(batches), some):  # who comes second gets the threads before this one ends
             with self.pool() as pool:
-                found = list((map if pool is None else pool.map)(run, batches[start : start + some]))
-            yield from found
+                yield from (map if pool is None else pool.map)(run, batches[start : start + some])
 
     def _run_single_batch(self, feed: dict[str, np.ndarray], *outputs: str) -> list[np.ndarray]:
         """Run one batch with no other to keep the threads busy: a large one takes two of them."""
