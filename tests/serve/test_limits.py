@@ -65,6 +65,11 @@ def test_truncate_cuts_each_text_to_its_share(client, model):
     assert [each[0]["score"] for each in found] == pytest.approx(expected.tolist(), abs=1e-6)
 
 
+def test_the_words_counted_for_openai_are_those_that_were_read(client):
+    answer = client.post("/v1/embeddings", json={"input": "w1 " * 80, "truncate": True}).json()
+    assert answer["usage"] == {"prompt_tokens": 8, "total_tokens": 8}  # M of a classifier is a large answer
+
+
 @pytest.mark.parametrize("text", ["w1 w2 " * 9, " " * 99, "w" * 5000, "w1" + " " * 5000 + "w2 " * 9])
 def test_truncate_cuts_to_very_few_words(model, text):
     client = TestClient(create_app({"stars": model}, limits=Limits(words=3)))

@@ -48,11 +48,15 @@ class OnnxRunner(Runner):
         lstm = [name for name in self.weights if name.startswith(("encoder.W_ih", "encoder.W_hh"))]
         self._multiplications_per_word = sum(self.weights[name].size for name in lstm)  # 0 without an LSTM
         self._pool: _Pool | None = None
+        self._packed: Weights | None = None
 
     def _stored(self) -> Weights:
         """The weights as graphs hold them: in int8, words that 4 bits hold exactly are not rounded again."""
-        packs = self.int8 and not self.recipe.model.spells_words  # whose words are outside the graph
-        return pack_words(self.weights) if packs else self.weights
+        if not self.int8 or self.recipe.model.spells_words:  # whose words are outside the graph
+            return self.weights
+        if self._packed is None:  # both who ask hold the lock of what starts
+            self._packed = pack_words(self.weights)
+        return self._packed
 
     @locked_cached_property
     def encoder(self) -> Session:
@@ -75,7 +79,7 @@ class OnnxRunner(Runner):
         """Leave out what runs: a copy in another process starts its own sessions and threads."""
         running = Session, Directions, VectorParts
         state = {name: value for name, value in vars(self).items() if not isinstance(value, running)}
-        return {**state, "_pool": None}
+        return {**state, "_pool": None, "_packed": None}
 
     @contextmanager
     def pool(self) -> Iterator[ThreadPoolExecutor | None]:

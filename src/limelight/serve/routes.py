@@ -131,8 +131,8 @@ class Routes:
         form = body.get("encoding_format") or "float"
         if form not in ("float", "base64"):
             raise RequestError(422, "encoding_format must be float or base64")
-        items = await self._within_limits(batcher, vectors, items, body)
-        found = unit(await self._run(request, batcher, vectors, items, body))
+        items = await self._within_limits(request, batcher, vectors, items, body)
+        found = unit(np.asarray(await batcher.run(vectors, items)))
         if body.get("dimensions") not in (None, found.shape[1]):
             raise RequestError(422, f"dimensions must be {found.shape[1]}, the size of this model's vectors")
         shown = [
@@ -176,13 +176,13 @@ class Routes:
         self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
     ) -> Any:
         """The results of the items, if they are within the limits."""
-        request.state.texts = len(items)
-        return await batcher.run(compute, await self._within_limits(batcher, compute, items, body))
+        return await batcher.run(compute, await self._within_limits(request, batcher, compute, items, body))
 
     async def _within_limits(
-        self, batcher: Batcher, compute: Compute, items: list[Item], body: Body
+        self, request: Request, batcher: Batcher, compute: Compute, items: list[Item], body: Body
     ) -> list[Item]:
         """The items, cut if the request says so; an error if they are too long."""
+        request.state.texts = len(items)
         limits, truncate = self._limits(compute, batcher), flag(body, "truncate")
         found: list[Item] = await self._call(check_words, items, batcher.model.tokenizer, limits, truncate)
         return found

@@ -12,6 +12,7 @@ import io
 import itertools
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -40,7 +41,11 @@ def open_table(path: str | Path) -> Table:
     """
     path = Path(path)
     check_file(path)
-    others = {"parquet": _ParquetTable, "jsonl": _JsonTable, "lines": _LinesTable}
+    others: dict[str, Callable[[Path], Table]] = {
+        "parquet": _ParquetTable,
+        "jsonl": _JsonTable,
+        "lines": _LinesTable,
+    }
     return others.get(table_format(path), _CsvTable)(path)
 
 
@@ -56,7 +61,7 @@ def read_values(path: Path, wanted: Sequence[str | None], keep: bool = False) ->
         yield from table.rows(wanted, keep)
 
 
-class Table:
+class Table(ABC):
     """An open table: its path, the names of its columns, and its rows."""
 
     names: list[str]
@@ -75,12 +80,12 @@ class Table:
         """Close the file."""
         self._file.close()
 
+    @abstractmethod
     def rows(self, wanted: Sequence[str | None], keep: bool = False) -> Iterator[Values]:
         """Yield the `wanted` columns of every row (None for None), or what is wrong with the row.
 
         With `keep`, all cells of the row follow, for `cells.list_cells`.
         """
-        raise NotImplementedError
 
     def columns(self) -> KeptColumns:
         """All columns. A jsonl table is read to its end: any row may have another key."""
@@ -100,8 +105,9 @@ class _TextTable(Table):
             self.close()
             raise
 
+    @abstractmethod
     def _head(self) -> list[str]:
-        raise NotImplementedError
+        """The names of the columns."""
 
     @contextmanager
     def _bytes(self) -> Iterator[IO[bytes]]:

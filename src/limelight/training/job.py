@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
@@ -30,7 +31,7 @@ MAX_JOB_BYTES = 2**24  # of a run.json
 SLOW_ENCODING = 60.0  # seconds; data that took longer to encode is not thrown away
 
 
-class Job:
+class Job(ABC):
     """What both kinds of jobs have in common: an output folder, and files beside it until that is done."""
 
     command: ClassVar[str]
@@ -43,18 +44,18 @@ class Job:
         """Where the job keeps its files until it is done."""
         return self.out.with_name(f"{self.out.name}.run")
 
+    @abstractmethod
     def content(self) -> dict[str, Any]:
         """What `run.json` stores."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def from_content(cls, out: Path, found: dict[str, Any]) -> Self:
         """The inverse of `content`, checked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def input_files(self) -> list[str]:
         """The files the job reads."""
-        raise NotImplementedError
 
     def input_path(self, given: str) -> Path:
         """Where a file the job reads is; the run may be resumed from another directory."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import chain
@@ -30,7 +31,7 @@ from .side_stream import NO_SIDE_STREAM, SideStream
 CHUNK = 2**22  # words looked at at a time
 
 
-class Objective:
+class Objective(ABC):
     """What a network learns from the training rows of a data set, by a recipe: override the methods."""
 
     dataset: Dataset
@@ -40,13 +41,13 @@ class Objective:
     targets: Any = None  # (rows, ...): learnt beside the labels, or in their place
     spells_words = False  # also from n-grams: then the training rows do not say which words move
 
+    @abstractmethod
     def build_network(self) -> Any:
         """The network with its starting weights."""
-        raise NotImplementedError
 
+    @abstractmethod
     def identity(self) -> dict[str, Any]:
         """What a checkpoint and the run that resumes from it must have in common."""
-        raise NotImplementedError
 
     def warmup(self, total: int) -> int:
         """Of all steps, the first ones in which the learning rate rises."""
@@ -56,16 +57,16 @@ class Objective:
         """Prepare the network for its first step; a line about that, if there is something to say."""
         return ""
 
+    @abstractmethod
     def backward(self, stepper: Stepper, batch: Tensors | None, share: float) -> None:
         """Compute the gradients of a batch and count its figures.
 
         Of several processes, each has a `share` of the rows, or none.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def evaluate(self, network: Any, processes: Processes) -> tuple[Scores | None, dict[str, float]]:
         """What the best epoch is chosen by, if there is such a thing, and the figures to record."""
-        raise NotImplementedError
 
 
 class Stepper:
