@@ -245,8 +245,10 @@ def choose_words(counts: Mapping[str, int], min_count: int, max_words: int) -> l
     """
     if min_count < 1 or max_words < 1:
         raise bad_value(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
-    often = sorted((-count, word) for word, count in counts.items() if count >= min_count)
-    return [word for _, word in often[:max_words] if len(word) <= LONGEST]
+    often = sorted(count for count in counts.values() if count >= min_count)
+    least = often[-max_words] if len(often) > max_words else min_count  # far fewer words are left to sort
+    order = sorted((-count, word) for word, count in counts.items() if count >= least)
+    return [word for _, word in order[:max_words] if len(word) <= LONGEST]
 
 
 def _check_several(texts: Iterable[str]) -> None:
