@@ -21,7 +21,7 @@ from .split_worker import ask, send
 from .splitting import NumberedWords, number_words
 
 ALONE = 4_000_000  # characters, the work of a second: what starting the processes takes is less than that
-MAX_PROCESSES = 24  # beyond, reading the table takes longer than splitting it
+MAX_PROCESSES = 16  # beyond, reading the rows takes longer than splitting them
 # With -P: a json.py in the working folder is not imported. What this process can import, the other can too.
 START = (
     "import sys, json; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
