@@ -174,7 +174,7 @@ class Encoding:
         """
         done, max_length = 0, self.recipe.max_length
         for sides in pieces:
-            chunk = {}
+            chunk: Chunk = {}
             for mark, side in zip(("", "2"), sides, strict=False):
                 numbers, lengths = truncate(*side, max_length)
                 chunk |= {f"ids{mark}": ids[numbers], f"lengths{mark}": lengths}
