@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from limelight.text import split_pool
 from limelight.text.encode import Texts, encode_tables, encode_texts
 from limelight.text.holdout import choose_held_out
 from limelight.text.split_pool import SplitPool
+from limelight.text.split_worker import send
 from limelight.text.tokenizer import LONGEST, UNKNOWN, Tokenizer, choose_words
 from limelight.text.word_store import WordStore
 from refusing import refuses
@@ -256,6 +258,19 @@ def test_a_row_that_cannot_be_used_ends_the_processes(tmp_path: Path, two_proces
     assert f"row {len(TEXTS) + 1}:" in str(found.value)
     assert all(process.returncode is not None for process in two_processes)
     assert len(two_processes) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+def test_a_process_that_nobody_waits_for_ends_without_a_word() -> None:
+    process = subprocess.Popen([sys.executable, "-P", "-c", split_pool.START], stdin=-1, stdout=-1, stderr=-1)
+    process.stdout.close()
+    process.stdin.write(json.dumps(sys.path).encode() + b"\n")
+    send(process.stdin, b'{"lowercase": true, "split_characters": true}')
+    send(process.stdin, b"soup")
+    assert process.stderr.read() == b""
+    assert process.wait() == -signal.SIGPIPE
+    process.stdin.close()
+    process.stderr.close()
 
 
 def test_a_plain_script_starts_processes_that_import_little(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ between words. The process ends when its input does.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from contextlib import suppress
 from typing import IO
@@ -17,6 +18,8 @@ from .splitting import NumberedWords, number_words
 
 def main() -> None:
     """Answer the questions on standard input, after a message with the options of `number_words`."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # nobody is left to answer: end without a word
     options = json.loads(receive(sys.stdin.buffer))
     with suppress(EOFError):
         while True:
