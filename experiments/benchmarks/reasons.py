@@ -89,7 +89,7 @@ def run(rows: list[dict[str, Any]], size: int, seed: int, marked: bool, texts: i
     two = len(rows[0]["texts"]) == 2
     kind = limelight.PairClassifier if two else limelight.TextClassifier
     columns = [[row["texts"][k] for row in train] for k in range(1 + two)]
-    model = kind(progress=False, seed=seed).fit(
+    model = kind(progress=False, random_state=seed).fit(
         *columns,
         [row["label"] for row in train],
         reasons=[row["reasons"] for row in train] if marked else None,
