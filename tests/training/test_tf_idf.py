@@ -71,10 +71,10 @@ def test_a_row_of_unknown_terms_gets_the_commonest_class():
 
 def test_a_sample_is_bounded_by_rows_words_and_classes(monkeypatch: pytest.MonkeyPatch):
     split = Split(np.ones(40, int), np.full(20, 2))
-    assert tf_idf._sample(split, 2).tolist() == list(range(20))
+    assert tf_idf.sample_rows(split, 2).tolist() == list(range(20))
     monkeypatch.setattr(tf_idf, "BASELINE_ROWS", 12)
-    assert len(tf_idf._sample(split, 2)) == 12
+    assert len(tf_idf.sample_rows(split, 2)) == 12
     monkeypatch.setattr(tf_idf, "BASELINE_WORDS", 10)
-    assert len(tf_idf._sample(split, 2)) == 5
+    assert len(tf_idf.sample_rows(split, 2)) == 5
     monkeypatch.setattr(tf_idf, "BASELINE_WORK", 40)
-    assert len(tf_idf._sample(split, 20)) == 1
+    assert len(tf_idf.sample_rows(split, 20)) == 1

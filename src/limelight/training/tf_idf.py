@@ -219,7 +219,7 @@ def baselines(dataset: Dataset, balanced: bool = False) -> dict[str, Any]:
     if dataset.task not in TASKS or not held_out:
         return {}
     split = dataset.splits["train"]
-    rows = _sample(split, len(dataset.labels))
+    rows = sample_rows(split, len(dataset.labels))
     return {"train_rows": len(rows)} | tf_idf_accuracies(
         split, held_out, len(dataset.tokenizer), len(dataset.labels), rows=rows, balanced=balanced,
         min_pairs=2,
@@ -240,7 +240,7 @@ def tf_idf_accuracies(
     }
 
 
-def _sample(split: Split, classes: int) -> np.ndarray:
+def sample_rows(split: Split, classes: int) -> np.ndarray:
     """The numbers of all rows, or of as many at random as are trained on in seconds."""
     order = np.random.default_rng(0).permutation(len(split))[:BASELINE_ROWS]
     lengths = sum(np.asarray(n)[order].astype(np.int64) for _, _, n in split.sides)
