@@ -362,3 +362,51 @@ def test_columns_of_a_table_and_trained_classifiers_are_taken(tmp_path: Path):
     with refuses("file-type"):
         save_report(tmp_path / "r.png", model, texts, labels)
     assert not any(tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------- telling words on the page, and odd input
+
+
+def test_the_words_of_the_page_are_those_that_decided():
+    model = random_model(head="linear")
+    texts, labels = some_texts(80)
+    page = to_report(model, texts, labels)
+    for k, label in enumerate(LABELS):
+        given = [each for each in model.read_many(texts) if each.label == label]
+        if not given:
+            continue
+        block = page.split(f'id="class-{k + 1}"')[1].split("</table>")[0]
+        found = re.findall(r'row"><bdi>(.*?)</bdi></th><td>(\d+)</td><td>\d+</td><td>\+([\d.]+)<', block)
+        assert found
+        for word, count, weight in found:
+            sums = [
+                sum(each.decided[k] for k, w in enumerate(each.words) if w == word)  # type: ignore[index]
+                for each in given
+                if word in each.words
+            ]
+            if " " not in word:
+                assert (len(sums), float(weight)) == (int(count), pytest.approx(np.mean(sums), abs=0.006))
+        assert f"<mark>{found[0][0]}</mark>" in block
+
+
+ODD = ["", "   ", "w1 😍 <b>w2</b> &amp; w3", "w4 " * 300, "שלום w5 \u202e w6", "w7\x00\x1b"]
+
+
+@pytest.mark.parametrize("task", ["classification", "ordinal", "multi-label"])
+@pytest.mark.parametrize("pair", [None, "gated"])
+def test_odd_texts_and_all_tasks(task: str, pair: str | None):
+    recipe = recipe_of({"rows": 2, "task": task}, pair)
+    labels = [1, 2, 3] if task == "ordinal" else ["<i>a</i>", "b", "c"]
+    model = Model.from_parts(
+        weights=weights_of(network_of(recipe, pair is not None)), recipe=recipe, tokenizer=tokenizer(),
+        labels=labels, pair=pair is not None, threads=1,
+    )  # fmt: skip
+    truth: list = [(labels[0], labels[2]), (), *[(labels[1],)] * 4] if task == "multi-label" else labels * 2
+    second = ODD[::-1] if pair else None
+    for models, names in (([model], ["m"]), ([model, model], ["m", "n"])):
+        page = to_report(models, ODD, truth, second, names=names)
+        assert "<i>a" not in page
+        assert "<b>w2" not in page
+        assert page.count('class="class"') == 3
+    one = to_report(model, ODD[2:3], truth[:1], second and second[2:3])
+    assert "Words that decide" in one

@@ -20,6 +20,7 @@ PHRASE_GAIN = 1.25  # a phrase must weigh this many times what any part of it do
 # of a phrase's weight, that its first and last words must have by themselves, and more if they are grammar
 EDGE_SHARE, GRAMMAR_SHARE = 0.1, 0.33
 INSIDE_SHARE = 0.5  # a word that is this often within a listed phrase is not listed again
+LISTED_FROM = 0.05  # of the first one's score; less hardly counts
 EXAMPLES, AROUND, AROUND_CHARACTERS = 2, 6, 60  # snippets of a term, words and characters on each side
 
 # English words of little meaning beside those of grammar
@@ -144,7 +145,8 @@ def _least_texts(texts: int) -> int:
 def _choose(found: Mapping[Term, _Measured], most: int) -> list[Term]:
     chosen: list[Term] = []
     for term in sorted(found, key=lambda term: (-found[term].score, term)):
-        if len(chosen) == most or found[term].weight <= 0:
+        least = LISTED_FROM * found[chosen[0]].score if chosen else 0.0
+        if len(chosen) == most or found[term].score <= least:
             break
         if _has_meaning(term) and _says_more(term, found) and not _is_listed(term, chosen, found):
             chosen.append(term)
