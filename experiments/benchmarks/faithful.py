@@ -24,6 +24,7 @@ import numpy as np
 import torch
 
 from limelight.config.presets import preset
+from limelight.reading.questions import Probability
 from limelight.runtime.decided import most_weighted
 from limelight.runtime.metrics import spearman
 from limelight.runtime.start import load_start, start_of
@@ -86,9 +87,9 @@ class Measure:
         self.pictures["leave one out"] = self.drops(everything)
 
     def decided(self, classes: Any) -> list[np.ndarray]:
-        """(n + m,) for each text: how much of the logit of its class rests on each word."""
+        """(n + m,) for each text: how much of the probability of its class rests on each word."""
         return [
-            _decided(self.network, sides, scores, k, self.recipe, self.weights)
+            _decided(self.network, sides, scores, Probability(k), self.recipe, self.weights)
             for (sides, scores), k in zip(self.read, classes, strict=True)
         ]
 

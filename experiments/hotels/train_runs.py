@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BEST = "--preset best-single --epochs 6"
-PAPER = "--preset yelp"
+PAPER = "--preset yelp --precision bf16"
 RUNS = {  # name -> the flags of `limelight train`
     "best": BEST,
     "rows": f"{BEST} --rows 30 --no-max-row",
@@ -33,6 +33,12 @@ RUNS = {  # name -> the flags of `limelight train`
     "paper-max": f"{PAPER} --pooling max",
     "paper-cnn": f"{PAPER} --encoder cnn --pooling max",
     "paper-no-penalty": f"{PAPER} --penalty 0",
+    "paper-small-penalty": f"{PAPER} --penalty 0.01",
+    "paper-no-clip": f"{PAPER} --clip-norm 0",
+    "paper-no-dropout": f"{PAPER} --dropout 0",
+    "paper-adagrad": f"{PAPER} --optimizer adagrad",
+    "paper-max-adagrad": f"{PAPER} --pooling max --optimizer adagrad",
+    "paper-cnn-adagrad": f"{PAPER} --encoder cnn --pooling max --optimizer adagrad",
     **{f"paper-{r}": f"{PAPER} --rows {r}" for r in (1, 5, 10, 20)},
     "paper-pruned": f"{PAPER} --head pruned",
 }
@@ -58,11 +64,13 @@ def train(args: argparse.Namespace, name: str, seed: int) -> None:
     how = [folder, "--device", args.device, "--quiet", *RUNS[name].split(), *args.more.split()]
     trained = call("train", args.data, "--seed", seed, "--out", *how)
     trained_in = time.perf_counter() - begin
-    test = call("evaluate", folder, args.test, "--device", args.device, "--text", "text", "--label", "stars")
+    test = call(
+        "evaluate", folder, args.test, "--device", args.device, "--text", "text", "--label", args.label
+    )
     found = {"name": name, "seed": seed, "seconds": round(trained_in, 1), "dev": trained["results"]["dev"]}
     found |= {
         "test": {key: test[key] for key in ("rows", "accuracy", "macro_f1")},
-        "history": trained.get("history"),
+        "history": json.loads((folder / "config.json").read_text())["facts"]["training"]["history"],
     }
     part = result.with_suffix(".part")
     part.write_text(json.dumps(found))
@@ -94,6 +102,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="the encoded reviews")
     parser.add_argument("runs", nargs="+", choices=RUNS)
     parser.add_argument("--test", type=Path, required=True, help="test table: stars, text")
+    parser.add_argument("--label", default="stars", help="label column of the test table [stars]")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--at-once", type=int, default=1)

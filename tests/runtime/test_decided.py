@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +16,7 @@ from drawing import examples
 from explain.models import random_model
 from limelight.runtime.decided import SHARES, most_weighted, word_losses, word_weights
 from limelight.runtime.model import Model
+from refusing import refuses
 from trained import ARCHITECTURES, LABELS, WORDS
 
 TEXTS = ["w1 w2 w3 w9 w2", "w7 unheard", "w5", ""]
@@ -56,29 +61,138 @@ def features(model: Model, *M: np.ndarray) -> np.ndarray:
     return reference.relation(float64(model), *M)
 
 
+def added(model: Model, text: str) -> tuple[np.ndarray, np.ndarray]:
+    """What each word adds to each logit (n, classes), and the logits (classes,).
+
+    The word's state times a complex 1 + ih: the logits' imaginary parts, over h, are what it adds.
+    """
+    H = states(model, text)
+    found = []
+    for t in range(len(H)):
+        values = H.astype(complex)
+        values[t] *= 1 + 1e-30j
+        found.append(logits(model, matrix(model, H, values)).imag * 1e30)
+    return np.array(found), logits(model, matrix(model, H, H))
+
+
+def shares(C: np.ndarray, z: np.ndarray, answer: Callable[[np.ndarray], float]) -> np.ndarray:
+    """(n,): of what the words C (n, classes) add to an answer on the straight way to z, in small steps."""
+    total, steps = C.sum(axis=0), 2000
+    way = [z - total * (1 - k / steps) for k in range(steps + 1)]
+    found = np.zeros(len(C))
+    for before, after in pairwise(way):
+        middle = (before + after) / 2
+        slope = [(answer(middle + h) - answer(middle - h)) / 2e-6 for h in 1e-6 * np.eye(len(z))]
+        found += C @ slope / steps
+    return found
+
+
 @pytest.mark.parametrize("options", [*ARCHITECTURES.values(), *HEADS], ids=str)
-def test_a_word_weighs_what_its_part_of_the_matrix_adds_to_the_logit(options: dict):
-    """Its value times a complex 1 + ih: the logit's imaginary part, over h, is what the word adds."""
+def test_a_word_adds_to_each_logit_what_its_part_of_the_matrix_does(options: dict):
     model = random_model(**options)
     for text, reading in zip(TEXTS, model.read_many(TEXTS), strict=True):
-        H, label = states(model, text), int(reading.probabilities.argmax())
-        expected = []
-        for t in range(len(H)):
-            values = H.astype(complex)
-            values[t] *= 1 + 1e-30j
-            expected.append(logits(model, matrix(model, H, values))[label].imag * 1e30)
-        np.testing.assert_allclose(reading.decided, expected, atol=1e-5)
+        C, z = added(model, text)
+        np.testing.assert_allclose(
+            reading.scores.words, C[:, list(reading.scores.classes)], atol=1e-5, err_msg=text
+        )
+        np.testing.assert_allclose(reading.scores.logits, z, atol=1e-5)
+        np.testing.assert_allclose(reading.scores.no_words, z - C.sum(axis=0), atol=1e-5)
+
+
+ANSWERS = {
+    "classification": lambda z, k, labels: reference.softmax(z)[k],
+    "multi-label": lambda z, k, labels: reference.sigmoid(z[k]),
+    "ordinal": lambda z, k, labels: reference.softmax(z) @ np.arange(len(z)),
+    "regression": lambda z, k, labels: z[0],
+}
+
+
+@pytest.mark.parametrize("task", ANSWERS)
+@pytest.mark.parametrize("head", ["linear", "pruned"])
+def test_the_shares_are_those_on_the_straight_way_from_no_word(task: str, head: str):
+    model = random_model(head=head, task=task)
+    for text in TEXTS[:2]:
+        reading = model.read(text)
+        C, z = added(model, text)
+        answer = partial(ANSWERS[task], k=reading.target, labels=model.labels)
+        np.testing.assert_allclose(reading.decided, shares(C, z, answer), atol=1e-5)
+        assert reading.decided.sum() + reading.bias == pytest.approx(answer(z), abs=1e-6)
+        assert reading.bias == pytest.approx(answer(z - C.sum(axis=0)), abs=1e-4)
 
 
 @pytest.mark.parametrize("options", [*({"head": "linear", **each} for each in POOLINGS), *HEADS], ids=str)
-def test_the_weights_and_the_bias_add_up_to_the_logit(options: dict):
+def test_the_weights_and_the_bias_add_up_to_the_probability(options: dict):
     model = random_model(**options)
-    for text, reading in zip(TEXTS, model.read_many(TEXTS), strict=True):
-        H, label = states(model, text), int(reading.probabilities.argmax())
-        if options["head"] == "linear":
-            assert (reading.decided_by, reading.bias) == ("sum", float(model.weights["head.b_o"][label]))
-        expected = logits(model, matrix(model, H, H))[label]
-        assert float(reading.decided.sum()) + reading.bias == pytest.approx(expected, abs=1e-4)
+    for reading in model.read_many(TEXTS):
+        assert reading.decided_by == ("sum" if options["head"] == "linear" else "linear part")
+        assert float(reading.decided.sum()) + reading.bias == pytest.approx(reading.confidence, abs=1e-5)
+        assert reading.row_weights.sum() == pytest.approx(float(reading.decided.sum()), abs=1e-5)
+
+
+def test_of_ordered_classes_the_support_of_the_predicted_one_is_there_too():
+    model = random_model(head="linear", task="ordinal")
+    reading = model.read(TEXTS[0])
+    C, z = added(model, TEXTS[0])
+    expected = shares(C, z, lambda z: reference.softmax(z)[reading.target])
+    np.testing.assert_allclose(reading.supporting, expected, atol=1e-5)
+
+
+# ---------------------------------------------------------------- one class rather than another
+
+
+@pytest.mark.parametrize("head", ["linear", "pruned"])
+def test_against_another_class_the_words_add_up_to_the_probability_beside_it(head: str):
+    model = random_model(head=head)
+    reading = model.read(TEXTS[0])
+    C, z = added(model, TEXTS[0])
+    for other in set(range(len(LABELS))) - {reading.target}:
+        asked = reading.against(LABELS[other])
+        p = reading.probabilities[[reading.target, other]].astype(float)
+        assert asked.versus == LABELS[other]
+        assert asked.decided.sum() + asked.bias == pytest.approx(p[0] / p.sum(), abs=1e-5)
+        expected = shares(C, z, lambda z, k=reading.target, j=other: reference.sigmoid(z[k] - z[j]))
+        np.testing.assert_allclose(asked.decided, expected, atol=1e-5)
+        assert asked.row_weights.sum() == pytest.approx(asked.decided.sum(), abs=1e-5)
+        np.testing.assert_array_equal(model.read(TEXTS[0], against=LABELS[other]).decided, asked.decided)
+
+
+def test_against_another_class_a_pair_loses_probability_beside_it():
+    model = random_model("concat")
+    reading = model.read("w1 w2 w3", "w4 w5")
+    other = (reading.target + 1) % len(LABELS)
+    H = [states(model, text) for text in ("w1 w2 w3", "w4 w5")]
+    M = [matrix(model, each, each) for each in H]
+
+    def beside(*M: np.ndarray) -> float:
+        z = logits(model, features(model, *M))
+        return float(reference.sigmoid(z[reading.target] - z[other]))
+
+    without = matrix_of_others(model, H[1], 0)
+    expected = beside(*M) - beside(M[0], without)
+    assert reading.against(LABELS[other]).second.decided[0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_against_the_predicted_class_there_is_nothing_to_ask():
+    model = random_model()
+    reading = model.read("w1 w2")
+    with refuses("option-value"):
+        reading.against(reading.label)
+    with refuses("unknown-label"):
+        reading.against("no such class")
+    np.testing.assert_array_equal(model.read("w1 w2", against=reading.label).decided, reading.decided)
+    with refuses("model-task"):
+        random_model(task="regression").read("w1", against="x")
+
+
+def test_a_reading_of_many_classes_holds_the_most_probable_and_the_one_asked_for(monkeypatch):
+    monkeypatch.setattr("limelight.runtime.model.SCORED", 2)
+    model = random_model()
+    reading = model.read("w1 w2")
+    order = [model.labels[k] for k in np.argsort(-reading.probabilities)]
+    assert set(reading.scores.classes) == {model.labels.index(each) for each in order[:2]}
+    with refuses("class-not-held"):
+        reading.against(order[-1])
+    assert model.read("w1 w2", against=order[-1]).versus == order[-1]
 
 
 def test_in_a_pair_nothing_adds_up_and_there_is_no_bias():
@@ -104,23 +218,23 @@ def matrix_of_others(model: Model, H: np.ndarray, t: int) -> np.ndarray:
 
 @pytest.mark.parametrize("pair", ["gated", "concat", "vectors"])
 @pytest.mark.parametrize("options", [*POOLINGS, *HEADS], ids=str)
-def test_a_word_of_a_pair_weighs_what_the_logit_loses_without_its_attention(options: dict, pair: str):
+def test_a_word_of_a_pair_weighs_what_the_probability_loses_without_its_attention(options: dict, pair: str):
     model = random_model(pair, **options)
     for first, second, reading in zip(TEXTS, SECOND, model.read_many(TEXTS, SECOND), strict=True):
         H, label = [states(model, text) for text in (first, second)], int(reading.probabilities.argmax())
         M = [matrix(model, each, each) for each in H]
-        before = logits(model, features(model, *M))[label]
+        before = reference.softmax(logits(model, features(model, *M)))[label]
         for k, side in enumerate(reading.sides):
             expected = []
             for t in range(len(H[k])):
                 without = [matrix_of_others(model, H[k], t) if k == j else M[j] for j in (0, 1)]
-                expected.append(before - logits(model, features(model, *without))[label])
+                expected.append(before - reference.softmax(logits(model, features(model, *without)))[label])
             np.testing.assert_allclose(side.decided, expected, atol=2e-5)
             assert side.decided_by == "left out of attention"
 
 
 @pytest.mark.parametrize("pair", ["gated", "concat", "vectors"])
-def test_a_row_of_a_pair_weighs_what_the_logit_loses_if_it_is_zero(pair: str):
+def test_a_row_of_a_pair_weighs_what_the_probability_loses_if_it_is_zero(pair: str):
     """In both texts: half of it is in the reading of each."""
     model = random_model(pair, head="pruned")
     M = [matrix(model, H, H) for H in (states(model, text) for text in ("w1 w2 w3", "w4 w5"))]
@@ -128,7 +242,10 @@ def test_a_row_of_a_pair_weighs_what_the_logit_loses_if_it_is_zero(pair: str):
     label = int(reading.probabilities.argmax())
     for r in range(3):
         zero = [np.where(np.arange(3)[:, None] == r, 0, each) for each in M]
-        lost = logits(model, features(model, *M))[label] - logits(model, features(model, *zero))[label]
+        before, after = (
+            reference.softmax(logits(model, features(model, *each)))[label] for each in (M, zero)
+        )
+        lost = before - after
         assert sum(side.row_weights[r] for side in reading.sides) == pytest.approx(lost, abs=1e-5)
 
 
@@ -146,9 +263,9 @@ def test_several_labels_of_a_pair_are_explained_at_once():
     found = {reading.target: reading.decided, **dict(reading.decided_further)}
     H = [states(model, text) for text in ("w1 w2 w3", "w4 w5")]
     M = [matrix(model, each, each) for each in H]
-    lost = logits(model, features(model, *M)) - logits(
-        model, features(model, matrix_of_others(model, H[0], 1), M[1])
-    )
+    without = [matrix_of_others(model, H[0], 1), M[1]]
+    before, after = (reference.sigmoid(logits(model, features(model, *each))) for each in (M, without))
+    lost = before - after
     assert len(found) > 1
     for label, weights in found.items():
         assert weights[1] == pytest.approx(lost[label], abs=2e-5)

@@ -29,6 +29,7 @@ that speak against it; and what each row read. --by chooses how it is found out 
 has no labels, shows what each row read.
 
   limelight explain model "The soup was cold but the waiter was lovely."
+  limelight explain model "The soup was cold." --against good       why not "good"?
   limelight explain model "The soup was cold." --by leave-one-out
   limelight explain model "The soup was cold." --out soup.html      also .svg, .png, .json, .txt
   limelight explain model --data new.csv --rows 3,7-9 --out rows.html"""
@@ -42,9 +43,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=("effect", "gradients", "leave-one-out"),
         default="effect",
-        help="what decided: how much of the score rests on each word (the default), integrated gradients "
-        "(need PyTorch), or how far the probability falls without the word (reads the text once for each)",
+        help="what decided: how much of the probability rests on each word (the default), integrated "
+        "gradients (need PyTorch), or how far the probability falls without the word (reads the text once for "
+        "each)",
     )
+    add_flag(parser, "--against", "LABEL", "what speaks for the prediction rather than this class")
     add_flag(parser, "--out", "FILE", "write a picture: .html, .svg, .png, .json or .txt")
     add_shared(parser, "--overwrite")
     add_flag(parser, "--json", "", "print one JSON object for each text, for scripts")
@@ -70,6 +73,8 @@ def _check(args: argparse.Namespace) -> None:
         raise conflict("give a text, or --data with a table of texts (-: standard input)")
     if args.rows and args.data in (None, "-"):
         raise conflict("--rows are those of a table; name it with --data")
+    if args.against is not None and args.by != "effect":
+        raise conflict("--against is only for --by effect, the default")
     check_picture(args)
 
 
@@ -78,24 +83,25 @@ def _readings(model: Model | Reader, args: argparse.Namespace) -> Iterator[tuple
     from ..reading.reading import PairReading
 
     if args.data is None:
-        yield "", _read(model, args.first, args.second, args.by)
+        yield "", _read(model, args.first, args.second, args)
         return
     for heading, row in _rows(model, args):
-        reading = _read(model, row.text, row.text2, args.by)
+        reading = _read(model, row.text, row.text2, args)
         sides = [replace(side, truth=row.label if side.labels else None) for side in reading.sides]
         yield heading, PairReading(*sides) if model.pair else sides[0]
 
 
-def _read(model: Model | Reader, text: str, text2: str | None, by: str) -> AnyReading:
+def _read(model: Model | Reader, text: str, text2: str | None, args: argparse.Namespace) -> AnyReading:
     from ..explain import explain_by
     from ..runtime.model import Model
 
     if isinstance(model, Model):
-        return explain_by(model, model.read(text, text2), by)
+        return explain_by(model, model.read(text, text2, against=args.against), args.by)
     if text2 is not None:
         raise wrong_model("a reader reads one text; 'limelight similar' compares two")
-    if by != "effect":
-        raise wrong_model(f"--by {by} explains a prediction, and a reader makes none; leave it out")
+    for flag, given in (("--by", args.by != "effect"), ("--against", args.against is not None)):
+        if given:
+            raise wrong_model(f"{flag} explains a prediction, and a reader makes none; leave it out")
     return model.read(text)
 
 

@@ -58,7 +58,9 @@ def attribute_readings(read: ReadTexts, by: str) -> list[np.ndarray]:
     if by == "attention":
         return [np.concatenate([side.overall for side in each.sides]) for each in read.readings]
     if by == "effect":
-        return [np.concatenate([np.asarray(side.decided) for side in each.sides]) for each in read.readings]
+        return [
+            np.concatenate([np.asarray(side.supporting) for side in each.sides]) for each in read.readings
+        ]
     if by == "leave-one-out":
         return read.drops((~np.eye(len(text), dtype=bool) for text in read.ids), NAMES[by])
     if find_spec("torch") is None:
@@ -82,7 +84,16 @@ def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
     (weights,) = attribute_readings(read, by)
     sides = [
         # the figures are for the usual way, and it explains one label
-        replace(side, decided=part, decided_by=by, trust="", decided_further=(), bias=None, bias_further=())
+        replace(
+            side,
+            decided=part,
+            decided_by=by,
+            trust="",
+            decided_further=(),
+            bias=None,
+            bias_further=(),
+            versus=None,
+        )
         for side, part in zip(reading.sides, read.ids[0].split(weights), strict=True)
     ]
     return PairReading(*sides) if model.pair else sides[0]

@@ -9,12 +9,12 @@ from .answers import answers_of
 DECIDED, ROWS = "What decided", "What each row read"
 NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
 METHODS = {  # Reading.decided_by -> what the weights are
-    "sum": "Each weight is what the word adds to the score of this class. The weights and the bias, which "
-    "the class has before a word is read, add up to it exactly.",
-    "linear part": "Each weight is about what the word adds to the score of this class. The weights and the "
-    "bias, which belongs to no word, add up to it.",
-    "left out of attention": "Each weight is what the score of this class loses when the word is left out of "
-    "the attention.",
+    "sum": "Each weight is what the word adds to the probability of this class. The weights add up to it "
+    "exactly, with what it would be without a word.",
+    "linear part": "Each weight is about what the word adds to the probability of this class. The weights "
+    "add up to it, with what belongs to no word.",
+    "left out of attention": "Each weight is how far the probability of this class falls when the word is "
+    "left out of the attention.",
     "leave-one-out": "Each weight is how far the probability of this class falls without the word.",
     "gradients": "Each weight is what the word adds to the score of this class, by integrated gradients.",
 }
@@ -22,42 +22,65 @@ NOT_MEASURED = "How far to trust it was not measured for this model."
 MORE = "https://arxiv.org/abs/1703.03130"
 
 
-def method(decided_by: str, task: str = "classification") -> str:
+def method(decided_by: str, task: str = "classification", versus: str = "") -> str:
     """What the weights are, in a sentence; empty for an unknown way.
 
-    >>> method("linear part", "regression")
-    'Each weight is about what the word adds to the value. The weights and the bias, which belongs to no...'
+    >>> method("left out of attention", "regression")
+    'Each weight is how far the value falls when the word is left out of the attention.'
     """
     sentence = METHODS.get(decided_by, "")
-    if not answers_of(task).is_number:
+    if versus:
+        both = "probability of this class if only these two are possible"
+        return sentence.replace("probability of this class", both, 1)
+    if not _is_amount(task):
         return sentence
     for of_a_class in ("score of this class", "probability of this class", "class"):
-        sentence = sentence.replace(of_a_class, "value")
+        sentence = sentence.replace(of_a_class, _amount(task))
     return sentence
 
 
-def sum_line(words: float, bias: float, task: str = "classification") -> str:
-    """What a score, or a number, is the sum of.
+def sum_line(words: float, bias: float, task: str = "classification", versus: str = "") -> str:
+    """What the words add up to.
 
-    >>> sum_line(1.04, -0.25)
-    'The words add +1.04 and the bias −0.25: a score of +0.79.'
+    >>> sum_line(0.59, 0.22)
+    'Without a word the probability would be 22%; the words bring it to 81%.'
+    >>> sum_line(-1.2, 3.4, "ordinal")
+    'Without a word the mean would be 3.40; the words bring it to 2.20.'
     """
-    what = "value" if answers_of(task).is_number else "score"
-    added, before, total = (f"{x:+.2f}".replace("-", "−") for x in (words, bias, words + bias))
-    return f"The words add {added} and the bias {before}: a {what} of {total}."
+    if _is_amount(task) and not versus:
+        before, after = (f"{x:.2f}".replace("-", "−") for x in (bias, bias + words))
+        return f"Without a word the {_amount(task)} would be {before}; the words bring it to {after}."
+    before, after = (f"{100 * min(max(x, 0), 1):.0f}%" for x in (bias, bias + words))
+    of_two = f" beside “{versus}” alone" if versus else ""
+    return f"Without a word the probability{of_two} would be {before}; the words bring it to {after}."
 
 
-def colours_line(label: str, without_colours: bool = False) -> str:
-    """What the colours, or the signs, mean for a class; for a number, which has none, pass ''.
+def _is_amount(task: str) -> bool:
+    """Whether weights are about a number, which words raise or lower, rather than a class."""
+    return answers_of(task).is_number or task == "ordinal"
+
+
+def _amount(task: str) -> str:
+    return "mean" if task == "ordinal" else "value"
+
+
+def colours_line(
+    label: str, without_colours: bool = False, task: str = "classification", versus: str = ""
+) -> str:
+    """What the colours, or the signs, mean for a class.
 
     >>> colours_line("good")
     'Orange words support “good”, blue words speak against it.'
-    >>> colours_line("", without_colours=True)
-    'Words above 0 raise the value, words below 0 lower it.'
+    >>> colours_line("4", task="ordinal", without_colours=True)
+    'Words above 0 raise the mean, words below 0 lower it.'
+    >>> colours_line("3", versus="5")
+    'Orange words speak for “3” rather than “5”, blue words for “5”.'
     """
     up, down = ("Words above 0", "words below 0") if without_colours else ("Orange words", "blue words")
-    if not label:
-        return f"{up} raise the value, {down} lower it."
+    if versus:
+        return f"{up} speak for “{label}” rather than “{versus}”, {down} for “{versus}”."
+    if _is_amount(task):
+        return f"{up} raise the {_amount(task)}, {down} lower it."
     return f"{up} support “{label}”, {down} speak against it."
 
 

@@ -169,7 +169,7 @@ class WordPainter:
             for k, row in zip(order, cells, strict=True)
         )
         if (bias := maps[0].bias) is not None:
-            body += f"\n<tr><th scope=row>no word: the bias<td>{first(bias)}" + "<td>" * (len(maps) - 1)
+            body += f"\n<tr><th scope=row>without a word<td>{first(bias)}" + "<td>" * (len(maps) - 1)
         return Markup(f"<thead><tr><th scope=col>Word{head}\n<tbody>\n{body}")
 
     def _matrix(self, links: Links) -> Markup:

@@ -65,6 +65,7 @@ class Picture:
     truth: str | None = None  # the label in the data, or several, as `answer` writes them
     decided: HeatMap | None = None  # None without a prediction
     further: tuple[tuple[str, HeatMap], ...] = ()  # other predicted labels, and what decided each
+    versus: str = ""  # the class that the predicted one was asked for against, if any
     method: str = ""  # what the weights of `decided` are, in a sentence
     groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the most informative group first
     rows: tuple[HeatMap, ...] = ()  # every row, in the order of the groups
@@ -90,7 +91,7 @@ class Picture:
 
     def colours(self, label: str, signs: bool = False) -> str:
         """What the colours mean, or without colours the signs, for one of the labels."""
-        return captions.colours_line("" if answers_of(self.task).is_number else label, signs)
+        return captions.colours_line(label, signs, self.task, self.versus)
 
     @property
     def first(self) -> HeatMap:
@@ -192,7 +193,7 @@ def make_picture(reading: Drawable) -> Picture:
             (labels[k], heat) for (k, w), bias in zip(further.items(), biases, strict=True)
             if (heat := _decided(texts, sides, w, bias))
         ),
-        method=captions.method(side.decided_by, side.task),
+        versus=_versus(side), method=captions.method(side.decided_by, side.task, _versus(side)),
         groups=tuple(groups), rows=tuple(rows), trust=printable(side.trust),
     )  # fmt: skip
 
@@ -264,7 +265,11 @@ def _decided(
     if bias is None:
         return heat
     words = sum(float(each.sum()) for each in given)
-    return replace(heat, bias=bias, sum_line=captions.sum_line(words, bias, sides[0].task))
+    return replace(heat, bias=bias, sum_line=captions.sum_line(words, bias, sides[0].task, _versus(sides[0])))
+
+
+def _versus(side: Reading) -> str:
+    return "" if side.versus is None else printable(str(side.versus))
 
 
 def _signed_map(name: str, texts: Texts, given: Sequence[np.ndarray]) -> HeatMap:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,32 @@ import numpy as np
 from ..errors import LimelightError
 from ..text.labels import Label
 from .answers import Answers, answers_of
+from .questions import Between, Probability
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
 _REPR_CHARACTERS = 60  # of the text
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What the words of a text do to the logits of some classes, enough to ask for one rather than another."""
+
+    classes: tuple[int, ...]  # all, or of many the most probable
+    words: np.ndarray  # (n, len(classes)): what a word adds to the logit; in a pair, what it loses without it
+    rows: np.ndarray  # (r, len(classes)): the same for each row
+    logits: np.ndarray  # (all classes,)
+    no_words: np.ndarray | None  # (all classes,): the logits that no word gives; None in a pair
+
+    def between(self, k: int, other: int) -> tuple[np.ndarray, np.ndarray, float | None]:
+        """The shares of the words (n,) and the rows (r,) in the answer "k rather than other"; the bias."""
+        asked, columns = Between(0, 1), [self.classes.index(k), self.classes.index(other)]
+        words, rows = self.words[:, columns], self.rows[:, columns]
+        z = self.logits[[k, other]].astype(float)
+        if self.no_words is None:
+            return asked.lost(z, words), asked.lost(z, rows) / 2, None
+        direction = asked.direction(self.no_words[[k, other]].astype(float), z)
+        shares = words @ direction
+        return shares, rows @ direction, float(asked.value(z) - shares.sum())
 
 
 class Shown:
@@ -50,6 +73,32 @@ class _Predicted(Shown):
         """What `Model.predict` gives: a label, a tuple of labels where there may be several, or a number."""
         answers, side = self._answers(), self.sides[0]
         return answers.name(answers.decide(side.probabilities[None], side.thresholds), side.labels)[0]
+
+    def against(self, label: Any) -> Any:
+        """The same reading with what speaks for the predicted class rather than for this one.
+
+        The weights then add up, with the bias, to the probability that the predicted class has if only these
+        two are possible. A reading of many classes holds the most probable; for another one, read the text
+        again: `model.read(text, against=label)`.
+
+        >>> reading = model.read("Nice room, rude staff")  # doctest: +SKIP
+        >>> reading.label, reading.against(5).top_words(2)  # doctest: +SKIP
+        (3, [('rude', 0.31), ('Nice', -0.12)])
+        """
+        side, k = self.sides[0], self.target
+        other = find_class(side.labels, label)
+        if not self._answers().is_class:
+            raise LimelightError("only a class can be asked for rather than another", code="model-task")
+        if other == k:
+            message = f"{label!r} is the predicted class; ask against another one"
+            raise LimelightError(message, code="option-value")
+        if side.scores is None or not {k, other} <= set(side.scores.classes):
+            message = f"this reading does not hold {label!r}; read the text again with against={label!r}"
+            raise LimelightError(message, code="class-not-held")
+        return self._with_sides([each._against(k, other) for each in self.sides])
+
+    def _with_sides(self, sides: Sequence[Reading]) -> Any:
+        return PairReading(*sides) if len(sides) == 2 else sides[0]
 
     def _answers(self) -> Answers:
         if not self.sides[0].labels:
@@ -97,9 +146,12 @@ class Reading(_Predicted):
     task: str = "classification"
     thresholds: np.ndarray | None = None  # (classes,): of several labels, what each probability must reach
     decided_further: tuple[tuple[int, np.ndarray], ...] = ()  # other predicted labels, and for each `decided`
-    # what the score has that belongs to no word: with the sum of `decided` it is the score; None in a pair
+    # what the answer would be without a word: with the sum of `decided` it is the probability of `label`, the
+    # mean of ordered classes or the number; None in a pair
     bias: float | None = None
     bias_further: tuple[float, ...] = ()  # the same for each of `decided_further`
+    versus: Label | None = None  # the class that the predicted one was asked for against, if any
+    scores: Scores | None = None  # for `against`
 
     def __repr__(self) -> str:
         label = f"{self._format_label()}, " if self.labels else ""
@@ -138,6 +190,26 @@ class Reading(_Predicted):
             raise LimelightError(none, code="no-prediction")
         return strongest(self.words, self.decided, count)
 
+    def _against(self, k: int, other: int) -> Reading:
+        assert self.scores is not None
+        words, rows, bias = self.scores.between(k, other)
+        return replace(
+            self, decided=words, row_weights=rows, bias=bias, versus=self.labels[other], decided_further=(),
+            bias_further=(),
+        )  # fmt: skip
+
+    @property
+    def supporting(self) -> np.ndarray | None:
+        """(n,): how much each word supports the predicted class, also where `decided` says what raises a mean."""
+        scores = self.scores
+        if self.task != "ordinal" or scores is None:
+            return self.decided
+        asked, z, words = Probability(self.target), scores.logits, np.empty_like(scores.words)
+        words[:, list(scores.classes)] = scores.words
+        if scores.no_words is None:
+            return asked.lost(z, words)
+        return np.asarray(words @ asked.direction(scores.no_words, z))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
         return {
@@ -150,6 +222,7 @@ class Reading(_Predicted):
             "decided": _as_list(self.decided),
             "decided_by": self.decided_by,
             "bias": self.bias,
+            "versus": self.versus,
             "row_names": list(self.row_names),
             "row_weights": _as_list(self.row_weights),
             "overall": self.overall.tolist(),
@@ -196,6 +269,19 @@ GOOD_SOUP = Reading(
     "Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([[0.9, 0.1], [0.5, 0.5]]),
     np.zeros((2, 4)), ("bad", "good"), np.array([0.2, 0.8]), decided=np.array([0.7, -0.2]),
 )  # fmt: skip
+
+
+def find_class(labels: Sequence[Label], label: Any) -> int:
+    """The number of a class, given as the label itself or as it is written.
+
+    >>> find_class([1, 5], "5"), find_class(["bad", "good"], "good")
+    (1, 1)
+    """
+    for k, each in enumerate(labels):
+        if each == label or str(each) == str(label):
+            return k
+    known = ", ".join(map(str, labels[:20]))
+    raise LimelightError(f"{label!r} is not a class of this model, which are {known}", code="unknown-label")
 
 
 def _as_list(weights: np.ndarray | None) -> list[float] | None:

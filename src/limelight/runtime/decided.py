@@ -1,16 +1,17 @@
-"""What decided: how much of a class's logit rests on each word, in one reading and without PyTorch.
+"""What decided: how much of an answer rests on each word, in one reading and without PyTorch.
 
-In a single text M is a sum over words, M_r = sum_t A_rt h_t, and a linear head sums over M, so that its logit
-is exactly
+In a single text M is a sum over words, M_r = sum_t A_rt h_t, and a linear head sums over M, so that the logit of a
+class is exactly
 
     z = b + sum_t sum_r A_rt <w_r, h_t>
 
-and the inner sum is the word's weight. The bias b belongs to no word and is a term of its own. A hidden layer
-of ReLUs is linear too once it is known which of its units are on for this text; b is then what the biases of
-all layers add.
+where the inner sum is what the word adds to the class. The bias b belongs to no word. A hidden layer of ReLUs is
+linear too once it is known which of its units are on for this text; b is then what the biases of all layers
+add. reading/questions.py has the step from the logits of all classes to the answer, a probability or a number:
+it gives the class, or the mix of classes, whose sum over words is the answer.
 
 In a pair the texts are multiplied and compared, and nothing is a sum over words. A word's weight is what the
-logit loses when the word is left out of its text's attention (word_parts.py): the states H stay, M changes,
+answer loses when the word is left out of its text's attention (word_parts.py): the states H stay, M changes,
 and the classifier is asked again. Without its only word, M is zero.
 """
 
@@ -25,7 +26,6 @@ from .word_parts import matrix_without
 
 Weights = Mapping[str, np.ndarray]
 Classifier = Callable[[np.ndarray, np.ndarray], np.ndarray]  # M, M2 (k, r, 2u) -> logits (k, classes)
-LinearPart = tuple[np.ndarray, np.ndarray]
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the words, for comprehensiveness and sufficiency
 AT_ONCE = 256  # words left out: for each there is an M in memory
 
@@ -113,42 +113,65 @@ def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]
     return np.asarray(logits - classify(*(others * m for m in M)))
 
 
-def linear_part(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, M: np.ndarray) -> LinearPart:
-    """W (batch, r, 2u) and b (batch,): <W, M> + b is <direction, logits> of single texts, M (batch, r, 2u).
+class LinearHead:
+    """The head of single texts as a linear function of M (batch, r, 2u), with the hidden units that are on for it.
 
-    That is with the hidden units that are on for M; `direction` is (batch, classes).
+    Of a linear head, M does not matter.
     """
-    if recipe.head == "linear":
-        return (direction @ weights["head.W_o"]).reshape(M.shape), direction @ weights["head.b_o"]
-    if recipe.head == "full":
-        on = M.reshape(len(M), -1) @ weights["head.W_1"].T + weights["head.b_1"] > 0
-        back = direction @ weights["head.W_2"] * on
-        b = direction @ weights["head.b_2"] + back @ weights["head.b_1"]
-        return (back @ weights["head.W_1"]).reshape(M.shape), b
-    return _pruned(weights, recipe, direction, M)
 
+    def __init__(self, weights: Weights, recipe: ModelRecipe, M: np.ndarray) -> None:
+        self._weights, self._recipe, self._shape = weights, recipe, M.shape
+        self._on: dict[str, np.ndarray] = {}  # layer -> (batch, ...) bool
+        self.biases = self._switch(M)  # (batch, classes): the logits that no word gives
 
-def _pruned(weights: Weights, recipe: ModelRecipe, direction: np.ndarray, M: np.ndarray) -> LinearPart:
-    sides = {}  # name -> units before the ReLU (batch, groups, units)
-    if recipe.row_units:
-        sides["v"] = _grouped(M, weights["head.W_v_0"]) + weights["head.b_v_0"]
-    if recipe.column_units:
-        sides["h"] = _grouped(M.transpose(0, 2, 1), weights["head.W_h_0"]) + weights["head.b_h_0"]
-    W = direction @ weights["head.W_o"]  # (batch, units of both sides, or of the mix)
-    b = direction @ weights["head.b_o"]
-    if recipe.mix_units:
-        units = np.concatenate([np.maximum(each, 0).reshape(len(M), -1) for each in sides.values()], axis=1)
-        W = W * (units @ weights["head.W_m"].T + weights["head.b_m"] > 0)
-        W, b = W @ weights["head.W_m"], b + W @ weights["head.b_m"]
-    total, start = np.zeros_like(M), 0
-    for name, before in sides.items():
-        end = start + before[0].size
-        back = W[:, start:end].reshape(before.shape) * (before > 0)
-        part = _grouped(back, weights[f"head.W_{name}_0"].transpose(0, 2, 1))
-        total += part if name == "v" else part.transpose(0, 2, 1)
-        b = b + (back * weights[f"head.b_{name}_0"]).sum(axis=(1, 2))
-        start = end
-    return total, b
+    def _switch(self, M: np.ndarray) -> np.ndarray:
+        """Note which units are on, and return what reaches the logits from the biases alone."""
+        weights, recipe, on = self._weights, self._recipe, self._on
+        if recipe.head == "linear":
+            return np.repeat(weights["head.b_o"][None], len(M), axis=0)
+        if recipe.head == "full":
+            on["1"] = M.reshape(len(M), -1) @ weights["head.W_1"].T + weights["head.b_1"] > 0
+            return np.asarray((on["1"] * weights["head.b_1"]) @ weights["head.W_2"].T + weights["head.b_2"])
+        sides = {}  # name -> units before the ReLU (batch, groups, units)
+        if recipe.row_units:
+            sides["v"] = _grouped(M, weights["head.W_v_0"]) + weights["head.b_v_0"]
+        if recipe.column_units:
+            sides["h"] = _grouped(M.transpose(0, 2, 1), weights["head.W_h_0"]) + weights["head.b_h_0"]
+        on |= {name: before > 0 for name, before in sides.items()}
+        units, alone = (
+            np.concatenate([each.reshape(len(M), -1) for each in parts], axis=1)
+            for parts in (
+                [np.maximum(before, 0) for before in sides.values()],
+                [on[name] * weights[f"head.b_{name}_0"] for name in sides],
+            )
+        )
+        if recipe.mix_units:
+            on["m"] = units @ weights["head.W_m"].T + weights["head.b_m"] > 0
+            alone = on["m"] * (alone @ weights["head.W_m"].T + weights["head.b_m"])
+        return np.asarray(alone @ weights["head.W_o"].T + weights["head.b_o"])
+
+    def toward(self, direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        """W (k, r, 2u): <W, M> and the biases are <direction, logits>, for directions (k, classes) of `texts`."""
+        weights, recipe = self._weights, self._recipe
+        shape = (len(direction), *self._shape[1:])
+        if recipe.head == "linear":
+            return np.asarray((direction @ weights["head.W_o"]).reshape(shape))
+        if recipe.head == "full":
+            back = direction @ weights["head.W_2"] * self._on["1"][texts]
+            return np.asarray((back @ weights["head.W_1"]).reshape(shape))
+        W = direction @ weights["head.W_o"]  # (k, units of both sides, or of the mix)
+        if recipe.mix_units:
+            W = W * self._on["m"][texts] @ weights["head.W_m"]
+        total, start = np.zeros(shape, W.dtype), 0
+        for name in ("v", "h"):
+            if name in self._on:
+                on = self._on[name][texts]
+                end = start + on[0].size
+                back = W[:, start:end].reshape(on.shape) * on
+                part = _grouped(back, weights[f"head.W_{name}_0"].transpose(0, 2, 1))
+                total += part if name == "v" else part.transpose(0, 2, 1)
+                start = end
+        return total
 
 
 def _grouped(X: np.ndarray, W: np.ndarray) -> np.ndarray:

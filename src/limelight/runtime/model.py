@@ -14,21 +14,23 @@ from ..errors import LimelightError, bad_value
 from ..network.parts import check_weights, shapes
 from ..reading.answers import answers_of
 from ..reading.captions import trust_sentence
-from ..reading.reading import PairReading, Reading
+from ..reading.questions import question
+from ..reading.reading import PairReading, Reading, Scores, find_class
 from ..text.labels import Label
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
-from .decided import attribution_method, linear_part, row_losses, word_losses, word_weights
+from .decided import LinearHead, attribution_method, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
 from .runner import EncodedText, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
+SCORED = 8  # classes that a reading can be asked against; each costs as much as what decided
 # for each class the words' weights (n,); the rows' (r,); for each class the bias, where there is one
-Decided = tuple[list[np.ndarray], np.ndarray, list[float]]
+Decided = tuple[list[np.ndarray], np.ndarray, list[float], Scores | None]
 _CLASSES = {"multi-label": "labels, any number each", "ordinal": "ordered classes"}
 
 
@@ -207,19 +209,33 @@ class Model(Embedder):
     # ------------------------------------------------------------ readings
 
     def read(
-        self, text: str, text2: str | None = None, *, without_rows: Sequence[int] = ()
+        self,
+        text: str,
+        text2: str | None = None,
+        *,
+        without_rows: Sequence[int] = (),
+        against: Label | None = None,
     ) -> Reading | PairReading:
         """One text (or pair) with everything the model computed for it.
 
-        `without_rows` are rows of M, counted from 0, that the classifier gets as zeros.
+        `without_rows` are rows of M, counted from 0, that the classifier gets as zeros. With `against`, what
+        decided is what speaks for the predicted class rather than this one; where this one is predicted, it is
+        as without.
         """
-        return self.read_many([text], None if text2 is None else [text2], without_rows=without_rows)[0]
+        texts2 = None if text2 is None else [text2]
+        return self.read_many([text], texts2, without_rows=without_rows, against=against)[0]
 
     def read_many(
-        self, texts: Iterable[str], texts2: Iterable[str] | None = None, *, without_rows: Sequence[int] = ()
+        self,
+        texts: Iterable[str],
+        texts2: Iterable[str] | None = None,
+        *,
+        without_rows: Sequence[int] = (),
+        against: Label | None = None,
     ) -> list[Reading] | list[PairReading]:
         """A Reading of each text, or a PairReading of each pair."""
-        return list(self.read_stream(texts, texts2, without_rows=without_rows))  # type: ignore[return-value]
+        found = self.read_stream(texts, texts2, without_rows=without_rows, against=against)
+        return list(found)  # type: ignore[return-value]
 
     def read_stream(
         self,
@@ -228,28 +244,40 @@ class Model(Embedder):
         *,
         progress: bool = False,
         without_rows: Sequence[int] = (),
+        against: Label | None = None,
     ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
         self._check_kind(texts2)
+        other = None if against is None else self._other_class(against)
         off, rows = list(without_rows), self.embedding_shape[0]
         if any(not 0 <= row < rows for row in off):
             raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {rows - 1}")
         pairs = ((text,) for text in check_texts(texts))
         if texts2 is not None:
             pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
-        return self._read_all(pairs, count_texts(texts) if progress else 0, off)
+        return self._read_all(pairs, count_texts(texts) if progress else 0, off, other)
+
+    def _other_class(self, label: Label) -> int:
+        if not answers_of(self.task).is_class:
+            message = f"only a class can be asked for rather than another; this model's task is {self.task}"
+            raise LimelightError(message, code="model-task")
+        return find_class(self.labels, label)
 
     def _read_all(
-        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int]
+        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int], other: int | None
     ) -> Iterator[Any]:
         with nullcontext() if bar_size == 0 else progress_bar(bar_size) as bar:
             for some in chunks(texts, READ_AT_ONCE):
-                for found in self._read(some, off):
-                    yield PairReading(*found) if self.pair else found[0]
+                for found in self._read(some, off, other):
+                    reading = PairReading(*found) if self.pair else found[0]
+                    asked = other is not None and other != reading.target
+                    yield reading.against(self.labels[other]) if asked else reading  # type: ignore[index]
                 if bar is not None:
                     bar.update(len(some))
 
-    def _read(self, texts: list[tuple[str, ...]], off: list[int]) -> Iterator[tuple[Reading, ...]]:
+    def _read(
+        self, texts: list[tuple[str, ...]], off: list[int], other: int | None
+    ) -> Iterator[tuple[Reading, ...]]:
         """The readings of some texts or pairs, one for each side, without the rows in `off`."""
         columns = list(zip(*texts, strict=True))
         encoded = self._runner.encode_texts([text for column in columns for text in column])
@@ -257,49 +285,73 @@ class Model(Embedder):
         M = [np.stack([text.M for text in side]) for side in sides]
         for m in M:
             m[:, off] = 0
-        P = self._runner.classify(*M)
+        P, Z = self._runner.classify(*M), self._runner.logits(*M)
         shown = [answers_of(self.task).explained(row, self.thresholds) for row in P]
-        found = (
-            self._decided_pairs(sides, M, shown, off)
-            if self.pair
-            else self._decided(sides[0], M[0], shown, off)
-        )
+        scored = [self._scored(row, classes, other) for row, classes in zip(P, shown, strict=True)]
+        decide = self._decided_pairs if self.pair else self._decided
+        found = decide(sides, M, Z.astype(float), shown, scored, off)
         for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
             yield tuple(
                 self._reading(side[k], m[k], P[k], classes, *weights)
                 for side, m, weights in zip(sides, M, decided, strict=True)
             )
 
+    def _scored(self, P: np.ndarray, shown: list[int], other: int | None) -> list[int]:
+        """The classes that the reading can be asked about, the predicted one first."""
+        if not answers_of(self.task).is_class:
+            return []
+        most = len(P) if self.task == "ordinal" else SCORED
+        asked = shown if other is None else [*shown, other]
+        return [*dict.fromkeys([*asked, *np.argsort(-P, kind="stable").tolist()])][:most]
+
     def _decided(
-        self, texts: list[EncodedText], M: np.ndarray, shown: list[list[int]], off: list[int]
-    ) -> Iterator[list[Decided]]:
+        self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, shown: list[list[int]],
+        scored: list[list[int]], off: list[int],
+    ) -> Iterator[list[Decided]]:  # fmt: skip
         """For each text: what decided the classes shown, by words and by rows."""
-        places = np.repeat(np.arange(len(texts)), [len(classes) for classes in shown])
-        directions = np.eye(self._runner.classes, dtype=np.float32)[np.concatenate(shown)]
-        at = M if len(places) == len(M) else M[places]
-        W, biases = linear_part(self.weights, self.recipe.model, directions, at)  # (all shown, r, 2u)
+        head, one = LinearHead(self.weights, self.recipe.model, M[0]), np.eye(Z.shape[1])
+        asked = [[question(self.task, k, self.labels) for k in classes] for classes in shown]
+        directions = [
+            np.stack([*(each.direction(z_0, z) for each in questions), *one[classes]])
+            for questions, classes, z_0, z in zip(asked, scored, head.biases, Z, strict=True)
+        ]
+        places = np.repeat(np.arange(len(Z)), [len(each) for each in directions])
+        W = head.toward(np.concatenate(directions).astype(np.float32), places)  # (all directions, r, 2u)
         W[:, off] = 0  # what is not there decides nothing
-        for k, text in enumerate(texts):
-            own, bias = W[places == k], biases[places == k].tolist()
+        for k, text in enumerate(sides[0]):
+            own, many = W[places == k], len(shown[k])
             words = [word_weights(text.A, text.H, w, self.recipe.model.max_rows) for w in own]
-            yield [(words, (own[0] * M[k]).sum(axis=1), bias)]
+            rows = (own * M[0][k]).sum(axis=2)
+            scores = Scores(
+                tuple(scored[k]), np.stack([*words[many:]], axis=1), rows[many:].T, Z[k], head.biases[k]
+            ) if scored[k] else None  # fmt: skip
+            values = [float(each.value(Z[k])) for each in asked[k]]
+            biases = [value - float(w.sum()) for value, w in zip(values, words, strict=False)]
+            yield [(words[:many], rows[0], biases, scores)]
 
     def _decided_pairs(
-        self, sides: list[list[EncodedText]], M: list[np.ndarray], shown: list[list[int]], off: list[int]
-    ) -> Iterator[list[Decided]]:
+        self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, shown: list[list[int]],
+        scored: list[list[int]], off: list[int],
+    ) -> Iterator[list[Decided]]:  # fmt: skip
         """The same for each pair, one for each text; a row counts half in each, where it is in both."""
         classify = self._runner.logits
-        for first, second, M_1, M_2, classes in zip(*sides, *M, shown, strict=True):
+        for first, second, M_1, M_2, z, classes, some in zip(*sides, *M, Z, shown, scored, strict=True):
             both, texts = (M_1, M_2), [(text.A, text.H) for text in (first, second)]
-            (logits,) = classify(M_1[None], M_2[None])
-            losses = word_losses(classify, logits, both, texts, self.recipe.model.max_rows, off)
-            rows = row_losses(classify, logits, both)[:, classes[0]] / 2
+            losses = word_losses(classify, z, both, texts, self.recipe.model.max_rows, off)
+            rows = row_losses(classify, z, both)
             rows[off] = 0
-            yield [([*each[:, classes].T], rows, []) for each in losses]
+            asked = [question(self.task, k, self.labels) for k in classes]
+            yield [
+                (
+                    [each.lost(z, lost) for each in asked], asked[0].lost(z, rows) / 2, [],
+                    Scores(tuple(some), lost[:, some], rows[:, some], z, None) if some else None,
+                )
+                for lost in losses
+            ]  # fmt: skip
 
     def _reading(
         self, text: EncodedText, M: np.ndarray, P: np.ndarray, classes: list[int],
-        decided: list[np.ndarray], rows: np.ndarray, biases: list[float],
+        decided: list[np.ndarray], rows: np.ndarray, biases: list[float], scores: Scores | None,
     ) -> Reading:  # fmt: skip
         """The reading with what decided each of the classes."""
         recipe = self.recipe.model
@@ -308,7 +360,7 @@ class Model(Embedder):
             decided=decided[0], decided_by=attribution_method(recipe, self.pair), row_names=self.row_names,
             trust=self.trust, row_weights=rows, task=self.task, thresholds=self.thresholds,
             decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),
-            bias=biases[0] if biases else None, bias_further=tuple(biases[1:]),
+            bias=biases[0] if biases else None, bias_further=tuple(biases[1:]), scores=scores,
         )  # fmt: skip
 
     # ------------------------------------------------------------ the explorer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -37,14 +38,16 @@ def matrices(model: AnyModel, items: list[Item]) -> np.ndarray:
     return model.embed(*columns(items), batch_words=_batch_words(items))
 
 
-def readings(model: AnyModel, items: list[Item], without_rows: Sequence[int] = ()) -> Sequence[AnyReading]:
+def readings(
+    model: AnyModel, items: list[Item], without_rows: Sequence[int] = (), against: Any = None
+) -> Sequence[AnyReading]:
     """A Reading of each text, or a PairReading."""
     if isinstance(model, Reader):
-        if without_rows:
-            fault = "without_rows is for classifiers; this model is a reader"
+        if without_rows or against is not None:
+            fault = "without_rows and against are for classifiers; this model is a reader"
             raise LimelightError(fault, code="option-conflict")
         return [model.read(text) for (text,) in items]
-    return model.read_many(*columns(items), without_rows=without_rows)
+    return model.read_many(*columns(items), without_rows=without_rows, against=against)
 
 
 def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:

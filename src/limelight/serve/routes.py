@@ -100,8 +100,11 @@ class Routes:
         _, batcher = self.models.find(body.get("model"))
         pair = isinstance(batcher.model, Model) and batcher.model.pair
         items, one = items_of(body.get("inputs"), self._limits(readings, batcher), pair)
-        off = numbers(body, "without_rows")
-        compute = partial(readings, without_rows=off) if off else readings
+        off, against = numbers(body, "without_rows"), body.get("against")
+        if not isinstance(against, str | int | float | None):
+            raise RequestError(422, "against must be a label")
+        asked = off or against is not None
+        compute = partial(readings, without_rows=off, against=against) if asked else readings
         found = await self._run(request, batcher, compute, items, body)
         return found[0].to_dict if one else lambda: [reading.to_dict() for reading in found]
 

@@ -13,8 +13,9 @@ from ..config.recipe import ModelRecipe
 from ..network.outputs import activate
 from ..network.torch.network import Network
 from ..reading.answers import answers_of
+from ..reading.questions import Between, Probability, Question
 from ..reading.row_names import row_words
-from ..runtime.decided import linear_part, most_weighted, word_losses, word_weights
+from ..runtime.decided import LinearHead, most_weighted, word_losses, word_weights
 from ..text.batches import gather
 from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL, UNKNOWN
@@ -75,7 +76,8 @@ def measure_trust(
     for sides, scores in _read(network, _sample(dataset.splits["dev"], TRUST_TEXTS, TRUST_WORDS)):
         P = activate(task, scores[None].astype(float))
         predicted.append(answers_of(task).explained(P[0], thresholds)[0])
-        decided = _decided(network, sides, scores, predicted[-1], recipe, weights)
+        asked = Between(predicted[-1]) if task == "multi-label" else Probability(predicted[-1])
+        decided = _decided(network, sides, scores, asked, recipe, weights)
         left_out = np.concatenate([most_weighted(each) for each in (decided, rng.random(len(decided)))])
         kept = np.concatenate([np.ones((1, len(decided)), bool), ~left_out])
         variants += [_keep([side.ids for side in sides], mask) for mask in kept]
@@ -91,18 +93,20 @@ def _decided(
     network: Network,
     sides: Sequence[States],
     scores: np.ndarray,
-    target: int,
+    asked: Question,
     recipe: ModelRecipe,
     weights: Weights,
 ) -> np.ndarray:
-    """(n + m,): how much of one of the logits, `scores` (classes,), rests on each word."""
+    """(n + m,): how much of what is asked rests on each word; `scores` are the logits (classes,)."""
+    z = scores.astype(float)
     if network.pair:
         M, texts = [side.M for side in sides], [(side.A, side.H) for side in sides]
         losses = word_losses(partial(_classify, network), scores, M, texts, recipe.max_rows)
-        return np.concatenate(losses)[:, target]
-    direction = np.eye(len(scores), dtype=np.float32)[[target]]
-    W, _ = linear_part(weights, recipe, direction, sides[0].M[None])
-    return word_weights(sides[0].A, sides[0].H, W[0], recipe.max_rows)
+        return asked.lost(z, np.concatenate(losses))
+    head = LinearHead(weights, recipe, sides[0].M[None])
+    direction = asked.direction(head.biases[0], z)[None].astype(np.float32)
+    (W,) = head.toward(direction, np.zeros(1, int))
+    return word_weights(sides[0].A, sides[0].H, W, recipe.max_rows)
 
 
 @torch.no_grad()

@@ -2,11 +2,12 @@
 
 const OFF = ["off", "off2"] // of the first model, and of the one beside it
 
-/** state: {texts, edits: one Map for each text, off: a Set of rows for each model} */
-export function toAddress({ texts, edits, off }) {
+/** state: {texts, edits: one Map for each text, off: a Set of rows for each model, against: a class or undefined} */
+export function toAddress({ texts, edits, off, against }) {
   const parts = new URLSearchParams(texts.map(text => ["text", text]))
   edits.forEach((changes, side) => changes.forEach((word, k) => parts.append("edit", `${side}.${k}.${word}`)))
   off.forEach((rows, model) => rows.size && parts.set(OFF[model], [...rows].join(".")))
+  if (against !== undefined) parts.set("against", against)
   return `#${parts}`
 }
 
@@ -27,5 +28,5 @@ export function fromAddress(address, sides, rows) {
   }
   const off = rows.map((count, model) => new Set((parts.get(OFF[model]) ?? "").split(".")
     .filter(part => /^\d+$/.test(part)).map(Number).filter(row => row < count)))
-  return { texts, edits, off }
+  return { texts, edits, off, against: parts.get("against") ?? undefined }
 }

@@ -1,24 +1,42 @@
-// What decided: how much of the predicted class's logit rests on each word (runtime/decided.py has the why).
+// What decided: how much of the predicted class's probability rests on each word (runtime/decided.py and
+// reading/questions.py have the why).
 
-import { addTimes, largest, transposed } from "./network.js"
+import { addTimes, largest, softmax, transposed } from "./network.js"
 
 const LITTLE = 1e-3 // attention on all words but one
 const AT_ONCE = 64 // words left out: for each there is an M in memory
+const POINTS = 256 // on the way from the logits that no word gives
 
-/** What decided class `k` in a text: the weights of its words (n) and rows (r), from M without the rows in `off`, and the bias, the rest of the logit. */
-export function decideText(network, units, k, side, M, off) {
-  const W = withZeros(linearPart(network, k, M, units), off), rows = M.map((row, r) => dot(W[r], row))
-  const bias = rows.reduce((left, weight) => left - weight, units.logits[k])
+/**
+ * What is asked, as a function of the logits: the probability of class k, among all or beside one `other` alone.
+ * `slope` is its gradient.
+ */
+export function question(k, other = null) {
+  const pair = z => 1 / (1 + Math.exp(z[other] - z[k]))
+  if (other === null) {
+    return {
+      value: z => softmax(Float64Array.from(z))[k],
+      slope: z => { const p = softmax(Float64Array.from(z)); return p.map((x, j) => p[k] * ((j === k) - x)) },
+    }
+  }
+  return { value: pair, slope: z => { const p = pair(z); return Float64Array.from(z, (_, j) => p * (1 - p) * ((j === k) - (j === other))) } }
+}
+
+/** What decided in a text: the weights of its words (n) and rows (r), from M without the rows in `off`, and the bias: what is asked, without a word. */
+export function decideText(network, units, asked, side, M, off) {
+  const direction = mean(asked, noWords(network, units), units.logits)
+  const W = withZeros(linearPart(network, direction, M, units), off), rows = M.map((row, r) => dot(W[r], row))
+  const bias = rows.reduce((left, weight) => left - weight, asked.value(units.logits))
   return { words: wordWeights(side, W, network.size, network.maxRows), rows, bias }
 }
 
-/** The same for each text of a pair: what the logit loses without a word, or without a row of both, half in each. */
-export function decidePair(network, { logits }, k, sides, M, off) {
+/** The same for each text of a pair: what is lost without a word, or without a row of both, half in each. */
+export function decidePair(network, { logits }, asked, sides, M, off) {
   const losses = (count, changed) => {
     const found = []
     while (found.length < count) {
       const some = Array.from({ length: Math.min(AT_ONCE, count - found.length) }, (_, i) => changed(found.length + i))
-      found.push(...network.classify(some).map(without => logits[k] - without.logits[k]))
+      found.push(...network.classify(some).map(without => asked.value(logits) - asked.value(without.logits)))
     }
     return found
   }
@@ -27,6 +45,28 @@ export function decidePair(network, { logits }, k, sides, M, off) {
     const without = leaveOut(side, network.size, network.maxRows)
     return { words: losses(side.n, t => M.map((each, i) => (i === s ? withZeros(without(t), off) : each))), rows }
   })
+}
+
+/** The mean of the gradient on the straight way between two logits. */
+function mean(asked, from, to) {
+  const sum = new Float64Array(to.length)
+  for (let i = 0; i < POINTS; i++) {
+    const share = (i + 0.5) / POINTS
+    addTimes(sum, 1 / POINTS, asked.slope(to.map((z, k) => from[k] + share * (z - from[k]))), 0)
+  }
+  return sum
+}
+
+/** The logits that no word gives: those of the biases, through the units that are on. */
+function noWords(network, { hidden, v, h, mix }) {
+  const { head } = network.recipe, b = name => network.vector(`head.${name}`)
+  const through = (x, name, bias) => b(bias).map((start, j) => start + dot(line(network, `head.${name}`, j), x))
+  if (head === "linear") return b("b_o")
+  if (head === "full") return through(hidden.map((x, j) => (x > 0 ? b("b_1")[j] : 0)), "W_2", "b_2")
+  const alone = (before, name) => before.flatMap(row => [...row]).map((x, j) => (x > 0 ? b(name)[j] : 0))
+  let units = Float32Array.from([...alone(v, "b_v_0"), ...alone(h, "b_h_0")])
+  if (mix) units = through(units, "W_m", "b_m").map((x, j) => (mix[j] > 0 ? x : 0))
+  return through(units, "W_o", "b_o")
 }
 
 /** M with some of its rows zero. */
@@ -74,14 +114,14 @@ function wordWeights({ n, H, A }, W, size, maxRows) {
   return found
 }
 
-/** W (rows of 2u): <W, M> is the logit of class `k` of a single text without biases. */
-function linearPart(network, k, M, { hidden, v, h, mix }) {
+/** W (rows of 2u): <W, M> is <direction, logits> of a single text without biases. */
+function linearPart(network, direction, M, { hidden, v, h, mix }) {
   const { head } = network.recipe
-  if (head === "linear") return split(line(network, "head.W_o", k), M.length)
+  if (head === "linear") return split(mixed(network, "head.W_o", direction), M.length)
   if (head === "full") {
-    return split(throughUnits(network, line(network, "head.W_2", k), hidden, "head.W_1"), M.length)
+    return split(throughUnits(network, mixed(network, "head.W_2", direction), hidden, "head.W_1"), M.length)
   }
-  let W = line(network, "head.W_o", k)
+  let W = mixed(network, "head.W_o", direction)
   if (mix) W = throughUnits(network, W, mix, "head.W_m")
   const total = M.map(row => new Float32Array(row.length))
   let start = 0
@@ -95,6 +135,13 @@ function linearPart(network, k, M, { hidden, v, h, mix }) {
 function line(network, name, k) {
   const { shape: [, columns], values } = network.tensors[name]
   return values.subarray(k * columns, (k + 1) * columns)
+}
+
+/** The rows of a matrix, weighted and added. */
+function mixed(network, name, weights) {
+  const { shape: [, columns], values } = network.tensors[name], out = new Float32Array(columns)
+  weights.forEach((weight, k) => addTimes(out, weight, values, k * columns))
+  return out
 }
 
 /** The lines of W of the units that are on, weighted and added. */

@@ -55,7 +55,7 @@ export class Explorer {
   }
 
   fresh(texts) {
-    return { texts: [...texts], edits: texts.map(() => new Map()), off: this.panes.map((_, k) => this.wanted?.off[k] ?? new Set()) }
+    return { texts: [...texts], edits: texts.map(() => new Map()), off: this.panes.map((_, k) => this.wanted?.off[k] ?? new Set()), against: this.wanted?.against }
   }
 
   ofAddress() {
@@ -67,6 +67,7 @@ export class Explorer {
     const { parts, root } = this
     this.panes = models.map((model, k) => new Pane(model, {
       change: (side, word, other) => this.change(k, side, word, other), toggle: row => this.toggle(k, row),
+      ask: against => this.show({ ...this.wanted, against }),
     }, models[0].about.labels))
     parts.panes.replaceChildren(...this.panes.map(pane => pane.root))
     root.classList.toggle("beside", models.length > 1)

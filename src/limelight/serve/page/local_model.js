@@ -1,6 +1,6 @@
 // A model that runs in the page. A page uses any model by what is here: `about`, `read` and `nearest`.
 
-import { decidePair, decideText, dot, withZeros } from "./decided.js"
+import { decidePair, decideText, dot, question, withZeros } from "./decided.js"
 import { Network, softmax } from "./network.js"
 import { Tokenizer, UNKNOWN } from "./tokenizer.js"
 
@@ -15,20 +15,23 @@ export class LocalModel {
   }
 
   /**
-   * Read a text or a pair, without the rows whose numbers are in `off`: {probabilities, predicted, sides}.
+   * Read a text or a pair, without the rows whose numbers are in `off`: {probabilities, predicted, against, sides}.
+   * What decided speaks for the predicted class, rather than for class `against` if that is given and another.
    * A side is {text, words: [{start, end, known, readAs}], decided (n), bias, attention (r of n), rows (r)}; a pair has no bias.
    */
-  async read(texts, off = []) {
+  async read(texts, off = [], against = null) {
     const { network } = this
     const sides = texts.map(text => this.encode(text))
     const M = sides.map(side => withZeros(side.M, off))
     const [units] = network.classify([M])
     const probabilities = softmax(units.logits)
     const predicted = probabilities.indexOf(Math.max(...probabilities))
+    const other = against === predicted ? null : against, asked = question(predicted, other)
     const decided = this.about.pair
-      ? decidePair(network, units, predicted, sides, M, off)
-      : [decideText(network, units, predicted, sides[0], M[0], off)]
+      ? decidePair(network, units, asked, sides, M, off)
+      : [decideText(network, units, asked, sides[0], M[0], off)]
     return {
+      against: other,
       probabilities: [...probabilities],
       predicted,
       sides: sides.map((side, k) => ({

@@ -4,7 +4,7 @@ import { drawAnswer } from "./answer.js"
 import { largestOf, partsOf, percent } from "./dom.js"
 import { at, edited, weightsAt } from "./edits.js"
 import { drawRows, rowTotals } from "./rows_view.js"
-import { differsLine, sumLine } from "./sentences.js"
+import { coloursLine, differsLine, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
 import { drawText, repaint } from "./text_view.js"
 import { openMenu } from "./word_menu.js"
@@ -14,7 +14,7 @@ const FIRST_ROWS = 10, FIRST_BESIDE = 5 // shown until one asks for all
 const TIMES = 2, SHARE = 0.15
 
 export class Pane {
-  /** `on` has change(side, k, word) and toggle(row); `classes` are those of the first model. */
+  /** `on` has change(side, k, word), toggle(row) and ask(label); `classes` are those of the first model. */
   constructor(model, on, classes) {
     Object.assign(this, { model, on, classes })
     this.root = document.getElementById("pane").content.firstElementChild.cloneNode(true)
@@ -31,12 +31,13 @@ export class Pane {
   }
 
   /** What the model makes of the texts with their edits, without the rows in `off`; nothing is drawn yet. */
-  async read({ texts, edits }, off) {
-    const before = await this.model.read(texts)
+  async read({ texts, edits, against }, off) {
+    const place = this.model.about.labels.indexOf(against), other = place < 0 ? null : place
+    const before = await this.model.read(texts, [], other)
     const own = edits.map((changes, k) => new Map([...changes].filter(([word]) => word < before.sides[k].words.length)))
     const plans = texts.map((text, k) => edited(text, before.sides[k].words, own[k]))
     const isChanged = off.size > 0 || own.some(changes => changes.size > 0)
-    const now = isChanged ? await this.model.read(plans.map(plan => plan.text), [...off]) : before
+    const now = isChanged ? await this.model.read(plans.map(plan => plan.text), [...off], other) : before
     return { texts, edits: own, off, before, now, plans, isChanged }
   }
 
@@ -47,18 +48,18 @@ export class Pane {
     const totals = rowTotals(this.now)
     if (moved) this.order = [...totals.keys()].sort((a, b) => Math.abs(totals[b]) - Math.abs(totals[a]))
     const { parts, now, before, isChanged } = this
-    parts.answer.replaceChildren(...drawAnswer(this.model.about.labels, this.classes, now, isChanged && before, truth).filter(Boolean))
+    parts.answer.replaceChildren(...drawAnswer(this.model.about.labels, this.classes, now, isChanged && before, truth, this.on.ask).filter(Boolean))
     this.sayColours()
     this.drawWords()
     this.drawRows()
     this.drawTable()
     parts.unknown.hidden = !now.sides.some(side => side.words.some(word => readAs(word) && word.end > word.start))
-    sayIn(parts.sum, sumLine(now))
+    sayIn(parts.sum, sumLine(now, this.model.about.labels))
     sayIn(parts.differs, differsLine(this.model.about, now))
   }
 
   sayColours() {
-    this.parts.colours.textContent = `Orange words support “${this.model.about.labels[this.now.predicted]}”, blue words speak against it.`
+    this.parts.colours.textContent = coloursLine(this.now, this.model.about.labels)
   }
 
   drawRows() {

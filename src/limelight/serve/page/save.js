@@ -1,7 +1,7 @@
 // A view as a file: a page without a script, SVG or PNG.
 
 import { element, percent } from "./dom.js"
-import { differsLine, sumLine } from "./sentences.js"
+import { coloursLine, differsLine, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
 
 const WIDTH = 760, LINE = 30, MARGIN = 24
@@ -44,10 +44,10 @@ export function asSvg({ panes }) {
     y += 24
     say(`${model.about.labels[now.predicted]} ${percent(now.probabilities[now.predicted])}`, 22, colour("ink"), 600)
     y += 28
-    say(`Orange words support “${model.about.labels[now.predicted]}”, blue words speak against it.`, 13, colour("muted"))
+    say(coloursLine(now, model.about.labels), 13, colour("muted"))
     draw.font = "17px system-ui, sans-serif"
     for (const holder of holders) drawWords(holder)
-    for (const line of [sumLine(now), differsLine(model.about, now)].filter(Boolean).flatMap(wrapped)) {
+    for (const line of [sumLine(now, model.about.labels), differsLine(model.about, now)].filter(Boolean).flatMap(wrapped)) {
       y += 20
       say(line, 13, colour("muted"))
     }

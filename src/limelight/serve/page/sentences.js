@@ -1,14 +1,20 @@
 // What a pane and its saved picture say in sentences.
 
-import { withSign } from "./dom.js"
-
 const NAMED = 3 // words that are read as others
 
-/** What the score of the predicted class is the sum of; empty for a pair, where nothing adds up. */
-export function sumLine({ sides: [{ decided, bias }] }) {
+/** What the words add up to; empty for a pair, where nothing adds up. */
+export function sumLine({ against, sides: [{ decided, bias }] }, labels) {
   if (bias === undefined || bias === null) return ""
-  const words = decided.reduce((sum, weight) => sum + weight, 0)
-  return `The words add ${withSign(words)} and the bias ${withSign(bias)}: a score of ${withSign(words + bias)}.`
+  const percent = x => `${Math.round(100 * Math.min(Math.max(x, 0), 1))}%`
+  const words = decided.reduce((sum, weight) => sum + weight, 0), ofTwo = against === null ? "" : ` beside “${labels[against]}” alone`
+  return `Without a word the probability${ofTwo} would be ${percent(bias)}; the words bring it to ${percent(bias + words)}.`
+}
+
+/** What the colours mean. */
+export function coloursLine({ predicted, against }, labels) {
+  const label = `“${labels[predicted]}”`
+  if (against === null) return `Orange words support ${label}, blue words speak against it.`
+  return `Orange words speak for ${label} rather than “${labels[against]}”, blue words for “${labels[against]}”.`
 }
 
 /** That an answer may not be the model's, where the page does not have a word that the model has. */

@@ -8,13 +8,14 @@ export class ServedModel {
     this.about = { ...about, title: about.id }
   }
 
-  async read(texts, off = []) {
+  async read(texts, off = [], against = null) {
     const { id, pair, labels } = this.about
-    const found = await ask("/explain", { model: id, inputs: pair ? texts : texts[0], without_rows: off, truncate: true })
+    const found = await ask("/explain", { model: id, inputs: pair ? texts : texts[0], without_rows: off, truncate: true, ...(against === null ? {} : { against: labels[against] }) })
     const sides = pair ? [found.first, found.second] : [found]
     const probabilities = labels.map(label => sides[0].probabilities[label])
     if (probabilities.includes(undefined)) throw new Error("The model was replaced by one with other classes; reload the page.")
-    return { probabilities, predicted: probabilities.indexOf(Math.max(...probabilities)), sides: sides.map((side, k) => sideOf(side, texts[k])) }
+    const predicted = probabilities.indexOf(Math.max(...probabilities))
+    return { probabilities, predicted, against: against === predicted ? null : against, sides: sides.map((side, k) => sideOf(side, texts[k])) }
   }
 
   nearest(word) {

@@ -10,6 +10,6 @@ export function drawTable(about, reading) {
     element("tbody", {}, side.words.map(({ start, end }, t) => element("tr", {},
       element("th", { scope: "row" }, side.text.slice(start, end) || "(no words)"),
       element("td", {}, withSign(side.decided[t])), side.attention.map(row => element("td", {}, row[t].toFixed(2))))),
-    typeof side.bias === "number" && element("tr", {}, element("th", { scope: "row" }, "no word: the bias"),
+    typeof side.bias === "number" && element("tr", {}, element("th", { scope: "row" }, "without a word"),
       element("td", {}, withSign(side.bias)), side.attention.map(() => element("td"))))))
 }
