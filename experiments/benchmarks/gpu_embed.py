@@ -40,7 +40,7 @@ from limelight.runtime.devices import PRECISIONS
 from limelight.runtime.gpu import TorchRunner, in_order
 from limelight.runtime.model import Model
 from limelight.runtime.reader import load
-from limelight.runtime.runner import count_cores
+from limelight.text.parallel import count_cores
 from limelight.text.tokenizer import Tokenizer
 
 BATCH_WORDS = (16_384, 32_768, 65_536, 131_072, 262_144)

@@ -415,7 +415,7 @@ def test_relative_paths_are_found_from_another_folder(call, tmp_path, monkeypatc
 
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("limelight.text.encode_steps.Encoding._read_labels", killed)
+        patch.setattr("limelight.text.encode_steps.Encoding._read_rows", killed)
         assert call("train", "reviews.csv", "--out", "m", "--vectors", "glove.txt", *FLAGS)[0] != 0
     (tmp_path / "kept").rename("m.run")
     monkeypatch.chdir(tmp_path / "elsewhere")

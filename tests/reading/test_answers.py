@@ -10,11 +10,11 @@ from limelight.reading.picture import make_picture
 from reading.readings import make_reading
 
 TEXT = "cold soup rude waiter"
-WEIGHTS = np.array([0.9, 0.4, -0.1, 0.0])
+WEIGHTS = np.array([0.45, 0.2, -0.05, 0.0])
 SEVERAL = {
     "labels": ("food", "service", "price"), "probabilities": (0.9, 0.7, 0.2), "task": "multi-label",
     "decided": WEIGHTS, "decided_by": "sum", "decided_further": ((1, WEIGHTS[::-1]),),
-    "bias": 0.25, "bias_further": (-3.0,),
+    "bias": 0.25, "bias_further": (0.1,),
 }  # fmt: skip
 
 
@@ -35,14 +35,13 @@ def test_each_predicted_label_is_drawn():
         assert " 90.0%" not in drawn
 
 
-def test_every_picture_says_what_the_score_is_the_sum_of():
-    """The bias belongs to no word, and may be most of the score."""
+def test_every_picture_says_what_the_words_add_up_to():
     reading = make_reading(TEXT, **SEVERAL)
     for draw in (to_html, to_svg, lambda each: to_terminal(each, colour=False, width=80)):
         drawn = draw(reading)
-        assert "The words add +1.20 and the bias +0.25: a score of +1.45." in drawn
-        assert "The words add +1.20 and the bias −3.00: a score of −1.80." in drawn
-    assert "<tr><th scope=row>no word: the bias<td>+0.250<td>" in to_html(reading)
+        assert "Without a word the probability would be 25%; the words bring it to 85%." in drawn
+        assert "Without a word the probability would be 10%; the words bring it to 70%." in drawn
+    assert "<tr><th scope=row>without a word<td>+0.250<td>" in to_html(reading)
     assert reading.to_dict()["bias"] == 0.25
     assert "bias" not in to_svg(make_reading(TEXT, decided=WEIGHTS, decided_by="leave-one-out"))
 

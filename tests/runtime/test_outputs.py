@@ -170,7 +170,7 @@ def test_a_folder_from_before_tasks_is_a_classifier(tmp_path):
     assert np.allclose(model.predict_proba(["w1 w2"]).sum(), 1)
 
 
-def test_what_decided_each_label_adds_up_to_its_logit():
+def test_what_decided_each_label_adds_up_to_its_probability():
     model, network = model_of(SEVERAL, thresholds=np.array([0.0, 0.0, 0.5]))
     reading = model.read("w1 w2 w3 w9")
     ids = torch.tensor(model.tokenizer.locate("w1 w2 w3 w9")[0][None].astype(np.int64))
@@ -180,7 +180,7 @@ def test_what_decided_each_label_adds_up_to_its_logit():
     assert set(explained) >= {0, 1}
     biases = (reading.bias, *reading.bias_further)
     for (label, weights), bias in zip(explained.items(), biases, strict=True):
-        assert weights.sum() + bias == pytest.approx(z[label], abs=1e-4)
+        assert weights.sum() + bias == pytest.approx(1 / (1 + np.exp(-z[label])), abs=1e-4)
     assert reading.answer == model.predict(["w1 w2 w3 w9"])[0]
     assert json.dumps(reading.to_dict())
 

@@ -154,7 +154,7 @@ def test_data_is_filtered_by_cells_classes_confidence_and_words():
         wait_for_count(page, int(((confidence > k / 10) & (confidence <= (k + 1) / 10)).sum()))
         page.locator(".count button", has_text="confidence").click()
         page.get_by_role("button", name="Classes").click()
-        page.get_by_role("button", name="fair").click()
+        page.get_by_role("region", name="Data").get_by_role("button", name="fair").click()
         wait_for_count(page, 100)
         page.get_by_role("button", name="Clear filters").click()
         page.get_by_label("Words in the text").fill("W7")

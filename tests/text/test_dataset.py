@@ -21,6 +21,7 @@ from limelight.text.batches import truncate
 from limelight.text.encode import Dataset, Split, Texts, encode_tables, encode_texts
 from limelight.text.holdout import choose_held_out
 from limelight.text.labels import LabelColumn
+from limelight.text.splitting import NumberedWords, number_words
 from limelight.text.tokenizer import UNKNOWN, Tokenizer
 from refusing import refuses
 
@@ -458,11 +459,12 @@ def test_only_a_data_set_is_overwritten(tmp_path: Path) -> None:
 def test_a_table_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = write(tmp_path / "train.jsonl")
 
-    def meddle(*arguments: Any) -> np.ndarray:
+    def meddle(*arguments: Any) -> NumberedWords:
         write(table, TEXTS * 2, LABELS * 2)
-        return choose_held_out(*arguments)
+        return number_words(*arguments)
 
-    monkeypatch.setattr("limelight.text.encode_steps.choose_held_out", meddle)
+    monkeypatch.setattr("limelight.text.encode_steps.CHUNK_ROWS", 2)
+    monkeypatch.setattr("limelight.text.split_pool.number_words", meddle)
     with refuses("file-changed"):
         encode(tmp_path, table)
 

@@ -23,11 +23,12 @@ from typing import Any
 
 from .. import __version__
 from ..errors import LimelightError, check_at_least, check_choice, tidy_os_errors
-from ..runtime.runner import count_cores, progress_bar
+from ..runtime.runner import progress_bar
 from ..storage.files import atomic_file, check_writable, remove_leftovers
 from ..storage.json_file import parse_object
 from ..storage.locks import locked
 from ..storage.open_files import read_regular
+from ..text.parallel import count_cores
 from .pieces import Piece, cut, is_remote, list_files, names_of
 from .predictor import Predictor
 from .work import Done, Worker, read_done

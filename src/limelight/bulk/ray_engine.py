@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import LimelightError
-from ..runtime.runner import count_cores
+from ..text.parallel import count_cores
 from .pieces import Piece
 from .work import Done, Worker
 

@@ -44,8 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=("effect", "gradients", "leave-one-out"),
         default="effect",
         help="what decided: how much of the probability rests on each word (the default), integrated "
-        "gradients (need PyTorch), or how far the probability falls without the word (reads the text once for "
-        "each)",
+        "gradients (need PyTorch), or how far it falls without the word (reads the text once for each)",
     )
     add_flag(parser, "--against", "LABEL", "what speaks for the prediction rather than this class")
     add_flag(parser, "--out", "FILE", "write a picture: .html, .svg, .png, .json or .txt")

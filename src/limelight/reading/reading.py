@@ -19,7 +19,7 @@ _REPR_CHARACTERS = 60  # of the text
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the words of a text do to the logits of some classes, enough to ask for one rather than another."""
+    """What the words of a text do to the logits of some classes: enough to ask for one against another."""
 
     classes: tuple[int, ...]  # all, or of many the most probable
     words: np.ndarray  # (n, len(classes)): what a word adds to the logit; in a pair, what it loses without it
@@ -200,7 +200,7 @@ class Reading(_Predicted):
 
     @property
     def supporting(self) -> np.ndarray | None:
-        """(n,): how much each word supports the predicted class, also where `decided` says what raises a mean."""
+        """(n,): how much each word supports the predicted class, where `decided` may be about a mean."""
         scores = self.scores
         if self.task != "ordinal" or scores is None:
             return self.decided

@@ -1,14 +1,14 @@
 """What decided: how much of an answer rests on each word, in one reading and without PyTorch.
 
-In a single text M is a sum over words, M_r = sum_t A_rt h_t, and a linear head sums over M, so that the logit of a
-class is exactly
+In a single text M is a sum over words, M_r = sum_t A_rt h_t, and a linear head sums over M, so that the logit
+of a class is exactly
 
     z = b + sum_t sum_r A_rt <w_r, h_t>
 
-where the inner sum is what the word adds to the class. The bias b belongs to no word. A hidden layer of ReLUs is
-linear too once it is known which of its units are on for this text; b is then what the biases of all layers
-add. reading/questions.py has the step from the logits of all classes to the answer, a probability or a number:
-it gives the class, or the mix of classes, whose sum over words is the answer.
+where the inner sum is what the word adds to the class. The bias b belongs to no word. A hidden layer of ReLUs
+is linear too once it is known which of its units are on for this text; b is then what the biases of all
+layers add. reading/questions.py has the step from the logits of all classes to the answer, a probability or a
+number: it gives the mix of classes whose sum over words is the answer.
 
 In a pair the texts are multiplied and compared, and nothing is a sum over words. A word's weight is what the
 answer loses when the word is left out of its text's attention (word_parts.py): the states H stay, M changes,
@@ -114,7 +114,7 @@ def row_losses(classify: Classifier, logits: np.ndarray, M: Sequence[np.ndarray]
 
 
 class LinearHead:
-    """The head of single texts as a linear function of M (batch, r, 2u), with the hidden units that are on for it.
+    """The head as a linear function of M (batch, r, 2u) of single texts: with the hidden units that are on.
 
     Of a linear head, M does not matter.
     """
@@ -151,7 +151,7 @@ class LinearHead:
         return np.asarray(alone @ weights["head.W_o"].T + weights["head.b_o"])
 
     def toward(self, direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """W (k, r, 2u): <W, M> and the biases are <direction, logits>, for directions (k, classes) of `texts`."""
+        """W (k, r, 2u): <W, M> is <direction, logits - biases>, for directions (k, classes) of `texts` (k,)."""
         weights, recipe = self._weights, self._recipe
         shape = (len(direction), *self._shape[1:])
         if recipe.head == "linear":

@@ -12,9 +12,8 @@ import copy
 import multiprocessing
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
@@ -25,6 +24,7 @@ import numpy as np
 from ..errors import LimelightError
 from ..network.outputs import activate
 from ..network.parts import matrix_shape
+from ..text.parallel import in_order
 from ..text.tokenizer import PAD
 from .batches import Sentences, SpelledSentences, chunks
 from .runner import Prepare, Runner, check_finite
@@ -50,7 +50,6 @@ PAIRS = 4096  # classified at a time
 AHEAD = 2  # chunks on their way to the GPU or back
 
 T = TypeVar("T")
-Item = TypeVar("Item")
 _launching = threading.Lock()  # kernels are queued by one thread at a time
 
 
@@ -323,22 +322,6 @@ class TorchRunner(Runner):
             return _checked(*host)
 
         return wait
-
-
-def in_order(submit: Callable[[Item], Future[T]], items: Iterable[Item], ahead: int) -> Iterator[T]:
-    """The results of all items, in order, with some items submitted ahead of the one that is waited for.
-
-    >>> with ThreadPoolExecutor(2) as threads:
-    ...     list(in_order(lambda x: threads.submit(abs, x), [-1, 2, -3], ahead=2))
-    [1, 2, 3]
-    """
-    pending = deque[Future[T]]()
-    for item in items:
-        pending.append(submit(item))
-        if len(pending) > ahead:
-            yield pending.popleft().result()
-    while pending:
-        yield pending.popleft().result()
 
 
 def _parts(

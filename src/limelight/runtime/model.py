@@ -219,8 +219,7 @@ class Model(Embedder):
         """One text (or pair) with everything the model computed for it.
 
         `without_rows` are rows of M, counted from 0, that the classifier gets as zeros. With `against`, what
-        decided is what speaks for the predicted class rather than this one; where this one is predicted, it is
-        as without.
+        decided is what speaks for the predicted class rather than this one, unless this one is predicted.
         """
         texts2 = None if text2 is None else [text2]
         return self.read_many([text], texts2, without_rows=without_rows, against=against)[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -14,6 +13,7 @@ import numpy as np
 
 from ..errors import LimelightError, bad_value, check_at_least
 from ..network.parts import matrix_shape
+from ..text.parallel import count_cores
 from ..text.tasks import find_task
 from ..text.tokenizer import UNKNOWN
 from .batches import (
@@ -230,8 +230,3 @@ def progress_bar(total: int | None, initial: int = 0, disable: bool = False) -> 
     from tqdm.auto import tqdm
 
     return tqdm(total=total, initial=initial, unit=" texts", disable=disable)
-
-
-def count_cores() -> int:
-    """The cores this process may use; a container often gives fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

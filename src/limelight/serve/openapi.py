@@ -33,8 +33,8 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
     ),
     "/explain": (
         "The words with their offsets, how much each supports the prediction, and what each row attends to; "
-        "with against, a label, how much it supports the prediction rather than this one; without_rows leaves "
-        "out rows of M, counted from 0.",
+        "with against, a label, how much it supports the prediction rather than this one; without_rows "
+        "leaves out rows of M, counted from 0.",
         {"inputs": TEXT, "against": "good", "without_rows": []},
         {"label": "bad", "words": ["The", "soup"], "decided": [0.1, 0.4], "bias": 0.2},
     ),

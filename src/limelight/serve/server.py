@@ -19,7 +19,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 from ..errors import LimelightError
 from ..runtime.model import Model
 from ..runtime.reader import load
-from ..runtime.runner import count_cores
+from ..text.parallel import count_cores
 from .app import create_app
 from .connections import Connections, TimeoutProtocol, allow_connections, backlog_for
 from .explored import ExploredData

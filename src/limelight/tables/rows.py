@@ -21,6 +21,7 @@ from .formats import BadRowError, shorten
 from .table import Table, Values, open_table
 
 MAX_DIGITS = 300  # of a label that is an integer: a float can hold as much
+TOO_LARGE = 10**MAX_DIGITS
 
 
 class Row(NamedTuple):
@@ -58,7 +59,7 @@ def check_label(label: Any, where: str) -> Any:
 
 def is_too_large(label: Any) -> bool:
     """Whether a label is an integer with more than `MAX_DIGITS` digits."""
-    return isinstance(label, int) and abs(label) >= 10**MAX_DIGITS
+    return isinstance(label, int) and abs(label) >= TOO_LARGE
 
 
 def is_missing(value: Any) -> bool:
@@ -97,6 +98,7 @@ class TableRows(Iterator[Row]):
         self._table = table if isinstance(table, Table) else open_table(table)
         self._path, self._stays_open = self._table.path, self._table is table
         wanted = (columns.text, columns.label, columns.text2)
+        self._where = [f"column {name!r}" for name in wanted]
         for name in wanted:
             if name is not None:
                 check_column(self._path, name, self._table.names)
@@ -133,13 +135,13 @@ class TableRows(Iterator[Row]):
         if isinstance(values, BadRowError):
             raise values
         text, label, text2, *cells = values
-        columns = self._columns
-        check_text(text, f"column {columns.text!r}")
+        columns, where = self._columns, self._where
+        check_text(text, where[0])
         if columns.text2 is not None:
-            check_text(text2, f"column {columns.text2!r}")
+            check_text(text2, where[2])
         if columns.label is not None:
             label = label.strip() if isinstance(label, str) else label
-            label = self._parse_label(label, f"column {columns.label!r}")
+            label = self._parse_label(label, where[1])
         return Row(text, label, text2, *cells)
 
     def _reject(self, error: BadRowError) -> None:

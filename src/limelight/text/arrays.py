@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -89,6 +92,10 @@ class ArraysOnDisk:
         self._folder = folder
         self._writers: dict[tuple[str, str], NpyWriter] = {}
 
+    def scratch(self) -> IO[bytes]:
+        """A file for what is needed meanwhile, which is gone when it is closed."""
+        return tempfile.TemporaryFile(dir=self._folder)
+
     def append(self, split: str, arrays: Mapping[str, np.ndarray], words: int) -> None:
         """Add rows to the arrays of a split; `words` is the size of the vocabulary."""
         for array, values in arrays.items():
@@ -112,6 +119,10 @@ class ArraysInMemory:
 
     def __init__(self) -> None:
         self._pieces: dict[tuple[str, str], list[np.ndarray]] = {}
+
+    def scratch(self) -> IO[bytes]:
+        """What `ArraysOnDisk` has as a file, in memory."""
+        return io.BytesIO()
 
     def append(self, split: str, arrays: Mapping[str, np.ndarray], words: int) -> None:
         """Add rows to the arrays of a split."""

@@ -1,8 +1,8 @@
-"""From the rows of some sources to a data set, in steps that read all rows: labels, words, arrays."""
+"""From the rows of some sources to a data set: rows are read and split once, then words get their ids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,21 @@ from tqdm import tqdm
 from ..config.recipe import TextRecipe
 from ..errors import LimelightError, warn
 from ..tables.formats import join_names
-from ..tables.rows import Row, chunks, without_skipped
+from ..tables.rows import chunks, without_skipped
 from .arrays import ArraysInMemory, ArraysOnDisk
 from .batches import truncate
 from .dataset import SPLITS, Dataset, Split
 from .holdout import Chunk, choose_held_out, describe_held_out, split_held_out
-from .labels import Label, are_many_numbers, join_classes
+from .labels import Label, LabelColumn, are_many_numbers, join_classes
 from .sources import TextSource
+from .split_pool import SplitPool
 from .tasks import LabelFormat, count_labels, find_task
-from .tokenizer import Tokenizer
+from .tokenizer import Tokenizer, choose_words
 from .vectors import PretrainedWords, VectorFiles, add_words, vector_facts
+from .word_store import Side, WordStore
 
 HOLDOUT = 0.1
+CHUNK_ROWS = 20_000  # split together, unless a million characters come first
 FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
 ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
 NO_VALUE = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write it
@@ -49,20 +52,27 @@ class Encoding:
 
     def run(self) -> Dataset:
         """Read the rows, fill the arrays and describe them."""
+        with self.arrays.scratch() as file:
+            return self._run(WordStore(file, sides=1 + self.sources["train"].pair))
+
+    def _run(self, store: WordStore) -> Dataset:
         recipe, start, train = self.recipe, self.start, self.sources["train"]
         pretrained, task = self._pretrained(), self._set_label_format()
         known: Sequence[Label] = start.labels if start else ()
         if start:
             start.check_kind(train.pair, recipe.start, task)
-        classes, labels = self._read_labels(task, known if self.names is None else range(len(self.names)))
+        columns = self._read_rows(task, store)
+        classes, labels = self._number_labels(
+            columns, known if self.names is None else range(len(self.names))
+        )
         check_numbers(classes, recipe.task, train.where)
         counts = count_labels(task, labels["train"], classes) if classes else {}
         warn_about_labels(counts, self.names or classes, known)
         held, note = self._hold_out(find_task(task).strata(labels["train"]), find_task(task).group)
-        tokenizer = self._train_tokenizer(held)
+        tokenizer = self._choose_words(store.count("train", ~held))
         if pretrained and (start or recipe.extra_words):
             tokenizer = add_words(tokenizer, pretrained, recipe.extra_words)
-        splits = self._write_splits(labels, held, tokenizer)
+        splits = self._write_splits(store, labels, held, tokenizer)
         facts = {**self._facts(splits, classes, task), "held_out": note}
         if known and task != "regression":
             facts["goes_on"] = _describe_classes(recipe.start, self.names or classes, known, counts)
@@ -91,17 +101,31 @@ class Encoding:
             source.labels = LabelFormat(task, self.recipe.separator)
         return task
 
-    def _read_labels(
-        self, task: str, known: Sequence[Label]
+    def _read_rows(self, task: str, store: WordStore) -> dict[str, LabelColumn]:
+        """Check every row; the labels by split, while the words go into the store."""
+        columns = {name: find_task(task)() for name in self.sources}
+        with SplitPool(self.recipe.lowercase, self.recipe.split_characters) as pool:
+            for name, source in self.sources.items():
+                for found in pool.map(self._texts(source, f"reading {name}", columns[name])):
+                    store.append(name, found)
+        return columns
+
+    def _texts(self, source: TextSource, title: str, labels: LabelColumn) -> Iterator[list[str]]:
+        """The texts of some thousand rows at a time, for pairs followed by the second texts."""
+        bar = tqdm(source.rows(), title, unit=" rows", disable=None if self.progress else True)
+        for rows in chunks(bar, CHUNK_ROWS):
+            for row in rows:
+                labels.append(row.label if source.labelled else 0)
+            yield [row.text for row in rows] + [row.text2 for row in rows if row.text2 is not None]
+
+    def _number_labels(
+        self, columns: Mapping[str, LabelColumn], known: Sequence[Label]
     ) -> tuple[tuple[Label, ...], dict[str, np.ndarray]]:
-        """The classes, and the labels by split as in tasks.py; checks every row on the way.
+        """The classes, and the labels by split as in tasks.py.
 
         `known` are classes that stay, with rows or without, unless the training rows have none of them.
         """
-        train, columns = self.sources["train"], {}
-        for name, source in self.sources.items():
-            rows = self._bar(source.rows(), f"checking {name}")
-            columns[name] = find_task(task)(row.label if train.labelled else 0 for row in rows)
+        train = self.sources["train"]
         if not train.labelled:
             return (), {name: column.numbers for name, column in columns.items()}
         classes = join_classes(columns["train"].classes(), known)
@@ -121,50 +145,48 @@ class Encoding:
             warn("no class has a second row to hold out: without a development set, the last epoch is kept")
         return held, describe_held_out(held, strata, share, train.where, group)
 
-    def _train_tokenizer(self, held: np.ndarray) -> Tokenizer:
-        """The tokenizer with the words of the training rows, without those held out."""
-        rows = self._bar(self.sources["train"].rows(), "counting words", len(held))
-        texts = (
-            text
-            for row, out in zip(rows, held.tolist(), strict=True)
-            if not out
-            for text in (row.text, row.text2)
-            if text is not None
-        )
+    def _choose_words(self, counts: Mapping[str, int]) -> Tokenizer:
+        """The tokenizer for the words of the training rows, without those held out."""
         recipe = self.recipe
-        return Tokenizer.train(
-            texts, lowercase=recipe.lowercase, min_count=recipe.min_count, max_words=recipe.max_words,
-            split_characters=recipe.split_characters,
-        )  # fmt: skip
+        words = choose_words(counts, recipe.min_count, recipe.max_words)
+        return Tokenizer.from_words(
+            words, lowercase=recipe.lowercase, split_characters=recipe.split_characters
+        )
 
     def _write_splits(
-        self, labels: Mapping[str, np.ndarray], held: np.ndarray, tokenizer: Tokenizer
+        self, store: WordStore, labels: Mapping[str, np.ndarray], held: np.ndarray, tokenizer: Tokenizer
     ) -> dict[str, Split]:
+        ids = store.ids(tokenizer)
         for name, source in self.sources.items():
-            parts = self._encode_chunks(source, labels[name], tokenizer)
+            parts = self._encode_chunks(store.read(name), ids, source, labels[name])
             named = split_held_out(parts, held) if name == "train" else ((name, part) for part in parts)
             for split, part in named:
                 self.arrays.append(split, part, len(tokenizer))
         finished = self.arrays.finish()
         return {name: Split(**finished[name]) for name in SPLITS if name in finished}
 
-    def _encode_chunks(self, source: TextSource, labels: np.ndarray, tokenizer: Tokenizer) -> Iterator[Chunk]:
-        """Yield the arrays of a split (ids, lengths, labels, ...), some thousand rows at a time."""
+    def _encode_chunks(
+        self, pieces: Iterable[list[Side]], ids: np.ndarray, source: TextSource, labels: np.ndarray
+    ) -> Iterator[Chunk]:
+        """Yield the arrays of a split (ids, lengths, labels, ...), some thousand rows at a time.
+
+        `ids` has those of the words by their numbers in the store.
+        """
         done, max_length = 0, self.recipe.max_length
-        for rows in chunks(self._bar(source.rows(), f"encoding {source.where}", len(labels))):
-            chunk = _encode(rows, tokenizer, max_length)
+        for sides in pieces:
+            chunk: Chunk = {}
+            for mark, side in zip(("", "2"), sides, strict=False):
+                numbers, lengths = truncate(*side, max_length)
+                chunk |= {f"ids{mark}": ids[numbers], f"lengths{mark}": lengths}
+            rows = slice(done, done + len(lengths))
             if max_length == 0:
                 _check_lengths(chunk, source, done)
             if source.labelled:
-                chunk["labels"] = labels[done : done + len(rows)]
+                chunk["labels"] = labels[rows]
             if source.weights is not None:
-                chunk["weights"] = source.weights[done : done + len(rows)]
+                chunk["weights"] = source.weights[rows]
             yield chunk
-            done += len(rows)
-
-    def _bar(self, rows: Iterator[Row], title: str, total: int | None = None) -> Iterator[Row]:
-        """The rows, with a progress bar; None shows it on a terminal only."""
-        return iter(tqdm(rows, title, total, unit=" rows", disable=None if self.progress else True))
+            done = rows.stop
 
     def _facts(self, splits: Mapping[str, Split], classes: Sequence[Label], task: str) -> dict[str, Any]:
         facts: dict[str, Any] = {
@@ -251,11 +273,3 @@ def _check_lengths(chunk: Chunk, source: TextSource, done: int) -> None:
                 f"(limit: {LONGEST_TEXT:,}); truncate texts with --max-length (in Python: max_length)",
                 code="text-too-long",
             )
-
-
-def _encode(rows: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Chunk:
-    ids, lengths = truncate(*tokenizer.encode([row.text for row in rows]), max_length)
-    if rows[0].text2 is None:
-        return {"ids": ids, "lengths": lengths}
-    ids2, lengths2 = truncate(*tokenizer.encode([row.text2 or "" for row in rows]), max_length)
-    return {"ids": ids, "lengths": lengths, "ids2": ids2, "lengths2": lengths2}

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -25,21 +25,21 @@ from typing import Any
 
 import numpy as np
 import tokenizers
-from tokenizers import models, normalizers, pre_tokenizers, trainers
+from tokenizers import pre_tokenizers
 
 from ..errors import LimelightError, bad_value, tidy_os_errors
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
-from .rules import CHARACTERS, WORD, ascii_rules
+from .rules import CHARACTERS, ascii_rules
+from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, word_splitter
 
 PAD = 0
 UNKNOWN = 1
-SPECIAL = ("<pad>", "<unk>")
+SPECIAL = ("<pad>", UNKNOWN_WORD)
 MAX_TOKENIZER = 2**27  # bytes of a tokenizer.json: some five million words
 LONGEST = 1024  # characters of a word in the vocabulary: more is a file without spaces, not a word
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CHUNK = 1_000_000  # characters encoded at a time: each word takes some hundred bytes until it is an id
 
 
@@ -70,7 +70,7 @@ class Tokenizer:
         Without a lock, which a fork could copy while it is held: two threads may both build it.
         """
         if self._built is None:
-            self._built = _build(self._ids, self.lowercase, self.split_characters)
+            self._built = build_tokenizer(self._ids, self.lowercase, self.split_characters)
         return self._built
 
     @classmethod
@@ -83,27 +83,16 @@ class Tokenizer:
         max_words: int = 100_000,
         split_characters: bool = True,
     ) -> Tokenizer:
-        """Count the words of `texts` (read once, not kept) and keep the most frequent.
-
-        Equally frequent words are in alphabetical order; `max_words` does not count padding and unknown.
-        A word of more than `LONGEST` characters is unknown, however frequent.
+        """Count the words of `texts` (read once, not kept) and keep those of `choose_words`.
 
         >>> Tokenizer.train(["b a b c", "c"], min_count=2).vocabulary
         ('<pad>', '<unk>', 'b', 'c')
         """
-        if min_count < 1 or max_words < 1:
-            raise bad_value(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
         _check_several(texts)
-        counter = _build({}, lowercase, split_characters)
-        trainer = trainers.WordLevelTrainer(
-            vocab_size=min(max_words, 2**31),
-            min_frequency=min(min_count, 2**31),
-            show_progress=False,
-            special_tokens=[],
-        )
-        counter.train_from_iterator(map(_encodable, texts), trainer)
-        ids = {word: number for word, number in counter.get_vocab().items() if len(word) <= LONGEST}
-        words = sorted(ids, key=ids.__getitem__)
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(word_splitter(lowercase, split_characters)(text))
+        words = choose_words(counts, min_count, max_words)
         return cls.from_words(words, lowercase=lowercase, split_characters=split_characters)
 
     @classmethod
@@ -121,7 +110,9 @@ class Tokenizer:
                 f"vocabulary words must be distinct and none of {', '.join(SPECIAL)}", code="tokenizer-words"
             )
         if 6 * sum(map(len, ids)) + 20 * len(ids) > MAX_TOKENIZER - 10_000:  # with every letter escaped
-            return cls(_build(ids, lowercase, split_characters).to_str())  # what cannot be loaded is not made
+            return cls(
+                build_tokenizer(ids, lowercase, split_characters).to_str()
+            )  # what cannot be loaded is not made
         _check_words(ids)
         made = cls.__new__(cls)
         made._set(ids, lowercase, split_characters)
@@ -218,6 +209,14 @@ class Tokenizer:
             ids.append(np.fromiter(chain.from_iterable(words), np.int32, count=int(lengths[-1].sum())))
         return np.concatenate(ids), np.concatenate(lengths)
 
+    def find_ids(self, words: Sequence[str]) -> np.ndarray:
+        """(words,) int32: the id of each word, which is as `words` gives it.
+
+        >>> Tokenizer.from_words(["good"]).find_ids(["good", "soup"]).tolist()
+        [2, 1]
+        """
+        return np.fromiter((self._ids.get(word, UNKNOWN) for word in words), np.int32, len(words))
+
     def _encode_chunk(self, texts: list[str]) -> list[list[int]]:
         """Ids of each text; `tokenizers` splits those that are not ASCII."""
         others = [text for text in texts if not text.isascii()]
@@ -233,7 +232,23 @@ class Tokenizer:
         return ascii_rules().findall(text.lower() if self.lowercase else text)
 
     def _encode(self, text: str) -> Any:
-        return self._tokenizer.encode(_encodable(text), add_special_tokens=False)
+        return self._tokenizer.encode(encodable(text), add_special_tokens=False)
+
+
+def choose_words(counts: Mapping[str, int], min_count: int, max_words: int) -> list[str]:
+    """The most frequent words first, and equally frequent ones in alphabetical order.
+
+    A word of more than `LONGEST` characters takes up its place among `max_words`, but is none of them.
+
+    >>> choose_words({"soup": 1, "b": 2, "a": 2}, min_count=2, max_words=9)
+    ['a', 'b']
+    """
+    if min_count < 1 or max_words < 1:
+        raise bad_value(f"min_count ({min_count}) and max_words ({max_words}) must be at least 1")
+    often = sorted(count for count in counts.values() if count >= min_count)
+    least = often[-max_words] if len(often) > max_words else min_count  # far fewer words are left to sort
+    order = sorted((-count, word) for word, count in counts.items() if count >= least)
+    return [word for _, word in order[:max_words] if len(word) <= LONGEST]
 
 
 def _check_several(texts: Iterable[str]) -> None:
@@ -249,16 +264,6 @@ def has_joined_characters(words: Iterable[str]) -> bool:
     """
     cut = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated").pre_tokenize_str
     return any(not word.isascii() and len(cut(word)) > 1 for word in words)
-
-
-def _build(ids: dict[str, int], lowercase: bool, split_characters: bool) -> tokenizers.Tokenizer:
-    tokenizer = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=SPECIAL[UNKNOWN]))
-    if lowercase:
-        tokenizer.normalizer = normalizers.Lowercase()
-    words = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
-    characters = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([characters, words]) if split_characters else words
-    return tokenizer
 
 
 def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
@@ -288,7 +293,7 @@ def _parse(text: str) -> tuple[dict[str, int], bool, bool]:
 
 
 def _check_words(ids: dict[str, int]) -> None:
-    if any(map(_LONE_SURROGATE.search, ids)):
+    if any(map(LONE_SURROGATE.search, ids)):
         raise _damaged("a word of its vocabulary is not text")
 
 
@@ -305,7 +310,7 @@ def _are_ids(ids: dict[str, Any]) -> bool:
 @cache
 def _written(lowercase: bool, split_characters: bool) -> dict[str, Any]:
     """All that Limelight writes into a tokenizer.json but the words."""
-    parts: dict[str, Any] = json.loads(_build({}, lowercase, split_characters).to_str())
+    parts: dict[str, Any] = json.loads(build_tokenizer({}, lowercase, split_characters).to_str())
     del parts["model"]["vocab"]
     return parts
 
@@ -313,15 +318,10 @@ def _written(lowercase: bool, split_characters: bool) -> dict[str, Any]:
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
     chunk, size = [], 0
     for text in texts:
-        chunk.append(_encodable(text))
+        chunk.append(encodable(text))
         size += len(text)
         if size >= _CHUNK:
             yield chunk
             chunk, size = [], 0
     if chunk:
         yield chunk
-
-
-def _encodable(text: str) -> str:
-    """Replace lone surrogates, which are not text, by the replacement character; offsets stay the same."""
-    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)

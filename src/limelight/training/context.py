@@ -22,6 +22,7 @@ from torch import Tensor
 
 from ..errors import LimelightError
 from ..storage.locks import locked
+from ..text.parallel import count_cores
 from .progress import Progress
 
 # The others wait while the first process writes a checkpoint or runs a callback. NCCL's own limit of ten
@@ -206,8 +207,7 @@ def _share_of_cores(device: torch.device) -> Iterator[None]:
     before = torch.get_num_threads()
     if device.type == "cpu" and os.environ.get("OMP_NUM_THREADS", "1") == "1":
         here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        torch.set_num_threads(max(1, cores // here))
+        torch.set_num_threads(max(1, count_cores() // here))
     try:
         yield
     finally:

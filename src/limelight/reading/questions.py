@@ -1,0 +1,135 @@
+"""What a picture explains: an answer as a function of the logits, and the share of each word in it.
+
+The words of a single text add up to its logits, z = z_0 + sum_t c_t, where z_0 is what no word gives. An
+answer f(z) is no sum: a probability also falls when another class gains. Along the straight way from z_0 to z
+
+    f(z) - f(z_0) = sum_t <g, c_t>,    g = integral of grad f(z_0 + a (z - z_0)) over a from 0 to 1
+
+which are integrated gradients (Sundararajan et al. 2017) of f alone. So every word has a share in the answer,
+in the answer's own unit: points of probability, stars, whatever a number counts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..text.labels import Label
+
+_POINTS = (np.arange(256) + 0.5) / 256  # on the way from z_0 to z: of logits 60 apart, right to 0.0002
+
+
+class Question(ABC):
+    """An answer f of the logits Z (..., classes)."""
+
+    @abstractmethod
+    def value(self, Z: np.ndarray) -> np.ndarray:
+        """(...): f."""
+
+    @abstractmethod
+    def slope(self, Z: np.ndarray) -> np.ndarray:
+        """(..., classes): the gradient of f."""
+
+    def lost(self, z: np.ndarray, losses: np.ndarray) -> np.ndarray:
+        """(n,): how far f falls if the logits z (classes,) lose this (n, classes)."""
+        return np.asarray(self.value(z) - self.value(z - losses))
+
+    def direction(self, z_0: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """(classes,): g, for which <g, z - z_0> is f(z) - f(z_0).
+
+        >>> z_0, z = np.array([0.0, 0.0]), np.array([2.0, 0.0])
+        >>> round(float(Probability(0).direction(z_0, z) @ (z - z_0)), 4)  # from 0.5 to 0.8808
+        0.3808
+        """
+        return np.asarray(self.slope(z_0 + _POINTS[:, None] * (z - z_0)).mean(axis=0))
+
+
+@dataclass(frozen=True)
+class Probability(Question):
+    """The probability of class k, one of several that exclude each other."""
+
+    k: int
+
+    def value(self, Z: np.ndarray) -> np.ndarray:
+        return np.asarray(softmax(Z)[..., self.k])
+
+    def slope(self, Z: np.ndarray) -> np.ndarray:
+        P = softmax(Z)
+        return np.asarray(P[..., self.k, None] * (np.eye(Z.shape[-1])[self.k] - P))
+
+
+@dataclass(frozen=True)
+class Between(Question):
+    """The probability of class k if only k and `other` were possible; of a single label, without `other`."""
+
+    k: int
+    other: int | None = None
+
+    def value(self, Z: np.ndarray) -> np.ndarray:
+        x = Z[..., self.k] - (0 if self.other is None else Z[..., self.other])
+        return np.asarray(0.5 * (1 + np.tanh(x / 2)))  # which cannot overflow
+
+    def slope(self, Z: np.ndarray) -> np.ndarray:
+        one = np.eye(Z.shape[-1])
+        p = self.value(Z)[..., None]
+        return np.asarray(p * (1 - p) * (one[self.k] - (0 if self.other is None else one[self.other])))
+
+
+@dataclass(frozen=True)
+class Mean(Question):
+    """The mean of ordered classes: stars, or where the labels are no numbers, steps from the first one."""
+
+    values: tuple[float, ...]
+
+    def value(self, Z: np.ndarray) -> np.ndarray:
+        return np.asarray(softmax(Z) @ np.array(self.values))
+
+    def slope(self, Z: np.ndarray) -> np.ndarray:
+        return np.asarray(softmax(Z) * (np.array(self.values) - self.value(Z)[..., None]))
+
+
+class Number(Question):
+    """The number of a regression model."""
+
+    def value(self, Z: np.ndarray) -> np.ndarray:
+        return np.asarray(Z[..., 0])
+
+    def slope(self, Z: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(np.eye(Z.shape[-1])[0], Z.shape)
+
+
+def question(task: str, k: int, labels: Sequence[Label], other: int | None = None) -> Question:
+    """What a picture of a task explains: class k, or class k rather than the `other`.
+
+    >>> question("ordinal", 1, ["bad", "fair", "good"])
+    Mean(values=(0.0, 1.0, 2.0))
+    """
+    if other is not None:
+        return Between(k, other)
+    match task:
+        case "regression":
+            return Number()
+        case "multi-label":
+            return Between(k)
+        case "ordinal":
+            return Mean(class_values(labels))
+    return Probability(k)
+
+
+def class_values(labels: Sequence[Label]) -> tuple[float, ...]:
+    """What ordered classes count as: numbers as they are, others by their place.
+
+    >>> class_values([1, 2, 5]), class_values(["bad", "good"])
+    ((1.0, 2.0, 5.0), (0.0, 1.0))
+    """
+    numbers = all(isinstance(label, int | float) for label in labels)
+    return tuple(float(label) if numbers else float(k) for k, label in enumerate(labels))
+
+
+def softmax(Z: np.ndarray) -> np.ndarray:
+    """Probabilities (..., classes)."""
+    P = np.exp(Z - Z.max(axis=-1, keepdims=True))
+    return np.asarray(P / P.sum(axis=-1, keepdims=True))

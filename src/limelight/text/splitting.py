@@ -1,0 +1,97 @@
+"""Texts into words, as the vocabulary has them, and the words of many texts as numbers.
+
+Processes that do nothing else import this file: it needs no numpy, and `tokenizers` only once a text is not
+ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from .rules import CHARACTERS, WORD, ascii_rules
+
+if TYPE_CHECKING:
+    import tokenizers
+
+NO_WORD = ""  # stands for the words of a text that has none
+UNKNOWN_WORD = "<unk>"
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class NumberedWords(NamedTuple):
+    """The words of some texts."""
+
+    words: list[str]  # each once, in the order in which they first occur
+    numbers: bytes  # int32: all words of all texts, back to back, as places in `words`
+    lengths: bytes  # int32: how many words each text has, at least one
+
+
+def number_words(texts: Iterable[str], lowercase: bool, split_characters: bool) -> NumberedWords:
+    """Split texts, and number the words as they come; a text without words has one, `NO_WORD`.
+
+    >>> found = number_words(["Soup, soup", " "], True, True)
+    >>> found.words, array("i", found.numbers).tolist(), array("i", found.lengths).tolist()
+    (['soup', ',', ''], [0, 1, 0, 2], [3, 1])
+    """
+    split = word_splitter(lowercase, split_characters)
+    places: defaultdict[str, int] = defaultdict()
+    places.default_factory = places.__len__
+    numbers, lengths = array("i"), array("i")
+    for text in texts:
+        words = split(text) or [NO_WORD]
+        lengths.append(len(words))
+        numbers.extend(map(places.__getitem__, words))
+    return NumberedWords(list(places), numbers.tobytes(), lengths.tobytes())
+
+
+@cache
+def word_splitter(lowercase: bool, split_characters: bool) -> Callable[[str], list[str]]:
+    """A function from a text to its words, which are in lower case if the vocabulary is.
+
+    >>> word_splitter(True, True)("I don't!")
+    ['i', 'do', "n't", '!']
+    """
+    find = ascii_rules().findall
+
+    def split(text: str) -> list[str]:
+        if text.isascii():
+            return find(text.lower() if lowercase else text)
+        return _split_unicode(encodable(text), lowercase, split_characters)
+
+    return split
+
+
+def _split_unicode(text: str, lowercase: bool, split_characters: bool) -> list[str]:
+    rules = _unicode_rules(lowercase, split_characters)
+    if lowercase:
+        text = rules.normalizer.normalize_str(text)
+    return [word for word, _ in rules.pre_tokenizer.pre_tokenize_str(text)]
+
+
+@cache
+def _unicode_rules(lowercase: bool, split_characters: bool) -> tokenizers.Tokenizer:
+    return build_tokenizer({}, lowercase, split_characters)
+
+
+def build_tokenizer(ids: dict[str, int], lowercase: bool, split_characters: bool) -> tokenizers.Tokenizer:
+    """The rules and these words as `tokenizers` has them."""
+    import tokenizers
+    from tokenizers import models, normalizers, pre_tokenizers
+
+    tokenizer = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=UNKNOWN_WORD))
+    if lowercase:
+        tokenizer.normalizer = normalizers.Lowercase()
+    words = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
+    characters = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([characters, words]) if split_characters else words
+    return tokenizer
+
+
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which are not text, by the replacement character; offsets stay the same."""
+    return text if text.isascii() else LONE_SURROGATE.sub("\ufffd", text)
