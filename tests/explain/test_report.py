@@ -385,7 +385,10 @@ def test_the_words_of_the_page_are_those_that_decided():
                 if word in each.words
             ]
             if " " not in word:
-                assert (len(sums), float(weight)) == (int(count), pytest.approx(np.mean(sums), abs=0.006))
+                assert (len(sums), float(weight)) == (
+                    int(count),
+                    pytest.approx(100 * np.mean(sums), abs=0.06),
+                )
         assert f"<mark>{found[0][0]}</mark>" in block
 
 

@@ -112,7 +112,10 @@ def render_report(
     return render_page(
         "report.html.jinja", reports=reports, data=data, sure=EXAMPLE_CONFIDENCE, baselines=baselines,
         title=f"{' and '.join(each.name for each in reports)}{f' on {data}' if data else ''}",
-        methods=dict.fromkeys(captions.METHODS[side.decided_by] for side in first.readings[0].sides),
+        methods=dict.fromkeys(
+            captions.method(side.decided_by, first.model.task) for side in first.readings[0].sides
+        ),
+        is_ordinal=first.model.task == "ordinal",
         rows=[_sorted_rows(each) for each in reports],
         confusions=[_confusion(each) for each in reports],
         reliabilities=[plots.reliability_plot(each.calibration) for each in reports],

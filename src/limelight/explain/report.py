@@ -239,8 +239,9 @@ def _decided(reading: AnyReading) -> Iterator[tuple[int, list[np.ndarray]]]:
     """Each class that a text is given, and for each side how much every word supports it."""
     sides, target = reading.sides, reading.target
     is_given = not answers_of(sides[0].task).has_several or reading.label in reading.answer
-    if is_given and all(side.decided is not None for side in sides):
-        yield target, [np.asarray(side.decided) for side in sides]
+    supporting = [side.supporting for side in sides]
+    if is_given and all(weights is not None for weights in supporting):
+        yield target, [np.asarray(weights) for weights in supporting]
     for further in zip(*(side.decided_further for side in sides), strict=True):
         yield further[0][0], [weights for _, weights in further]
 

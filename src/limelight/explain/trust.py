@@ -158,7 +158,7 @@ def quick_trust(read: ReadTexts, rng: np.random.Generator) -> dict[str, Any]:
     """
     if not read.readings:
         return {}
-    decided = [np.concatenate([np.asarray(side.decided) for side in each.sides]) for each in read.readings]
+    decided = attribute_readings(read, "effect")
     drops = []
     for weights in (decided, [rng.random(len(each)) for each in decided]):
         found = read.drops([~most_weighted(each) for each in weights], "Measuring trust")
