@@ -241,8 +241,9 @@ def with_baselines(facts: Mapping[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for split, figures in results.items() if isinstance(results, Mapping) else ():
         shown[split] = figures
-        measured = saved.get(split) if isinstance(saved, Mapping) else None
-        for key, name in BASELINES.items() if isinstance(measured, Mapping) else ():
+        found: Any = saved.get(split) if isinstance(saved, Mapping) else None
+        measured = found if isinstance(found, Mapping) else {}
+        for key, name in BASELINES.items():
             if isinstance(measured.get(key), float):  # a folder from elsewhere may hold anything
                 shown[f"{split}, {name}"] = {"accuracy": measured[key]}
     return shown

@@ -191,7 +191,9 @@ def _codes(split: Split, rows: np.ndarray, vocabulary: int) -> tuple[np.ndarray,
     return np.concatenate(places), np.concatenate(codes)
 
 
-def _find(found: tuple[np.ndarray, np.ndarray], codes: np.ndarray) -> tuple[np.ndarray, ...]:
+def _find(
+    found: tuple[np.ndarray, np.ndarray], codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(rows, terms, counts): how often each known term is in each row."""
     row, code = found
     at = np.minimum(np.searchsorted(codes, code), len(codes) - 1)
