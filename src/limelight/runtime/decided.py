@@ -151,7 +151,7 @@ class LinearHead:
         return np.asarray(alone @ weights["head.W_o"].T + weights["head.b_o"])
 
     def toward(self, direction: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """W (k, r, 2u): <W, M> is <direction, logits - biases>, for directions (k, classes) of `texts` (k,)."""
+        """W (k, r, 2u): <W, M> is <direction, logits - biases>; directions (k, classes) of `texts` (k,)."""
         weights, recipe = self._weights, self._recipe
         shape = (len(direction), *self._shape[1:])
         if recipe.head == "linear":
