@@ -252,10 +252,12 @@ def _measure(model: Model, name: str, tested: TestTexts, seed: int, progress: bo
     truth = find_task(model.task)(labels).index(model.labels, data or "the data")
     some = [texts[k] for k in sample], None if texts2 is None else [texts2[k] for k in sample]
     readings = read_texts(model, *some, progress=progress)
-    if len(sample) == len(texts):
-        P = np.stack([each.probabilities for each in readings])
-    else:
-        P = predict_texts(model, texts, texts2, progress=progress)
+    P = np.empty((len(texts), len(readings[0].probabilities)), readings[0].probabilities.dtype)
+    P[sample] = [each.probabilities for each in readings]
+    rest = np.setdiff1d(np.arange(len(texts)), sample)
+    if len(rest):
+        others = [texts[k] for k in rest], None if texts2 is None else [texts2[k] for k in rest]
+        P[rest] = predict_texts(model, *others, progress=progress)
     rows = readings[:: -(-len(readings) // ROW_TEXTS)]
     confidence = P.max(axis=1) if answers_of(model.task).has_several else P[range(len(P)), model.decide(P)]
     return ModelReport(
