@@ -95,9 +95,10 @@ def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
     lines = [f"kept epoch {best_epoch + 1} of {len(history)} ({why})"]
     if outcome.results:
         lines.append(metrics_table(with_baselines(outcome.facts)))
-    used, rows = outcome.facts.get("baselines", {}).get("train_rows"), len(outcome.dataset.splits["train"])
-    if used not in (None, rows):
-        lines.append(f"(TF-IDF was trained on {used:,} of the {rows:,} training rows)")
+    if "baselines" in outcome.facts:
+        used, rows = outcome.facts["baselines"]["train_rows"], len(outcome.dataset.splits["train"])
+        if used < rows:
+            lines.append(f"(TF-IDF was trained on {used:,} of the {rows:,} training rows)")
     if "old_dev" in outcome.facts:
         lines.append(forgetting_sentence(outcome.facts["old_dev"]))
     texts = ["first sentence", "second sentence"] if outcome.dataset.pair else ["your own sentence"]
