@@ -236,6 +236,8 @@ class TrainJob(Job):
         confidence = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
         facts = facts_of(dataset, fitted, results) | confidence
+        if not fitted.interrupted and (measured := self._baselines(dataset)):
+            facts["baselines"] = measured
         if before is not None:
             after, rows = self._old_accuracy(model_of(dataset, fitted, facts))
             data = ", ".join(self.tables["old_dev"])
@@ -256,6 +258,11 @@ class TrainJob(Job):
             return False
         save(self.folder / "best", dataset, fitted, facts, overwrite=True)
         return saved.read_bytes() == (self.folder / "best" / "config.json").read_bytes()
+
+    def _baselines(self, dataset: Dataset) -> dict[str, Any]:
+        from .tf_idf import baselines
+
+        return baselines(dataset, balanced=self.recipe.training.class_weight == "balanced")
 
     # ------------------------------------------------------------ what a model forgets as it goes on
 
