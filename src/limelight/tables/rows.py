@@ -81,7 +81,7 @@ class TableRows(Iterator[Row]):
     >>> _ = path.write_text("stars,text\\n1,\\n5,Good soup.\\n")
     >>> rows = TableRows(path, Columns("text", "stars"), on_bad="skip")
     >>> next(rows), rows.number, rows.skipped
-    (Row(text='Good soup.', label='5', text2=None, cells=None), 2, 1)
+    (Row(text='Good soup.', label='5', text2=None, cells=None, reasons=None), 2, 1)
     """
 
     def __init__(
