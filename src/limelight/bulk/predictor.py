@@ -36,10 +36,10 @@ class Predictor:
     """A callable that adds a model's columns to a batch: for Ray Data, Spark, Dask, datasets or any loop.
 
     A batch is an Arrow table, a pandas frame or a dict of columns, and so is the result, with the new columns
-    first. A model adds `label` and `confidence`, and what `probabilities`, `top`, `words` and `abstain_below`
-    ask for, as in `limelight.predict_table`. With `embed`, and for a reader always, it adds `embedding`:
-    "vector" is one vector per text (the reader's, of length 1; a model's M, flat), "matrix" the rows of M. As
-    int8 it comes with a column `embedding_scale`, by which to multiply it.
+    first. A model adds `label` and `confidence`, and what `probabilities`, `top`, `words`, `aspects` and
+    `abstain_below` ask for, as in `limelight.predict_table`. With `embed`, and for a reader always, it adds
+    `embedding`: "vector" is one vector per text (the reader's, of length 1; a model's M, flat), "matrix" the
+    rows of M. As int8 it comes with a column `embedding_scale`, by which to multiply it.
 
     It holds the path of the model and its checksum, not the weights, so it pickles to a few hundred bytes;
     each process loads the model once, when the first batch comes. An engine that runs one worker per core
@@ -54,16 +54,16 @@ class Predictor:
     def __init__(
         self, model: str | Path, *, embed: str | None = None, dtype: str = "float32",
         text: str | None = None, text2: str | None = None, probabilities: bool = False, top: int = 1,
-        words: bool = False, abstain_below: float | None = None, precision: str | None = None,
-        threads: int | None = None, device: str = "cpu",
+        words: bool = False, aspects: bool = False, abstain_below: float | None = None,
+        precision: str | None = None, threads: int | None = None, device: str = "cpu",
     ) -> None:  # fmt: skip
         bundled = is_reader(model)
         if embed is None and is_reader_folder(model):
             embed = "vector"
         check_choice("embed", embed, (None, *EMBED))
         check_choice("dtype", dtype, DTYPES)
-        if embed and (probabilities or words or top != 1 or abstain_below is not None):
-            fault = "probabilities, top, words and abstain_below are of labels, not embeddings"
+        if embed and (probabilities or words or aspects or top != 1 or abstain_below is not None):
+            fault = "probabilities, top, words, aspects and abstain_below are of labels, not embeddings"
             raise LimelightError(fault, code="option-conflict")
         if abstain_below is not None:
             check_threshold(abstain_below)
@@ -72,6 +72,7 @@ class Predictor:
         self.embed, self.dtype, self.text, self.text2 = embed, dtype, text, text2
         self.answers: dict[str, Any] = {
             "probabilities": probabilities, "top": top, "words": words, "abstain_below": abstain_below,
+            **({"aspects": True} if aspects else {}),  # not otherwise: jobs begun before there were any go on
         }  # fmt: skip
         self.threads, (self.device, self.precision) = threads, choose_device(device, precision)
 

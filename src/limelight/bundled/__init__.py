@@ -1,4 +1,4 @@
-"""What comes with Limelight: rated sentences for the demo, word vectors to start from, and a typeface."""
+"""What comes along: rated sentences for the demo, word vectors to start from, aspects, and a typeface."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ..errors import check_choice
 LABELS = ("very negative", "negative", "neutral", "positive", "very positive")
 
 FONT_FAMILY = "Limelight Sans"
+
+ASPECT_LISTS = ("hotels", "restaurants", "products", "apps")
 
 _HERE = Path(__file__).parent
 
@@ -60,3 +62,13 @@ def font_files() -> list[Path]:
     ['sans-regular.ttf', 'sans-bold.ttf']
     """
     return [_HERE / "sans-regular.ttf", _HERE / "sans-bold.ttf"]
+
+
+def aspects_path(name: str) -> Path:
+    """A list of aspects with their seed words, as JSON.
+
+    >>> aspects_path("hotels").name
+    'hotels.json'
+    """
+    check_choice("aspects", name, ASPECT_LISTS)
+    return _HERE / "aspects" / f"{name}.json"

@@ -33,6 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--probabilities", "", "add the probability of every class")
     add_flag(parser, "--top", "N", "add the next labels, N in all, with their probabilities", 1)
     add_flag(parser, "--words", "", "add the words that decided, + for the label or - against it")
+    add_flag(parser, "--aspects", "", "add what the text says about each aspect of the model")
     add_shared(parser, "--abstain-below", "--target-precision")
     add_flag(parser, "--json", "", "the same as --format jsonl")
     formulas = "in csv and tsv, put ' before what a spreadsheet would run: texts that begin with = + - @"
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
     rows, kept = read_rows(args, model.pair)
     found = Predictions(
         model, form, kept, probabilities=args.probabilities, top=args.top, words=args.words,
-        abstain_below=threshold_from(args, model),
+        aspects=args.aspects, abstain_below=threshold_from(args, model),
     )  # fmt: skip
     how = {"escaped": args.escape_formulas, "overwrite": args.overwrite}
     with write_table(args.out, form, found.columns, kept, **how) as writer:
@@ -70,14 +71,17 @@ def run(args: argparse.Namespace) -> None:
 def _run_bulk(args: argparse.Namespace) -> None:
     from ..bulk import Predictor
     from ..runtime.model import Model
+    from ..runtime.model_aspects import require_aspects
 
     if not args.out:
         raise conflict("--engine needs --out, a folder")
     model = Model.load(args.model)  # a reader, which has no labels, is an error at once
+    if args.aspects:
+        require_aspects(model.aspects)
     predictor = Predictor(
         args.model, text=args.text, text2=args.text2, probabilities=args.probabilities, top=args.top,
-        words=args.words, abstain_below=threshold_from(args, model), precision=args.precision,
-        device=args.device,
+        words=args.words, aspects=args.aspects, abstain_below=threshold_from(args, model),
+        precision=args.precision, device=args.device,
     )  # fmt: skip
     refused = {"--format": args.format, "--json": args.json, "--escape-formulas": args.escape_formulas}
     run_bulk(args, predictor, refused)

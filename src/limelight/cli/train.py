@@ -39,6 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     old = "with --start MODEL, its development table: measures what the model forgets"
     add_flag(parser, "--old-dev", "FILE", old, action="append")
+    lists = "what reviews praise and blame: a JSON file, or hotels, restaurants, products, apps"
+    add_flag(parser, "--aspects", "FILE_OR_NAME", lists)
     add_recipe(parser)
 
 
@@ -63,10 +65,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _job(args: argparse.Namespace) -> TrainJob:
+    from ..reading.aspects import Aspects
     from ..training.train_job import TrainJob
 
     if args.resume:
-        other = args.data or args.out or args.overwrite or args.preset or args.old_dev
+        other = args.data or args.out or args.overwrite or args.preset or args.old_dev or args.aspects
         if other or given_options(args) or given_data(args):
             raise conflict("--resume takes data and options from the interrupted run; give nothing else")
         return TrainJob.load(args.resume)
@@ -76,7 +79,10 @@ def _job(args: argparse.Namespace) -> TrainJob:
     data = data_from(args)
     if args.old_dev:
         data["tables"]["old_dev"] = list(args.old_dev)
-    job = TrainJob(out=Path(args.out), recipe=recipe_from(args), overwrite=args.overwrite, **data)
+    aspects = Aspects.of(args.aspects).to_dict()
+    job = TrainJob(
+        out=Path(args.out), recipe=recipe_from(args), overwrite=args.overwrite, aspects=aspects, **data
+    )
     if job.encoded:
         check_encoded(args)
     return job

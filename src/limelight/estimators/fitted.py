@@ -49,10 +49,11 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         device: str = "auto",
         progress: bool = True,
         callbacks: list[Callback] | None = None,
+        aspects: Any = None,
         **given: Any,
     ) -> None:
         self.preset, self.holdout, self.device, self.progress = preset, holdout, device, progress
-        self.callbacks, given = callbacks, split_embedding(given)
+        self.callbacks, self.aspects, given = callbacks, aspects, split_embedding(given)
         for name in given:
             if name == "seed":
                 wrong = "there is no option 'seed'; did you mean 'random_state'?"
@@ -183,6 +184,7 @@ class Fitted(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         unused = unused_options(model.recipe, values, has_dev=has_dev, pairs=model.pair)  # nobody passed them
         self = cls(**{k: values[name] for k, name in ARGUMENTS.items() if name not in unused})
         self.model_, self.recipe_ = model, model.recipe
+        self.aspects = model.aspects.to_dict() or None
         if not numbers:
             self.classes_, self._indicator = np.array(model.labels), False
         training = model.facts.get("training")  # a folder from elsewhere may hold anything

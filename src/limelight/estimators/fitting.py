@@ -14,6 +14,8 @@ from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.answers import answers_of
+from ..reading.aspects import Aspects
+from ..runtime.model_aspects import aspect_facts, check_takes_aspects
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
 from ..text import coerce
@@ -105,6 +107,9 @@ class Estimator(Fitted):
         from ..training import fit
         from ..training.outcome import calibrate, facts_of, model_of, results_of, warn_if_constant
 
+        aspects = Aspects.of(self.aspects)
+        if aspects:
+            check_takes_aspects(dataset.task, dataset.pair)
         labels = tuple(targets.classes.tolist()) or dataset.labels  # the dataset's are numbers
         dataset = dataclasses.replace(dataset, labels=labels)
         used = recipe.override(epochs=1, schedule="constant") if once else recipe
@@ -118,6 +123,8 @@ class Estimator(Fitted):
         sure = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",))
         facts = {**facts_of(dataset, fitted, results), **sure, "estimator": self._facts(targets.indicator)}
+        if aspects:
+            facts["aspects"] = aspect_facts(aspects)
         self.model_ = model_of(dataset, fitted, facts)
         self.recipe_, self.history_ = fitted.recipe, [*before, *fitted.history]
         if not self._predicts_numbers:

@@ -129,6 +129,15 @@ def class_values(labels: Sequence[Label]) -> tuple[float, ...]:
     return tuple(float(label) if numbers else float(k) for k, label in enumerate(labels))
 
 
+def are_numbers(labels: Sequence[Label]) -> bool:
+    """Whether all classes are numbers, such as stars; yes and no are none.
+
+    >>> are_numbers([1, 2.5]), are_numbers([True, False]), are_numbers(["1", 2])
+    (True, False, False)
+    """
+    return all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels)
+
+
 def softmax(Z: np.ndarray) -> np.ndarray:
     """Probabilities (..., classes)."""
     P = np.exp(Z - Z.max(axis=-1, keepdims=True))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy as np
 from ..errors import LimelightError
 from ..text.labels import Label
 from .answers import Answers, answers_of
-from .questions import Between, Probability
+from .aspect_sum import AspectShare, AspectSum, sum_by_aspect
+from .aspects import Aspects
+from .questions import Between, Mean, Probability, Question, are_numbers, class_values
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
 _REPR_CHARACTERS = 60  # of the text
@@ -37,6 +40,18 @@ class Scores:
         direction = asked.direction(self.no_words[[k, other]].astype(float), z)
         shares = words @ direction
         return shares, rows @ direction, float(asked.value(z) - shares.sum())
+
+    @property
+    def holds_all(self) -> bool:
+        """Whether no class is left out, and the words add up to the logits."""
+        return self.no_words is not None and len(self.classes) == len(self.logits)
+
+    def shares(self, asked: Question) -> tuple[np.ndarray, float]:
+        """The shares of the words (n,) in an answer of all classes, and the bias."""
+        assert self.no_words is not None
+        z = self.logits.astype(float)
+        shares = self.words @ asked.direction(self.no_words.astype(float), z)[list(self.classes)]
+        return shares, float(asked.value(z) - shares.sum())
 
 
 class Shown:
@@ -152,6 +167,7 @@ class Reading(_Predicted):
     bias_further: tuple[float, ...] = ()  # the same for each of `decided_further`
     versus: Label | None = None  # the class that the predicted one was asked for against, if any
     scores: Scores | None = None  # for `against`
+    aspect_list: Aspects = field(default_factory=Aspects)  # of the model
 
     def __repr__(self) -> str:
         label = f"{self._format_label()}, " if self.labels else ""
@@ -210,6 +226,44 @@ class Reading(_Predicted):
             return asked.lost(z, words)
         return np.asarray(words @ asked.direction(scores.no_words, z))
 
+    @property
+    def aspects(self) -> tuple[AspectShare, ...]:
+        """What the text says about each aspect of the model, and what that adds to the answer.
+
+        >>> for found in model.read("Nice room, rude staff").aspects:  # doctest: +SKIP
+        ...     print(found.name, round(found.effect, 2), found.clause)
+        rooms 0.41 Nice room
+        service -0.83 rude staff
+        """
+        return self.aspect_sum.aspects if self.aspect_list else ()
+
+    @property
+    def rest(self) -> float:
+        """What the words that belong to no aspect add to the answer."""
+        return self.aspect_sum.rest
+
+    @cached_property
+    def aspect_sum(self) -> AspectSum:
+        """The answer as a sum of a bias, the effects of the aspects and the rest.
+
+        Of classes that are numbers, such as stars, it is their mean, in regression the number, otherwise the
+        probability of the predicted class.
+        """
+        if self.decided is None or self.bias is None:
+            none = "only the answer for a single text is a sum over its words"
+            raise LimelightError(none, code="no-prediction")
+        if self._answers().has_several:
+            raise LimelightError("aspects are for one answer, not for several labels", code="model-task")
+        weights, bias = self.decided, self.bias
+        unit = {"ordinal": "mean", "regression": "number"}.get(self.task, "probability")
+        numbers = are_numbers(self.labels)
+        if self.versus is not None:
+            unit = "probability"
+        elif unit == "probability" and numbers and self.scores is not None and self.scores.holds_all:
+            unit, (weights, bias) = "mean", self.scores.shares(Mean(class_values(self.labels)))
+        values = class_values(self.labels) if unit == "mean" and numbers else None
+        return sum_by_aspect(self.aspect_list, self.text, self.offsets, weights, bias, unit, values)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
         return {
@@ -227,6 +281,7 @@ class Reading(_Predicted):
             "row_weights": _as_list(self.row_weights),
             "overall": self.overall.tolist(),
             "attention": self.attention.tolist(),
+            **({"aspects": self.aspect_sum.to_dict()} if self.aspect_list else {}),
         }
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from .. import __version__
 from ..errors import LimelightError, tidy_os_errors
-from ..storage.files import old_folders
+from ..storage.files import atomic_file, old_folders
 from ..storage.json_file import parse_object
+from ..storage.locks import locked
 from ..storage.open_files import open_together, read_regular, read_whole
 from ..text.labels import Label
 
@@ -52,6 +53,26 @@ def format_config(
     }
     if thresholds is not None:
         config["thresholds"] = list(thresholds)
+    return _sealed(config)
+
+
+def replace_facts(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Write a folder's config.json with the facts that `change` makes of it.
+
+    The other files stay, and so do their checksums: whichever config.json a reader sees, it fits them.
+    """
+    path = Path(os.path.realpath(path))
+    with locked(path.with_name(f".{path.name}.edit"), f"{path} is being edited; try again"):
+        with open_saved(path) as saved:
+            config = saved.config
+        config["facts"] = change(config)
+        content = _sealed(config)
+        with atomic_file(path / "config.json") as file:
+            file.write(content)
+
+
+def _sealed(config: dict[str, Any]) -> bytes:
+    """The bytes of a config.json with its checksum."""
     config["sha256"] = _checksum(config)
     content = json.dumps(config, indent=2).encode()
     if len(content) > MAX_CONFIG:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,6 +14,7 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError, bad_value
 from ..network.parts import check_weights, shapes
 from ..reading.answers import answers_of
+from ..reading.aspects import Aspects
 from ..reading.captions import trust_sentence
 from ..reading.questions import question
 from ..reading.reading import PairReading, Reading, Scores, find_class
@@ -25,6 +27,7 @@ from .decided import LinearHead, attribution_method, row_losses, word_losses, wo
 from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
+from .model_aspects import aspect_facts, check_takes_aspects, saved_aspects, write_aspects
 from .runner import EncodedText, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
@@ -55,6 +58,9 @@ class Model(Embedder):
         super().__init__(parts, **options)
         self.task = find_task(self.recipe.text.task).name
         self.trust = trust_sentence(self.facts.get("trust"))
+        self.aspects = saved_aspects(self.facts.get("aspects"))
+        if self.aspects:
+            check_takes_aspects(self.task, self.pair)
 
     def __repr__(self) -> str:
         kind = "pairs of texts" if self.pair else "texts"
@@ -104,6 +110,25 @@ class Model(Embedder):
         weights = {name: np.asarray(array) for name, array in weights.items()}
         check_weights(weights, shapes(recipe.model, len(tokenizer), len(labels), pair))
         return cls(Parts(recipe, tokenizer, weights, labels, pair, facts or {}, thresholds), **options)
+
+    # ------------------------------------------------------------ aspects
+
+    def with_aspects(self, aspects: Any) -> Model:
+        """The same model with other aspects: a dictionary, a JSON file, or the name of a list.
+
+        >>> model = Model.load("model").with_aspects("hotels")  # doctest: +SKIP
+        >>> model.aspects  # doctest: +SKIP
+        Aspects(service, cleanliness, value, sleep_quality, rooms, location, food)
+        """
+        check_takes_aspects(self.task, self.pair)
+        other, found = copy.copy(self), Aspects.of(aspects)
+        other.aspects = found
+        other.facts = {**self.facts, "aspects": aspect_facts(found, self.facts.get("aspects"), "set")}
+        return other
+
+    def save_aspects(self, folder: str | Path) -> None:
+        """Write the aspects, and nothing else, into the folder that the model was loaded from."""
+        write_aspects(folder, lambda _: self.aspects, "set", anew=True)
 
     # ------------------------------------------------------------ labels and probabilities
 
@@ -360,6 +385,7 @@ class Model(Embedder):
             trust=self.trust, row_weights=rows, task=self.task, thresholds=self.thresholds,
             decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),
             bias=biases[0] if biases else None, bias_further=tuple(biases[1:]), scores=scores,
+            aspect_list=self.aspects,
         )  # fmt: skip
 
     # ------------------------------------------------------------ the explorer

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import LimelightError, check_at_least
 from ..reading.answers import answers_of
+from ..reading.questions import are_numbers
 from ..reading.reading import AnyReading
 from ..tables.cells import KeptColumns, find_type
 from ..tables.columns import Columns, choose_columns
@@ -21,6 +22,7 @@ from ..text.tasks import find_task
 from .batches import chunks
 from .confidence import check_threshold
 from .model import READ_AT_ONCE, Model
+from .model_aspects import require_aspects
 
 Added = list[tuple[NewColumn, Values]]  # new columns, and their values for some rows
 SEPARATOR = "|"  # between labels in csv and tsv, where the training data had lists
@@ -36,6 +38,7 @@ def predict_table(
     probabilities: bool = False,
     top: int = 1,
     words: bool = False,
+    aspects: bool = False,
     abstain_below: float | None = None,
     on_bad: str = "error",
     overwrite: bool = False,
@@ -44,11 +47,11 @@ def predict_table(
     """Predict labels for a table and write it with them, as .csv, .tsv, .jsonl or .parquet; count its rows.
 
     The columns `label` and `confidence` come first, then with `probabilities` that of every class, with
-    `top=3` the second and third label, with `words` the words that decided; then all columns of the table, in
-    order. With `abstain_below`, the label is empty where its confidence is lower. Where a text may have
-    several labels, one column `labels` has them, as a list or, in csv and tsv, joined by the separator of the
-    training data; regression has one column `value`. Some rows are in memory at a time, and `out` appears
-    when all of it is written.
+    `top=3` the second and third label, with `words` the words that decided, with `aspects` what the text says
+    about each aspect of the model; then all columns of the table, in order. With `abstain_below`, the label
+    is empty where its confidence is lower. Where a text may have several labels, one column `labels` has
+    them, as a list or, in csv and tsv, joined by the separator of the training data; regression has one
+    column `value`. Some rows are in memory at a time, and `out` appears when all of it is written.
 
     >>> model = Model.load("model")  # doctest: +SKIP
     >>> predict_table(model, "new.csv", "answers.parquet", top=3, words=True)  # doctest: +SKIP
@@ -59,8 +62,9 @@ def predict_table(
         columns = choose_columns(table, text, None, text2, False, model.pair, opened.names)
         rows, kept = open_rows(opened, columns, on_bad)
         found = Predictions(
-            model, form, kept, probabilities=probabilities, top=top, words=words, abstain_below=abstain_below
-        )
+            model, form, kept, probabilities=probabilities, top=top, words=words, aspects=aspects,
+            abstain_below=abstain_below,
+        )  # fmt: skip
         with write_table(out, form, found.columns, kept, overwrite=overwrite) as writer:
             return found.write(rows, writer, progress)
 
@@ -100,6 +104,7 @@ class Predictions:
         probabilities: bool = False,
         top: int = 1,
         words: bool = False,
+        aspects: bool = False,
         abstain_below: float | None = None,
     ) -> None:
         check_at_least("top", top, 1)
@@ -113,6 +118,7 @@ class Predictions:
                 "this model predicts numbers: it has no probabilities, and no next labels", code="model-task"
             )
         self.model, self.words, self.probabilities = model, words, probabilities
+        self.aspects = require_aspects(model.aspects).enabled if aspects else ()
         self.top = min(top, len(model.labels))
         self.least = 0.0 if abstain_below is None else check_threshold(abstain_below, task=model.task)
         self.unsure = 0  # rows without an answer so far
@@ -132,7 +138,7 @@ class Predictions:
         """Some rows at a time, and for each new column their values."""
         pending = deque[Row]()  # rows waiting for their prediction
         first, second = text_columns(rows, self.model.pair, pending.append)
-        if not self.words:
+        if not self.words and not self.aspects:
             for P in self.model.predict_proba_stream(first, second, progress=progress):
                 yield [pending.popleft() for _ in P], [values for _, values in self._new(P)]
             return
@@ -146,6 +152,7 @@ class Predictions:
         answer, further = self._answers(P)
         for k, name in enumerate(("words", "words2")[: 1 + self.model.pair] if self.words else ()):
             further.append((NewColumn(name, "words"), [each.sides[k].top_words() for each in readings]))
+        further += self._of_aspects(readings)
         names = [str(label) for label in self.model.labels] if self.probabilities else []
         if names and self.nested:
             nested = [dict(zip(names, row, strict=True)) for row in P]
@@ -155,6 +162,23 @@ class Predictions:
                 names = [f"probability of {name}" for name in names]  # no two of one name
             answer += [(NewColumn(name, "probability"), p) for name, p in zip(names, P.T, strict=True)]
         return [*answer, *further]
+
+    def _of_aspects(self, readings: Sequence[AnyReading]) -> Added:
+        """Four columns for each aspect, or three where there are no stars."""
+        shares = [each.sides[0].aspects for each in readings]
+        stars = not answers_of(self.model.task).is_number and are_numbers(self.model.labels)
+        added: Added = []
+        for k, aspect in enumerate(self.aspects):
+            own = [each[k] for each in shares]
+            name = f"{aspect.name}_{{}}".format
+            mentioned = [int(each.mentioned) for each in own]
+            added.append((NewColumn(name("mentioned"), "label", "int"), mentioned))
+            added.append((NewColumn(name("effect"), "number"), [each.effect for each in own]))
+            if stars:
+                rounded = [None if each.estimated is None else round(each.estimated, 2) for each in own]
+                added.append((NewColumn(name("stars"), "label", "float"), rounded))
+            added.append((NewColumn(name("clause"), "label", "text"), [each.clause for each in own]))
+        return added
 
     def _answers(self, P: np.ndarray) -> tuple[Added, Added]:
         """The columns of the prediction, and those of the next labels."""

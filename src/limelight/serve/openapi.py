@@ -20,8 +20,9 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
         "The classes of each text, the most probable first; of ordered classes, the answer first. A model of "
         "pairs takes [text, text2]. With abstain_below, a text whose answer is less probable than that gets "
         "[{score, label: null}]; target_precision chooses the probability, for answers of which this share "
-        "was right on the development set.",
-        {"inputs": TEXT, "abstain_below": 0.5},
+        "was right on the development set. With aspects, the first class also has what the text says about "
+        "each aspect of the model.",
+        {"inputs": TEXT, "abstain_below": 0.5, "aspects": False},
         [{"score": 0.97, "label": "bad"}, {"score": 0.03, "label": "good"}],
     ),
     "/embed": (
@@ -34,7 +35,7 @@ ROUTES: dict[str, tuple[str, Any, Any]] = {
     "/explain": (
         "The words with their offsets, how much each supports the prediction, and what each row attends to; "
         "with against, a label, how much it supports the prediction rather than this one; without_rows "
-        "leaves out rows of M, counted from 0.",
+        "leaves out rows of M, counted from 0. Of a model with aspects, what the text says about them.",
         {"inputs": TEXT, "against": "good", "without_rows": []},
         {"label": "bad", "words": ["The", "soup"], "decided": [0.1, 0.4], "bias": 0.2},
     ),

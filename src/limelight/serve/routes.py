@@ -20,6 +20,7 @@ from ..errors import LimelightError
 from ..network.parts import matrix_shape
 from ..reading.answers import answers_of
 from ..runtime.model import Model
+from ..runtime.model_aspects import require_aspects
 from ..runtime.reader import Reader
 from ..runtime.word_parts import unit
 from .batching import Batcher, Compute
@@ -73,6 +74,8 @@ class Routes:
             raise RequestError(422, "raw_scores is not supported; leave it out to get probabilities")
         items, one = items_of(body.get("inputs"), self.limits, model.pair)
         least = _threshold(model, body)
+        if flag(body, "aspects"):
+            return await self._predict_with_aspects(request, batcher, least, body)
         found = await self._run(request, batcher, predictions, items, body)
         if one:
             return _ranked(model, found[0], least)
@@ -81,6 +84,23 @@ class Routes:
             return [_ranked(model, P, least) for P in found]
 
         return ranked() if found.size <= FEW else ranked
+
+    async def _predict_with_aspects(
+        self, request: Request, batcher: Batcher, least: float, body: Body
+    ) -> Callable[[], Any]:
+        """The same, where the answer, which is first, also has what the text says about the aspects."""
+        model: Model = batcher.model
+        require_aspects(model.aspects)
+        items, one = items_of(body.get("inputs"), self._limits(readings, batcher), model.pair)
+        found = await self._run(request, batcher, readings, items, body)
+
+        def ranked() -> list[Any]:
+            classes = [_ranked(model, reading.probabilities, least) for reading in found]
+            for (first, *_), reading in zip(classes, found, strict=True):
+                first["aspects"] = reading.aspect_sum.to_dict()
+            return classes[0] if one else classes
+
+        return ranked
 
     async def embed(self, request: Request, body: Body) -> Any:
         """One vector per text."""

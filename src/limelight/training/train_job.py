@@ -15,7 +15,10 @@ from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError
+from ..reading.answers import answers_of
+from ..reading.aspects import Aspects
 from ..runtime.metrics import AnyMetrics
+from ..runtime.model_aspects import aspect_facts, check_takes_aspects, saved_aspects
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
 from ..text.dataset import Dataset
@@ -46,6 +49,7 @@ def fit(
     old_dev: Paths | None = None,
     preset: str = "small",
     holdout: float | None = None,
+    aspects: Any = None,
     on_bad: str = "error",
     overwrite: bool = False,
     device: str = "auto",
@@ -60,7 +64,8 @@ def fit(
     rows, none) is held out to choose the best epoch. A row without text or label is an error, unless
     `on_bad` is "skip". `reasons` names a column of words that are the reason for the label, `not_reasons` one
     of words that must not be (text/reasons.py). With `start` the folder of a trained model, training goes on
-    with it; `old_dev` is a table on which its accuracy is measured before and after. `callbacks` are called
+    with it; `old_dev` is a table on which its accuracy is measured before and after. `aspects` are what
+    reviews praise and blame: a dictionary, a JSON file, or a name such as "hotels". `callbacks` are called
     after every step and epoch (`limelight.training.Callback`). `options` are those of the recipe: `rows=8`.
 
     >>> import tempfile
@@ -83,6 +88,7 @@ def fit(
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
         },
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
+        aspects=Aspects.of(aspects).to_dict(),
     )  # fmt: skip
     outcome = job.run(device=device, show=progress, callbacks=callbacks, given=options)
     if outcome.interrupted:
@@ -123,6 +129,7 @@ class TrainJob(Job):
     on_bad: str = "error"
     overwrite: bool = False
     started_in: str = ""  # the working directory that relative paths of vectors start from
+    aspects: dict[str, Any] = field(default_factory=dict)  # as Aspects.to_dict has them
 
     def content(self) -> dict[str, Any]:
         """What `run.json` stores, with paths as they were given: they go into the model's description."""
@@ -189,6 +196,8 @@ class TrainJob(Job):
 
         with self.prepared(resume, prepare) as first:
             dataset = opened or self._open_data()
+            if self.aspects:
+                check_takes_aspects(dataset.task, dataset.pair)
             if first:
                 self._warn(dataset, given, preset_given)
             before = self._accuracy_before(start, dataset) if first else None
@@ -199,7 +208,7 @@ class TrainJob(Job):
             )  # fmt: skip
             if not first or (fitted.interrupted and fitted.state.best_epoch < 0):
                 return Outcome(self.out, dataset, fitted)
-            return self._finish(dataset, fitted, resume, before)
+            return self._finish(dataset, fitted, resume, before, start)
 
     def _warn(self, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
         used = recipe_for(self.recipe, dataset)
@@ -231,11 +240,13 @@ class TrainJob(Job):
 
     # ------------------------------------------------------------ the result
 
-    def _finish(self, dataset: Dataset, fitted: Fitted, resume: bool, before: float | None) -> Outcome:
+    def _finish(
+        self, dataset: Dataset, fitted: Fitted, resume: bool, before: float | None, start: Start | None
+    ) -> Outcome:
         """Measure and save the model; an interrupted run saves the best so far beside its checkpoints."""
         confidence = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
-        facts = facts_of(dataset, fitted, results) | confidence
+        facts = facts_of(dataset, fitted, results) | confidence | self._aspects(dataset, start)
         if not fitted.interrupted and (measured := self._baselines(dataset)):
             facts["baselines"] = measured
         if before is not None:
@@ -258,6 +269,14 @@ class TrainJob(Job):
             return False
         save(self.folder / "best", dataset, fitted, facts, overwrite=True)
         return saved.read_bytes() == (self.folder / "best" / "config.json").read_bytes()
+
+    def _aspects(self, dataset: Dataset, start: Start | None) -> dict[str, Any]:
+        """Those of the job, or of the model that training goes on with, if they suit the new one."""
+        before = None if start is None else start.facts.get("aspects")
+        aspects = Aspects.of(self.aspects)
+        if not aspects and not dataset.pair and not answers_of(dataset.task).has_several:
+            aspects = saved_aspects(before)
+        return {"aspects": aspect_facts(aspects)} if aspects else {}
 
     def _baselines(self, dataset: Dataset) -> dict[str, Any]:
         from .tf_idf import baselines
@@ -339,4 +358,5 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "on_bad": lambda x: x in ("error", "skip"),
     "overwrite": lambda x: type(x) is bool,
     "started_in": lambda x: x == "" or _is_path(x),
+    "aspects": lambda x: isinstance(x, dict) and Aspects.of(x).to_dict() == x,
 }

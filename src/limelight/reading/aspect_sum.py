@@ -1,0 +1,216 @@
+"""What a text says about each aspect: the shares of the words in the answer, summed over its clauses.
+
+A text is cut into clauses at marks, at line breaks and at words such as "but". The words of a clause in which
+seeds of k aspects occur belong to each of them by 1/k, and all other words to none, so that
+
+    answer = bias + sum over aspects + rest
+
+is exact, as the answer is a sum over words (questions.py). Nothing is trained for it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .aspects import Aspects, normalise
+
+_MARK = re.compile(r"[.,;:!?…()\[\]*•–—。，、；：！？（）-]+")  # "!!!" and "--" are one word of a text
+_WORDS = {"but", "although", "though", "however", "while", "whereas", "except", "yet"}
+
+
+@dataclass(frozen=True, eq=False)
+class AspectShare:
+    """What a text says about one aspect."""
+
+    name: str
+    mentioned: bool  # whether a clause has a seed of it
+    effect: (
+        float  # what its words add to the answer, in the unit of the sum; exactly 0 if it is not mentioned
+    )
+    estimated: float | None  # in stars, if it is mentioned and the labels are numbers
+    clause: str | None  # the one with the largest effect, up or down
+    span: tuple[int, int] | None  # where that is in the text
+    weights: np.ndarray  # (n,): the share of each word that belongs to it
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; the weights of the words are left out."""
+        names = ("name", "mentioned", "effect", "estimated", "clause", "span")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class AspectSum:
+    """An answer as a sum: bias + the effects of the aspects + rest."""
+
+    unit: str  # of all its numbers: "mean" of the classes, "number" of a regression, or "probability"
+    answer: float
+    bias: float  # what no word gives
+    aspects: tuple[AspectShare, ...]
+    rest: float  # of the words that belong to no aspect
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for `json.dumps`."""
+        sums = {"unit": self.unit, "answer": self.answer, "bias": self.bias, "rest": self.rest}
+        return {**sums, "aspects": [share.to_dict() for share in self.aspects]}
+
+
+class Clause(NamedTuple):
+    """The words from `start` to `end`, and the places of the aspects with seeds among them."""
+
+    start: int
+    end: int
+    aspects: tuple[int, ...] = ()
+
+
+def sum_by_aspect(
+    aspects: Aspects, text: str, offsets: np.ndarray, weights: np.ndarray, bias: float, unit: str,
+    values: Sequence[float] | None = None,
+) -> AspectSum:  # fmt: skip
+    """The sum for a text whose words at `offsets` (n, 2) have the shares `weights` (n,) in the answer.
+
+    `values` are those of the classes, where an estimate in stars makes sense.
+
+    >>> offsets = np.array([[0, 4], [5, 9], [9, 10], [11, 15], [16, 21]])
+    >>> aspects, weights = {"rooms": ["room"], "service": ["staff"]}, np.array([0.5, 0.1, 0, -0.75, 0])
+    >>> text = "Nice room, rude staff"
+    >>> found = sum_by_aspect(Aspects.of(aspects), text, offsets, weights, 3.0, "mean")
+    >>> [(share.name, share.effect, share.clause) for share in found.aspects]
+    [('rooms', 0.6, 'Nice room'), ('service', -0.75, 'rude staff')]
+    """
+    weights = np.asarray(weights, float)
+    used, rest = aspects.enabled, weights.copy()
+    own = np.zeros((len(used), len(weights)))
+    best: list[tuple[float, Clause | None]] = [(-1.0, None)] * len(used)
+    for clause in clauses_of(aspects, text, offsets):
+        words, shared = slice(clause.start, clause.end), len(clause.aspects)
+        for k in clause.aspects:
+            own[k, words] = weights[words] / shared
+            size = abs(float(own[k, words].sum()))
+            if size > best[k][0]:
+                best[k] = size, clause
+        if shared:
+            rest[words] = 0
+    found = []
+    for aspect, share, (_, clause) in zip(used, own, best, strict=True):
+        effect, span = float(share.sum()), None
+        if clause is not None:
+            span = int(offsets[clause.start][0]), int(offsets[clause.end - 1][1])
+        stars = None if span is None or not values else estimate(effect, values)
+        quoted = None if span is None else text[span[0] : span[1]]
+        found.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, share))
+    answer = bias + float(weights.sum())
+    return AspectSum(unit, answer, bias, tuple(found), float(rest.sum()))
+
+
+def estimate(effect: float, values: Sequence[float]) -> float:
+    """The stars that a reader of these clauses alone would give, within the range of the classes.
+
+    Their mean, moved by at most four fifths of the way to an end.
+
+    >>> [round(estimate(effect, [1, 2, 3, 4, 5]), 2) for effect in (-0.5, 0, 3)]
+    [2.26, 3.0, 4.59]
+    """
+    low, high = min(values), max(values)
+    half = (high - low) / 2 or 1.0
+    found = sum(values) / len(values) + 0.8 * half * math.tanh(2 * effect / half)
+    return min(max(found, low), high)
+
+
+# ---------------------------------------------------------------- clauses and seeds
+
+
+def clauses_of(aspects: Aspects, text: str, offsets: np.ndarray) -> Iterator[Clause]:
+    """The clauses of a text, with the places of the enabled aspects that they mention.
+
+    >>> offsets = np.array([[0, 4], [5, 9], [10, 13], [14, 19]])
+    >>> list(clauses_of(Aspects.of({"rooms": ["room"]}), "Nice room but noisy", offsets))
+    [Clause(start=0, end=2, aspects=(0,)), Clause(start=3, end=4, aspects=())]
+    """
+    places = [(int(a), int(b)) for a, b in offsets]
+    seeds = _seeds(aspects, text, places)
+    start = 0
+    for k, cut in [*enumerate(_cuts(text, places)), (len(places), "after")]:
+        if not cut:
+            continue
+        if k > start:
+            found = {each for at in range(start, k) for each in seeds.get(at, ())}
+            yield Clause(start, k, tuple(sorted(found)))
+        start = k + (cut == "here")
+
+
+def _cuts(text: str, places: list[tuple[int, int]]) -> Iterator[str]:
+    """For each word: "here" if it separates clauses, "before" if one begins with it, or nothing."""
+    last = 0
+    for start, end in places:
+        word = text[start:end].casefold()
+        if not word or word in _WORDS or _MARK.fullmatch(word):
+            yield "here"
+        else:
+            yield "before" if "\n" in text[last:start] else ""
+        last = end
+
+
+def _seeds(aspects: Aspects, text: str, places: list[tuple[int, int]]) -> dict[int, set[int]]:
+    """The word where each seed begins, and whose seed it is.
+
+    A seed within a longer one of any aspect counts for nothing: in "room service" there is no room.
+    """
+    forms, longest = _forms(aspects)
+    matches = list(_matches(forms, longest, text, places))
+    found: dict[int, set[int]] = {}
+    for k in range(len(aspects.enabled)):
+        free = 0
+        for start, end, owners, excluded in matches:
+            if start >= free and (owners or k in excluded):
+                free = end
+                if k in owners and k not in excluded:
+                    found.setdefault(start, set()).add(k)
+    return found
+
+
+Form = tuple[frozenset[int], frozenset[int]]  # the aspects whose seed it is, and those that exclude it
+
+
+def _matches(
+    forms: dict[str, Form], longest: int, text: str, places: list[tuple[int, int]]
+) -> Iterator[tuple[int, int, frozenset[int], frozenset[int]]]:
+    """The words from start to end that are a known form: by their start, and of several the longest first."""
+    for first, (start, _) in enumerate(places):
+        here = []
+        for after in range(first, len(places)):
+            end = places[after][1]
+            if end - start > longest:
+                break
+            if form := forms.get(normalise(text[start:end])):
+                here.append((first, after + 1, *form))
+        yield from reversed(here)
+
+
+@lru_cache(maxsize=32)
+def _forms(aspects: Aspects) -> tuple[dict[str, Form], int]:
+    """Every form of every seed, and how many characters of a text can be one."""
+    found: dict[str, tuple[set[int], set[int]]] = {}
+    for k, aspect in enumerate(aspects.enabled):
+        for kind, phrases in enumerate((aspect.seeds, aspect.excluded)):
+            for form in (each for phrase in phrases for each in _with_plural(phrase)):
+                found.setdefault(form, (set(), set()))[kind].add(k)
+    longest = max(map(len, found), default=0) + 4  # a few more blanks
+    return {form: (frozenset(a), frozenset(b)) for form, (a, b) in found.items()}, longest
+
+
+def _with_plural(phrase: str) -> tuple[str, str]:
+    """A phrase, and the plural of its last word if that is a noun.
+
+    >>> _with_plural("front desk"), _with_plural("lobby"), _with_plural("dish")
+    (('front desk', 'front desks'), ('lobby', 'lobbies'), ('dish', 'dishes'))
+    """
+    if re.search("[^aeiou]y$", phrase):
+        return phrase, f"{phrase[:-1]}ies"
+    return phrase, phrase + ("es" if re.search("(s|x|z|ch|sh)$", phrase) else "s")

@@ -1,0 +1,104 @@
+"""The aspects of a saved model: in the facts of its config.json, with a list of edits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..config.recipe import Recipe
+from ..errors import LimelightError
+from ..reading.answers import answers_of
+from ..reading.aspects import Aspects
+from ..text.tasks import find_task
+from .config_file import replace_facts
+
+MAX_EDITS = 1000  # that are kept
+
+
+def check_takes_aspects(task: str, pair: bool) -> None:
+    """Raise unless a model gives one answer for one text: only that is a sum over the words of aspects.
+
+    >>> check_takes_aspects("ordinal", pair=False)
+    """
+    if pair:
+        raise LimelightError("aspects are for single texts; this model reads pairs", code="pair-or-text")
+    if answers_of(task).has_several:
+        raise LimelightError(
+            "aspects are for one answer a text; this model gives several labels", code="model-task"
+        )
+
+
+def require_aspects(aspects: Aspects) -> Aspects:
+    """Raise unless one of them is in use."""
+    if not aspects.enabled:
+        todo = "give it some with 'limelight aspects MODEL --set hotels' (in Python: model.with_aspects)"
+        raise LimelightError(f"this model has no aspects; {todo}", code="no-aspects")
+    return aspects
+
+
+def saved_aspects(fact: Any) -> Aspects:
+    """What config.json has as aspects, checked; none if it has none.
+
+    >>> saved_aspects({"definition": {"rooms": ["room"]}, "history": []})
+    Aspects(rooms)
+    """
+    if fact is None:
+        return Aspects()
+    try:
+        if not _is_as_written(fact):
+            raise LimelightError("they are not as Limelight writes them", code="aspects")
+        return Aspects.of(fact["definition"])
+    except LimelightError as error:
+        message = (
+            f"the aspects in config.json are damaged: {error}; 'limelight aspects MODEL --set' replaces them"
+        )
+        raise LimelightError(message, code="file-damaged") from error
+
+
+def _is_as_written(fact: Any) -> bool:
+    if not isinstance(fact, dict) or fact.keys() != {"definition", "history"}:
+        return False
+    definition, edits = fact["definition"], fact["history"]
+    if not isinstance(definition, dict) or not isinstance(edits, list) or len(edits) > MAX_EDITS:
+        return False
+    return all(isinstance(edit, dict) and edit.keys() == {"date", "edit"} for edit in edits) and all(
+        isinstance(each, str) for edit in edits for each in edit.values()
+    )
+
+
+def aspect_facts(aspects: Aspects, before: Any = None, *edits: str) -> dict[str, Any]:
+    """What config.json is to have: the definition, and after the edits `before` had these, of now."""
+    date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    history = [*(before or {}).get("history", ()), *({"date": date, "edit": edit[:200]} for edit in edits)]
+    return {"definition": aspects.to_dict(), "history": history[-MAX_EDITS:]}
+
+
+def write_aspects(
+    folder: str | Path, change: Callable[[Aspects], Aspects], *edits: str, anew: bool = False
+) -> Aspects:
+    """Change the aspects of a saved model; its other files stay as they are. Returns the new aspects.
+
+    With `anew`, what it has may be damaged.
+    """
+    found = Aspects()
+
+    def changed(config: dict[str, Any]) -> dict[str, Any]:
+        nonlocal found
+        if config["kind"] == "reader":
+            raise LimelightError("aspects are for a trained model; this is a reader", code="model-kind")
+        task = find_task(Recipe.from_dict(config["recipe"]).text.task).name
+        check_takes_aspects(task, config["kind"] == "pair")
+        before = config["facts"].get("aspects")
+        try:
+            found = saved_aspects(before)
+        except LimelightError:
+            if not anew:
+                raise
+            before = None
+        found = change(found)
+        return {**config["facts"], "aspects": aspect_facts(found, before, *edits)}
+
+    replace_facts(Path(folder), changed)
+    return found
