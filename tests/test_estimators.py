@@ -220,6 +220,17 @@ def test_balanced_classes_help_the_rare_one():
     assert plain < 0.3 < even < 0.7
 
 
+def test_aspects_are_kept(tmp_path):
+    given = {"food": ["soup", "bread"]}
+    classifier = quick(aspects=given, epochs=1).fit(TEXTS, STARS)
+    assert classifier.model_.aspects.to_dict() == given
+    assert [each.clause for each in classifier.read("Cold soup, nice waiter").aspects] == ["Cold soup"]
+    classifier.save(tmp_path / "model")
+    assert clone(TextClassifier.load(tmp_path / "model")).aspects == given
+    with refuses("aspects"):
+        quick(aspects={"food": []}).fit(TEXTS, STARS)
+
+
 # ---------------------------------------------------------------- scikit-learn
 
 

@@ -15,6 +15,7 @@ from limelight.bulk import Predictor, predictor
 from limelight.errors import LimelightError
 from limelight.runtime import reader
 from limelight.runtime.model import Model
+from limelight.runtime.model_aspects import write_aspects
 from limelight.storage import files
 from refusing import refuses
 
@@ -73,6 +74,27 @@ def test_arrow_vectors_are_lists_of_fixed_size(folder):
     assert table.schema.field("embedding").type == pa.list_(pa.int8(), 24)
     empty = Predictor(folder, embed="vector", dtype="int8")(pa.table({"text": TEXTS}).slice(0, 0))
     assert empty.schema == table.schema
+
+
+def test_aspects(tmp_path):
+    folder = trained.save(tmp_path / "model", labels=(1, 3, 5))
+    plain = Predictor(folder).settings
+    write_aspects(folder, lambda aspects: aspects.add("four", ["w4"]), "add four=w4")
+    found = Predictor(folder, aspects=True)(pa.table({"text": TEXTS, "four_clause": TEXTS}))
+    assert found.column_names[2:] == [
+        "four_mentioned", "four_effect", "four_stars", "four_clause", "text", "given_four_clause",
+    ]  # fmt: skip
+    assert found["four_mentioned"].to_pylist() == [0, 1, 0, 0]
+    assert found["four_clause"].to_pylist() == [None, "w4", None, None]
+    assert found["four_stars"].type == pa.float64()
+    frame = Predictor(folder, aspects=True)(pd.DataFrame({"text": TEXTS}))
+    assert frame["four_effect"].tolist()[0] == 0
+    assert frame["four_stars"][0] is None
+    settings = Predictor(folder, aspects=True).settings
+    assert settings["aspects"] is True
+    assert settings["model_sha256"] != plain["model_sha256"]
+    with refuses("option-conflict"):
+        Predictor(folder, embed="vector", aspects=True)
 
 
 def test_words_and_abstaining(folder, model):

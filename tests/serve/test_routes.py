@@ -282,3 +282,28 @@ def test_every_answer_has_security_headers_and_no_cors(client):
         "/predict", headers={"origin": "http://x", "access-control-request-method": "POST"}
     )
     assert preflight.status_code == 405
+
+
+def test_aspects(folders, client, tmp_path):
+    model = limelight.load(folders["stars"]).with_aspects({"even": ["w0", "w2"], "odd": ["w1"]})
+    model.save(tmp_path / "model")
+    own = TestClient(create_app({"aspects": tmp_path / "model"}))
+    texts = ["w0 w3, w5", "w7"]
+    found = own.post("/predict", json={"inputs": texts, "aspects": True}).json()
+    plain = own.post("/predict", json={"inputs": texts}).json()
+    for text, classes, without in zip(texts, found, plain, strict=True):
+        first = classes[0].pop("aspects")
+        assert [each["label"] for each in classes] == [each["label"] for each in without]
+        expected = model.read(text).aspect_sum
+        assert first["rest"] == pytest.approx(expected.rest, abs=1e-6)
+        assert [each["effect"] for each in first["aspects"]] == pytest.approx(
+            [each.effect for each in expected.aspects], abs=1e-6
+        )
+    one = own.post("/predict", json={"inputs": "w0 w3, w5", "aspects": True}).json()
+    assert one[0]["aspects"]["aspects"][0]["clause"] == "w0 w3"
+    explained = own.post("/explain", json={"inputs": "w0 w3, w5"}).json()["aspects"]
+    assert explained["aspects"][0]["span"] == [0, 5]
+    assert "aspects" not in client.post("/explain", json={"inputs": "w0", "model": "stars"}).json()
+    refused = client.post("/predict", json={"inputs": "w0", "model": "stars", "aspects": True})
+    assert (refused.status_code, refused.json()["code"]) == (424, "no-aspects")
+    assert own.post("/predict", json={"inputs": "w0", "aspects": 1}).status_code == 422

@@ -52,8 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Edit the aspects if that is asked for, and list them."""
-    from ..runtime.folder import open_folder
-    from ..runtime.model_aspects import saved_aspects, write_aspects
+    from ..runtime.model_aspects import read_aspects, write_aspects
 
     if args.edits:
         changes = [(name, given, _EDITS[name]) for name, given in args.edits]
@@ -66,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
         done = [f"{name} {given}" for name, given in args.edits]
         found = write_aspects(args.model, change, *done, anew=args.edits[0][0] == "set")
     else:
-        found = saved_aspects(open_folder(args.model).facts.get("aspects"))
+        found = read_aspects(args.model)
     print_result(args, {"model": args.model, "aspects": found.to_dict()}, _format(args.model, found))
 
 

@@ -15,7 +15,7 @@ from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
-from ..runtime.model_aspects import aspect_facts, check_takes_aspects
+from ..runtime.model_aspects import check_takes_aspects, facts_of_training
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
 from ..text import coerce
@@ -123,8 +123,8 @@ class Estimator(Fitted):
         sure = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",))
         facts = {**facts_of(dataset, fitted, results), **sure, "estimator": self._facts(targets.indicator)}
-        if aspects:
-            facts["aspects"] = aspect_facts(aspects)
+        old = None if start is None else start.facts
+        facts |= facts_of_training(aspects, old, dataset.task, dataset.pair)
         self.model_ = model_of(dataset, fitted, facts)
         self.recipe_, self.history_ = fitted.recipe, [*before, *fitted.history]
         if not self._predicts_numbers:

@@ -22,6 +22,7 @@ import numpy as np
 from .aspects import Aspects, normalise
 
 _MARK = re.compile(r"[.,;:!?…()\[\]*•–—。，、；：！？（）-]+")  # "!!!" and "--" are one word of a text
+_GLUED = re.compile(r"(?<=[^\W\d_]{2})(?:[!?,;]+|\.+(?=[A-Z]))(?=[^\W\d_]{2})")  # "clean.Staff" is one, too
 _WORDS = {"but", "although", "though", "however", "while", "whereas", "except", "yet"}
 
 
@@ -61,6 +62,9 @@ class AspectSum:
         return {**sums, "aspects": [share.to_dict() for share in self.aspects]}
 
 
+Place = tuple[int, int]  # of a word in the text, from its first character to after its last one
+
+
 class Clause(NamedTuple):
     """The words from `start` to `end`, and the places of the aspects with seeds among them."""
 
@@ -84,11 +88,12 @@ def sum_by_aspect(
     >>> [(share.name, share.effect, share.clause) for share in found.aspects]
     [('rooms', 0.6, 'Nice room'), ('service', -0.75, 'rude staff')]
     """
-    weights = np.asarray(weights, float)
+    total, places, owners = np.asarray(weights, float), *_pieces(text, offsets)
+    weights = (total / np.bincount(owners, minlength=len(total)))[owners]
     used, rest = aspects.enabled, weights.copy()
     own = np.zeros((len(used), len(weights)))
     best: list[tuple[float, Clause | None]] = [(-1.0, None)] * len(used)
-    for clause in clauses_of(aspects, text, offsets):
+    for clause in clauses_of(aspects, text, places):
         words, shared = slice(clause.start, clause.end), len(clause.aspects)
         for k in clause.aspects:
             own[k, words] = weights[words] / shared
@@ -101,11 +106,12 @@ def sum_by_aspect(
     for aspect, share, (_, clause) in zip(used, own, best, strict=True):
         effect, span = float(share.sum()), None
         if clause is not None:
-            span = int(offsets[clause.start][0]), int(offsets[clause.end - 1][1])
+            span = places[clause.start][0], places[clause.end - 1][1]
         stars = None if span is None or not values else estimate(effect, values)
         quoted = None if span is None else text[span[0] : span[1]]
-        found.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, share))
-    answer = bias + float(weights.sum())
+        by_word = np.bincount(owners, share, len(total))
+        found.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word))
+    answer = bias + float(total.sum())
     return AspectSum(unit, answer, bias, tuple(found), float(rest.sum()))
 
 
@@ -126,14 +132,24 @@ def estimate(effect: float, values: Sequence[float]) -> float:
 # ---------------------------------------------------------------- clauses and seeds
 
 
-def clauses_of(aspects: Aspects, text: str, offsets: np.ndarray) -> Iterator[Clause]:
-    """The clauses of a text, with the places of the enabled aspects that they mention.
+def _pieces(text: str, offsets: np.ndarray) -> tuple[list[Place], np.ndarray]:
+    """The words, those cut in two that a missing blank has glued together; and which word each is of."""
+    places, owners = list[Place](), []
+    for k, (start, end) in enumerate(offsets.tolist()):
+        marks = [mark.span() for mark in _GLUED.finditer(text, start, end)]
+        edges = [start, *(edge for mark in marks for edge in mark), end]
+        places += zip(edges[::2], edges[1::2], strict=True)
+        owners += [k] * (len(edges) // 2)
+    return places, np.array(owners, int)
 
-    >>> offsets = np.array([[0, 4], [5, 9], [10, 13], [14, 19]])
-    >>> list(clauses_of(Aspects.of({"rooms": ["room"]}), "Nice room but noisy", offsets))
+
+def clauses_of(aspects: Aspects, text: str, places: list[Place]) -> Iterator[Clause]:
+    """The clauses of a text with words at these places, and the enabled aspects that they mention.
+
+    >>> places = [(0, 4), (5, 9), (10, 13), (14, 19)]
+    >>> list(clauses_of(Aspects.of({"rooms": ["room"]}), "Nice room but noisy", places))
     [Clause(start=0, end=2, aspects=(0,)), Clause(start=3, end=4, aspects=())]
     """
-    places = [(int(a), int(b)) for a, b in offsets]
     seeds = _seeds(aspects, text, places)
     start = 0
     for k, cut in [*enumerate(_cuts(text, places)), (len(places), "after")]:
@@ -145,7 +161,7 @@ def clauses_of(aspects: Aspects, text: str, offsets: np.ndarray) -> Iterator[Cla
         start = k + (cut == "here")
 
 
-def _cuts(text: str, places: list[tuple[int, int]]) -> Iterator[str]:
+def _cuts(text: str, places: list[Place]) -> Iterator[str]:
     """For each word: "here" if it separates clauses, "before" if one begins with it, or nothing."""
     last = 0
     for start, end in places:
@@ -153,11 +169,12 @@ def _cuts(text: str, places: list[tuple[int, int]]) -> Iterator[str]:
         if not word or word in _WORDS or _MARK.fullmatch(word):
             yield "here"
         else:
-            yield "before" if "\n" in text[last:start] else ""
+            between = text[last:start]  # blanks, or the mark that glues
+            yield "before" if "\n" in between or between.strip() else ""
         last = end
 
 
-def _seeds(aspects: Aspects, text: str, places: list[tuple[int, int]]) -> dict[int, set[int]]:
+def _seeds(aspects: Aspects, text: str, places: list[Place]) -> dict[int, set[int]]:
     """The word where each seed begins, and whose seed it is.
 
     A seed within a longer one of any aspect counts for nothing: in "room service" there is no room.
@@ -179,7 +196,7 @@ Form = tuple[frozenset[int], frozenset[int]]  # the aspects whose seed it is, an
 
 
 def _matches(
-    forms: dict[str, Form], longest: int, text: str, places: list[tuple[int, int]]
+    forms: dict[str, Form], longest: int, text: str, places: list[Place]
 ) -> Iterator[tuple[int, int, frozenset[int], frozenset[int]]]:
     """The words from start to end that are a known form: by their start, and of several the longest first."""
     for first, (start, _) in enumerate(places):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,19 +12,26 @@ from ..errors import LimelightError
 from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..text.tasks import find_task
-from .config_file import replace_facts
+from .config_file import open_saved, replace_facts
+from .folder import is_reader_folder
 
 MAX_EDITS = 1000  # that are kept
 
 
-def check_takes_aspects(task: str, pair: bool) -> None:
-    """Raise unless a model gives one answer for one text: only that is a sum over the words of aspects.
+def takes_aspects(task: str, pair: bool) -> bool:
+    """Whether a model gives one answer for one text: only that is a sum over the words of aspects.
 
-    >>> check_takes_aspects("ordinal", pair=False)
+    >>> takes_aspects("ordinal", pair=False), takes_aspects("multi-label", pair=False)
+    (True, False)
     """
+    return not pair and not answers_of(task).has_several
+
+
+def check_takes_aspects(task: str, pair: bool) -> None:
+    """Raise unless such a model can have aspects."""
     if pair:
         raise LimelightError("aspects are for single texts; this model reads pairs", code="pair-or-text")
-    if answers_of(task).has_several:
+    if not takes_aspects(task, pair):
         raise LimelightError(
             "aspects are for one answer a text; this model gives several labels", code="model-task"
         )
@@ -75,6 +82,35 @@ def aspect_facts(aspects: Aspects, before: Any = None, *edits: str) -> dict[str,
     return {"definition": aspects.to_dict(), "history": history[-MAX_EDITS:]}
 
 
+def facts_of_training(
+    given: Aspects, before: Mapping[str, Any] | None, task: str, pair: bool
+) -> dict[str, Any]:
+    """The fact for a model that is being trained: of the aspects given, or of the model it goes on with.
+
+    `before` are that model's facts. There is no date, so that the same training gives the same bytes.
+
+    >>> facts_of_training(Aspects.of({"rooms": ["room"]}), None, "ordinal", pair=False)
+    {'aspects': {'definition': {'rooms': ['room']}, 'history': []}}
+    """
+    if given:
+        check_takes_aspects(task, pair)
+    elif before and takes_aspects(task, pair):
+        given = saved_aspects(before.get("aspects"))
+    return {"aspects": aspect_facts(given)} if given else {}
+
+
+def read_aspects(folder: str | Path) -> Aspects:
+    """The aspects of a saved model."""
+    _check_kind(folder)
+    with open_saved(Path(folder)) as saved:
+        return saved_aspects(saved.config["facts"].get("aspects"))
+
+
+def _check_kind(folder: str | Path) -> None:
+    if is_reader_folder(folder):
+        raise LimelightError(f"{folder} is a reader: aspects are for a trained model", code="model-kind")
+
+
 def write_aspects(
     folder: str | Path, change: Callable[[Aspects], Aspects], *edits: str, anew: bool = False
 ) -> Aspects:
@@ -86,8 +122,6 @@ def write_aspects(
 
     def changed(config: dict[str, Any]) -> dict[str, Any]:
         nonlocal found
-        if config["kind"] == "reader":
-            raise LimelightError("aspects are for a trained model; this is a reader", code="model-kind")
         task = find_task(Recipe.from_dict(config["recipe"]).text.task).name
         check_takes_aspects(task, config["kind"] == "pair")
         before = config["facts"].get("aspects")
@@ -100,5 +134,6 @@ def write_aspects(
         found = change(found)
         return {**config["facts"], "aspects": aspect_facts(found, before, *edits)}
 
+    _check_kind(folder)
     replace_facts(Path(folder), changed)
     return found

@@ -15,10 +15,9 @@ from ..config.options import to_builtin
 from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError
-from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..runtime.metrics import AnyMetrics
-from ..runtime.model_aspects import aspect_facts, check_takes_aspects, saved_aspects
+from ..runtime.model_aspects import check_takes_aspects, facts_of_training
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
 from ..text.dataset import Dataset
@@ -181,6 +180,8 @@ class TrainJob(Job):
 
         choose_device(device)  # before the long work, not after it
         check_fits(self.recipe)
+        if self.aspects:  # and again below: the table may say more
+            check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")))
         hooks = check_callbacks(callbacks)
         # a start that does not fit is an error now, not after the tables are encoded
         opened = self._open_data() if self.encoded else None
@@ -246,7 +247,9 @@ class TrainJob(Job):
         """Measure and save the model; an interrupted run saves the best so far beside its checkpoints."""
         confidence = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
-        facts = facts_of(dataset, fitted, results) | confidence | self._aspects(dataset, start)
+        facts = facts_of(dataset, fitted, results) | confidence
+        old = None if start is None else start.facts
+        facts |= facts_of_training(Aspects.of(self.aspects), old, dataset.task, dataset.pair)
         if not fitted.interrupted and (measured := self._baselines(dataset)):
             facts["baselines"] = measured
         if before is not None:
@@ -269,14 +272,6 @@ class TrainJob(Job):
             return False
         save(self.folder / "best", dataset, fitted, facts, overwrite=True)
         return saved.read_bytes() == (self.folder / "best" / "config.json").read_bytes()
-
-    def _aspects(self, dataset: Dataset, start: Start | None) -> dict[str, Any]:
-        """Those of the job, or of the model that training goes on with, if they suit the new one."""
-        before = None if start is None else start.facts.get("aspects")
-        aspects = Aspects.of(self.aspects)
-        if not aspects and not dataset.pair and not answers_of(dataset.task).has_several:
-            aspects = saved_aspects(before)
-        return {"aspects": aspect_facts(aspects)} if aspects else {}
 
     def _baselines(self, dataset: Dataset) -> dict[str, Any]:
         from .tf_idf import baselines

@@ -1,0 +1,98 @@
+"""`limelight aspects`, and the flags of other commands about them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import limelight
+from limelight.cli.aspects import _FLAGS
+from reviews import FLAGS, review_table
+from trained import save
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return save(tmp_path / "model", labels=(1, 3, 5))
+
+
+def test_list_and_edit(call, folder, tmp_path):
+    assert "has no aspects" in call("aspects", folder)[1]
+    (tmp_path / "own.json").write_text('{"even": ["w0", "w2"], "odd": {"seeds": ["w1"], "not": ["w1 w1"]}}')
+    code, out, _ = call("aspects", folder, "--set", tmp_path / "own.json")
+    assert (code, out) == (0, "even\n    w0, w2\nodd\n    w1; not: w1 w1\n")
+    edits = [
+        "rename odd=uneven", "add even=w4,w6", "split even:w0,w2=low", "add new=w9", "remove even=w4",
+        "off new", "merge low+uneven=mixed", "add gone=w3", "remove gone",
+    ]  # fmt: skip
+    flags = [word for each in edits for word in f"--{each}".split()]
+    found = json.loads(call("aspects", folder, *flags, "--json")[1])
+    assert found["aspects"] == {
+        "even": ["w6"], "mixed": {"seeds": ["w0", "w2", "w1"], "not": ["w1 w1"]},
+        "new": {"seeds": ["w9"], "enabled": False},
+    }  # fmt: skip
+    assert "new (off)" in call("aspects", folder)[1]
+    assert call("aspects", folder, "--on", "new")[1].endswith("new\n    w9\n")
+    model = limelight.load(folder)
+    assert json.loads(call("aspects", folder, "--json")[1])["aspects"] == model.aspects.to_dict()
+    history = [each["edit"] for each in model.facts["aspects"]["history"]]
+    assert history[1:] == [*edits, "on new"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["--rename a", "--rename a=b=c", "--merge a+b", "--split a=b", "--add a", "--set none.json", "--off x"],
+)
+def test_edits_that_are_refused(refused, folder, wrong):
+    before = (folder / "config.json").read_bytes()
+    err = refused("aspects", folder, *wrong.split())
+    name = wrong.split()[0][2:]
+    assert name in ("set", "off") or _FLAGS[name][0] in err
+    assert (folder / "config.json").read_bytes() == before
+
+
+def test_readers_pairs_and_no_folder_are_refused(refused, tmp_path):
+    assert "reader" in refused("aspects", "reader")
+    assert "reader" in refused("aspects", "reader", "--set", "hotels")
+    assert "pairs" in refused("aspects", save(tmp_path / "pairs", "gated"), "--set", "hotels")
+    assert "not a folder" in refused("aspects", tmp_path / "none")
+
+
+def test_predict(call, refused, folder, tmp_path):
+    table = tmp_path / "new.csv"
+    table.write_text('text\n"w0 w1, w2"\nw5\n')
+    assert "aspects" in refused("predict", folder, table, "--aspects")
+    assert "aspects" in refused(
+        "predict", folder, table, "--aspects", "--engine", "local", "--out", tmp_path / "x"
+    )
+    call("aspects", folder, "--add", "even=w2")
+    (first, second) = csv.DictReader(call("predict", folder, table, "--aspects")[1].splitlines())
+    (even,) = limelight.load(folder).read("w0 w1, w2").aspects
+    assert (first["even_mentioned"], first["even_clause"]) == ("1", "w2")
+    assert float(first["even_stars"]) == round(even.estimated, 2)
+    assert float(first["even_effect"]) == pytest.approx(even.effect, rel=1e-5)
+    assert [second[f"even_{x}"] for x in ("mentioned", "effect", "stars", "clause")] == ["0", "0", "", ""]
+    assert (
+        json.loads(call("predict", folder, table, "--aspects", "--json")[1].splitlines()[1])["even_stars"]
+        is None
+    )
+    code, out, _ = call(
+        "predict", folder, table, "--aspects", "--engine", "local", "--out", tmp_path / "bulk"
+    )
+    assert (code, "2 out" in out) == (0, True)
+
+
+def test_train(call, refused, tmp_path):
+    table = review_table(tmp_path / "reviews.csv", 40)
+    argv = ("train", table, *FLAGS, "--epochs", 1)
+    (tmp_path / "own.json").write_text('{"food": ["soup"]}')
+    assert call(*argv, "--out", tmp_path / "a", "--aspects", tmp_path / "own.json")[0] == 0
+    facts = limelight.load(tmp_path / "a").facts["aspects"]
+    assert facts == {"definition": {"food": ["soup"]}, "history": []}
+    assert "several labels" in refused(
+        *argv, "--out", tmp_path / "c", "--aspects", "apps", "--task", "multi-label"
+    )
+    assert "no file" in refused(*argv, "--out", tmp_path / "c", "--aspects", "motels")
