@@ -30,7 +30,7 @@ from reviews import pairs, review_table, write_csv
 HERE = Path(__file__).parent.parent
 PAGES = [
     "README.md", "docs/train.md", "docs/predict.md", "docs/explain.md", "docs/python.md", "docs/pretrain.md",
-    "docs/similar.md", "docs/search.md", "docs/explore.md", "docs/tasks.md",
+    "docs/similar.md", "docs/search.md", "docs/explore.md", "docs/tasks.md", "docs/aspects.md",
 ]  # fmt: skip
 DOCUMENTS = sorted(
     str(path.relative_to(HERE))

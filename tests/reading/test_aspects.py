@@ -77,6 +77,12 @@ def test_phrases_that_exclude_a_seed():
     assert clauses("The pool areas. A safe area", aspects)["location"] == "A safe area"
 
 
+def test_phrases_that_begin_with_a_short_word():
+    assert clauses("We ate A la carte", Aspects.of({"food": ["a la carte"], "x": ["y"]})) == {
+        "food": "We ate A la carte"
+    }
+
+
 def test_an_aspect_in_another_script():
     text, aspects = "房间很干净，服务很差", Aspects.of({"房间": ["房间"], "服务": ["服务"]})
     offsets = np.array([[k, k + 1] for k in range(len(text))])

@@ -134,6 +134,8 @@ def estimate(effect: float, values: Sequence[float]) -> float:
 
 def _pieces(text: str, offsets: np.ndarray) -> tuple[list[Place], np.ndarray]:
     """The words, those cut in two that a missing blank has glued together; and which word each is of."""
+    if not _GLUED.search(text):
+        return list(map(tuple, offsets.tolist())), np.arange(len(offsets))
     places, owners = list[Place](), []
     for k, (start, end) in enumerate(offsets.tolist()):
         marks = [mark.span() for mark in _GLUED.finditer(text, start, end)]
@@ -179,8 +181,7 @@ def _seeds(aspects: Aspects, text: str, places: list[Place]) -> dict[int, set[in
 
     A seed within a longer one of any aspect counts for nothing: in "room service" there is no room.
     """
-    forms, longest = _forms(aspects)
-    matches = list(_matches(forms, longest, text, places))
+    matches = list(_matches(_forms(aspects), text, places))
     found: dict[int, set[int]] = {}
     for k in range(len(aspects.enabled)):
         free = 0
@@ -192,34 +193,45 @@ def _seeds(aspects: Aspects, text: str, places: list[Place]) -> dict[int, set[in
     return found
 
 
-Form = tuple[frozenset[int], frozenset[int]]  # the aspects whose seed it is, and those that exclude it
+Owners = tuple[frozenset[int], frozenset[int]]  # the aspects whose seed it is, and those that exclude it
+
+
+class Forms(NamedTuple):
+    """Every form of every seed."""
+
+    owners: dict[str, Owners]
+    starts: frozenset[str]  # their first two characters: most words of a text are none of them
+    longest: int  # characters of a text that can be one
 
 
 def _matches(
-    forms: dict[str, Form], longest: int, text: str, places: list[Place]
+    forms: Forms, text: str, places: list[Place]
 ) -> Iterator[tuple[int, int, frozenset[int], frozenset[int]]]:
     """The words from start to end that are a known form: by their start, and of several the longest first."""
     for first, (start, _) in enumerate(places):
+        two = normalise(text[start : start + 2])[:2]
+        if two not in forms.starts and two[:1] not in forms.starts:
+            continue
         here = []
         for after in range(first, len(places)):
             end = places[after][1]
-            if end - start > longest:
+            if end - start > forms.longest:
                 break
-            if form := forms.get(normalise(text[start:end])):
-                here.append((first, after + 1, *form))
+            if found := forms.owners.get(normalise(text[start:end])):
+                here.append((first, after + 1, *found))
         yield from reversed(here)
 
 
 @lru_cache(maxsize=32)
-def _forms(aspects: Aspects) -> tuple[dict[str, Form], int]:
-    """Every form of every seed, and how many characters of a text can be one."""
+def _forms(aspects: Aspects) -> Forms:
     found: dict[str, tuple[set[int], set[int]]] = {}
     for k, aspect in enumerate(aspects.enabled):
         for kind, phrases in enumerate((aspect.seeds, aspect.excluded)):
             for form in (each for phrase in phrases for each in _with_plural(phrase)):
                 found.setdefault(form, (set(), set()))[kind].add(k)
+    owners = {form: (frozenset(a), frozenset(b)) for form, (a, b) in found.items()}
     longest = max(map(len, found), default=0) + 4  # a few more blanks
-    return {form: (frozenset(a), frozenset(b)) for form, (a, b) in found.items()}, longest
+    return Forms(owners, frozenset(form[:2].strip() for form in found), longest)
 
 
 def _with_plural(phrase: str) -> tuple[str, str]:
