@@ -88,35 +88,32 @@ def sum_by_aspect(
     >>> [(share.name, share.effect, share.clause) for share in found.aspects]
     [('rooms', 0.6, 'Nice room'), ('service', -0.75, 'rude staff')]
     """
-    total, places, owners = np.asarray(weights, float), *_pieces(text, offsets)
-    weights = (total / np.bincount(owners, minlength=len(total)))[owners]
-    used, rest = aspects.enabled, weights.copy()
-    own = np.zeros((len(used), len(weights)))
-    best: list[tuple[float, Clause | None]] = [(-1.0, None)] * len(used)
-    for clause in clauses_of(aspects, text, places):
-        words, shared = slice(clause.start, clause.end), len(clause.aspects)
-        for k in clause.aspects:
-            own[k, words] = weights[words] / shared
-            size = abs(float(own[k, words].sum()))
-            if size > best[k][0]:
-                best[k] = size, clause
-        if shared:
-            rest[words] = 0
-    found = []
-    for aspect, share, (_, clause) in zip(used, own, best, strict=True):
-        effect, span = float(share.sum()), None
-        if clause is not None:
-            span = places[clause.start][0], places[clause.end - 1][1]
+    weights, (places, owners) = np.asarray(weights, float), _pieces(text, offsets)
+    pieces = (weights / np.bincount(owners, minlength=len(weights)))[owners]
+    used, rest = aspects.enabled, pieces.copy()
+    own, clauses = np.zeros((len(used), len(pieces))), list(clauses_of(aspects, text, places))
+    for clause in clauses:
+        words = slice(clause.start, clause.end)
+        own[list(clause.aspects), words] = pieces[words] / max(1, len(clause.aspects))
+        rest[words] *= not clause.aspects
+    shares = []
+    for k, (aspect, share) in enumerate(zip(used, own, strict=True)):
+        effect, place = float(share.sum()), _strongest(share, [each for each in clauses if k in each.aspects])
+        span = None if place is None else (places[place.start][0], places[place.end - 1][1])
         stars = None if span is None or not values else estimate(effect, values)
-        quoted = None if span is None else text[span[0] : span[1]]
-        by_word = np.bincount(owners, share, len(total))
-        found.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word))
-    answer = bias + float(total.sum())
-    return AspectSum(unit, answer, bias, tuple(found), float(rest.sum()))
+        quoted = None if span is None else text[slice(*span)]
+        by_word = np.bincount(owners, share, len(weights))
+        shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word))
+    return AspectSum(unit, bias + float(weights.sum()), bias, tuple(shares), float(rest.sum()))
+
+
+def _strongest(share: np.ndarray, clauses: list[Clause]) -> Clause | None:
+    """The clause with the largest effect, up or down; of equal ones the first."""
+    return max(clauses, key=lambda each: abs(float(share[each.start : each.end].sum())), default=None)
 
 
 def estimate(effect: float, values: Sequence[float]) -> float:
-    """The stars that a reader of these clauses alone would give, within the range of the classes.
+    """An effect as stars, within the range of the classes.
 
     Their mean, moved by at most four fifths of the way to an end.
 
@@ -135,7 +132,7 @@ def estimate(effect: float, values: Sequence[float]) -> float:
 def _pieces(text: str, offsets: np.ndarray) -> tuple[list[Place], np.ndarray]:
     """The words, those cut in two that a missing blank has glued together; and which word each is of."""
     if not _GLUED.search(text):
-        return list(map(tuple, offsets.tolist())), np.arange(len(offsets))
+        return [(start, end) for start, end in offsets.tolist()], np.arange(len(offsets))
     places, owners = list[Place](), []
     for k, (start, end) in enumerate(offsets.tolist()):
         marks = [mark.span() for mark in _GLUED.finditer(text, start, end)]
