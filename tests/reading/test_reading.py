@@ -45,3 +45,9 @@ def test_a_reading_prints_on_one_short_line():
 def test_a_reading_is_still_a_dataclass():
     assert [field.name for field in fields(Reading)][:2] == ["text", "offsets"]
     assert replace(make_reading(SOUP), text="x").text == "x"
+
+
+def test_a_contraction_is_one_of_the_top_words():
+    reading = make_reading("I can't go", pattern=r"ca|n't|\w+", decided=np.array([0.1, 0.25, 0.5, -0.2]))
+    assert reading.words == ("I", "ca", "n't", "go")
+    assert reading.top_words(2) == [("can't", 0.75), ("go", -0.2)]

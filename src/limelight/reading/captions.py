@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .answers import answers_of
+from .reading import JointWords
 
 DECIDED, ROWS = "What decided", "What each row read"
 NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
@@ -55,6 +57,30 @@ def sum_line(words: float, bias: float, task: str = "classification", versus: st
     return f"Without a word the probability{of_two} would be {before}; the words bring it to {after}."
 
 
+def joint_line(
+    found: Sequence[tuple[str, str, JointWords]], task: str = "classification", versus: str = ""
+) -> str:
+    """Words that are read together, and how the answer changes without them.
+
+    >>> joint_line([("not", "good", JointWords((1, 2), (2, 3), 0.04, -0.09, 0.31))])
+    'Read together: “not good” (without both −31 points; without “not” −4, without “good” +9).'
+    """
+    is_share = bool(versus) or not _is_amount(task)
+
+    def change(fall: float) -> str:
+        size = f"{100 * abs(fall):.0f}" if is_share else f"{abs(fall):.2f}"
+        return f"{'−' if fall > 0 else '+'}{size}" if size.strip("0.") else size
+
+    unit = " points" if is_share else ""
+    told = [
+        f"“{first}{' ' if each.first[1] == each.second[0] else ' … '}{second}” "
+        f"(without both {change(each.without_both)}{unit}; "
+        f"without “{first}” {change(each.without_first)}, without “{second}” {change(each.without_second)})"
+        for first, second, each in found
+    ]
+    return f"Read together: {'; '.join(told)}." if told else ""
+
+
 def _is_amount(task: str) -> bool:
     """Whether weights are about a number, which words raise or lower, rather than a class."""
     return answers_of(task).is_number or task == "ordinal"
@@ -95,6 +121,16 @@ def rows_line(count: int) -> str:
         f"The model reads the text {often}{'' if count == 1 else ' at once'}; each reading is a row. "
         "The stronger a word's colour, the more the row read it. What was read is not always what decided."
     )
+
+
+def rows_summary(count: int, most: Sequence[str]) -> str:
+    """The rows in a line; `most` are the names of those that count most for the answer.
+
+    >>> rows_summary(24, ["good, nice, great", "row 7"])
+    'What each row read: 24 rows; most for this answer: “good, nice, great”, “row 7”'
+    """
+    found = f"{ROWS}: {count} {'row' if count == 1 else 'rows'}"
+    return f"{found}; most for this answer: {', '.join(f'“{name}”' for name in most)}" if most else found
 
 
 def trust_sentence(measured: Any) -> str:

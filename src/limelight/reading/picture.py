@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .comparison import Drawable
 
 MAX_GROUPS_DRAWN = 8  # all rows of the preset light; in a page, the others are one click away
+MOST_FOR = 2  # rows that are named where the others are folded away
 MAX_CLASSES_DRAWN = 6  # with more classes the most probable are shown first
 MAX_WORDS_WHOLE = 100  # the rows of a longer text are shown as passages
 Texts = tuple[Pieces, ...]  # one; two for a pair
@@ -66,9 +67,11 @@ class Picture:
     decided: HeatMap | None = None  # None without a prediction
     further: tuple[tuple[str, HeatMap], ...] = ()  # other predicted labels, and what decided each
     versus: str = ""  # the class that the predicted one was asked for against, if any
+    joint: str = ""  # words that were read together, in a sentence
     method: str = ""  # what the weights of `decided` are, in a sentence
     groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the most informative group first
     rows: tuple[HeatMap, ...] = ()  # every row, in the order of the groups
+    most_for: tuple[str, ...] = ()  # the rows that support the prediction most
     trust: str = ""  # how far to trust it, in a sentence; empty if it was not measured
     links: Links | None = None  # between the texts of a comparison
 
@@ -135,6 +138,11 @@ class Picture:
         return [(0, len(self.texts[text].words))]
 
     @property
+    def rows_summary(self) -> str:
+        """The rows in a line, for where they are folded away: below what decided they are a detail."""
+        return captions.rows_summary(len(self.rows), self.most_for) if self.decided and self.rows else ""
+
+    @property
     def shown_classes(self) -> list[tuple[str, float, bool]]:
         """The first of `classes`, where there are many."""
         found = self.classes
@@ -194,7 +202,8 @@ def make_picture(reading: Drawable) -> Picture:
             if (heat := _decided(texts, sides, w, bias))
         ),
         versus=_versus(side), method=captions.method(side.decided_by, side.task, _versus(side)),
-        groups=tuple(groups), rows=tuple(rows), trust=printable(side.trust),
+        joint=_joint(sides), groups=tuple(groups), rows=tuple(rows), most_for=_most_for(sides),
+        trust=printable(side.trust),
     )  # fmt: skip
 
 
@@ -268,6 +277,15 @@ def _decided(
     return replace(heat, bias=bias, sum_line=captions.sum_line(words, bias, sides[0].task, _versus(sides[0])))
 
 
+def _joint(sides: Sides) -> str:
+    found = []
+    for side in sides:
+        for each in side.joint:
+            words = (side.text[side.offsets[a, 0] : side.offsets[b - 1, 1]] for a, b in each[:2])
+            found.append((*map(printable, words), each))
+    return captions.joint_line(found, sides[0].task, _versus(sides[0]))
+
+
 def _versus(side: Reading) -> str:
     return "" if side.versus is None else printable(str(side.versus))
 
@@ -321,6 +339,19 @@ def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
     if len(side.row_names) != len(side.attention):
         return number, ""
     return printable(join_names([side.row_names[row] for row in rows])) or NO_ASPECT, number.lower()
+
+
+def _most_for(sides: Sides) -> tuple[str, ...]:
+    """The names, or else the numbers, of the rows that support the prediction most."""
+    given = [side.row_weights for side in sides if side.row_weights is not None]
+    if len(given) < len(sides):
+        return ()
+    weights, found = np.sum(given, axis=0), []
+    for row in np.argsort(-weights, kind="stable").tolist():
+        name, number = _name((row,), sides[0])
+        is_named = number and name != NO_ASPECT
+        found += [name if is_named else number or name.lower()] * bool(weights[row] > 0)
+    return tuple(dict.fromkeys(found))[:MOST_FOR]
 
 
 def _rank(group: HeatMap, texts: Texts, names: tuple[str, ...]) -> int:
