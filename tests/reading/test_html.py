@@ -161,9 +161,8 @@ def test_rows_are_folded_away_below_what_decided():
         "Good soup", [[0.9, 0.1], [0.1, 0.9]], decided=np.ones(2), row_names=("praise", ""),
         row_weights=np.array([0.1, 0.4]),
     )  # fmt: skip
-    summary = (
-        "<details><summary>What each row read: 2 rows; most for this answer: “row 2”, “praise”</summary>"
-    )
+    line = "What each row read: 2 rows; most for this answer: row 2 (here “soup”), “praise”"
+    summary = f"<details><summary>{line}</summary>"
     assert summary in to_html(reading)
     assert summary.replace("details", "details open", 1) in to_html(reading, rows=True)
     assert "praise" in to_page([reading])

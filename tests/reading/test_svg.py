@@ -68,9 +68,10 @@ def test_a_pair_and_an_empty_text():
 
 
 def test_rows_are_drawn_when_asked_for():
-    reading = make_reading(SOUP, decided=np.ones(23), row_weights=np.arange(4.0))
+    rows = focused(SOUP, "soup", "bill", "rude", "cold")
+    reading = make_reading(SOUP, rows, decided=np.ones(23), row_weights=np.arange(4.0))
     folded, whole = to_svg(reading), to_svg(reading, rows=True)
-    said = "What each row read: 4 rows; most for this answer: “row 4”, “row 3”."
+    said = "What each row read: 4 rows; most for this answer: row 4 (here “cold”), row 3 (here “rude”)."
     assert (said in folded, said in whole) == (True, False)
     assert folded.count(">soup</text>") == 1 < whole.count(">soup</text>")
     assert to_svg(dataclasses.replace(reading, decided=None)).count(">soup</text>") > 1

@@ -37,7 +37,7 @@ def test_the_max_pooled_row_is_called_so():
 def test_rows_are_a_line_until_asked_for():
     reading = make_reading("Good soup", [[0.1, 0.9]], decided=np.ones(2), row_weights=np.ones(1))
     shown = to_terminal(reading, colour=False, width=80)
-    assert shown.endswith("\n\nWhat each row read: 1 row; most for this answer: “row 1”")
+    assert shown.endswith("\n\nWhat each row read: 1 row; most for this answer: row 1 (here “soup”)")
     assert to_terminal(reading, colour=False, rows=True).endswith("  Row 1\n    soup 0.900, Good 0.100")
 
 

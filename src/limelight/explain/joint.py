@@ -17,11 +17,12 @@ from ..reading.questions import class_values
 from ..reading.reading import AnyReading, JointWords, PairReading
 from ..reading.row_names import is_function_word
 from ..runtime.model import Model
-from .variants import ReadTexts, as_model
+from .variants import ReadTexts, as_model, count_words
 
 MIN_JOINT = 0.1  # of a probability; of ordered classes, of half of the way from the first to the last
 MIN_TIMES = 0.5  # as much as the larger of the two words alone
 MAX_JOINT = 2  # pairs of words that are told of a text
+MAX_WORDS = 1000  # of a longer text it is not looked for them: one of its words changes little
 _STRONGEST, _NEGATIONS, _AFTER = 3, 3, 3  # words to look at; words after a negation
 _NEGATING = {"not", "never", "no", "hardly", "barely", "without", "nothing", "neither", "nor", "cannot"}
 
@@ -32,12 +33,14 @@ def joint_words(model: Model, reading: AnyReading) -> AnyReading:
     """The same reading with the words that the model reads together, as `joint`; one more call of the model.
 
     A number has no scale of its own to say what is much: the reading of a regression model stays as it is.
+    So does that of a very long text.
 
     >>> joint_words(model, model.read("Not bad at all")).joint  # doctest: +SKIP
     (JointWords(first=(0, 1), second=(1, 2), without_first=0.04, without_second=0.09, without_both=0.31),)
     """
     model = as_model(model)
-    if reading.sides[0].task == "regression" or reading.sides[0].decided is None:
+    is_number, is_long = reading.sides[0].task == "regression", count_words(reading) > MAX_WORDS
+    if is_number or is_long or reading.sides[0].decided is None:
         return reading
     texts = [split_pieces(side) for side in reading.sides]
     pairs = [list(_candidates(text, side.decided)) for text, side in zip(texts, reading.sides, strict=True)]

@@ -124,13 +124,22 @@ def rows_line(count: int) -> str:
 
 
 def rows_summary(count: int, most: Sequence[str]) -> str:
-    """The rows in a line; `most` are the names of those that count most for the answer.
+    """The rows in a line; `most` are those that count most for the answer, as `row_in_line` calls them.
 
-    >>> rows_summary(24, ["good, nice, great", "row 7"])
-    'What each row read: 24 rows; most for this answer: “good, nice, great”, “row 7”'
+    >>> rows_summary(24, ["“good, nice, great”", "row 7 (here “not”)"])
+    'What each row read: 24 rows; most for this answer: “good, nice, great”, row 7 (here “not”)'
     """
     found = f"{ROWS}: {count} {'row' if count == 1 else 'rows'}"
-    return f"{found}; most for this answer: {', '.join(f'“{name}”' for name in most)}" if most else found
+    return f"{found}; most for this answer: {', '.join(most)}" if most else found
+
+
+def row_in_line(row: int, name: str, word: str) -> str:
+    """A row by its name; without one by its number, from 0, and the word that it read most in a text.
+
+    >>> row_in_line(6, "", "not"), row_in_line(6, "soup, broth", "not")
+    ('row 7 (here “not”)', '“soup, broth”')
+    """
+    return f"“{name}”" if name else f"row {row + 1} (here “{word}”)"
 
 
 def trust_sentence(measured: Any) -> str:

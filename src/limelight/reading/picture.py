@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -202,7 +203,7 @@ def make_picture(reading: Drawable) -> Picture:
             if (heat := _decided(texts, sides, w, bias))
         ),
         versus=_versus(side), method=captions.method(side.decided_by, side.task, _versus(side)),
-        joint=_joint(sides), groups=tuple(groups), rows=tuple(rows), most_for=_most_for(sides),
+        joint=_joint(sides), groups=tuple(groups), rows=tuple(rows), most_for=_most_for(texts, sides),
         trust=printable(side.trust),
     )  # fmt: skip
 
@@ -341,17 +342,24 @@ def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
     return printable(join_names([side.row_names[row] for row in rows])) or NO_ASPECT, number.lower()
 
 
-def _most_for(sides: Sides) -> tuple[str, ...]:
-    """The names, or else the numbers, of the rows that support the prediction most."""
+def _most_for(texts: Texts, sides: Sides) -> tuple[str, ...]:
+    """The rows that support the prediction most, in both texts of a pair together."""
     given = [side.row_weights for side in sides if side.row_weights is not None]
-    if len(given) < len(sides):
+    if len(given) < len(sides) or not any(map(_has_words, texts)):
         return ()
-    weights, found = np.sum(given, axis=0), []
-    for row in np.argsort(-weights, kind="stable").tolist():
-        name, number = _name((row,), sides[0])
-        is_named = number and name != NO_ASPECT
-        found += [name if is_named else number or name.lower()] * bool(weights[row] > 0)
-    return tuple(dict.fromkeys(found))[:MOST_FOR]
+    weights = np.sum(given, axis=0)
+    order = [row for row in np.argsort(-weights, kind="stable").tolist() if weights[row] > 0]
+    names = sides[0].row_names if len(sides[0].row_names) == len(weights) else ("",) * len(weights)
+    A = _drawn(texts, [side.attention.T for side in sides])
+    found = (captions.row_in_line(row, printable(names[row]), _most_read(texts, A, row)) for row in order)
+    return tuple(islice(dict.fromkeys(found), MOST_FOR))
+
+
+def _most_read(texts: Texts, A: Sequence[np.ndarray], row: int) -> str:
+    """The piece with the most attention of a row, A (pieces, r) for each text."""
+    read = [(a[:, row], text.words) for text, a in zip(texts, A, strict=True) if len(a)]
+    shares, words = max(read, key=lambda each: float(each[0].max()))
+    return words[int(shares.argmax())]
 
 
 def _rank(group: HeatMap, texts: Texts, names: tuple[str, ...]) -> int:
