@@ -170,6 +170,14 @@ def test_rows_are_folded_away_below_what_decided():
     assert "<summary>What each row read" not in to_html(replace(reading, decided=None))  # all there is to see
 
 
+def test_the_rows_that_count_most_come_first():
+    rows = focused(SOUP, "cold", "rude", "joke")
+    reading = make_reading(SOUP, rows, decided=np.ones(23), row_weights=np.array([0.1, -0.3, 0.2]))
+    html = to_html(reading)
+    places = [html.index(f"<bdi>Row {row}</bdi>") for row in (2, 3, 1)]
+    assert places == sorted(places)
+
+
 def test_a_page_explains_itself_once():
     reading = make_reading("Good soup", decided=np.ones(2), decided_by="sum", trust="Not at all.")
     page = to_page(["Right", reading, "Wrong", reading], about=["Two readings."])

@@ -9,14 +9,15 @@ from .answers import answers_of
 from .reading import JointWords
 
 DECIDED, ROWS = "What decided", "What each row read"
+GROUPED = "Rows that read the same words are shown as one"
 NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
 METHODS = {  # Reading.decided_by -> what the weights are
     "sum": "Each weight is what the word adds to the probability of this class. The weights add up to it "
     "exactly, with what it would be without a word.",
     "linear part": "Each weight is about what the word adds to the probability of this class. The weights "
     "add up to it, with what belongs to no word.",
-    "left out of attention": "Each weight is how far the probability of this class falls when the word is "
-    "left out of the attention.",
+    "left out of attention": "Each weight is how far the probability of this class falls when no row reads "
+    "the word.",
     "leave-one-out": "Each weight is how far the probability of this class falls without the word.",
     "gradients": "Each weight is what the word adds to the score of this class, by integrated gradients.",
 }
@@ -28,7 +29,7 @@ def method(decided_by: str, task: str = "classification", versus: str = "") -> s
     """What the weights are, in a sentence; empty for an unknown way.
 
     >>> method("left out of attention", "regression")
-    'Each weight is how far the value falls when the word is left out of the attention.'
+    'Each weight is how far the value falls when no row reads the word.'
     """
     sentence = METHODS.get(decided_by, "")
     if versus:

@@ -70,7 +70,7 @@ class Picture:
     versus: str = ""  # the class that the predicted one was asked for against, if any
     joint: str = ""  # words that were read together, in a sentence
     method: str = ""  # what the weights of `decided` are, in a sentence
-    groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the most informative group first
+    groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the group that counts most first
     rows: tuple[HeatMap, ...] = ()  # every row, in the order of the groups
     most_for: tuple[str, ...] = ()  # the rows that support the prediction most
     trust: str = ""  # how far to trust it, in a sentence; empty if it was not measured
@@ -328,7 +328,10 @@ def _row_maps(texts: Texts, sides: Sides) -> tuple[list[HeatMap], list[HeatMap]]
 
     groups = [mean_map(group.rows) for group in group_rows(tuple(side.attention for side in sides))]
     # a stable sort: within each rank, the most informative group stays first
-    groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))
+    if (weights := _row_weights(sides)) is not None:
+        groups.sort(key=lambda group: -abs(weights[list(group.rows)].sum()))
+    else:
+        groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))
     return groups, [mean_map((row,)) for group in groups for row in group.rows]
 
 
@@ -342,12 +345,17 @@ def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
     return printable(join_names([side.row_names[row] for row in rows])) or NO_ASPECT, number.lower()
 
 
-def _most_for(texts: Texts, sides: Sides) -> tuple[str, ...]:
-    """The rows that support the prediction most, in both texts of a pair together."""
+def _row_weights(sides: Sides) -> np.ndarray | None:
+    """(r,): how much each row supports the prediction, in both texts of a pair; None if not known."""
     given = [side.row_weights for side in sides if side.row_weights is not None]
-    if len(given) < len(sides) or not any(map(_has_words, texts)):
+    return np.sum(given, axis=0) if len(given) == len(sides) else None
+
+
+def _most_for(texts: Texts, sides: Sides) -> tuple[str, ...]:
+    """The rows that support the prediction most."""
+    weights = _row_weights(sides)
+    if weights is None or not any(map(_has_words, texts)):
         return ()
-    weights = np.sum(given, axis=0)
     order = [row for row in np.argsort(-weights, kind="stable").tolist() if weights[row] > 0]
     names = sides[0].row_names if len(sides[0].row_names) == len(weights) else ("",) * len(weights)
     A = _drawn(texts, [side.attention.T for side in sides])
