@@ -8,32 +8,11 @@ from math import exp
 import numpy as np
 import pytest
 
-from explain.models import HIGH, LOW, random_model, word_spotter
-from limelight.config.recipe import Recipe
+from explain.models import HIGH, LOW, negation_spotter, random_model, word_spotter
 from limelight.explain import joint, joint_words
 from limelight.reading import to_html, to_svg, to_terminal
 from limelight.reading.reading import JointWords, PairReading
-from limelight.runtime.model import Model
-from limelight.text.tokenizer import Tokenizer
 from refusing import refuses
-
-WORDS = ["not", "good", "soup", "ca", "n't"]
-
-
-def negation_spotter(task: str = "classification", labels: tuple = ("-", "+")) -> Model:
-    """A model that says "-" with probability 1 / (1 + e^-2) where "good" follows a negation, else "+"."""
-    recipe = Recipe().override(embedding="cnn", word_size=1, hidden=1, head_hidden=1, task=task)
-    weights = {
-        "words.weight": np.array([[0], [0], [1], [1], [0], [0], [1]]),  # padding, unknown, then WORDS
-        # on for two neighbours
-        "encoder.W": np.array([[[1, 1, 0]], [[0, 0, 0]]]), "encoder.b": np.array([-1, 0]),
-        "head.W_1": np.array([[1, 0]]), "head.b_1": np.zeros(1),
-        "head.W_2": np.array([[2], [-2]]), "head.b_2": np.array([-1, 1]),
-    }  # fmt: skip
-    return Model.from_parts(
-        weights={name: array.astype(np.float32) for name, array in weights.items()}, recipe=recipe,
-        tokenizer=Tokenizer.from_words(WORDS), labels=list(labels), threads=1,
-    )  # fmt: skip
 
 
 def test_a_negation_and_its_word_are_read_together():

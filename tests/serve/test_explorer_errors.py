@@ -65,6 +65,7 @@ def test_a_server_that_fails_is_said_and_the_page_goes_on():
         page.evaluate("() => { limelight.data.table.known.delete(7); limelight.data.open(7) }")
         assert problem(page) == "out of order"
         page.evaluate(f"() => {{ limelight.complain(''); limelight.model.read = () => {FAIL} }}")
+        page.locator(".fold summary").click()
         row = page.locator(".rows input").first
         row.click()
         assert problem(page) == "out of order"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explain.test_joint import negation_spotter
+from explain.models import negation_spotter
 from limelight.runtime.model import Model
 from limelight.serve import create_app
 from limelight.serve.explored import ExploredData, explore_data
