@@ -90,15 +90,15 @@ def _falls(
         start += count
     (P,) = ReadTexts(model, [reading]).predict([masks], "")
     before = np.asarray(reading.sides[0].probabilities, dtype=float)
-    return _answer(reading, before[None]) - _answer(reading, P.astype(float))
+    return np.asarray(_answer(reading, before[None]) - _answer(reading, P.astype(float)))
 
 
 def _answer(reading: AnyReading, P: np.ndarray) -> np.ndarray:
     """(texts,): what the picture explains, from probabilities (texts, classes)."""
     side, k = reading.sides[0], reading.target
     if side.versus is not None:
-        return P[:, k] / np.maximum(P[:, k] + P[:, side.labels.index(side.versus)], 1e-30)
-    return P @ np.array(class_values(side.labels)) if side.task == "ordinal" else P[:, k]
+        return np.asarray(P[:, k] / np.maximum(P[:, k] + P[:, side.labels.index(side.versus)], 1e-30))
+    return np.asarray(P @ np.array(class_values(side.labels)) if side.task == "ordinal" else P[:, k])
 
 
 def _least(reading: AnyReading) -> float:

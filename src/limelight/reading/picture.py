@@ -282,8 +282,11 @@ def _joint(sides: Sides) -> str:
     found = []
     for side in sides:
         for each in side.joint:
-            words = (side.text[side.offsets[a, 0] : side.offsets[b - 1, 1]] for a, b in each[:2])
-            found.append((*map(printable, words), each))
+            first, second = (
+                printable(side.text[side.offsets[start, 0] : side.offsets[end - 1, 1]])
+                for start, end in (each.first, each.second)
+            )
+            found.append((first, second, each))
     return captions.joint_line(found, sides[0].task, _versus(sides[0]))
 
 
