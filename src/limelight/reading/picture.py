@@ -67,6 +67,7 @@ class Picture:
     truth: str | None = None  # the label in the data, or several, as `answer` writes them
     decided: HeatMap | None = None  # None without a prediction
     further: tuple[tuple[str, HeatMap], ...] = ()  # other predicted labels, and what decided each
+    asked: str = "classification"  # the task whose answer `decided` is about
     versus: str = ""  # the class that the predicted one was asked for against, if any
     joint: str = ""  # words that were read together, in a sentence
     method: str = ""  # what the weights of `decided` are, in a sentence
@@ -95,7 +96,7 @@ class Picture:
 
     def colours(self, label: str, signs: bool = False) -> str:
         """What the colours mean, or without colours the signs, for one of the labels."""
-        return captions.colours_line(label, signs, self.task, self.versus)
+        return captions.colours_line(label, signs, self.asked, self.versus)
 
     @property
     def first(self) -> HeatMap:
@@ -202,7 +203,8 @@ def make_picture(reading: Drawable) -> Picture:
             (labels[k], heat) for (k, w), bias in zip(further.items(), biases, strict=True)
             if (heat := _decided(texts, sides, w, bias))
         ),
-        versus=_versus(side), method=captions.method(side.decided_by, side.task, _versus(side)),
+        asked=_asked(side), versus=_versus(side),
+        method=captions.method(side.decided_by, _asked(side), _versus(side)),
         joint=_joint(sides), groups=tuple(groups), rows=tuple(rows), most_for=_most_for(texts, sides),
         trust=printable(side.trust),
     )  # fmt: skip
@@ -275,7 +277,9 @@ def _decided(
     if bias is None:
         return heat
     words = sum(float(each.sum()) for each in given)
-    return replace(heat, bias=bias, sum_line=captions.sum_line(words, bias, sides[0].task, _versus(sides[0])))
+    return replace(
+        heat, bias=bias, sum_line=captions.sum_line(words, bias, _asked(sides[0]), _versus(sides[0]))
+    )
 
 
 def _joint(sides: Sides) -> str:
@@ -287,7 +291,14 @@ def _joint(sides: Sides) -> str:
                 for start, end in (each.first, each.second)
             )
             found.append((first, second, each))
-    return captions.joint_line(found, sides[0].task, _versus(sides[0]))
+    return captions.joint_line(found, _asked(sides[0]), _versus(sides[0]))
+
+
+def _asked(side: Reading) -> str:
+    """The task whose answer the weights are about: of ordered classes, other ways than the usual one explain
+    the predicted class rather than the mean."""
+    other = side.decided_by in ("leave-one-out", "gradients")
+    return "classification" if side.task == "ordinal" and other else side.task
 
 
 def _versus(side: Reading) -> str:

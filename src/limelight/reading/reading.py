@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import LimelightError
+from ..tables.formats import join_names, shorten
 from ..text.labels import Label
 from .answers import Answers, answers_of
 from .pieces import split_pieces
-from .questions import Between, Probability
+from .questions import Between
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
 _REPR_CHARACTERS = 60  # of the text
@@ -94,26 +95,28 @@ class _Predicted(Shown):
         """The same reading with what speaks for the predicted class rather than for this one.
 
         The weights then add up, with the bias, to the probability that the predicted class has if only these
-        two are possible. A reading of many classes holds the most probable; for another one, read the text
-        again: `model.read(text, against=label)`.
+        two are possible. A reading from `model.read` can be asked against the most probable classes, up to
+        eight; for another one, and in `read_many`, give the class when reading: `against=label`.
 
         >>> reading = model.read("Nice room, rude staff")  # doctest: +SKIP
         >>> reading.label, reading.against(5).top_words(2)  # doctest: +SKIP
         (3, [('rude', 0.31), ('Nice', -0.12)])
         """
-        side, k = self.sides[0], self.target
-        other = find_class(side.labels, label)
         if not self._answers().is_class:
             raise LimelightError("only a class can be asked for rather than another", code="model-task")
+        return self.against_class(find_class(self.sides[0].labels, label))
+
+    def against_class(self, other: int) -> Any:
+        """The same, with the number of the class."""
+        side, k = self.sides[0], self.target
+        label = side.labels[other]
         if other == k:
             message = f"{label!r} is the predicted class; ask against another one"
             raise LimelightError(message, code="option-value")
         if side.scores is None or not {k, other} <= set(side.scores.classes):
             message = f"this reading does not hold {label!r}; read the text again with against={label!r}"
             raise LimelightError(message, code="class-not-held")
-        return self._with_sides([each._against(k, other) for each in self.sides])
-
-    def _with_sides(self, sides: Sequence[Reading]) -> Any:
+        sides = [each._against(k, other) for each in self.sides]
         return PairReading(*sides) if len(sides) == 2 else sides[0]
 
     def _answers(self) -> Answers:
@@ -153,7 +156,9 @@ class Reading(_Predicted):
     labels: tuple[Label, ...]  # the classes, in the order of `probabilities`; none from the bundled reader
     probabilities: np.ndarray  # (classes,); in regression the number
     max_row: bool = False  # whether the last row of A and M is the max-pooled one
-    decided: np.ndarray | None = None  # (n,): how much each word supports the prediction; below 0: opposes it
+    decided: np.ndarray | None = (
+        None  # (n,): the words' shares in the prediction, or a mean; below 0: against it
+    )
     decided_by: str = ""  # how that was found: a key of captions.METHODS
     row_names: tuple[str, ...] = ()  # what each row reads, "" where nothing in particular; empty if not known
     trust: str = ""  # how far to trust the pictures, in a sentence
@@ -168,6 +173,9 @@ class Reading(_Predicted):
     bias_further: tuple[float, ...] = ()  # the same for each of `decided_further`
     versus: Label | None = None  # the class that the predicted one was asked for against, if any
     scores: Scores | None = None  # for `against`
+    support: np.ndarray | None = (
+        None  # (n,): of ordered classes, each word's share in the probability of `label`
+    )
     joint: tuple[JointWords, ...] = ()  # words that are read together, where it was looked for them
 
     def __repr__(self) -> str:
@@ -220,14 +228,7 @@ class Reading(_Predicted):
     @property
     def supporting(self) -> np.ndarray | None:
         """(n,): how much each word supports the predicted class, where `decided` may be about a mean."""
-        scores = self.scores
-        if self.task != "ordinal" or scores is None:
-            return self.decided
-        asked, z, words = Probability(self.target), scores.logits, np.empty_like(scores.words)
-        words[:, list(scores.classes)] = scores.words
-        if scores.no_words is None:
-            return asked.lost(z, words)
-        return np.asarray(words @ asked.direction(scores.no_words, z))
+        return self.decided if self.support is None else self.support
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""
@@ -297,11 +298,11 @@ def find_class(labels: Sequence[Label], label: Any) -> int:
     >>> find_class([1, 5], "5"), find_class(["bad", "good"], "good")
     (1, 1)
     """
-    for k, each in enumerate(labels):
-        if each == label or str(each) == str(label):
-            return k
-    known = ", ".join(map(str, labels[:20]))
-    raise LimelightError(f"{label!r} is not a class of this model, which are {known}", code="unknown-label")
+    written = [str(each) for each in labels]
+    if str(label) in written:
+        return written.index(str(label))
+    what, known = shorten(repr(label)), join_names(written)
+    raise LimelightError(f"{what} is not a class of this model, which are {known}", code="label-unknown")
 
 
 def _as_list(weights: np.ndarray | None) -> list[float] | None:
