@@ -54,6 +54,13 @@ class MiniLM:
             result[rows] = self.session.run(["embedding"], {"ids": ids, "mask": mask})[0]
         return result
 
+    def states(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """The last layer's states (pieces of words, 384) of one text, and where each piece is in it."""
+        found = self.words.encode(text)
+        ids, mask = (np.array([each], np.int32) for each in (found.ids, found.attention_mask))
+        (X,) = self.session.run(["states"], {"ids": ids, "mask": mask})
+        return X[0], np.array(found.offsets)
+
 
 def _graph(W: dict[str, np.ndarray]) -> Graph:
     g = Graph("minilm")
@@ -89,6 +96,7 @@ def _graph(W: dict[str, np.ndarray]) -> Graph:
         X = _add_norm(g, hidden, X, norm(f"{own}.output"), weight(f"{own}.output.dense.bias"))
     on = g.op("Unsqueeze", g.op("Cast", mask, to=1), g.constant([1], "int64"))  # (batch, 1, n)
     total = g.op("Squeeze", g.op("MatMul", on, X), g.constant([1], "int64"))
+    g.output("states", X, "float32", "batch", "n", 384)
     g.output("embedding", g.op("LpNormalization", total, axis=1, p=2), "float32", "batch", 384)
     return g
 

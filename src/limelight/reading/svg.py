@@ -29,7 +29,7 @@ _FONT = "Helvetica,Arial,'Liberation Sans',Arimo,sans-serif"
 def to_svg(reading: Drawable) -> str:
     """A reading as an SVG picture: the prediction, what decided, then what each row read.
 
-    A comparison: the similarity, the texts, and lines between the words that stand out.
+    A comparison: the similarity, the texts, and lines between the words that belong together.
 
     >>> from limelight.reading.reading import GOOD_SOUP
     >>> to_svg(GOOD_SOUP)[:40]
@@ -118,7 +118,7 @@ class _Sheet:
         self.y += 26
 
     def links(self, links: Links) -> None:
-        """Lines between the words that stand out."""
+        """Lines between the words that belong together."""
         self.text(_MARGIN, links.EFFECTS_NOTE, "note")
         self.y += 26
         self.text(_MARGIN, links.PAIRS, "caption")
