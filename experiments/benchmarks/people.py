@@ -37,8 +37,10 @@ import limelight
 from limelight.bundled import sentences
 from limelight.explain.attribution import NAMES, attribute_readings
 from limelight.explain.variants import ReadTexts
+from limelight.reading.picture import make_picture
 from limelight.runtime.folder import open_folder
 from limelight.runtime.model import Model
+from limelight.runtime.word_parts import unit, with_neighbours
 
 PASSAGE = 5  # words, that weights are smoothed over
 TOP_SHARE = 0.1
@@ -145,6 +147,8 @@ def measure_ists(rows: Rows) -> None:
     for name, score in pair_scores([rows[k] for k in kept]):
         found = np.array([precision(gold[k], each) for k, each in zip(kept, score, strict=True)])
         print_row(name, [found[group].mean() for group in groups.values()])
+    agree, count = lines_that_agree([rows[k] for k in kept])
+    print(f"a picture has {count:.1f} lines; {agree:.1%} of them join words that people aligned")
 
 
 def pair_scores(rows: Rows) -> Iterator[tuple[str, Weights]]:
@@ -155,13 +159,17 @@ def pair_scores(rows: Rows) -> Iterator[tuple[str, Weights]]:
     found = limelight.load("reader").compare_many(*zip(*texts, strict=True), by_rows=False)
     maps = [[shares(token_spans(side.text), side.offsets) for side in each.sides] for each in found]
     for name in ("matrix", "together"):
-        yield f"reader: `{name}`", [
-            a @ getattr(each, name) @ b.T for each, (a, b) in zip(found, maps, strict=True)
-        ]
+        yield (
+            f"reader: `{name}`",
+            [a @ getattr(each, name) @ b.T for each, (a, b) in zip(found, maps, strict=True)],
+        )
     if mini := minilm():
         states = [[_token_states(mini, text) for text in pair] for pair in texts]
-        yield "MiniLM: cosines", [_cosines(*pair) for pair in states]
-        yield "MiniLM: cosines, with neighbours", [_cosines(*map(_with_neighbours, pair)) for pair in states]
+        yield "MiniLM: cosines", [unit(a) @ unit(b).T for a, b in states]
+        yield (
+            "MiniLM: the same, with neighbours",
+            [with_neighbours(a) @ with_neighbours(b).T for a, b in states],
+        )
 
 
 def _same(row: Mapping[str, Any]) -> np.ndarray:
@@ -169,19 +177,22 @@ def _same(row: Mapping[str, Any]) -> np.ndarray:
     return np.array([[a == b for b in second] for a in first], float)
 
 
+def lines_that_agree(rows: Rows) -> tuple[float, float]:
+    """Of the lines a picture draws, the share that join words people aligned; and how many lines it has."""
+    agreeing, counts, reader = [], [], limelight.load("reader")
+    for row in rows:
+        found = reader.compare(*(" ".join(row[side]) for side in ("first", "second")))
+        a, b = (overlaps(token_spans(side.text), side.offsets) for side in found.sides)
+        aligned = a.T @ aligned_tokens(row) @ b > 0  # (words, words)
+        lines = make_picture(found).links.pairs  # type: ignore[union-attr]
+        counts.append(len(lines))
+        agreeing += [np.mean([aligned[s, t] for s, t, _ in lines])] if lines else []
+    return float(np.mean(agreeing)), float(np.mean(counts))
+
+
 def _token_states(mini: Any, text: str) -> np.ndarray:
     states, offsets = mini.states(text)
     return shares(token_spans(text), offsets) @ states
-
-
-def _with_neighbours(states: np.ndarray) -> np.ndarray:
-    from limelight.runtime.word_parts import with_neighbours
-
-    return with_neighbours(states)
-
-
-def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.asarray(limelight.runtime.word_parts.unit(a) @ limelight.runtime.word_parts.unit(b).T)
 
 
 # ---------------------------------------------------------------- words of a text
@@ -190,10 +201,14 @@ def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def measure_movies(model: Model, rows: Rows, train: Rows, methods: Sequence[str]) -> None:
     """One table: AUPRC and the share of marked words on top, of weights as they are and smoothed."""
     read = ReadTexts(model, [*model.read_many([row["text"] for row in rows])])
-    marked, maps = zip(*(_movie_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True)
+    marked, maps = zip(
+        *(_movie_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True
+    )
     kept = [k for k, each in enumerate(marked) if each.any() and not each.all()]
     right = np.mean([r.label == row["label"] for r, row in zip(read.readings, rows, strict=True)])
-    print(f"{len(kept)} reviews of {np.mean([len(each) for each in marked]):.0f} tokens, accuracy {right:.1%}")
+    print(
+        f"{len(kept)} reviews of {np.mean([len(each) for each in marked]):.0f} tokens, accuracy {right:.1%}"
+    )
     print_table(["AUPRC", "top 10%", "smoothed: AUPRC", "top 10%"])
     for name, weights in all_weights(read, methods, lambda: minilm_movies(read, train)):
         given = [maps[k] @ weights[k] for k in kept]
@@ -218,11 +233,15 @@ def measure_esnli(model: Model, rows: Rows, train: Rows, methods: Sequence[str])
     """One table: AUPRC of the words of a pair, by class, and where the model is right."""
     texts = [[row[side] for row in rows] for side in ("premise", "hypothesis")]
     read = ReadTexts(model, [*model.read_many(*texts)])
-    marked, maps = zip(*(_pair_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True)
+    marked, maps = zip(
+        *(_pair_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True
+    )
     labels = np.array([row["label"] for row in rows])
     right = np.array([r.label for r in read.readings]) == labels
     kept = np.array([bool(each.any() and not each.all()) for each in marked])
-    groups = {"all": kept, "where right": kept & right} | {name: kept & (labels == name) for name in model.labels}
+    groups = {"all": kept, "where right": kept & right} | {
+        name: kept & (labels == name) for name in model.labels
+    }
     print_table([f"{name} ({group.sum()})" for name, group in groups.items()])
     for name, weights in all_weights(read, methods, lambda: minilm_pairs(read, train)):
         found = np.full(len(rows), np.nan)
@@ -254,9 +273,11 @@ def measure_three(model: Model, texts: list[str], methods: Sequence[str]) -> Non
     changes = [P.argmax(axis=1) != r.target for P, r in zip(predicted, read.readings, strict=True)]
     can, target = np.array([c.any() for c in changes]), np.array([r.target for r in read.readings])
     groups = {"all": can} | {str(name): can & (target == k) for k, name in enumerate(model.labels)}
+    groups = {name: group for name, group in groups.items() if group.any()}
     print_table([f"{name} ({group.sum()})" for name, group in groups.items()])
     for name, weights in all_weights(read, methods):
-        print_row(name, [changes_answer(changes, weights)[group].mean() for group in groups.values()])
+        found = changes_answer(changes, weights)
+        print_row(name, [found[group].mean() for group in groups.values()])
 
 
 def all_weights(
@@ -264,7 +285,10 @@ def all_weights(
 ) -> Iterator[tuple[str, Weights]]:
     """The name of each method and its weights (n,) of each text, of a pair (n + m,)."""
     random = np.random.default_rng(0)
-    yield "chance", [np.zeros(len(ids)) for ids in read.ids] if mini else [random.random(len(i)) for i in read.ids]
+    yield (
+        "chance",
+        [np.zeros(len(ids)) for ids in read.ids] if mini else [random.random(len(i)) for i in read.ids],
+    )
     for by in methods:
         if by in NAMES:
             yield NAMES[by], attribute_readings(read, by)
@@ -366,12 +390,13 @@ def main() -> None:
         given = parquet.read_table(args.paths[-1]).to_pylist()
     rows = draw(given, args.texts, args.seed)
     if args.kind == "ists":
-        return measure_ists(rows)
-    model = load_model(args.paths[0], args.max_length)
-    if args.kind == "three":
-        return measure_three(model, [row["text"] for row in rows], methods)
-    measure = measure_movies if args.kind == "movies" else measure_esnli
-    measure(model, rows, train, methods)
+        measure_ists(rows)
+    elif args.kind == "three":
+        model = load_model(args.paths[0], args.max_length)
+        measure_three(model, [row["text"] for row in rows], methods)
+    else:
+        measure = measure_movies if args.kind == "movies" else measure_esnli
+        measure(load_model(args.paths[0], args.max_length), rows, train, methods)
 
 
 if __name__ == "__main__":

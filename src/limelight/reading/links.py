@@ -87,9 +87,8 @@ def make_links(comparison: Comparison, texts: Sequence[Pieces]) -> Links:
     [(1, 1, 0.9), (0, 0, 0.3)]
     """
     first, second = texts
-    matrix, nearest = (
-        second.weights(first.weights(each).T).T for each in (comparison.matrix, comparison.nearest.astype(int))
-    )
+    both = comparison.matrix, comparison.nearest.astype(int)
+    matrix, nearest = (second.weights(first.weights(each).T).T for each in both)
     return Links(comparison.similarity, matrix, nearest > 0)
 
 

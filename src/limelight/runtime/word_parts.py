@@ -11,9 +11,9 @@ product of two vectors is therefore a sum over pairs of words: parts_a @ parts_b
 deleting them and reading the text again does, at a fraction of the cost (docs/results.md); the plain terms of
 the sum, A_rt W_r h_t, rank them far less well (docs/log/2026-11-16-compare.md).
 
-Which words of two texts people would say belong together is another question: what a word adds to the
-similarity is small where it matters little, however alike the two words are. The cosine of their states H, each
-with a bit of its neighbours' because people align phrases, answers it far better (docs/trust.md).
+Which words of two texts belong together is another question: two words may be alike and add little. The
+cosine of their states H, each with a bit of its neighbours' because people align phrases, answers it far
+better (docs/trust.md).
 """
 
 from __future__ import annotations
