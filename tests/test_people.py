@@ -106,4 +106,5 @@ def test_movies_and_three_print_a_row_for_each_method(people, monkeypatch, capsy
         monkeypatch.setattr(sys, "argv", ["people.py", kind, *paths, *methods])
         people.main()
         names = [line.split(" | ")[0][2:] for line in capsys.readouterr().out.splitlines()]
-        assert names[-4:] == ["chance", "What decided", "Overall attention", "Leave one out"]
+        at = names.index("chance")
+        assert names[at : at + 4] == ["chance", "What decided", "Overall attention", "Leave one out"]

@@ -38,6 +38,7 @@ from limelight.bundled import sentences
 from limelight.explain.attribution import NAMES, attribute_readings
 from limelight.explain.variants import ReadTexts
 from limelight.reading.picture import make_picture
+from limelight.reading.questions import Probability
 from limelight.runtime.folder import open_folder
 from limelight.runtime.model import Model
 from limelight.runtime.word_parts import unit, with_neighbours
@@ -275,9 +276,24 @@ def measure_three(model: Model, texts: list[str], methods: Sequence[str]) -> Non
     groups = {"all": can} | {str(name): can & (target == k) for k, name in enumerate(model.labels)}
     groups = {name: group for name, group in groups.items() if group.any()}
     print_table([f"{name} ({group.sum()})" for name, group in groups.items()])
-    for name, weights in all_weights(read, methods):
+    drops = [r.confidence - P[:, r.target] for P, r in zip(predicted, read.readings, strict=True)]
+    further = {
+        NAMES["leave-one-out"]: drops,
+        "what decided, by size": [abs(r.supporting) for r in read.readings],
+        "what the answer loses without what a word adds": [answer_lost(r) for r in read.readings],
+    }
+    one_pass = [each for each in methods if each != "leave-one-out"]  # which is known already
+    for name, weights in [*all_weights(read, one_pass), *further.items()]:
         found = changes_answer(changes, weights)
         print_row(name, [found[group].mean() for group in groups.values()])
+
+
+def answer_lost(reading: Any) -> np.ndarray:
+    """(n,): how far the predicted class's probability falls without what each word adds to the logits."""
+    scores = reading.scores
+    words = np.empty_like(scores.words)
+    words[:, list(scores.classes)] = scores.words
+    return Probability(reading.target).lost(scores.logits, words)
 
 
 def all_weights(
