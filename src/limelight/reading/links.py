@@ -39,8 +39,8 @@ class Links:
     EFFECTS_PLAIN: ClassVar = "A word's number: how much less similar the texts would be without it."
     PAIRS: ClassVar = "Words that belong together"
     PAIRS_NOTE: ClassVar = (
-        "Lines join each other's nearest words: orange adds to the similarity, blue takes from it, thicker is "
-        "more."
+        "Lines join each other's nearest words: orange adds to the similarity, blue takes from it, "
+        "thicker is more."
     )
 
     similarity: float
