@@ -143,8 +143,8 @@ def test_decided_prints_a_row_for_each_way(monkeypatch, capsys, tmp_path):
     decided = import_module("decided")
     monkeypatch.setattr(sys, "argv", ["decided.py", str(trained.save(tmp_path / "model")), "--texts", "4"])
     decided.main()
-    rows = capsys.readouterr().out.splitlines()
-    assert {row.split("  ")[0] for row in rows} >= {"What decided", "Leave one out", "Random"}
+    rows = [row.split(" | ")[0] for row in capsys.readouterr().out.splitlines()]
+    assert {"| share in the probability", "| leave one out", "| random"} <= set(rows)
 
 
 def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):

@@ -1,12 +1,13 @@
 """`limelight report` and `limelight trust` on saved models and tables."""
 
+import csv
 import json
-import re
 from pathlib import Path
 
 import pytest
 
 from limelight.cli import main
+from reviews import FLAGS, reviews, write_csv
 from trained import LABELS, save, texts_of
 
 
@@ -21,8 +22,9 @@ def test_a_report_is_written_once_and_never_over_another(tmp_path: Path, capsys:
     model, data, out = save(tmp_path / "soup"), table(tmp_path), tmp_path / "report.html"
     command = ["report", str(model), data, "--out", str(out), "--most", "20"]
     assert main(command) == 0
-    assert "<title>soup on 20 of the 25 rows of test.csv, sampled</title>" in out.read_text()
-    assert "<b>20</b><span>3 classes" in out.read_text()
+    assert "<title>soup on test.csv</title>" in out.read_text()
+    assert "<b>25</b><span>3 classes" in out.read_text()
+    assert "From 20 of the texts, chosen at random." in out.read_text()
     assert main(command) == 2
     assert "already exists" in capsys.readouterr().err
     assert main([*command, "--overwrite"]) == 0
@@ -81,15 +83,34 @@ def test_what_does_not_fit_is_named_before_the_work(
     assert not Path("report.html").exists()
 
 
-def test_a_report_draws_its_rows_from_all_of_the_table(tmp_path: Path):
-    """A table is often sorted by its labels."""
-    model, data, out = save(tmp_path / "soup"), tmp_path / "sorted.csv", tmp_path / "report.html"
-    data.write_text("text,stars\n" + "".join(f"w{k % 9},{LABELS[k // 100]}\n" for k in range(300)))
-    assert main(["report", str(model), str(data), "--out", str(out), "--most", "30"]) == 0
-    page = out.read_text().split("Metrics by class</h3>")[1].split("</table>")[0]
-    rows = [int(n) for n in re.findall(r"</bdi></th><td>(\d+)</td>", page)]
-    assert sum(rows) == 30
-    assert min(rows) > 3
+def test_a_model_has_one_accuracy_on_a_table(call, tmp_path: Path):
+    """train, its card, evaluate, predict and report, which looks at the words of some rows only."""
+    texts, stars = reviews(120)
+    stars = [star if k % 7 else 6 - star for k, star in enumerate(stars)]  # that no model gets right
+    data, folder, out = tmp_path / "t.csv", tmp_path / "m", tmp_path / "report.html"
+    write_csv(data, text=texts, stars=stars)
+    trained = call("train", data, "--dev", data, "--out", folder, *FLAGS)[1]
+    evaluated = call("evaluate", folder, data)[1]
+    assert call("report", folder, data, "--out", out, "--most", "30")[0] == 0
+    assert call("predict", folder, data, "--text", "text", "--out", tmp_path / "p.csv")[0] == 0
+    with (tmp_path / "p.csv").open() as file:
+        answers = [row["label"] == row["stars"] for row in csv.DictReader(file)]
+    accuracy = f"{sum(answers) / len(answers):.2%}"
+    assert 0.5 < sum(answers) / len(answers) < 1
+    assert f"dev 120 {accuracy}" in " ".join(trained.split())
+    assert f" 120 {accuracy}" in " ".join(evaluated.split())
+    assert f"<dt>Accuracy</dt><dd><b>{accuracy}</b>" in out.read_text()
+    assert f"| dev | {sum(answers) / len(answers):.4f} |" in (folder / "README.md").read_text()
+
+
+def test_training_rows_make_a_baseline(call, tmp_path: Path):
+    model, data, out = save(tmp_path / "soup"), table(tmp_path), tmp_path / "report.html"
+    assert call("report", model, data, "--train", data, "--out", out)[0] == 0
+    assert "not measured" not in out.read_text()
+    (tmp_path / "odd.csv").write_text("text,stars\nw1,odd\n")
+    code, _, err = call("report", model, data, "--train", tmp_path / "odd.csv", "--out", out, "--overwrite")
+    assert code == 2
+    assert "odd.csv, row 1: the label 'odd'" in err
 
 
 def test_a_report_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -521,3 +521,45 @@ cli.start()
 """
     done = subprocess.run([sys.executable, "-c", again], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (7, "")
+
+
+# ---------------------------------------------------------------- baselines and hints
+
+
+def test_the_accuracy_stands_beside_its_baselines(call, tmp_path, monkeypatch):
+    monkeypatch.setattr("limelight.training.tf_idf.BASELINE_ROWS", 40)
+    table = review_table(tmp_path / "reviews.csv", 60)
+    code, said, _ = call("train", table, "--dev", table, "--out", tmp_path / "m", *FLAGS)
+    assert code == 0
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    assert "dev, TF-IDF + logistic regression 100.00%" in lines
+    assert "dev, largest class alone 50.00%" in lines
+    assert "(TF-IDF was trained on 40 of the 60 training rows)" in lines
+    saved = {"dev": {"tf_idf": 1.0, "largest_class": 0.5}, "train_rows": 40}
+    assert limelight.load(tmp_path / "m").facts["baselines"] == saved
+    assert "| dev, largest class alone | 0.5000 |" in (tmp_path / "m" / "README.md").read_text()
+    assert "dev, largest class alone" in call("info", tmp_path / "m")[1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "flags", "hint"),
+    [
+        ([1, 2, 3, 4, 5], [], True),
+        ([1, 2, 3, 4, 5], ["--json"], False),
+        ([1, 2, 3, 4, 5], ["--task", "classification"], False),
+        ([1, 2, 3, 4, 5], ["--task", "ordinal"], False),
+        ([1, 2, 3, 5], [], False),
+        (["a", "b", "c", "d"], [], False),
+        ([1, 2, 3], [], False),
+        (list(range(20)), [], False),
+    ],
+)
+def test_numbers_that_look_like_ratings_are_pointed_out(call, tmp_path, labels, flags, hint):
+    rows = [label for label in labels for _ in range(3)]
+    table = write_csv(tmp_path / "t.csv", text=[f"soup {label}" for label in rows], stars=rows)
+    code, said, err = call(
+        "train", table, "--dev", table, "--out", tmp_path / "m", *FLAGS, "--epochs", "1", *flags
+    )
+    assert code == 0
+    assert ("--task ordinal" in err) == hint
+    assert "--task ordinal" not in said

@@ -73,6 +73,14 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     """Flags for tables and their columns."""
     group = parser.add_argument_group("data")
     add_shared(group, *COLUMNS)
+    add_flag(
+        group,
+        "--reasons",
+        "COL",
+        "column of words that are the reason for the label, separated by |: they are "
+        "learnt once more alone; rows may have none",
+    )
+    add_flag(group, "--not-reasons", "COL", "column of words that must not be a reason")
     add_flag(group, "--dev", "FILE", "development table; may be repeated", action="append")
     add_flag(
         group, "--holdout", "SHARE", "without --dev, hold out this share of each class as development data "
@@ -118,7 +126,9 @@ def data_from(args: argparse.Namespace) -> dict[str, Any]:
     files = {"train": args.data, "dev": args.dev, "test": args.test}
     return {
         "tables": {name: list(paths) for name, paths in files.items() if paths},
-        "columns": {"text": args.text, "label": args.label, "text2": args.text2},
+        "columns": {
+            name: getattr(args, name) for name in ("text", "label", "text2", "reasons", "not_reasons")
+        },
         "holdout": args.holdout, "on_bad": on_bad(args),
     }  # fmt: skip
 

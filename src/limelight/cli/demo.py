@@ -123,7 +123,7 @@ def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
         parts[split] = Texts(texts[:most], [LABELS.index(label) for label in labels[:most]])
     start = start_of(recipe)[1]
     dataset = encode_texts(
-        *parts["train"], recipe=recipe.text, dev=parts["dev"], test=parts["test"], start=start
+        *parts["train"][:2], recipe=recipe.text, dev=parts["dev"], test=parts["test"], start=start
     )
     dataset.facts["sources"] = {"train": "the bundled sentences (from vaderSentiment)"}
     return dataclasses.replace(dataset, labels=LABELS)

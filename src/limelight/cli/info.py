@@ -81,13 +81,13 @@ def _describe_preset(args: argparse.Namespace) -> dict[str, Any]:
 
 def _format_description(data: dict[str, Any]) -> str:
     from ..runtime.card import row_words
+    from ..runtime.metrics import with_baselines
 
     facts, parts = data.get("facts", {}), {name: count for name, count in data["parameters"].items() if count}
     rows = [[name, f"{count:,}"] for name, count in parts.items()]
     total = "total without words" if "preset" in data else "total"
     lines = [_headline(data), "", table(["part", "parameters"], [*rows, [total, f"{sum(parts.values()):,}"]])]
-    results = facts.get("results")
-    if isinstance(results, dict) and results:
+    if results := with_baselines(facts):
         lines += ["", metrics_table(results)]
     if "reader" in data and (words := row_words(facts)):
         lines += ["", "words that each row attends to most, relative to their frequency:"]

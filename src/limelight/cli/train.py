@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,10 @@ from ._shared import add_data, add_run, data_from, metrics_table, print_result, 
 
 if TYPE_CHECKING:
     from ..config.recipe import TrainingRecipe
+    from ..text.dataset import Dataset
     from ..training.train_job import Outcome, TrainJob
 
+MIN_RATINGS, MAX_RATINGS = 4, 11  # different labels: 1 to 5 stars, 0 to 10 points; more are hardly ratings
 HELP = "train a model on a table of labelled text"
 USAGE = "%(prog)s DATA [DATA ...] --out DIR [options]"
 DESCRIPTION = """\
@@ -50,8 +53,12 @@ def run(args: argparse.Namespace) -> int:
         return _report_interruption(job, outcome)
     if outcome.facts:
         data = {"out": str(outcome.out), "best_epoch": outcome.fitted.state.best_epoch + 1}
-        data |= {key: outcome.facts[key] for key in ("results", "old_dev") if key in outcome.facts}
+        data |= {
+            key: outcome.facts[key] for key in ("results", "baselines", "old_dev") if key in outcome.facts
+        }
         print_result(args, data, _format_outcome(outcome, job.recipe.training))
+        if job.recipe.text.task == "auto" and not given.get("start") and not args.json:
+            _suggest_ordinal(outcome.dataset)
     return 0
 
 
@@ -76,7 +83,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
 
 
 def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
-    from ..runtime.metrics import forgetting_sentence
+    from ..runtime.metrics import forgetting_sentence, with_baselines
 
     history, best_epoch = outcome.fitted.history, outcome.fitted.state.best_epoch
     epochs, steps = recipe.epochs, history[best_epoch]["steps"]
@@ -87,12 +94,29 @@ def _format_outcome(outcome: Outcome, recipe: TrainingRecipe) -> str:
         why = f"{why}; {measure} was still rising, so more than --epochs {epochs} may do better"
     lines = [f"kept epoch {best_epoch + 1} of {len(history)} ({why})"]
     if outcome.results:
-        lines.append(metrics_table(outcome.facts["results"]))
+        lines.append(metrics_table(with_baselines(outcome.facts)))
+    if "baselines" in outcome.facts:
+        used, rows = outcome.facts["baselines"]["train_rows"], len(outcome.dataset.splits["train"])
+        if used < rows:
+            lines.append(f"(TF-IDF was trained on {used:,} of the {rows:,} training rows)")
     if "old_dev" in outcome.facts:
         lines.append(forgetting_sentence(outcome.facts["old_dev"]))
     texts = ["first sentence", "second sentence"] if outcome.dataset.pair else ["your own sentence"]
     example = shlex.join(["limelight", "explain", str(outcome.out), *texts])
     return "\n".join([*lines, f"saved {outcome.out}; try: {example}"])
+
+
+def _suggest_ordinal(dataset: Dataset) -> None:
+    """Point out on standard error that labels look like ratings, which classification takes as unrelated."""
+    labels = dataset.labels
+    numbers = [label for label in labels if type(label) is int]
+    if dataset.task != "classification" or not MIN_RATINGS <= len(numbers) == len(labels) <= MAX_RATINGS:
+        return
+    low, high = min(numbers), max(numbers)
+    if high - low + 1 == len(numbers):
+        found = f"the labels are the numbers {low} to {high}"
+        todo = "if they are ratings, try --task ordinal, which knows their order"
+        print(f"limelight: {found}; {todo}", file=sys.stderr)
 
 
 def _rising_measure(history: list[dict[str, Any]], epochs: int) -> str:

@@ -27,7 +27,10 @@ from .fitted import Fitted, TextColumns, sample_weights
 class Estimator(Fitted):
     """What all estimators share; they differ in the form of their texts, and in what they predict."""
 
-    def _fit(self, columns: TextColumns, labels: Any, sample_weight: Any, dev: Texts | None) -> Self:
+    def _fit(
+        self, columns: TextColumns, labels: Any, sample_weight: Any, dev: Texts | None,
+        marks: tuple[Any, Any] = (None, None),
+    ) -> Self:  # fmt: skip
         need_torch()
         recipe, start = start_of(self._recipe(), self._given())
         texts, texts2 = columns
@@ -45,7 +48,7 @@ class Estimator(Fitted):
             texts, targets.labels, texts2, weights,
             recipe=dataclasses.replace(recipe.text, task=targets.task), dev=dev, holdout=self.holdout,
             seed=recipe.training.seed, names=None if self._predicts_numbers else targets.classes.tolist(),
-            start=start,
+            start=start, reasons=marks[0], not_reasons=marks[1],
         )  # fmt: skip
         warn_unused(recipe, self._given(), has_dev="dev" in dataset.splits, pairs=dataset.pair)
         return self._train(dataset, recipe, start, targets)

@@ -20,11 +20,13 @@ class _Pairs(Mixin):
     _reads_pairs = True
 
     def fit(
-        self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None, *, dev: Any = None
-    ) -> Self:
+        self, X: Any, X2: Any = None, y: Any = None, sample_weight: Any = None, *, dev: Any = None,
+        reasons: Any = None, not_reasons: Any = None,
+    ) -> Self:  # fmt: skip
         """Learn from first texts, second texts and labels; or from pairs and labels.
 
-        `dev` is (first texts, second texts, labels) or (pairs, labels); see `TextClassifier.fit`.
+        `dev` is (first texts, second texts, labels) or (pairs, labels); see `TextClassifier.fit`. Phrases in
+        `reasons` may be of either text.
         """
         columns, labels = _columns_and_labels(X, X2, y)
         part = None
@@ -33,7 +35,7 @@ class _Pairs(Mixin):
             *texts, dev_labels = split_dev(dev, 3 if of_three else 2, "(texts, second texts, labels)")
             first, second = _columns(*texts)
             part = Texts(first, dev_labels, second)
-        return self._fit(columns, labels, sample_weight, part)
+        return self._fit(columns, labels, sample_weight, part, (reasons, not_reasons))
 
     def predict(self, X: Any, X2: Any = None) -> Any:
         """A number for each pair."""

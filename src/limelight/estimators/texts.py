@@ -16,8 +16,14 @@ from .fitting import ClassifierTags, Estimator, Mixin, split_dev
 class _Texts(Mixin):
     """Estimators of single texts."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, dev: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, dev: Any = None, reasons: Any = None,
+        not_reasons: Any = None,
+    ) -> Self:  # fmt: skip
         """Learn from texts and their labels: lists, numpy arrays, pandas or Arrow columns.
+
+        `reasons` has for each text the words that are the reason for its label (phrases, or [start, end] of
+        characters), or None; `not_reasons` words that must not be one. Both count as further texts.
 
         `dev` is a pair (texts, labels) for choosing the best epoch; without it, a stratified share of the
         rows (`holdout`) is held out. Ctrl-C keeps the best epoch so far.
@@ -26,7 +32,7 @@ class _Texts(Mixin):
         if dev is not None:
             texts, labels = split_dev(dev, 2, "(texts, labels)")
             part = Texts(as_texts(texts, "dev texts"), labels)
-        return self._fit((as_texts(X), None), y, sample_weight, part)
+        return self._fit((as_texts(X), None), y, sample_weight, part, (reasons, not_reasons))
 
     def predict(self, X: Any) -> Any:
         """A number for each text."""

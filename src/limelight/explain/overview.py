@@ -1,4 +1,4 @@
-"""The rows on a whole data set: their words and focus, which repeat each other, what each contributes."""
+"""The rows on a whole data set: their words, which repeat each other, what each contributes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..reading.reading import AnyReading, Reading
-from ..reading.row_groups import focus
 from ..reading.row_names import row_names, row_words
 from ..text.labels import Label
 from ..text.tasks import find_task
@@ -25,9 +24,6 @@ class RowOverview(NamedTuple):
     row: int  # counted from 0
     words: tuple[tuple[str, float], ...]  # what it reads, each with its attention above an even share
     name: str  # of what it reads; "" if that is nothing in particular
-    focus: float  # mean over the texts; 0: spread evenly over the words, 1: all on a single word
-    nearest: int | None  # the row most like it
-    shared: float  # how alike: their mean entry of A A^T over the texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,24 +53,23 @@ def overview(readings: Sequence[AnyReading]) -> Overview:
     """Summarise what every row reads in all texts.
 
     >>> from limelight.reading.reading import GOOD_SOUP
-    >>> found = overview([GOOD_SOUP] * 5)
-    >>> round(found.rows[0].focus, 3), found.rows[0].nearest, found.overlap.round(2).tolist()
-    (0.531, 1, [[0.82, 0.5], [0.5, 0.5]])
+    >>> overview([GOOD_SOUP] * 5).overlap.round(2).tolist()
+    [[0.82, 0.5], [0.5, 0.5]]
     """
     sides = [side for each in readings for side in each.sides]
     overlap = np.mean([side.attention.astype(float) @ side.attention.T for side in sides], axis=0)
-    focuses = np.mean([[focus(row) for row in side.attention] for side in sides], axis=0)
-    others = overlap - np.diag(np.full(len(overlap), np.inf))
-    rows = [
-        RowOverview(row, words, name, float(focuses[row]), *_nearest(others[row]))
-        for row, (words, name) in enumerate(_row_words(sides))
-    ]
-    return Overview(tuple(rows), overlap)
+    return Overview(describe_rows(readings), overlap)
 
 
-def _nearest(shared: np.ndarray) -> tuple[int | None, float]:
-    row = int(shared.argmax())
-    return (row, float(shared[row])) if np.isfinite(shared[row]) else (None, 0.0)
+def describe_rows(readings: Sequence[AnyReading]) -> tuple[RowOverview, ...]:
+    """What every row reads in all texts.
+
+    >>> from limelight.reading.reading import GOOD_SOUP
+    >>> [row.row for row in describe_rows([GOOD_SOUP] * 5)]
+    [0, 1]
+    """
+    found = _row_words([side for each in readings for side in each.sides])
+    return tuple(RowOverview(row, words, name) for row, (words, name) in enumerate(found))
 
 
 def _row_words(sides: Sequence[Reading]) -> list[tuple[tuple[tuple[str, float], ...], str]]:

@@ -23,21 +23,21 @@ from .attribution import NAMES
 from .calibration import mcnemar
 from .model_agreement import Agreement, agreement
 from .overview import RowOverview
-from .trust import MAX_WORDS, RANDOM, Trust
+from .trust import RANDOM, Trust
 
 if TYPE_CHECKING:
     from ..training.compare import Contestant
-    from .report import ModelReport
+    from .report import Baselines, ModelReport
 
 EXAMPLE_CONFIDENCE = 0.8  # the paper shows examples that the model is at least this sure of
-MAX_EXAMPLES, MAX_ERRORS, MAX_DIFFERENCES = 3, 8, 6  # texts shown: of each class, of one model, of two
-MAX_CONFUSED_PAIRS = 15  # of classes
-MAX_EXAMPLE_CLASSES = 12  # with more classes, examples of the most frequent ones
+FEW_CLASSES = 12  # up to which each class has more words and examples
+MAX_EXAMPLES = (3, 1)  # texts shown of each of few classes, and of many
+MAX_ERRORS, MAX_DIFFERENCES = 8, 6  # texts shown of one model, and of two
+MAX_CONFUSED_PAIRS, MAX_TAKEN_FOR = 30, 3  # of classes; and of one class, in the table of all
 CURVES = {  # title -> line -> key in the training history
     "Accuracy": {"training": "accuracy", "dev": "dev_accuracy", "weighted dev": "dev_weighted_accuracy"},
     "F1": {"training": "f1", "dev": "dev_f1", "weighted dev": "dev_weighted_f1"},
     "Loss": {"training": "loss", "dev": "dev_loss", "weighted dev": "dev_weighted_loss"},
-    "Penalty": {"training": "penalty"},
 }
 # In the order of the plot's colours.
 LINES = {"random": RANDOM, "attention": NAMES["attention"], "decided": NAMES["effect"]}
@@ -104,22 +104,26 @@ def verdict(contestants: Sequence[Contestant], rows: Mapping[str, int]) -> tuple
 # ---------------------------------------------------------------- reports
 
 
-def render_report(reports: list[ModelReport], data: str, rng: np.random.Generator) -> str:
+def render_report(
+    reports: list[ModelReport], data: str, rng: np.random.Generator, baselines: Baselines | None = None
+) -> str:
     """The page on one model or two; `rng` draws the examples."""
     first, single = reports[0], len(reports) == 1
     return render_page(
-        "report.html.jinja", reports=reports, data=data, sure=EXAMPLE_CONFIDENCE, max_words=MAX_WORDS,
+        "report.html.jinja", reports=reports, data=data, sure=EXAMPLE_CONFIDENCE, baselines=baselines,
         title=f"{' and '.join(each.name for each in reports)}{f' on {data}' if data else ''}",
-        methods=dict.fromkeys(captions.METHODS[side.decided_by] for side in first.readings[0].sides),
+        methods=dict.fromkeys(
+            captions.method(side.decided_by, first.model.task) for side in first.readings[0].sides
+        ),
+        is_ordinal=first.model.task == "ordinal",
         rows=[_sorted_rows(each) for each in reports],
-        max_confused=plots.MAX_CONFUSION_CLASSES,
         confusions=[_confusion(each) for each in reports],
         reliabilities=[plots.reliability_plot(each.calibration) for each in reports],
-        overlaps=[plots.overlap_plot(each.overview.overlap) for each in reports],
         curves=[_learning_curves(each.model.facts) for each in reports],
-        examples=_examples(first, rng) if single else [],
+        examples=_examples(first, rng) if single else [[] for _ in first.labels],
         errors=_errors(first) if single else [],
         confused=[_most_confused(each) for each in reports],
+        taken_for=[_taken_for(each) for each in reports],
         differences=[] if single else _differences(*reports),
         comparison=None if single else _compare(*reports),
     )  # fmt: skip
@@ -139,28 +143,27 @@ def _learning_curves(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _confusion(report: ModelReport) -> str:
-    """The matrix; none where a text may have several labels."""
-    metrics = report.metrics
-    return plots.confusion_plot(metrics.confusion, report.labels) if isinstance(metrics, Metrics) else ""
+    """The matrix; none of many classes, or where a text may have several labels."""
+    if len(report.labels) > plots.MAX_CONFUSION_CLASSES or not isinstance(report.metrics, Metrics):
+        return ""
+    return plots.confusion_plot(report.metrics.confusion, report.labels)
 
 
-def _examples(report: ModelReport, rng: np.random.Generator) -> list[tuple[str, int, list[Markup]]]:
-    """The paper's selection: random texts of each predicted class that the model is sure of."""
+def _examples(report: ModelReport, rng: np.random.Generator) -> list[list[Markup]]:
+    """The paper's selection: for each class, random texts given it that the model is sure of."""
     sure = np.array([each.confidence > EXAMPLE_CONFIDENCE for each in report.readings])
-    predicted = report.predicted
-    counts = np.bincount(predicted, minlength=len(report.labels))
+    most = MAX_EXAMPLES[len(report.labels) > FEW_CLASSES]
     examples = []
-    for k in sorted(np.argsort(-counts, kind="stable")[:MAX_EXAMPLE_CLASSES].tolist()):
-        candidates = np.flatnonzero(sure & (predicted == k))
-        drawn = rng.choice(candidates, size=min(MAX_EXAMPLES, len(candidates)), replace=False)
-        cards = [_small_card(report, int(text)) for text in drawn]
-        examples.append((report.labels[k], len(candidates), cards))
+    for k in range(len(report.labels)):
+        candidates = np.flatnonzero(sure & (report.predicted == k))
+        drawn = rng.choice(candidates, size=min(most, len(candidates)), replace=False)
+        examples.append([_small_card(report, int(text)) for text in drawn])
     return examples
 
 
 def _errors(report: ModelReport) -> list[Markup]:
     """The most confident wrong predictions."""
-    return [_small_card(report, k) for k in _surest(~report.correct, MAX_ERRORS, report)]
+    return [_small_card(report, k) for k in _surest(~report.correct_read, MAX_ERRORS, report)]
 
 
 def _surest(chosen: np.ndarray, most: int, *reports: ModelReport) -> list[int]:
@@ -178,19 +181,34 @@ def _small_card(report: ModelReport, text: int, name: str = "") -> Markup:
 
 
 def _sorted_rows(report: ModelReport) -> list[RowOverview]:
-    """Rows that read something in particular, then small words, then no clear aspect."""
-    rank = {row.row: 2 if not row.name else int(says_little(row.name)) for row in report.overview.rows}
-    return sorted(report.overview.rows, key=lambda row: (rank[row.row], -report.removed[row.row].changed))
+    """The rows that read something in particular, then those of small words."""
+    return sorted((row for row in report.rows if row.name), key=lambda row: says_little(row.name))
 
 
-def _most_confused(report: ModelReport) -> list[tuple[str, str, int]]:
-    """(true class, predicted class, texts): the most frequent errors, where a matrix is too large to read."""
-    if len(report.labels) <= plots.MAX_CLASSES_NAMED or not isinstance(report.metrics, Metrics):
+def _most_confused(report: ModelReport) -> list[tuple[str, str, int, int]]:
+    """(true class, given class, texts, of how many): the most frequent errors, where no matrix is drawn."""
+    if len(report.labels) <= plots.MAX_CONFUSION_CLASSES or not isinstance(report.metrics, Metrics):
         return []
-    wrong = report.metrics.confusion * (1 - np.eye(len(report.labels), dtype=int))
+    wrong, totals = _wrong(report.metrics), report.metrics.counts[2]
     most = np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED_PAIRS]
-    pairs = [divmod(int(k), len(report.labels)) for k in most]
-    return [(report.labels[i], report.labels[j], int(wrong[i, j])) for i, j in pairs if wrong[i, j]]
+    pairs, names = [divmod(int(k), len(wrong)) for k in most], report.labels
+    return [(names[i], names[j], int(wrong[i, j]), int(totals[i])) for i, j in pairs if wrong[i, j]]
+
+
+def _taken_for(report: ModelReport) -> list[list[tuple[int, int]]]:
+    """For each class the classes that its texts are given instead, the most frequent first, and how often."""
+    if not isinstance(report.metrics, Metrics):
+        return []
+    wrong = _wrong(report.metrics)
+    orders = np.argsort(-wrong, axis=1, kind="stable")[:, :MAX_TAKEN_FOR]
+    return [
+        [(int(j), int(row[j])) for j in order if row[j]] for row, order in zip(wrong, orders, strict=True)
+    ]
+
+
+def _wrong(metrics: Metrics) -> np.ndarray:
+    """The confusion matrix without what is right."""
+    return np.asarray(metrics.confusion * (1 - np.eye(len(metrics.confusion), dtype=int)))
 
 
 class Comparison(NamedTuple):
@@ -214,5 +232,5 @@ def _compare(first: ModelReport, second: ModelReport) -> Comparison:
 
 def _differences(first: ModelReport, second: ModelReport) -> list[tuple[Markup, Markup]]:
     """Texts that only one of the two gets right, the most confident first."""
-    chosen = _surest(first.correct != second.correct, MAX_DIFFERENCES, first, second)
+    chosen = _surest(first.correct_read != second.correct_read, MAX_DIFFERENCES, first, second)
     return [(_small_card(first, k, first.name), _small_card(second, k, second.name)) for k in chosen]

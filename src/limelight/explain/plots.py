@@ -12,8 +12,7 @@ from ..reading.pieces import printable
 from ..reading.wrap import shorten
 from .calibration import BINS, Calibration
 
-MAX_CONFUSION_CLASSES = 60  # classes in a plot: the number of cells is its square
-MAX_CLASSES_NAMED = 20  # classes whose names fit beside the plot
+MAX_CONFUSION_CLASSES = 20  # in a plot: their names fit beside it
 _MAX_NAME_LENGTH = 30  # characters of a class's name
 _STEEP = 0.64  # the sine of 40 degrees, by which names below the plot are turned if they are long
 
@@ -21,28 +20,22 @@ _STEEP = 0.64  # the sine of 40 degrees, by which names below the plot are turne
 def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> str:
     """Rows are the true classes, columns the predicted ones; darker means a larger share of the true class.
 
-    With very many classes, only the most frequent ones are shown.
-
     >>> "<title>bad predicted as good: 1 of 4 (25.0%)</title>" in confusion_plot(
     ...     np.array([[3, 1], [0, 2]]), ["bad", "good"])
     True
     """
-    frequent = np.sort(np.argsort(-confusion.sum(axis=1), kind="stable")[:MAX_CONFUSION_CLASSES])
-    totals, labels = confusion.sum(axis=1)[frequent], [labels[i] for i in frequent]
-    confusion = confusion[np.ix_(frequent, frequent)]
-    k = len(labels)
+    totals, k = confusion.sum(axis=1), len(labels)
     side = min(56.0, max(9.0, 330 / k))
     names = [shorten(label, _MAX_NAME_LENGTH, len) for label in labels]
-    widest = 6.6 * max(map(len, names)) if k <= MAX_CLASSES_NAMED else 0.0
+    widest = 6.6 * max(map(len, names))
     left = 26 + widest
     turned = widest > side
     shares = confusion / np.maximum(totals[:, None], 1)
     parts = [_words(left + k * side / 2, 12, "predicted", "mid"), _vertical(12, 28 + k * side / 2, "true")]
     for i in range(k):
-        if k <= MAX_CLASSES_NAMED:
-            x, y = left + (i + 0.5) * side, 28 + (i + 0.5) * side
-            parts += [_words(left - 6, y + 4, names[i], "end", labels[i])]
-            parts += [_words(x, 28 + k * side + 15, names[i], "end" if turned else "mid", labels[i], turned)]
+        x, y = left + (i + 0.5) * side, 28 + (i + 0.5) * side
+        parts += [_words(left - 6, y + 4, names[i], "end", labels[i])]
+        parts += [_words(x, 28 + k * side + 15, names[i], "end" if turned else "mid", labels[i], turned)]
         for j in range(k):
             what = f"{labels[i]} predicted {f'as {labels[j]}' if i != j else 'correctly'}"
             title = f"{what}: {confusion[i, j]:,} of {totals[i]:,} ({shares[i, j]:.1%})"
@@ -50,28 +43,6 @@ def confusion_plot(confusion: np.ndarray, labels: Sequence[str]) -> str:
             parts.append(_cell(x, y, side, shares[i, j], title, f"{confusion[i, j]:,}" if side >= 26 else ""))
     below = 24 + (widest * _STEEP if turned else 0)
     return _svg(left + k * side + 8, 28 + k * side + below, "Confusion matrix", parts)
-
-
-def overlap_plot(overlap: np.ndarray) -> str:
-    """The mean of A A^T, row against row.
-
-    >>> "<title>rows 1 and 2: 0.250</title>" in overlap_plot(np.array([[1.0, 0.25], [0.25, 1.0]]))
-    True
-    """
-    r = len(overlap)
-    side = min(40.0, 300 / r)
-    step, top = max(1, round(r / 15)), max(float(overlap.max()), 0.1)
-    parts = []
-    for i in range(r):
-        if i % step == 0:
-            parts += [_words(22, 20 + (i + 0.5) * side + 4, str(i + 1), "end")]
-            parts += [_words(28 + (i + 0.5) * side, 13, str(i + 1), "mid")]
-        for j in range(r):
-            who = f"rows {i + 1} and {j + 1}" if i != j else f"row {i + 1}"
-            title = f"{who}: {overlap[i, j]:.3f}"
-            value = f"{overlap[i, j]:.2f}".lstrip("0") if side >= 30 else ""
-            parts.append(_cell(28 + j * side, 20 + i * side, side, overlap[i, j] / top, title, value))
-    return _svg(34 + r * side, 26 + r * side, "Overlap of the rows", parts)
 
 
 def reliability_plot(calibration: Calibration) -> str:

@@ -5,44 +5,52 @@ Two models are shown side by side, with what sets them apart. No network, no scr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ..errors import LimelightError
 from ..reading.answers import answers_of
-from ..reading.captions import NO_LABEL
+from ..reading.captions import NO_LABEL, trust_sentence
 from ..reading.pieces import printable
 from ..reading.reading import AnyReading
 from ..runtime.confidence import Answered, answered
-from ..runtime.metrics import LabelMetrics, Metrics, measure
+from ..runtime.metrics import BASELINES as BASELINE_NAMES
+from ..runtime.metrics import LabelMetrics, Metrics, measure, with_baselines
 from ..runtime.model import Model
 from ..storage.files import atomic_file, check_writable
 from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration, wilson
-from .overview import Overview, RowEffect, overview, remove_rows, same_answers
-from .pages import render_report
-from .trust import MAX_WORDS, Trust, measure_readings
-from .variants import ReadTexts, as_model, count_words, read_texts
+from .overview import RowOverview, describe_rows, same_answers
+from .pages import FEW_CLASSES, render_report
+from .telling import DecidedText, TellingTerm, telling_terms
+from .trust import MAX_WORDS, quick_trust
+from .variants import ReadTexts, as_model, count_words, predict_texts, read_texts
 
 THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, that a model may abstain below
-ROW_TEXTS, TRUST_TEXTS = 300, 200  # at most this many texts to remove rows on, and for the trust table
-ROW_WORK = 2e11  # multiplications that removing rows may cost: a full head is large
-TRUST_WORK = 2.5e11  # multiplications that the trust table may cost: about half a minute on two cores
+MAX_READ = 2000  # texts whose words are looked at; the figures are of all
+ROW_TEXTS = 500  # of these, at most this many for what each row reads
+# for models without saved figures: a twentieth of the texts, and at least and at most this many
+TRUST_SHARE, TRUST_TEXTS = 20, (20, 100)
+TF_IDF_TASKS = ("classification", "ordinal")
+MAX_TERMS = (10, 6)  # telling words and phrases of each of few classes, and of many
 
 
 def to_report(
     models: Model | Sequence[Model], texts: Sequence[str], labels: Sequence[Label],
-    texts2: Sequence[str] | None = None, *, names: Sequence[str] = ("model",), data: str = "", seed: int = 0,
-    progress: bool = False,
+    texts2: Sequence[str] | None = None, *, names: Sequence[str] = ("model",), data: str = "",
+    most: int = MAX_READ, train: TrainingTexts | None = None, seed: int = 0, progress: bool = False,
 ) -> str:  # fmt: skip
     """The report on one model, or on two side by side, as an HTML page.
+
+    Figures are of all texts; words and examples of at most `most` of them, chosen at random. With the texts
+    and labels that the model was trained on, and the second texts of pairs, TF-IDF is measured too.
 
     >>> page = to_report(model, texts, labels, names=["reviews"], data="test.csv")  # doctest: +SKIP
     """
@@ -52,12 +60,33 @@ def to_report(
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     _check(chosen, names, texts, labels)
     rng = np.random.default_rng(seed)
-    sample = rng.permutation(len(texts))
+    sample = np.sort(rng.permutation(len(texts))[:most])
+    tested = TestTexts(texts, labels, texts2, data, sample)
     reports = [
-        _measure(model, name, texts, texts2, labels, data or "the data", sample, seed, progress)
-        for model, name in zip(chosen, names, strict=True)
+        _measure(model, name, tested, seed, progress) for model, name in zip(chosen, names, strict=True)
     ]
-    return render_report(reports, data, rng)
+    tf_idf = None if train is None else _tf_idf(chosen[0], train, tested)
+    return render_report(reports, data, rng, baselines_of(reports[0], data, tf_idf))
+
+
+def _tf_idf(model: Model, train: TrainingTexts, tested: TestTexts) -> float:
+    """The accuracy of TF-IDF on the texts, as the model splits them into words."""
+    from ..training import need_torch
+
+    need_torch()
+    from ..text.dataset import Split
+    from ..training.tf_idf import fit_tf_idf, sample_rows
+
+    def split(texts: Sequence[str], labels: Sequence[Label], texts2: Sequence[str] | None) -> Split:
+        truth = find_task(model.task)(labels).index(model.labels, "the training data")
+        second = (None, None) if texts2 is None else model.tokenizer.encode(texts2)
+        return Split(*model.tokenizer.encode(texts), truth, None, *second)
+
+    if model.task not in TF_IDF_TASKS:
+        raise LimelightError(f"TF-IDF is not measured for the task {model.task!r}", code="model-task")
+    trained, sizes = split(*train), (len(model.tokenizer), len(model.labels))
+    fitted = fit_tf_idf(trained, *sizes, rows=sample_rows(trained, sizes[1]), min_pairs=2)
+    return fitted.accuracy(split(tested.texts, tested.labels, tested.texts2))
 
 
 def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: list[Label]) -> None:
@@ -108,20 +137,39 @@ def save_report(
 # ---------------------------------------------------------------- what it shows about one model
 
 
+class TrainingTexts(NamedTuple):
+    """What a model was trained on."""
+
+    texts: Sequence[str]
+    labels: Sequence[Label]
+    texts2: Sequence[str] | None = None
+
+
+class TestTexts(NamedTuple):
+    """What a report is on."""
+
+    texts: list[str]
+    labels: list[Label]
+    texts2: list[str] | None
+    data: str  # its name
+    sample: np.ndarray  # (read,): the numbers of the texts whose words are looked at
+
+
 @dataclass(frozen=True, eq=False)
 class ModelReport:
     """One model on the data."""
 
     name: str
     model: Model
-    readings: list[AnyReading]
-    truth: np.ndarray  # (texts,): indices of the true classes; of several labels (texts, labels)
-    correct: np.ndarray  # (texts,): whether the prediction is right, all labels of it
-    metrics: Metrics | LabelMetrics
+    metrics: Metrics | LabelMetrics  # of all texts, like all figures
     calibration: Calibration
-    overview: Overview
-    removed: tuple[RowEffect, ...]
-    trust: Trust
+    correct: np.ndarray  # (texts,): whether the prediction is right, all labels of it
+    confidence: np.ndarray  # (texts,)
+    sample: np.ndarray  # (read,): the numbers of the texts that the following are of
+    readings: list[AnyReading]
+    truth: np.ndarray  # (read,): indices of the true classes; of several labels (read, labels)
+    rows: tuple[RowOverview, ...]
+    trust: str  # how far to trust what decided, in a sentence; empty if it could not be measured
 
     @property
     def has_max_row(self) -> bool:
@@ -130,7 +178,7 @@ class ModelReport:
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """(texts,): indices of the predicted classes; of several labels, of the surest."""
+        """(read,): indices of the predicted classes; of several labels, of the surest."""
         return np.array([each.target for each in self.readings])
 
     @property
@@ -146,43 +194,77 @@ class ModelReport:
     @property
     def answered(self) -> list[Answered]:
         """What the model answers if it abstains below some thresholds."""
-        confidence = np.array([each.confidence for each in self.readings])
-        return [answered(confidence, self.correct, each) for each in THRESHOLDS]
+        return [answered(self.confidence, self.correct, each) for each in THRESHOLDS]
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the accuracy."""
-        return wilson(int(self.correct.sum()), self.metrics.rows)
+        return wilson(int(self.correct.sum()), len(self.correct))
 
-    def true_label(self, text: int) -> str:
-        """The label of a text in the data, or all of them."""
+    @property
+    def largest_class(self) -> tuple[str, float]:
+        """The most frequent class of the data, and its share."""
+        true = self.metrics.counts[2]
+        return self.labels[int(true.argmax())], float(true.max() / len(self.correct))
+
+    @cached_property
+    def correct_read(self) -> np.ndarray:
+        """(read,): whether the prediction of each text that was read is right."""
+        return np.asarray(self.correct[self.sample])
+
+    def true_label(self, read: int) -> str:
+        """The label of a text that was read in the data, or all of them."""
         if not self.several:
-            return self.labels[int(self.truth[text])]
-        return ", ".join(self.labels[k] for k in np.flatnonzero(self.truth[text])) or NO_LABEL
+            return self.labels[int(self.truth[read])]
+        return ", ".join(self.labels[k] for k in np.flatnonzero(self.truth[read])) or NO_LABEL
 
     @property
     def labels(self) -> list[str]:
         """The names of the classes."""
         return [printable(str(label)) for label in self.model.labels]
 
+    @cached_property
+    def telling(self) -> list[list[TellingTerm]]:
+        """For each class, the words and phrases that decided for it."""
+        given: list[list[DecidedText]] = [[] for _ in self.labels]
+        for reading, truth in zip(self.readings, self.truth, strict=True):
+            for label, weights in _decided(reading):
+                right = bool(truth[label] if self.several else truth == label)
+                given[label].append(DecidedText(list(zip(reading.sides, weights, strict=True)), right))
+        most = MAX_TERMS[len(self.labels) > FEW_CLASSES]
+        return [telling_terms(each, most) for each in given]
 
-def _measure(
-    model: Model, name: str, texts: Sequence[str], texts2: Sequence[str] | None, labels: Sequence[Label],
-    data: str, sample: np.ndarray, seed: int, progress: bool,
-) -> ModelReport:  # fmt: skip
-    """Read all texts; for what takes long, use the first texts of `sample`, a random order of all of them."""
-    truth = find_task(model.task)(labels).index(model.labels, data)
-    readings = read_texts(model, texts, texts2, progress=progress)
-    P = np.stack([each.probabilities for each in readings])
-    trust_readings = [readings[k] for k in _trust_sample(model, readings, sample)]
-    some = sample[: _row_sample_size(model)]
+
+def _decided(reading: AnyReading) -> Iterator[tuple[int, list[np.ndarray]]]:
+    """Each class that a text is given, and for each side how much every word supports it."""
+    sides, target = reading.sides, reading.target
+    is_given = not answers_of(sides[0].task).has_several or reading.label in reading.answer
+    supporting = [side.supporting for side in sides]
+    if is_given and all(weights is not None for weights in supporting):
+        yield target, [np.asarray(weights) for weights in supporting]
+    for further in zip(*(side.decided_further for side in sides), strict=True):
+        yield further[0][0], [weights for _, weights in further]
+
+
+def _measure(model: Model, name: str, tested: TestTexts, seed: int, progress: bool) -> ModelReport:
+    """Predict all texts, and read those of the sample."""
+    texts, labels, texts2, data, sample = tested
+    truth = find_task(model.task)(labels).index(model.labels, data or "the data")
+    some = [texts[k] for k in sample], None if texts2 is None else [texts2[k] for k in sample]
+    readings = read_texts(model, *some, progress=progress)
+    P = np.empty((len(texts), len(readings[0].probabilities)), readings[0].probabilities.dtype)
+    P[sample] = [each.probabilities for each in readings]
+    rest = np.setdiff1d(np.arange(len(texts)), sample)
+    if len(rest):
+        others = [texts[k] for k in rest], None if texts2 is None else [texts2[k] for k in rest]
+        P[rest] = predict_texts(model, *others, progress=progress)
+    rows = readings[:: -(-len(readings) // ROW_TEXTS)]
+    confidence = P.max(axis=1) if answers_of(model.task).has_several else P[range(len(P)), model.decide(P)]
     return ModelReport(
-        name, model, readings, truth, same_answers(model.decide(P), truth),
+        name, model,
         measure(model.task, P, truth, model.thresholds),  # type: ignore[arg-type]
-        _calibration(model, P, truth),
-        overview(readings),
-        remove_rows(model, [readings[k] for k in some], [labels[k] for k in some]),
-        measure_readings(ReadTexts(model, trust_readings, progress), seed=seed, rows=False),
+        _calibration(model, P, truth), same_answers(model.decide(P), truth), confidence,
+        sample, readings, truth[sample], describe_rows(rows), _trust(model, readings, seed, progress),
     )  # fmt: skip
 
 
@@ -194,16 +276,49 @@ def _calibration(model: Model, P: np.ndarray, truth: np.ndarray) -> Calibration:
     return measure_calibration(P[np.arange(len(P)), decided].astype(float), decided == truth)
 
 
-def _trust_sample(model: Model, readings: Sequence[AnyReading], sample: np.ndarray) -> np.ndarray:
-    """As many texts as the trust table can be measured on in good time; at least twenty if possible."""
-    u, d = model.recipe.model.hidden, model.recipe.model.word_size
-    words = np.array([count_words(readings[k]) for k in sample])
-    sample, words = sample[words <= MAX_WORDS], words[words <= MAX_WORDS]
-    work = np.cumsum(words.astype(float) * (words + 60) * 8 * u * (u + d))
-    return sample[: int(np.clip((work <= TRUST_WORK).sum(), 20, TRUST_TEXTS))]
+def _trust(model: Model, readings: Sequence[AnyReading], seed: int, progress: bool) -> str:
+    """What was measured when the model was trained; otherwise measured here, on a few texts."""
+    if saved := trust_sentence(model.facts.get("trust")):
+        return saved
+    rng, least = np.random.default_rng(seed), TRUST_TEXTS[0]
+    short = [each for each in readings if count_words(each) <= MAX_WORDS]
+    few = rng.permutation(len(short))[: int(np.clip(len(readings) // TRUST_SHARE, least, TRUST_TEXTS[1]))]
+    return trust_sentence(quick_trust(ReadTexts(model, [short[k] for k in few], progress), rng))
 
 
-def _row_sample_size(model: Model) -> int:
-    """On how many texts every row can be removed in good time."""
-    head = sum(array.size for name, array in model.weights.items() if name.startswith(("head.", "gate.")))
-    return int(np.clip(ROW_WORK / (head * model.embedding_shape[0]), 20, ROW_TEXTS))
+# ---------------------------------------------------------------- what an accuracy stands beside
+
+
+class Baselines(NamedTuple):
+    """Accuracies of simple models, on the data of the report and on what the model was measured on before."""
+
+    splits: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[Any, ...]], ...]  # a name, and its accuracy on each split
+
+
+def baselines_of(report: ModelReport, data: str, tf_idf: float | None) -> Baselines | None:
+    """The table; none where a text may have several labels."""
+    if report.several:
+        return None
+    label, share = report.largest_class
+    here, saved = [report.accuracy, tf_idf, share], _saved_figures(report.model.facts)
+    for name, (rows, *figures) in list(saved.items()):
+        if (rows, figures[0], figures[2]) == (len(report.correct), report.accuracy, share):
+            here[1] = figures[1] if tf_idf is None else tf_idf  # the same rows
+            del saved[name]
+    found = {data or "these texts": here} | {name: figures for name, (_, *figures) in saved.items()}
+    names = "This model", BASELINE_NAMES["tf_idf"], f"Always the largest class, here “{label}”"
+    return Baselines(tuple(found), tuple(zip(names, zip(*found.values(), strict=True), strict=True)))
+
+
+def _saved_figures(facts: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What training measured on its held-out rows, where the folder has it: rows and three accuracies."""
+    measured = with_baselines(facts)
+    found = {}
+    for split, name in {"dev": "development rows, at training", "test": "test rows, at training"}.items():
+        lines = split, *(f"{split}, {BASELINE_NAMES[each]}" for each in ("tf_idf", "largest_class"))
+        figures = [measured[line] if isinstance(measured.get(line), Mapping) else {} for line in lines]
+        if figures[1]:
+            values = [figures[0].get("rows"), *(each.get("accuracy") for each in figures)]
+            found[name] = [each if isinstance(each, int | float) else None for each in values]
+    return found

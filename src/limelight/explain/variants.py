@@ -107,6 +107,18 @@ def read_texts(
     return readings
 
 
+def predict_texts(
+    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
+) -> np.ndarray:
+    """(texts, classes): the outputs for every text or pair, with a progress bar."""
+    parts: list[np.ndarray] = []
+    with progress_bar("Predicting" if progress else "", len(texts)) as bar:
+        for each in model.predict_proba_stream(texts, texts2):
+            parts.append(each)
+            bar.update(len(each))
+    return np.concatenate(parts)
+
+
 def progress_bar(name: str, total: int) -> tqdm[Any]:
     """A bar that counts texts and disappears at the end; shown only with a name, and only on a terminal."""
     return tqdm(total=total, desc=name, unit=" texts", leave=False, disable=None if name else True)

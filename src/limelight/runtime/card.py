@@ -5,6 +5,7 @@ Its facts are plain JSON, all of them optional:
     name, language, license      of the model
     data                         {"name": "...", "train": 8544, "dev": 1101, "test": 2210}: rows
     results                      {"dev": {"accuracy": 0.48, ...}, "test": {...}}: numbers by split
+    baselines                    {"dev": {"tf_idf": 0.4, "largest_class": 0.3}, "train_rows": 8544}
     confusion                    (classes, classes): rows are the true labels, columns the predicted ones
     confusion_split              which split it was counted on
     rows                         the words that each row reads, a list each; none: no clear aspect
@@ -35,7 +36,7 @@ from ..reading.answers import answers_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
 from .confidence import saved_curve
-from .metrics import forgetting_sentence
+from .metrics import forgetting_sentence, with_baselines
 
 _TASKS = {"multi-label": "Gives {what} any number of labels", "regression": "Predicts a number for {what}"}
 _ENCODERS = {"bilstm": "a bidirectional LSTM", "cnn": "a CNN", "words": "its words alone"}
@@ -87,7 +88,7 @@ def model_card(
     calibrated = _CALIBRATED if _mapping(facts.get("confidence")) else _NOT_CALIBRATED
     use = f"{_USES.get(task, _USE).format(what=what)}, and seeing which words decided."
     name, data = one_line(facts.get("name", "A Limelight model")), _mapping(facts.get("data"))
-    results = {split: _mapping(scores) for split, scores in _mapping(facts.get("results")).items()}
+    results = {split: _mapping(scores) for split, scores in with_baselines(facts).items()}
     measures = list(dict.fromkeys(each for scores in results.values() for each in scores))
     card: str = _templates().get_template("model.md.jinja").render(
         metadata=_metadata(name, facts), name=name, version=__version__, vocabulary=vocabulary,

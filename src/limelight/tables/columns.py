@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import LimelightError
@@ -37,6 +37,8 @@ class Columns:
     text: str
     label: str | None = None
     text2: str | None = None
+    reasons: str | None = field(default=None, repr=False)  # the words that are the reason for the label
+    not_reasons: str | None = field(default=None, repr=False)  # those that must not be one
 
     def __str__(self) -> str:
         named = {"text column": self.text, "second text column": self.text2, "label column": self.label}

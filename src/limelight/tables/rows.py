@@ -31,6 +31,7 @@ class Row(NamedTuple):
     label: Any = None  # a tuple where a text may have several, a float in regression
     text2: str | None = None
     cells: Any = None  # for cells.list_cells
+    reasons: Any = None  # what is marked in the text, as in text/reasons.py
 
 
 def check_text(text: Any, where: str) -> None:
@@ -80,7 +81,7 @@ class TableRows(Iterator[Row]):
     >>> _ = path.write_text("stars,text\\n1,\\n5,Good soup.\\n")
     >>> rows = TableRows(path, Columns("text", "stars"), on_bad="skip")
     >>> next(rows), rows.number, rows.skipped
-    (Row(text='Good soup.', label='5', text2=None, cells=None), 2, 1)
+    (Row(text='Good soup.', label='5', text2=None, cells=None, reasons=None), 2, 1)
     """
 
     def __init__(
@@ -91,13 +92,17 @@ class TableRows(Iterator[Row]):
         on_bad: str = "error",
         keep: bool = False,
         parse_label: Callable[[Any, str], Any] = check_label,
+        parse_reasons: Callable[[Row], Row] | None = None,
     ) -> None:
         check_choice("on_bad", on_bad, ("error", "skip"))
         self.number = self.skipped = 0
         self._columns, self._skip, self._parse_label = columns, on_bad == "skip", parse_label
+        self._parse_reasons = parse_reasons
         self._table = table if isinstance(table, Table) else open_table(table)
         self._path, self._stays_open = self._table.path, self._table is table
-        wanted = (columns.text, columns.label, columns.text2)
+        wanted = [columns.text, columns.label, columns.text2]
+        if parse_reasons:
+            wanted += [columns.reasons, columns.not_reasons]
         self._where = [f"column {name!r}" for name in wanted]
         for name in wanted:
             if name is not None:
@@ -142,6 +147,8 @@ class TableRows(Iterator[Row]):
         if columns.label is not None:
             label = label.strip() if isinstance(label, str) else label
             label = self._parse_label(label, where[1])
+        if self._parse_reasons:
+            return self._parse_reasons(Row(text, label, text2, reasons=cells[:2]))
         return Row(text, label, text2, *cells)
 
     def _reject(self, error: BadRowError) -> None:

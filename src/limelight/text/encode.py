@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ def encode_tables(
     text: str | None = None,
     label: str | None = None,
     text2: str | None = None,
+    reasons: str | None = None,
+    not_reasons: str | None = None,
     recipe: TextRecipe,
     labelled: bool = True,
     holdout: float | ShareOfRows | None = None,
@@ -60,6 +62,7 @@ def encode_tables(
     when there is a `start`. The words come from the training split alone.
     Relative paths, also those in `recipe.vectors`, start from `folder`, by default the working folder. With
     `start`, the words and vectors are those of the weights that training will start from.
+    `reasons` and `not_reasons` are columns of the training tables, as in reasons.py.
     With `labelled=False` the texts have no labels, and `holdout` may depend on the number of rows.
 
     >>> import tempfile
@@ -74,10 +77,13 @@ def encode_tables(
     first = open_table(Path(folder, files["train"][0]))
     pair = None if labelled else False
     columns = choose_columns(first.path, text, label, text2, labelled, pair, first.names)
+    marked = replace(columns, reasons=reasons, not_reasons=not_reasons)
     sources = {
-        name: TableSource(paths, columns, on_bad, Path(folder), table=first if name == "train" else None)
+        name: TableSource(paths, columns, on_bad, Path(folder))
         for name, paths in files.items()
+        if name != "train"
     }
+    sources = {"train": TableSource(files["train"], marked, on_bad, Path(folder), table=first), **sources}
     with ExitStack() as stack, atomic_folder(out, LAYOUT, overwrite) as new:
         for source in sources.values():
             stack.callback(source.close)
@@ -99,6 +105,8 @@ def encode_texts(
     texts2: Sequence[str] | None = None,
     weights: Sequence[float] | None = None,
     *,
+    reasons: Sequence[Any] | None = None,
+    not_reasons: Sequence[Any] | None = None,
     recipe: TextRecipe,
     dev: Texts | tuple[Any, ...] | None = None,
     test: Texts | tuple[Any, ...] | None = None,
@@ -122,7 +130,8 @@ def encode_texts(
     >>> train.labels.tolist(), dataset.labels
     ([1, 0, 1, 0], (0, 1))
     """
-    given = {"train": Texts(texts, labels, texts2, weights), "dev": dev, "test": test}
+    train = Texts(texts, labels, texts2, weights, reasons, not_reasons)
+    given = {"train": train, "dev": dev, "test": test}
     sources = {name: MemorySource(Texts(*each), name) for name, each in given.items() if each is not None}
     if len({(source.pair, source.labelled) for source in sources.values()}) > 1:
         raise LimelightError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from .word_store import Side, WordStore
 HOLDOUT = 0.1
 CHUNK_ROWS = 20_000  # split together, unless a million characters come first
 FEW_ROWS = 1000  # a tenth of fewer is too small to choose an epoch by; pretrained weights need none
+Marked = tuple[int, str, str | None]  # a training row, and a further text or pair to learn its label from
 ShareOfRows = Callable[[int], float]  # the share to hold out, by the number of rows
 NO_VALUE = {"nan", "NaN", "NAN", "None", "null", "NULL", "NA", "N/A", "<NA>"}  # as programs write it
 # Words, as many as in a short novel. The default network needs some 3 GiB to train on such a text; without
@@ -61,7 +63,8 @@ class Encoding:
         known: Sequence[Label] = start.labels if start else ()
         if start:
             start.check_kind(train.pair, recipe.start, task)
-        columns = self._read_rows(task, store)
+        marked: list[Marked] = []
+        columns = self._read_rows(task, store, marked)
         classes, labels = self._number_labels(
             columns, known if self.names is None else range(len(self.names))
         )
@@ -72,8 +75,11 @@ class Encoding:
         tokenizer = self._choose_words(store.count("train", ~held))
         if pretrained and (start or recipe.extra_words):
             tokenizer = add_words(tokenizer, pretrained, recipe.extra_words)
-        splits = self._write_splits(store, labels, held, tokenizer)
+        marked = [each for each in marked if not held[each[0]]]
+        splits = self._write_splits(store, labels, held, tokenizer, marked)
         facts = {**self._facts(splits, classes, task), "held_out": note}
+        if marked:
+            facts["reasons"] = len(marked)
         if known and task != "regression":
             facts["goes_on"] = _describe_classes(recipe.start, self.names or classes, known, counts)
         if not pretrained:
@@ -101,20 +107,24 @@ class Encoding:
             source.labels = LabelFormat(task, self.recipe.separator)
         return task
 
-    def _read_rows(self, task: str, store: WordStore) -> dict[str, LabelColumn]:
-        """Check every row; the labels by split, while the words go into the store."""
+    def _read_rows(self, task: str, store: WordStore, marked: list[Marked]) -> dict[str, LabelColumn]:
+        """Check every row; the labels by split, while words go into the store and marks are collected."""
         columns = {name: find_task(task)() for name in self.sources}
         with SplitPool(self.recipe.lowercase, self.recipe.split_characters) as pool:
             for name, source in self.sources.items():
-                for found in pool.map(self._texts(source, f"reading {name}", columns[name])):
+                for found in pool.map(self._texts(source, f"reading {name}", columns[name], marked)):
                     store.append(name, found)
         return columns
 
-    def _texts(self, source: TextSource, title: str, labels: LabelColumn) -> Iterator[list[str]]:
+    def _texts(
+        self, source: TextSource, title: str, labels: LabelColumn, marked: list[Marked]
+    ) -> Iterator[list[str]]:
         """The texts of some thousand rows at a time, for pairs followed by the second texts."""
         bar = tqdm(source.rows(), title, unit=" rows", disable=None if self.progress else True)
+        number = count()
         for rows in chunks(bar, CHUNK_ROWS):
-            for row in rows:
+            for row, place in zip(rows, number, strict=False):
+                marked += [(place, *texts) for texts in row.reasons or ()]
                 labels.append(row.label if source.labelled else 0)
             yield [row.text for row in rows] + [row.text2 for row in rows if row.text2 is not None]
 
@@ -154,14 +164,19 @@ class Encoding:
         )
 
     def _write_splits(
-        self, store: WordStore, labels: Mapping[str, np.ndarray], held: np.ndarray, tokenizer: Tokenizer
-    ) -> dict[str, Split]:
+        self, store: WordStore, labels: Mapping[str, np.ndarray], held: np.ndarray, tokenizer: Tokenizer,
+        marked: Sequence[Marked],
+    ) -> dict[str, Split]:  # fmt: skip
         ids = store.ids(tokenizer)
         for name, source in self.sources.items():
             parts = self._encode_chunks(store.read(name), ids, source, labels[name])
             named = split_held_out(parts, held) if name == "train" else ((name, part) for part in parts)
             for split, part in named:
                 self.arrays.append(split, part, len(tokenizer))
+        if marked:
+            self.arrays.append(
+                "train", self._encode_marked(marked, labels["train"], tokenizer), len(tokenizer)
+            )
         finished = self.arrays.finish()
         return {name: Split(**finished[name]) for name in SPLITS if name in finished}
 
@@ -187,6 +202,17 @@ class Encoding:
                 chunk["weights"] = source.weights[rows]
             yield chunk
             done = rows.stop
+
+    def _encode_marked(self, marked: Sequence[Marked], labels: np.ndarray, tokenizer: Tokenizer) -> Chunk:
+        rows, *sides = zip(*marked, strict=True)
+        source, chunk = self.sources["train"], Chunk()
+        for mark, texts in zip(("", "2")[: 1 + source.pair], sides, strict=False):
+            ids, lengths = truncate(*tokenizer.encode(texts), self.recipe.max_length)
+            chunk |= {f"ids{mark}": ids, f"lengths{mark}": lengths}
+        chunk["labels"] = labels[list(rows)]
+        if source.weights is not None:
+            chunk["weights"] = source.weights[list(rows)]
+        return chunk
 
     def _facts(self, splits: Mapping[str, Split], classes: Sequence[Label], task: str) -> dict[str, Any]:
         facts: dict[str, Any] = {

@@ -16,6 +16,7 @@ from ..tables.formats import BadRowError
 from ..tables.rows import Row, TableRows, check_text
 from ..tables.table import Table, open_table
 from .coerce import as_list, as_weights
+from .reasons import with_reasons
 from .tasks import LabelFormat
 
 
@@ -26,6 +27,8 @@ class Texts(NamedTuple):
     labels: Sequence[Any] | None = None  # a collection each where a text may have several
     texts2: Sequence[str] | None = None
     weights: Sequence[float] | None = None
+    reasons: Sequence[Any] | None = None  # of each text: words that are the reason for its label
+    not_reasons: Sequence[Any] | None = None  # words that must not be one
 
 
 @dataclass
@@ -87,7 +90,11 @@ class TableSource:
         if self.table is None or self.table.path != path:
             self.close()
             self.table = open_table(path)
-        return TableRows(self.table, self.columns, on_bad=self.on_bad, parse_label=self.labels.parse)
+        marked = self.columns.reasons or self.columns.not_reasons
+        return TableRows(
+            self.table, self.columns, on_bad=self.on_bad, parse_label=self.labels.parse,
+            parse_reasons=with_reasons if marked else None,
+        )  # fmt: skip
 
     def close(self) -> None:
         """Close the file that is open."""
@@ -117,6 +124,10 @@ class MemorySource:
             plain = as_weights(self._as_list(given.weights, "weights"), f"{where}: weights")
             self.weights = np.array(plain, dtype=np.float32)
         self.labelled, self.pair = self._labels is not None, self._texts2 is not None
+        self._marks = [
+            None if marks is None else self._as_list(marks, what)
+            for marks, what in ((given.reasons, "reasons"), (given.not_reasons, "not_reasons"))
+        ]
 
     def rows(self) -> Iterator[Row]:
         """Every row, checked."""
@@ -129,11 +140,14 @@ class MemorySource:
                     check_text(text2, f"second texts[{number}]")
                 if self.labelled:
                     label = self.labels.parse(label, f"labels[{number}]")
+                row = Row(text, label, text2)
+                if any(self._marks):
+                    row = with_reasons(row._replace(reasons=[m and m[number] for m in self._marks]))
             except BadRowError as error:
                 raise LimelightError(
                     f"{self.where}: {error}; correct it or leave it out", code="row-unusable"
                 ) from None
-            yield Row(text, label, text2)
+            yield row
 
     def name_row(self, index: int) -> str:
         """The row at an index among those that `rows` yields."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..network.parts import matrix_shape, shapes
-from ..text.dataset import Dataset, Split
+from ..runtime.metrics import BASELINES
+from ..text.dataset import Dataset
 from .outcome import results_of
+
+if TYPE_CHECKING:
+    from .tf_idf import TfIdf
 
 # The rows of the paper's Table 1.
 MODELS = {
@@ -25,7 +28,6 @@ MODELS = {
 }
 TF_IDF = "tf-idf"
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # of TF-IDF, scikit-learn's C; the development set chooses
-USUAL_STRENGTH = 10.0
 
 
 @dataclass
@@ -43,7 +45,7 @@ class Contestant:
     @property
     def name(self) -> str:
         """As in the paper's Table 1."""
-        return "TF-IDF + logistic regression" if self.embedding == TF_IDF else MODELS[self.embedding]
+        return BASELINES["tf_idf"] if self.embedding == TF_IDF else MODELS[self.embedding]
 
 
 def compare(
@@ -116,51 +118,30 @@ def compare_tf_idf(dataset: Dataset, recipe: Recipe) -> Contestant:
 
     It reads the words and pairs of neighbours that the other models read.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
+    from .tf_idf import STRENGTH, fit_tf_idf
 
     started = time.monotonic()
-    words = TfidfVectorizer(analyzer=_terms, sublinear_tf=True)
-    words.fit(_word_ids(dataset.splits["train"]))
-    X = {name: words.transform(_word_ids(split)) for name, split in dataset.splits.items()}
-    y = {name: np.asarray(split.labels) for name, split in dataset.splits.items()}
-    weight = "balanced" if recipe.training.class_weight == "balanced" else None
+    splits, sizes = dataset.splits, (len(dataset.tokenizer), len(dataset.labels))
+    balanced = recipe.training.class_weight == "balanced"
     best: Any = None
-    for C in STRENGTHS if "dev" in X else (USUAL_STRENGTH,):
-        found = LogisticRegression(C=C, max_iter=1000, class_weight=weight)
-        found.fit(X["train"], y["train"], sample_weight=dataset.splits["train"].weights)
-        if best is None or found.score(X["dev"], y["dev"]) > best.score(X["dev"], y["dev"]):
+    for strength in STRENGTHS if "dev" in splits else (STRENGTH,):
+        found = fit_tf_idf(splits["train"], *sizes, strength=strength, balanced=balanced)
+        if best is None or found.accuracy(splits["dev"]) > best.accuracy(splits["dev"]):
             best = found
     seconds = time.monotonic() - started
-    accuracies = {name: [float(best.score(X[name], y[name]))] for name in ("dev", "test") if name in X}
+    accuracies = {name: [best.accuracy(splits[name])] for name in ("dev", "test") if name in splits}
     return Contestant(
-        TF_IDF, best.coef_.size + best.intercept_.size, seeds=[recipe.training.seed], seconds=[seconds],
-        bytes=_shipped_bytes(best, words, dataset), **accuracies,
+        TF_IDF, best.W.numel() + best.b.numel(), seeds=[recipe.training.seed], seconds=[seconds],
+        bytes=_shipped_bytes(best, dataset), **accuracies,
     )  # fmt: skip
 
 
-def _word_ids(split: Split) -> list[list[np.ndarray]]:
-    """The word ids of each row, for pairs of both texts."""
-    return [split.row(k) for k in range(len(split))]
-
-
-def _terms(row: list[np.ndarray]) -> list[Hashable]:
-    """Words and pairs of neighbours; in the second text of a pair they are other terms."""
-    found: list[Hashable] = []
-    for side, ids in enumerate(row):
-        words = ids.tolist()
-        found += [(side, word) for word in words]
-        found += [(side, *pair) for pair in pairwise(words)]
-    return found
-
-
-def _shipped_bytes(head: Any, words: Any, dataset: Dataset) -> int:
+def _shipped_bytes(fitted: TfIdf, dataset: Dataset) -> int:
     """Bytes of what one would ship: its terms as text, and its weights in float32."""
     known = dataset.tokenizer.vocabulary
-    terms = "\n".join(" ".join(known[k] for k in term[1:]) for term in words.vocabulary_)
+    terms = "\n".join(" ".join(known[k] for k in fitted.term(number)) for number in range(len(fitted.codes)))
     weights = io.BytesIO()
-    parts = {"W": head.coef_, "b": head.intercept_, "idf": words.idf_}
-    np.savez(weights, **{name: part.astype(np.float32) for name, part in parts.items()})  # type: ignore[arg-type]
+    np.savez(weights, W=fitted.W.numpy(), b=fitted.b.numpy(), idf=fitted.idf.astype(np.float32))
     return len(terms.encode()) + len(weights.getvalue())
 
 

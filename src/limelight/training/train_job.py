@@ -39,6 +39,8 @@ def fit(
     text: str | None = None,
     label: str | None = None,
     text2: str | None = None,
+    reasons: str | None = None,
+    not_reasons: str | None = None,
     dev: Paths | None = None,
     test: Paths | None = None,
     old_dev: Paths | None = None,
@@ -56,9 +58,10 @@ def fit(
     The columns are guessed where their names leave no doubt. Without `dev`, a stratified share of the rows
     (`holdout`, by default 0.1; when training starts from pretrained weights and there are fewer than 1,000
     rows, none) is held out to choose the best epoch. A row without text or label is an error, unless
-    `on_bad` is "skip". With `start` the folder of a trained model, training goes on with it; `old_dev` is a
-    table on which its accuracy is measured before and after. `callbacks` are called after every step and
-    epoch (`limelight.training.Callback`). `options` are those of the recipe: `rows=8`.
+    `on_bad` is "skip". `reasons` names a column of words that are the reason for the label, `not_reasons` one
+    of words that must not be (text/reasons.py). With `start` the folder of a trained model, training goes on
+    with it; `old_dev` is a table on which its accuracy is measured before and after. `callbacks` are called
+    after every step and epoch (`limelight.training.Callback`). `options` are those of the recipe: `rows=8`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -76,7 +79,9 @@ def fit(
     job = TrainJob(
         out=Path(out), recipe=preset_of(preset).override(**options),
         tables={name: [str(path) for path in paths] for name, paths in table_paths(given).items()},
-        columns={"text": text, "label": label, "text2": text2},
+        columns={
+            "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
+        },
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
     )  # fmt: skip
     outcome = job.run(device=device, show=progress, callbacks=callbacks, given=options)
@@ -113,7 +118,7 @@ class TrainJob(Job):
     out: Path
     recipe: Recipe
     tables: dict[str, list[str]]  # train, dev, test, old_dev: files, or one folder with encoded data
-    columns: dict[str, Any] = field(default_factory=dict)  # text, label, text2: a name or None
+    columns: dict[str, Any] = field(default_factory=dict)  # text, label, text2, reasons, ...: a name or None
     holdout: float | None = None  # None: 0.1, or 0 with few rows and a start
     on_bad: str = "error"
     overwrite: bool = False
@@ -231,6 +236,8 @@ class TrainJob(Job):
         confidence = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
         facts = facts_of(dataset, fitted, results) | confidence
+        if not fitted.interrupted and (measured := self._baselines(dataset)):
+            facts["baselines"] = measured
         if before is not None:
             after, rows = self._old_accuracy(model_of(dataset, fitted, facts))
             data = ", ".join(self.tables["old_dev"])
@@ -251,6 +258,11 @@ class TrainJob(Job):
             return False
         save(self.folder / "best", dataset, fitted, facts, overwrite=True)
         return saved.read_bytes() == (self.folder / "best" / "config.json").read_bytes()
+
+    def _baselines(self, dataset: Dataset) -> dict[str, Any]:
+        from .tf_idf import baselines
+
+        return baselines(dataset, balanced=self.recipe.training.class_weight == "balanced")
 
     # ------------------------------------------------------------ what a model forgets as it goes on
 
@@ -283,7 +295,8 @@ class TrainJob(Job):
 
         right = []
         for file in map(self.input_path, self.tables["old_dev"]):
-            columns = choose_columns(file, **self.columns, pair=model.pair)
+            text, label, text2 = (self.columns.get(name) for name in ("text", "label", "text2"))
+            columns = choose_columns(file, text, label, text2, pair=model.pair)
             P, truth = predict_labelled(model, file, columns, self.on_bad)
             right.append(P.argmax(axis=1) == truth)
         return float(np.concatenate(right).mean()), sum(map(len, right))
@@ -319,7 +332,9 @@ def _is_path(value: Any) -> bool:
 
 _FITS: dict[str, Callable[[Any], bool]] = {
     "tables": lambda x: _holds(x, {"train", "dev", "test", "old_dev"}, _are_files) and "train" in x,
-    "columns": lambda x: _holds(x, {"text", "label", "text2"}, lambda each: isinstance(each, str | None)),
+    "columns": lambda x: _holds(
+        x, {"text", "label", "text2", "reasons", "not_reasons"}, lambda each: isinstance(each, str | None)
+    ),
     "holdout": lambda x: x is None or (type(x) in (int, float) and 0 <= x < 1),
     "on_bad": lambda x: x in ("error", "skip"),
     "overwrite": lambda x: type(x) is bool,

@@ -58,7 +58,7 @@ export class DataPanel {
     const shares = table.predicted.map((_, of) => {
       let right = 0
       for (let k = 0; k < table.rows; k++) right += table.isRight(k, of)
-      return `${percent(right / table.rows)} right`
+      return `${percent(right / table.rows, 2)} ${table.rows < table.ofRows ? "of these " : ""}right`
     })
     return shares.length > 1 ? ` · ${shares.map((share, of) => `${this.nameOf(of)}: ${share}`).join(", ")}` : ` · ${shares[0]}`
   }

@@ -1,0 +1,111 @@
+"""Why a text has its label, where a person marked it: further texts to learn from.
+
+A marked row is learnt up to twice more: the marked words alone have the same label, and so has the text
+without the words that must not be a reason. What decides then agrees with the marks, whatever the network is,
+and the answer stays a sum over words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..tables.formats import BadRowError, shorten
+from ..tables.rows import Row, is_missing
+
+Span = tuple[int, int]
+SEPARATOR = "|"
+_JOIN = " . "  # between marked words that were apart
+
+
+def with_reasons(row: Row) -> Row:
+    """The row with further texts in place of its marks: `reasons` is then a list of (text, text2).
+
+    >>> with_reasons(Row("Nice pool, rude staff", 2, reasons=("rude staff", "pool"))).reasons
+    [('rude staff', None), ('Nice , rude staff', None)]
+    """
+    if row.reasons is None:
+        return row
+    texts = [row.text] if row.text2 is None else [row.text, row.text2]
+    marked, banned = (_spans(texts, parse_marks(cell)) for cell in row.reasons)
+    found = []
+    if any(marked):
+        found.append(
+            [_only(text, spans) if spans else text for text, spans in zip(texts, marked, strict=True)]
+        )
+    if any(banned):
+        found.append([_without(text, spans) for text, spans in zip(texts, banned, strict=True)])
+    kept = [each for each in found if each != texts and all(not text.isspace() and text for text in each)]
+    return row._replace(reasons=[(each[0], each[1] if row.text2 is not None else None) for each in kept])
+
+
+def parse_marks(cell: Any) -> list[str | Span]:
+    """Phrases and spans of characters, from a list or as they are written in a table.
+
+    >>> parse_marks("rude staff | dirty"), parse_marks('["rude", [6, 10]]'), parse_marks(None)
+    (['rude staff', 'dirty'], ['rude', (6, 10)], [])
+    """
+    cell = cell.tolist() if hasattr(cell, "tolist") else cell
+    if is_missing(cell):
+        return []
+    if isinstance(cell, str):
+        if not cell.lstrip().startswith("["):
+            return [phrase for part in cell.split(SEPARATOR) if (phrase := part.strip())]
+        try:
+            cell = json.loads(cell)
+        except ValueError:
+            raise BadRowError(f"{shorten(cell)} is not a list of reasons") from None
+    if isinstance(cell, Iterable) and not isinstance(cell, Mapping):
+        found = [_mark(each) for each in cell]
+        if all(each is not None for each in found):
+            return found  # type: ignore[return-value]
+    raise BadRowError(f"{shorten(repr(cell))} is not a list of words, or of [start, end]")
+
+
+def _mark(given: Any) -> str | Span | None:
+    if isinstance(given, str):
+        return given.strip() or None
+    if isinstance(given, Sequence) and len(given) == 2 and all(type(x) is int for x in given):
+        return given[0], given[1]
+    return None
+
+
+def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]]:
+    """Where the marks are in each text: a phrase wherever it occurs, in any case."""
+    found: list[list[Span]] = [[] for _ in texts]
+    for mark in marks:
+        if isinstance(mark, tuple):
+            if len(texts) > 1 or not 0 <= mark[0] < mark[1] <= len(texts[0]):
+                raise BadRowError(f"the reason {list(mark)} is not a span of a single text's characters")
+            found[0].append(mark)
+            continue
+        pattern = re.compile(rf"(?<!\w){re.escape(mark)}(?!\w)", re.IGNORECASE)
+        places = [[each.span() for each in pattern.finditer(text)] for text in texts]
+        if not any(places):
+            raise BadRowError(f"the reason {shorten(repr(mark))} is not in the text")
+        for own, more in zip(found, places, strict=True):
+            own += more
+    return [_merged(each) for each in found]
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Spans from first to last, those that meet as one."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _only(text: str, spans: Sequence[Span]) -> str:
+    return _JOIN.join(text[start:end] for start, end in spans)
+
+
+def _without(text: str, spans: Sequence[Span]) -> str:
+    for start, end in reversed(spans):
+        text = f"{text[:start].rstrip()} {text[end:].lstrip()}"
+    return text.strip()

@@ -1,0 +1,250 @@
+"""TF-IDF and logistic regression, what many people would use instead, on an encoded data set.
+
+It is that of scikit-learn (sublinear counts, smooth idf, rows of length 1, no penalty on the intercepts), but
+needs only PyTorch, which every machine that trains has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag, log_softmax
+
+from ..text.dataset import Dataset, Split
+
+STRENGTH = 10.0  # scikit-learn's C
+BASELINE_ROWS, BASELINE_WORDS = 20_000, 1_000_000  # training rows of a baseline, and their words: seconds
+BASELINE_WORK = 20_000_000  # and words times classes
+TASKS = ("classification", "ordinal")  # whose accuracy there is
+_WORDS_AT_ONCE = 2**20
+_STEPS, _HISTORY = 100, 5  # of L-BFGS; a longer history takes more time than it saves
+_FLAT, _SHORTEST = 1e-4, 1e-6  # the slope and the step at which it ends
+
+
+class Terms(NamedTuple):
+    """Rows as their terms back to back."""
+
+    starts: np.ndarray  # (rows,)
+    columns: np.ndarray  # (entries,): numbers of terms
+    values: np.ndarray  # (entries,) float32
+
+
+@dataclass(frozen=True, eq=False)
+class TfIdf:
+    """A trained classifier over words and pairs of neighbours."""
+
+    vocabulary: int
+    codes: np.ndarray  # (terms,) sorted: `_codes` of each term
+    idf: np.ndarray  # (terms,)
+    W: Tensor  # (terms, classes)
+    b: Tensor  # (classes,)
+
+    def predict(self, split: Split) -> np.ndarray:
+        """(rows,): the class of each row."""
+        parts = []
+        for rows in _chunks(split):
+            terms = _weigh(*_find(_codes(split, rows, self.vocabulary), self.codes), self.idf, len(rows))
+            parts.append((_multiply(terms, self.W) + self.b).argmax(dim=1).numpy())
+        return np.concatenate(parts)
+
+    def accuracy(self, split: Split) -> float:
+        """The share of rows whose class is the true one."""
+        return float((self.predict(split) == np.asarray(split.labels)).mean())
+
+    def term(self, number: int) -> tuple[int, ...]:
+        """The word ids of a term."""
+        code = int(self.codes[number]) % (self.vocabulary * (self.vocabulary + 1))
+        first, second = divmod(code, self.vocabulary)
+        return (second,) if first == 0 else (first - 1, second)
+
+
+def fit_tf_idf(
+    split: Split, vocabulary: int, classes: int, *, rows: np.ndarray | None = None,
+    strength: float = STRENGTH, balanced: bool = False, min_pairs: int = 1,
+) -> TfIdf:  # fmt: skip
+    """Train on a split, or on some of its rows; ids are below `vocabulary`. Rarer pairs are left out.
+
+    >>> split = Split(np.array([2, 3, 4, 3]), np.array([2, 2]), np.array([0, 1]))
+    >>> fit_tf_idf(split, 5, 2).predict(split).tolist()
+    [0, 1]
+    """
+    rows = np.arange(len(split)) if rows is None else rows
+    row, code = _codes(split, rows, vocabulary)
+    codes, occurrences = np.unique(code, return_counts=True)
+    codes = codes[(occurrences >= min_pairs) | (codes % (vocabulary * (vocabulary + 1)) < vocabulary)]
+    row, column, count = _find((row, code), codes)
+    idf = np.log((1 + len(rows)) / (1 + np.bincount(column, minlength=len(codes)))) + 1
+    X = _weigh(row, column, count, idf, len(rows))
+    y = torch.from_numpy(np.asarray(split.labels)[rows].astype(np.int64))
+    weights = torch.ones(len(rows), dtype=torch.float64)
+    if split.weights is not None:
+        weights = torch.from_numpy(np.asarray(split.weights)[rows].astype(np.float64))
+    if balanced:
+        counts = torch.bincount(y, weights, classes)
+        weights = weights * (weights.sum() / (int((counts > 0).sum()) * counts))[y]
+    return TfIdf(vocabulary, codes, idf, *_regress(X, y, weights, len(codes), classes, strength))
+
+
+def _regress(
+    X: Terms, y: Tensor, weights: Tensor, terms: int, classes: int, strength: float
+) -> tuple[Tensor, Tensor]:
+    """Multinomial logistic regression by L-BFGS: the weights (terms, classes), the intercepts (classes,).
+
+    Each sum is over one row or one term, in order, so that the same rows always give the same bits.
+    """
+    shrink = 1 / (strength * float(weights.sum()))
+    weights = (weights / weights.sum()).float()
+    turned, size = _transpose(X, terms), terms * classes
+
+    def loss(x: Tensor) -> tuple[float, Tensor]:
+        W, b = x[:size].view(terms, classes), x[size:]
+        log_p = log_softmax(_multiply(X, W) + b, dim=1)
+        slope = log_p.exp()
+        slope[torch.arange(len(y)), y] -= 1
+        slope *= weights[:, None]
+        value = -(log_p[torch.arange(len(y)), y] * weights).sum() + shrink / 2 * W.square().sum()
+        return float(value), torch.cat([(_multiply(turned, slope) + shrink * W).flatten(), slope.sum(dim=0)])
+
+    found = _minimise(loss, torch.zeros(size + classes))
+    return found[:size].view(terms, classes), found[size:]
+
+
+def _minimise(loss: Callable[[Tensor], tuple[float, Tensor]], x: Tensor) -> Tensor:
+    """Where a convex loss is lowest, by L-BFGS. That of PyTorch takes seconds to import."""
+    steps: list[tuple[Tensor, Tensor]] = []  # the last ones, and how the slope changed along each
+    value, slope = loss(x)
+    for _ in range(_STEPS):
+        if float(slope.abs().max()) < _FLAT:
+            break
+        direction = _direction(slope, steps)
+        down, length = float(direction @ slope), 1.0
+        while length > _SHORTEST:
+            lower, turned = loss(x + length * direction)
+            if lower <= value + 1e-4 * length * down:
+                break
+            length /= 2
+        else:
+            break
+        step, change = length * direction, turned - slope
+        steps = [*steps, (step, change)][-_HISTORY:] if float(step @ change) > 0 else steps
+        x, value, slope = x + step, lower, turned
+    return x
+
+
+def _direction(slope: Tensor, steps: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """Downhill, as curved as the last steps have shown."""
+    found, shares = -slope, []
+    for step, change in reversed(steps):
+        shares.append(float(step @ found) / float(step @ change))
+        found = found - shares[-1] * change
+    if steps:
+        step, change = steps[-1]
+        found = found * (float(step @ change) / float(change @ change))
+    for (step, change), share in zip(steps, reversed(shares), strict=True):
+        found = found + (share - float(change @ found) / float(step @ change)) * step
+    return found
+
+
+def _multiply(rows: Terms, W: Tensor) -> Tensor:
+    """(rows, classes): the sum over each row's terms of value times weight."""
+    starts, columns, values = map(torch.from_numpy, rows)
+    return embedding_bag(columns, W, starts, mode="sum", per_sample_weights=values)
+
+
+def _transpose(X: Terms, terms: int) -> Terms:
+    lengths = np.diff(np.append(X.starts, len(X.columns)))
+    row, order = np.repeat(np.arange(len(lengths)), lengths), np.argsort(X.columns, kind="stable")
+    counts = np.bincount(X.columns, minlength=terms)
+    return Terms(np.cumsum(counts) - counts, row[order], X.values[order])
+
+
+# ---------------------------------------------------------------- from ids to terms
+
+
+def _chunks(split: Split) -> Iterator[np.ndarray]:
+    """The numbers of all rows, as many at a time as fit in memory."""
+    words = sum(np.cumsum(lengths, dtype=np.int64) for _, _, lengths in split.sides)
+    cuts = np.flatnonzero(np.diff(words // _WORDS_AT_ONCE)) + 1
+    yield from np.split(np.arange(len(split)), cuts)
+
+
+def _codes(split: Split, rows: np.ndarray, vocabulary: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each word and each pair of neighbours in these rows, the row's place in `rows` and a code.
+
+    In the second text of a pair they are other terms.
+    """
+    places, codes = [], []
+    for side, (ids, starts, lengths) in enumerate(split.sides):
+        counts = np.asarray(lengths)[rows].astype(np.int64)
+        row = np.repeat(np.arange(len(rows)), counts)
+        inside = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        words = np.asarray(ids)[np.asarray(starts)[rows][row] + inside].astype(np.int64)
+        follows = row[1:] == row[:-1]
+        pairs = ((words[:-1] + 1) * vocabulary + words[1:])[follows]
+        places += [row, row[1:][follows]]
+        codes += [each + side * vocabulary * (vocabulary + 1) for each in (words, pairs)]
+    return np.concatenate(places), np.concatenate(codes)
+
+
+def _find(
+    found: tuple[np.ndarray, np.ndarray], codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(rows, terms, counts): how often each known term is in each row."""
+    row, code = found
+    at = np.minimum(np.searchsorted(codes, code), len(codes) - 1)
+    known = codes[at] == code
+    both, counts = np.unique(row[known] * len(codes) + at[known], return_counts=True)
+    return both // len(codes), both % len(codes), counts
+
+
+def _weigh(row: np.ndarray, column: np.ndarray, count: np.ndarray, idf: np.ndarray, rows: int) -> Terms:
+    values = (1 + np.log(count)) * idf[column]
+    values /= np.sqrt(np.bincount(row, np.square(values), rows))[row]
+    entries = np.bincount(row, minlength=rows)
+    return Terms(np.cumsum(entries) - entries, column, values.astype(np.float32))
+
+
+# ---------------------------------------------------------------- what a model is measured against
+
+
+def baselines(dataset: Dataset, balanced: bool = False) -> dict[str, Any]:
+    """The accuracy on each held-out split of the largest class alone and of TF-IDF; none for other tasks.
+
+    On large data TF-IDF is trained on a sample, so that it takes seconds: `train_rows` says how many.
+    """
+    held_out = {name: dataset.splits[name] for name in ("dev", "test") if name in dataset.splits}
+    if dataset.task not in TASKS or not held_out:
+        return {}
+    split = dataset.splits["train"]
+    rows = sample_rows(split, len(dataset.labels))
+    return {"train_rows": len(rows)} | tf_idf_accuracies(
+        split, held_out, len(dataset.tokenizer), len(dataset.labels), rows=rows, balanced=balanced,
+        min_pairs=2,
+    )  # fmt: skip
+
+
+def tf_idf_accuracies(
+    train: Split, held_out: Mapping[str, Split], vocabulary: int, classes: int, **how: Any
+) -> dict[str, dict[str, float]]:
+    """For each split, the accuracy of its largest class and of TF-IDF trained on `train`."""
+    fitted = fit_tf_idf(train, vocabulary, classes, **how)
+    return {
+        name: {
+            "largest_class": float(np.bincount(np.asarray(split.labels)).max() / len(split)),
+            "tf_idf": fitted.accuracy(split),
+        }
+        for name, split in held_out.items()
+    }
+
+
+def sample_rows(split: Split, classes: int) -> np.ndarray:
+    """The numbers of all rows, or of as many at random as are trained on in seconds."""
+    order = np.random.default_rng(0).permutation(len(split))[:BASELINE_ROWS]
+    lengths = sum(np.asarray(n)[order].astype(np.int64) for _, _, n in split.sides)
+    most = min(BASELINE_WORDS, BASELINE_WORK // classes)
+    return np.sort(order[: max(1, int((np.cumsum(lengths) <= most).sum()))])
