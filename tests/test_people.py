@@ -108,3 +108,16 @@ def test_movies_and_three_print_a_row_for_each_method(people, monkeypatch, capsy
         names = [line.split(" | ")[0][2:] for line in capsys.readouterr().out.splitlines()]
         at = names.index("chance")
         assert names[at : at + 4] == ["chance", "What decided", "Overall attention", "Leave one out"]
+
+
+def test_esnli_explains_the_prediction_and_the_label_people_explained(people, monkeypatch, capsys, tmp_path):
+    model = str(trained.save(tmp_path / "model", pair="gated"))
+    row = {"premise": "w1 w2 w3", "hypothesis": "w4 w5", "premise_highlights": [[0]] * 3}
+    rows = [row | {"hypothesis_highlights": [[1]] * 3, "label": label} for label in trained.LABELS]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "esnli.parquet")
+    arguments = ["people.py", "esnli", model, str(tmp_path / "esnli.parquet"), "--methods", "effect"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    people.main()
+    head, _, _, effect, given = (line.split(" | ") for line in capsys.readouterr().out.splitlines())
+    assert head[1:3] == ["all (3)", "where right (1)"]
+    assert effect[2] == given[2]  # where both are the same

@@ -244,7 +244,9 @@ def measure_esnli(model: Model, rows: Rows, train: Rows, methods: Sequence[str])
         name: kept & (labels == name) for name in model.labels
     }
     print_table([f"{name} ({group.sum()})" for name, group in groups.items()])
-    for name, weights in all_weights(read, methods, lambda: minilm_pairs(read, train)):
+    given = [lost(r, model.labels.index(label)) for r, label in zip(read.readings, labels, strict=True)]
+    further = [("what decided, for the label people explain", given)]
+    for name, weights in [*all_weights(read, methods, lambda: minilm_pairs(read, train)), *further]:
         found = np.full(len(rows), np.nan)
         for k in np.flatnonzero(kept):
             found[k] = precision(marked[k], maps[k] @ weights[k])
@@ -280,7 +282,7 @@ def measure_three(model: Model, texts: list[str], methods: Sequence[str]) -> Non
     further = {
         NAMES["leave-one-out"]: drops,
         "what decided, by size": [abs(r.supporting) for r in read.readings],
-        "what the answer loses without what a word adds": [answer_lost(r) for r in read.readings],
+        "what the answer loses without what a word adds": [lost(r, r.target) for r in read.readings],
     }
     one_pass = [each for each in methods if each != "leave-one-out"]  # which is known already
     for name, weights in [*all_weights(read, one_pass), *further.items()]:
@@ -288,12 +290,17 @@ def measure_three(model: Model, texts: list[str], methods: Sequence[str]) -> Non
         print_row(name, [found[group].mean() for group in groups.values()])
 
 
-def answer_lost(reading: Any) -> np.ndarray:
-    """(n,): how far the predicted class's probability falls without what each word adds to the logits."""
-    scores = reading.scores
-    words = np.empty_like(scores.words)
-    words[:, list(scores.classes)] = scores.words
-    return Probability(reading.target).lost(scores.logits, words)
+def lost(reading: Any, k: int) -> np.ndarray:
+    """(n,): how far the probability of class k falls without what each word adds to the logits.
+
+    In a pair (n + m,): what the logits lose without the word; for the predicted class that is what decided.
+    """
+    found = []
+    for scores in (side.scores for side in reading.sides):
+        words = np.empty_like(scores.words)
+        words[:, list(scores.classes)] = scores.words
+        found.append(Probability(k).lost(scores.logits, words))
+    return np.concatenate(found)
 
 
 def all_weights(
