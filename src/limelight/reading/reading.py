@@ -316,7 +316,7 @@ def shorten_text(text: str) -> str:
 def strongest_passages(weights: np.ndarray, count: int) -> list[tuple[int, int]]:
     """Where the passages (first, end) with the largest sums are, by size; only sums above 0, none overlap.
 
-    >>> strongest_passages(np.array([0.1, 0, 0, 0, 0, 0, 0.2, 0.4, 0.3, 0, -0.1]), 2)
+    >>> strongest_passages(np.array([0.1, 0, 0, 0, 0, 0.1, 0.2, 0.4, 0.3, 0.1, -0.1]), 2)
     [(5, 10), (0, 5)]
     """
     size = min(_PASSAGE_WORDS, len(weights))
