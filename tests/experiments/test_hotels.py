@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet
 import pytest
-from experiments.hotels import first_rows, make_data
+from experiments.hotels import first_rows, growth, make_data
 
 from limelight.config.recipe import TextRecipe
 from limelight.text.dataset import Dataset
@@ -192,3 +192,16 @@ def test_first_rows_are_as_if_encoded_alone(tmp_path, vectors):
 def test_first_rows_refuses_more_than_there_are():
     with refuses("option-value"):
         first_rows.first_rows(encode_texts(*reviews(20), recipe=TextRecipe()), 100)
+
+
+def test_growth_tables_and_draws_each_encoder(tmp_path):
+    for size, accuracies in ((1000, (0.50, 0.52)), (10_000, (0.6, 0.6))):
+        (tmp_path / str(size)).mkdir()
+        for seed, accuracy in enumerate(accuracies):
+            run = {"name": "rows", "seed": seed, "seconds": 10 * seed, "test": {"accuracy": accuracy}}
+            (tmp_path / str(size) / f"rows-{seed}.json").write_text(json.dumps(run))
+    found = growth.read(tmp_path)
+    assert "| 1,000 | 51.0 ± 1.4 | 5 |" in growth.table(found)
+    drawn = growth.figure(found)
+    assert drawn.count("<circle") == 2
+    assert "10,000" in drawn
