@@ -76,8 +76,8 @@ class Comparison(Shown):
     @property
     def nearest(self) -> np.ndarray:
         """(n, m): True for words that are each other's nearest by `together`."""
-        best = (self.together.max(axis=k, keepdims=True, initial=-np.inf) for k in (0, 1))
-        return np.logical_and(*(self.together >= each for each in best))
+        of_second, of_first = (self.together >= self.together.max(axis=k, keepdims=True) for k in (0, 1))
+        return np.asarray(of_second & of_first)
 
     def top_pairs(self, count: int = 5) -> list[tuple[str, str, float]]:
         """The pairs of words that contribute most: (word, word, contribution), the largest first."""
