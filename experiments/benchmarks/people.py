@@ -183,9 +183,10 @@ def lines_that_agree(rows: Rows) -> tuple[float, float]:
     agreeing, counts, reader = [], [], limelight.load("reader")
     for row in rows:
         found = reader.compare(*(" ".join(row[side]) for side in ("first", "second")))
-        a, b = (overlaps(token_spans(side.text), side.offsets) for side in found.sides)
-        aligned = a.T @ aligned_tokens(row) @ b > 0  # (words, words)
-        lines = make_picture(found).links.pairs  # type: ignore[union-attr]
+        picture = make_picture(found)  # where a contraction is one piece
+        a, b = (overlaps(token_spans(each.text), np.array(each.spans)) for each in picture.texts)
+        aligned = a.T @ aligned_tokens(row) @ b > 0  # (pieces, pieces)
+        lines = picture.links.pairs  # type: ignore[union-attr]
         counts.append(len(lines))
         agreeing += [np.mean([aligned[s, t] for s, t, _ in lines])] if lines else []
     return float(np.mean(agreeing)), float(np.mean(counts))

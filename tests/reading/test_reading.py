@@ -58,3 +58,9 @@ def test_top_passages_are_the_largest_sums_of_five_words():
     assert replace(reading, decided=-np.ones(13)).top_passages() == []
     with refuses("no-prediction"):
         replace(reading, decided=None).top_passages()
+
+
+def test_a_contraction_is_one_of_the_top_words():
+    reading = make_reading("I can't go", pattern=r"ca|n't|\w+", decided=np.array([0.1, 0.25, 0.5, -0.2]))
+    assert reading.words == ("I", "ca", "n't", "go")
+    assert reading.top_words(2) == [("can't", 0.75), ("go", -0.2)]

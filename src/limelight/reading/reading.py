@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import LimelightError
 from ..text.labels import Label
 from .answers import Answers, answers_of
+from .pieces import split_pieces
 from .questions import Between, Probability
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
@@ -38,6 +39,21 @@ class Scores:
         direction = asked.direction(self.no_words[[k, other]].astype(float), z)
         shares = words @ direction
         return shares, rows @ direction, float(asked.value(z) - shares.sum())
+
+
+class JointWords(NamedTuple):
+    """Two words, or contractions, that a model reads together: "not good"."""
+
+    first: tuple[int, int]  # numbers of words, from the first to the end
+    second: tuple[int, int]
+    without_first: float  # how far the answer falls without it
+    without_second: float
+    without_both: float
+
+    @property
+    def together(self) -> float:
+        """What is left of the fall without both when those without one are taken away."""
+        return self.without_both - self.without_first - self.without_second
 
 
 class Shown:
@@ -153,6 +169,7 @@ class Reading(_Predicted):
     bias_further: tuple[float, ...] = ()  # the same for each of `decided_further`
     versus: Label | None = None  # the class that the predicted one was asked for against, if any
     scores: Scores | None = None  # for `against`
+    joint: tuple[JointWords, ...] = ()  # words that are read together, where it was looked for them
 
     def __repr__(self) -> str:
         label = f"{self._format_label()}, " if self.labels else ""
@@ -181,12 +198,14 @@ class Reading(_Predicted):
     def top_words(self, count: int = 5) -> list[tuple[str, float]]:
         """The words that decided most, with how much they support the prediction, or below 0 oppose it.
 
-        Words with less than a fiftieth of the strongest one's weight are left out.
+        Words with less than a fiftieth of the strongest one's weight are left out, and a contraction
+        ("can't") counts as one.
 
         >>> GOOD_SOUP.top_words()
         [('Good', 0.7), ('soup', -0.2)]
         """
-        return strongest(self.words, self._weights(), count)
+        pieces = split_pieces(self)
+        return strongest(pieces.words, pieces.weights(self._weights()), count)
 
     def top_passages(self, count: int = 3) -> list[tuple[str, float]]:
         """The passages that support the prediction most, and the sums of their words' weights.
@@ -215,7 +234,7 @@ class Reading(_Predicted):
         words, rows, bias = self.scores.between(k, other)
         return replace(
             self, decided=words, row_weights=rows, bias=bias, versus=self.labels[other], decided_further=(),
-            bias_further=(),
+            bias_further=(), joint=(),
         )  # fmt: skip
 
     @property
@@ -243,6 +262,7 @@ class Reading(_Predicted):
             "decided_by": self.decided_by,
             "bias": self.bias,
             "versus": self.versus,
+            "joint": [each._asdict() for each in self.joint],
             "row_names": list(self.row_names),
             "row_weights": _as_list(self.row_weights),
             "overall": self.overall.tolist(),
