@@ -31,7 +31,7 @@ def to_svg(reading: Drawable, *, rows: bool = False) -> str:
 
     Without a prediction, the rows are what there is to see, and are always drawn.
 
-    A comparison: the similarity, the texts, and lines between the words that stand out.
+    A comparison: the similarity, the texts, and lines between the words that belong together.
 
     >>> from limelight.reading.reading import GOOD_SOUP
     >>> to_svg(GOOD_SOUP)[:40]
@@ -121,7 +121,7 @@ class _Sheet:
         self.y += 29
 
     def links(self, links: Links) -> None:
-        """Lines between the words that stand out."""
+        """Lines between the words that belong together."""
         self.text(_MARGIN, links.EFFECTS_NOTE, "note")
         self.y += 26
         self.text(_MARGIN, links.PAIRS, "caption")

@@ -97,7 +97,7 @@ def _decided(
 
 
 def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> list[str]:
-    """The pairs of words that stand out, each with a bar; what speaks against the similarity comes last."""
+    """Words that belong together, each pair with a bar; what speaks against the similarity comes last."""
     first, second = picture.texts
     left = _column([shorten(word_name(first, s), 24, cells) for s, _, _ in links.pairs])
     right = _column([shorten(word_name(second, t), 24, cells) for _, t, _ in links.pairs])

@@ -105,5 +105,6 @@ class Embedder:
             second=ComparedText(b.text, b.offsets, b.known, b.effects @ a.vector),
             similarity=float(a.vector @ b.vector),
             matrix=a.parts @ b.parts.T,
+            together=a.states @ b.states.T,
             by_rows=self._runner.row_products(a.M, b.M) if by_rows else None,
         )
