@@ -54,6 +54,13 @@ class MiniLM:
             result[rows] = self.session.run(["embedding"], {"ids": ids, "mask": mask})[0]
         return result
 
+    def states(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """The last layer's states (pieces of words, 384) of one text, and where each piece is in it."""
+        found = self.words.encode(text)
+        ids, mask = (np.array([each], np.int32) for each in (found.ids, found.attention_mask))
+        (X,) = self.session.run(["states"], {"ids": ids, "mask": mask})
+        return X[0], np.array(found.offsets)
+
 
 def _graph(W: dict[str, np.ndarray]) -> Graph:
     g = Graph("minilm")
@@ -68,12 +75,16 @@ def _graph(W: dict[str, np.ndarray]) -> Graph:
     def product(X: str, prefix: str) -> str:
         return g.op("MatMul", X, g.weight(f"{prefix}.T", W[f"{prefix}.weight"].T))
 
-    kinds = g.op("Mul", ids, g.constant(0, "int32"))
-    tables = [weight(f"embeddings.{kind}_embeddings.weight") for kind in ("word", "position", "token_type")]
-    X, lengths = g.ops(
-        "EmbedLayerNormalization", ids, kinds, *tables, *norm("embeddings"), mask, outputs=2,
-        epsilon=1e-12, **FUSED,
-    )  # fmt: skip
+    axis = g.constant([1], "int64")
+    lengths = g.op("ReduceSum", mask, axis, keepdims=0)
+    ones = g.op("Add", g.op("Mul", ids, g.constant(0, "int32")), g.constant(1, "int32"))
+    places = g.op("CumSum", ones, g.constant(1, "int64"), exclusive=1)
+    X, position = (
+        g.op("Gather", weight(f"embeddings.{kind}_embeddings.weight"), at)
+        for kind, at in (("word", ids), ("position", places))
+    )
+    kind = g.weight("embeddings.kind", W["embeddings.token_type_embeddings.weight"][0])
+    X = _add_norm(g, X, position, norm("embeddings"), kind)
     for k in range(LAYERS):
         at, own = f"encoder.layer.{k}.attention", f"encoder.layer.{k}"
         parts = [f"{at}.self.{part}" for part in ("query", "key", "value")]
@@ -87,8 +98,9 @@ def _graph(W: dict[str, np.ndarray]) -> Graph:
         hidden = g.op("BiasGelu", hidden, weight(f"{own}.intermediate.dense.bias"), **FUSED)
         hidden = product(hidden, f"{own}.output.dense")
         X = _add_norm(g, hidden, X, norm(f"{own}.output"), weight(f"{own}.output.dense.bias"))
-    on = g.op("Unsqueeze", g.op("Cast", mask, to=1), g.constant([1], "int64"))  # (batch, 1, n)
-    total = g.op("Squeeze", g.op("MatMul", on, X), g.constant([1], "int64"))
+    on = g.op("Unsqueeze", g.op("Cast", mask, to=1), axis)  # (batch, 1, n)
+    total = g.op("Squeeze", g.op("MatMul", on, X), axis)
+    g.output("states", X, "float32", "batch", "n", 384)
     g.output("embedding", g.op("LpNormalization", total, axis=1, p=2), "float32", "batch", 384)
     return g
 

@@ -117,7 +117,9 @@ def draw(plan: Plan, data: Data, kept: Readings) -> None:
     surest = [to_reading(each) for found in kept["self-attention"]["surest"].values() for each in found]
     title = f"What the paper's model reads: {data.name}"
     with atomic_file(plan.out / f"figure-heatmaps-{data.name}.html") as file:
-        file.write(to_page([*compared, *surest], title=title, names=list(MODELS.values())).encode())
+        file.write(
+            to_page([*compared, *surest], title=title, names=list(MODELS.values()), rows=True).encode()
+        )
     stem = f"figure-heatmaps-{data.name}"
     for part, ending in (("compared", ""), ("own", "-own")):
         if not all(kept[model].get(part) for model in MODELS):  # older readings lack our texts

@@ -6,6 +6,7 @@ python experiments/reader/bundle.py READER
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -21,24 +22,26 @@ LICENCES = (
 TEXTS = 3000
 
 
-def describe_rows(folder: str) -> list[list[str]]:
-    """The words of each row, none for a row without a clear aspect; case is ignored."""
+def describe_rows(folder: str) -> dict[str, Any]:
+    """The words of each row and its name; case is ignored."""
     reader, texts = Reader.load(folder), sentences("train")[0]
     some = np.random.default_rng(0).permutation(len(texts))[:TEXTS]
     readings = [reader.read(texts[k]) for k in some]
     words = sorted({word.lower() for reading in readings for word in reading.words})
     numbers = {word: k for k, word in enumerate(words)}
     found = row_words(
+        words,
         np.array([numbers[word.lower()] for reading in readings for word in reading.words]),
         np.concatenate([reading.attention for reading in readings], axis=1),
         np.array([len(reading.words) for reading in readings]),
     )
-    return [[words[k] for k, _ in row.words] if row.clear else [] for row in found]
+    listed = [[words[k] for k, _ in row.words] if row.name else [] for row in found]
+    return {"rows": listed, "row_names": [row.name for row in found]}
 
 
 if __name__ == "__main__":
     found = Reader.load(sys.argv[1])
     where = f"{TEXTS:,} of the bundled sentences"
-    found.facts |= {"rows": describe_rows(sys.argv[1]), "rows_from": where, "licences": LICENCES}
+    found.facts |= {**describe_rows(sys.argv[1]), "rows_from": where, "licences": LICENCES}
     found.save(BUNDLED, overwrite=True)
     print(f"{BUNDLED}: {sum(path.stat().st_size for path in BUNDLED.iterdir()):,} bytes")

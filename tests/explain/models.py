@@ -36,4 +36,20 @@ def word_spotter() -> Model:
     )  # fmt: skip
 
 
+def negation_spotter(task: str = "classification", labels: tuple = ("-", "+")) -> Model:
+    """A model that says "-" with probability 1 / (1 + e^-2) where "good" follows a negation, else "+"."""
+    recipe = Recipe().override(embedding="cnn", word_size=1, hidden=1, head_hidden=1, task=task)
+    weights = {
+        "words.weight": np.array([[0], [0], [1], [1], [0], [0], [1]]),  # padding, unknown, words
+        # on for two neighbours
+        "encoder.W": np.array([[[1, 1, 0]], [[0, 0, 0]]]), "encoder.b": np.array([-1, 0]),
+        "head.W_1": np.array([[1, 0]]), "head.b_1": np.zeros(1),
+        "head.W_2": np.array([[2], [-2]]), "head.b_2": np.array([-1, 1]),
+    }  # fmt: skip
+    return Model.from_parts(
+        weights={name: array.astype(np.float32) for name, array in weights.items()}, recipe=recipe,
+        tokenizer=Tokenizer.from_words(["not", "good", "soup", "ca", "n't"]), labels=list(labels), threads=1,
+    )  # fmt: skip
+
+
 HIGH, LOW = 1 / (1 + exp(-2)), 1 / (1 + exp(2))

@@ -51,9 +51,13 @@ def make_comparison(
     matrix: Sequence[Sequence[float]] | np.ndarray | None = None,
     effects: tuple[Sequence[float], Sequence[float]] | None = None,
     *,
+    together: Sequence[Sequence[float]] | None = None,
     seed: int = 0,
 ) -> Comparison:
-    """A Comparison; its matrix may be drawn with a seed, effects may be the sums of rows and columns."""
+    """A Comparison; its matrix may be drawn with a seed, effects may be the sums of rows and columns.
+
+    Words that contribute belong together, unless `together` says otherwise.
+    """
     offsets = [
         np.array([m.span() for m in re.finditer(r"\w+|[^\w\s]", t)] or [(0, 0)]) for t in (text, text2)
     ]
@@ -65,4 +69,5 @@ def make_comparison(
         ComparedText(t, places, np.ones(len(places), bool), np.array(values))
         for t, places, values in zip((text, text2), offsets, given, strict=True)
     )
-    return Comparison(first, second, float(matrix.sum()), matrix)
+    together_or_matrix = matrix if together is None else np.array(together)
+    return Comparison(first, second, float(matrix.sum()), matrix, together_or_matrix)

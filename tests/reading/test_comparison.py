@@ -27,7 +27,10 @@ from reading.readings import make_comparison
 
 SVG = "{http://www.w3.org/2000/svg}"
 MATRIX = [[0.06, -0.10, 0.01], [0.02, 0.50, 0.03]]
-SOUP = make_comparison("Cold soup", "The soup!", MATRIX, ([-0.05, 0.4], [0.05, 0.3, 0.0]))
+SOUP = make_comparison(
+    "Cold soup", "The soup!", MATRIX, ([-0.05, 0.4], [0.05, 0.3, 0.0]),
+    together=[[0.1, 0.9, 0.1], [0.1, 0.9, 0.1]],
+)  # fmt: skip
 
 
 def test_contributions_add_up_by_word_and_top_pairs_are_the_largest():
@@ -44,13 +47,13 @@ def test_html_colours_the_words_by_what_they_do_and_tells_every_number():
     assert [each.text for each in found.maps] == ["Cold soup", "The soup!"]
     assert found.maps[0].titles() == [("Cold", "-0.050"), ("soup", "+0.400")]
     assert [attributes.get("class") for _, attributes in found.maps[0].words] == ["c1", "h9"]
-    for words in ("Similarity 0.520", "Without an orange word", "A line joins two words", "−0.100"):
+    for words in ("Similarity 0.520", "Without an orange word", "nearest words", "−0.100"):
         assert words in found.all_text
     assert found.tags["td"] == 6
     assert "script" not in found.tags
 
 
-def test_the_lines_join_the_pairs_that_stand_out():
+def test_the_lines_join_words_that_belong_together():
     root = ET.fromstring(to_svg(SOUP))
     lines = {
         path.find(f"{SVG}title").text: path
@@ -65,10 +68,12 @@ def test_the_lines_join_the_pairs_that_stand_out():
     )
 
 
-def test_a_strong_word_does_not_stand_out_with_every_other_word():
-    strong = np.array([[0.02, 0.02, 0.02], [0.30, 0.08, 0.08], [0.02, 0.02, 0.02]])
-    found = make_picture(make_comparison("a b c", "d e f", strong)).links
-    assert found.pairs == [(1, 0, 0.30)]
+def test_a_strong_word_is_joined_to_its_nearest_word_alone():
+    strong = np.array([[0.02, 0.02, 0.02], [0.10, 0.08, 0.09], [0.02, 0.02, 0.02]])
+    together = [[0.1, 0.2, 0.8], [0.3, 0.9, 0.2], [0.2, 0.8, 0.7]]
+    found = make_comparison("a b c", "d e f", strong, together=together)
+    assert np.argwhere(found.nearest).tolist() == [[0, 2], [1, 1]]
+    assert make_picture(found).links.pairs == [(1, 1, 0.08), (0, 2, 0.02)]
 
 
 def test_words_drawn_as_one_piece_count_together():
@@ -76,8 +81,10 @@ def test_words_drawn_as_one_piece_count_together():
     offsets = np.array([[0, 1], [1, 3], [4, 8]])
     side = ComparedText(text, offsets, np.ones(3, bool), np.array([0.1, 0.2, 0.3]))
     other = ComparedText("Soup", np.array([[0, 4]]), np.ones(1, bool), np.array([0.6]))
-    picture = make_picture(Comparison(side, other, 0.6, np.array([[0.1], [0.2], [0.3]])))
+    matrix = np.array([[0.1], [0.2], [0.3]])
+    picture = make_picture(Comparison(side, other, 0.6, matrix, together=matrix[[0, 2, 1]]))
     np.testing.assert_allclose(picture.links.matrix, [[0.3], [0.3]])
+    assert picture.links.nearest.tolist() == [[True], [False]]
     np.testing.assert_allclose(picture.first.weights[0], [0.3, 0.3])
 
 
@@ -94,7 +101,7 @@ def test_the_terminal_lists_the_pairs_with_bars():
         "  The   +0.050",
         "A word's number: how much less similar the texts would be without it.",
         "",
-        "Pairs of words that stand out",
+        "Words that belong together",
         "  soup  soup  ████████████████████  0.500",
         "  Cold  soup  ░░░░                 −0.100",
         "These 2 pairs add up to 0.400, the other 4 to 0.120: 0.520 in all.",
@@ -107,6 +114,7 @@ def test_the_terminal_lists_the_pairs_with_bars():
 def test_json_has_every_number():
     found = json.loads(to_json(SOUP))
     assert found["matrix"] == SOUP.matrix.tolist()
+    assert found["together"] == SOUP.together.tolist()
     assert found["similarity"] == SOUP.similarity
     assert found["first"]["words"] == ["Cold", "soup"]
     assert found["second"]["effects"] == [0.05, 0.3, 0.0]
@@ -131,7 +139,7 @@ def test_png(tmp_path: Path):
 
 def test_an_empty_text_and_nothing_in_common():
     nothing = ComparedText("", np.array([[0, 0]]), np.zeros(1, bool), np.zeros(1))
-    found = Comparison(nothing, SOUP.first, 0.0, np.zeros((1, 2)))
+    found = Comparison(nothing, SOUP.first, 0.0, np.zeros((1, 2)), np.zeros((1, 2)))
     for picture in (
         to_html(found),
         to_svg(found),

@@ -156,6 +156,28 @@ def test_the_true_label_and_how_far_to_trust_it_are_said():
     assert "not measured" in to_html(replace(reading, trust=""))
 
 
+def test_rows_are_folded_away_below_what_decided():
+    reading = make_reading(
+        "Good soup", [[0.9, 0.1], [0.1, 0.9]], decided=np.ones(2), row_names=("praise", ""),
+        row_weights=np.array([0.1, 0.4]),
+    )  # fmt: skip
+    line = "What each row read: 2 rows; most for this answer: row 2 (here “soup”), “praise”"
+    summary = f"<details><summary>{line}</summary>"
+    assert summary in to_html(reading)
+    assert summary.replace("details", "details open", 1) in to_html(reading, rows=True)
+    assert "praise" in to_page([reading])
+    assert "most for" not in to_html(replace(reading, row_weights=np.array([-0.1, 0.0])))
+    assert "<summary>What each row read" not in to_html(replace(reading, decided=None))  # all there is to see
+
+
+def test_the_rows_that_count_most_come_first():
+    rows = focused(SOUP, "cold", "rude", "joke")
+    reading = make_reading(SOUP, rows, decided=np.ones(23), row_weights=np.array([0.1, -0.3, 0.2]))
+    html = to_html(reading)
+    places = [html.index(f"<bdi>Row {row}</bdi>") for row in (2, 3, 1)]
+    assert places == sorted(places)
+
+
 def test_a_page_explains_itself_once():
     reading = make_reading("Good soup", decided=np.ones(2), decided_by="sum", trust="Not at all.")
     page = to_page(["Right", reading, "Wrong", reading], about=["Two readings."])

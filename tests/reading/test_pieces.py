@@ -29,6 +29,21 @@ def test_a_visible_character_belongs_to_one_word_whole():
     assert (pieces.words, pieces.gaps) == (["👩‍🍳", "ok"], ["", " ", ""])
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I can't, won’t.", ["I", "can't", ",", "won’t", "."]),
+        ("It's they'll", ["It's", "they'll"]),
+        ("ca n't", ["ca", "n't"]),  # as it is written
+        ("'s 'd", ["'s", "'d"]),  # the end of no word
+        ("5's", ["5", "'s"]),
+    ],
+)
+def test_a_contraction_is_one_piece(text: str, words: list[str]):
+    pattern = r"[nN]['’]t|['’]\w+|\w+?(?=n['’]t)|\w+|[^\w\s]"
+    assert split_pieces(make_reading(text, pattern=pattern)).words == words
+
+
 def test_the_weights_of_joined_words_are_added():
     reading = make_reading("a 👩‍🍳", [[0.1, 0.5, 0.1, 0.3]], pattern=r"\S")
     pieces = split_pieces(reading)

@@ -67,6 +67,16 @@ def test_a_pair_and_an_empty_text():
     assert ">empty text</text>" in to_svg(make_reading(""))
 
 
+def test_rows_are_drawn_when_asked_for():
+    rows = focused(SOUP, "soup", "bill", "rude", "cold")
+    reading = make_reading(SOUP, rows, decided=np.ones(23), row_weights=np.arange(4.0))
+    folded, whole = to_svg(reading), to_svg(reading, rows=True)
+    said = "What each row read: 4 rows; most for this answer: row 4 (here “cold”), row 3 (here “rude”)."
+    assert (said in folded, said in whole) == (True, False)
+    assert folded.count(">soup</text>") == 1 < whole.count(">soup</text>")
+    assert to_svg(dataclasses.replace(reading, decided=None)).count(">soup</text>") > 1
+
+
 def test_signed_weights():
     reading = make_reading(
         "Good soup",
@@ -75,7 +85,7 @@ def test_signed_weights():
         trust="A little.",
         row_names=("", "soup") * 2,
     )
-    svg = to_svg(reading)
+    svg = to_svg(reading, rows=True)
     assert words_of(svg)[:2] == [("Good", "+1.000"), ("soup", "-1.000")]
     assert '<rect class="c9"' in svg
     said = ["True label: good (wrong)", ">What decided<", "Orange words support “bad”", "What each row read"]

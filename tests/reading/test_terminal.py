@@ -34,12 +34,19 @@ def test_the_max_pooled_row_is_called_so():
     assert "\n  Row 3, max\n    bill 0.9000" in shown
 
 
+def test_rows_are_a_line_until_asked_for():
+    reading = make_reading("Good soup", [[0.1, 0.9]], decided=np.ones(2), row_weights=np.ones(1))
+    shown = to_terminal(reading, colour=False, width=80)
+    assert shown.endswith("\n\nWhat each row read: 1 row; most for this answer: row 1 (here “soup”)")
+    assert to_terminal(reading, colour=False, rows=True).endswith("  Row 1\n    soup 0.900, Good 0.100")
+
+
 def test_it_tells_what_decided_before_what_was_read():
     reading = make_reading(
         "Good soup", [[0.1, 0.9]], decided=np.array([-0.25, 0.5]), truth="good", trust="A little.",
         row_names=("food: soup",),
     )  # fmt: skip
-    shown = to_terminal(reading, colour=False, width=60)
+    shown = to_terminal(reading, colour=False, width=60, rows=True)
     assert shown.startswith("bad 80.0%\nTrue label: good (wrong)\n")
     assert "Words above 0 support “bad”, words below 0 speak against" in shown
     assert "\n  soup  +0.500\n  Good  -0.250\n\nWhat each row read\n  food: soup (row 1)\n" in shown

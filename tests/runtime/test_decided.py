@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import reference
 from drawing import examples
 from explain.models import random_model
+from limelight.reading.questions import Probability
 from limelight.runtime.decided import SHARES, most_weighted, word_losses, word_weights
 from limelight.runtime.model import Model
 from refusing import refuses
@@ -90,7 +91,8 @@ def shares(C: np.ndarray, z: np.ndarray, answer: Callable[[np.ndarray], float]) 
 @pytest.mark.parametrize("options", [*ARCHITECTURES.values(), *HEADS], ids=str)
 def test_a_word_adds_to_each_logit_what_its_part_of_the_matrix_does(options: dict):
     model = random_model(**options)
-    for text, reading in zip(TEXTS, model.read_many(TEXTS), strict=True):
+    for text in TEXTS:
+        reading = model.read(text)
         C, z = added(model, text)
         np.testing.assert_allclose(
             reading.scores.words, C[:, list(reading.scores.classes)], atol=1e-5, err_msg=text
@@ -172,12 +174,17 @@ def test_against_another_class_a_pair_loses_probability_beside_it():
     assert reading.against(LABELS[other]).second.decided[0] == pytest.approx(expected, abs=1e-5)
 
 
+def test_of_logits_far_apart_the_shares_still_add_up():
+    z_0, z = np.zeros(3), np.array([1000.0, 0.0, -500.0])
+    assert Probability(0).direction(z_0, z) @ (z - z_0) == pytest.approx(2 / 3, abs=2e-3)
+
+
 def test_against_the_predicted_class_there_is_nothing_to_ask():
     model = random_model()
     reading = model.read("w1 w2")
     with refuses("option-value"):
         reading.against(reading.label)
-    with refuses("unknown-label"):
+    with refuses("label-unknown"):
         reading.against("no such class")
     np.testing.assert_array_equal(model.read("w1 w2", against=reading.label).decided, reading.decided)
     with refuses("model-task"):
@@ -193,6 +200,9 @@ def test_a_reading_of_many_classes_holds_the_most_probable_and_the_one_asked_for
     with refuses("class-not-held"):
         reading.against(order[-1])
     assert model.read("w1 w2", against=order[-1]).versus == order[-1]
+    (one,) = model.read_many(["w1 w2"], against=order[-1])
+    assert one.versus == order[-1]
+    assert model.read_many(["w1 w2"])[0].scores is None  # of many texts nobody asks
 
 
 def test_in_a_pair_nothing_adds_up_and_there_is_no_bias():

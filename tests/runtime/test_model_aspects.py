@@ -74,10 +74,12 @@ def test_without_words_the_answer_is_the_bias_of_the_mean():
     assert model.read("w0 w1").aspect_sum.bias == pytest.approx(float(Mean((1, 2, 5)).value(z)), abs=1e-3)
 
 
-def test_of_more_classes_than_a_reading_holds_it_is_the_probability():
-    reading = model_of(labels=tuple(range(11))).read("w0")
-    assert (reading.aspect_sum.unit, reading.aspects[0].estimated) == ("probability", None)
-    assert reading.aspect_sum.answer == pytest.approx(reading.confidence, abs=1e-6)
+def test_stars_of_any_number_of_classes_and_in_any_batch():
+    model = model_of(labels=tuple(range(11)))
+    for reading in (model.read("w0"), *model.read_many(["w0", "w5 w1"])):
+        assert reading.aspect_sum.unit == "mean"
+        assert reading.aspect_sum.answer == pytest.approx(reading.probabilities @ range(11), abs=1e-5)
+    assert 0 <= model.read("w0").aspects[0].estimated <= 10
 
 
 def test_against_another_class_it_is_the_probability_between_both():

@@ -124,6 +124,37 @@ def test_a_readers_parts_follow_from_their_definition(embedding):
         )
 
 
+def expected_together(model: Any, texts: tuple[str, str]) -> np.ndarray:
+    """(n, m): each cosine by itself, of states with 0.2 of the states beside them."""
+    weights = {key: np.asarray(array, float) for key, array in model.weights.items()}
+    sides = []
+    for text in texts:
+        H = reference.states(
+            model.recipe.model, weights, weights["words.weight"][model.tokenizer.locate(text)[0]]
+        )
+        n = len(H)
+        sides.append([H[t] + 0.2 * sum(H[s] for s in (t - 1, t + 1) if 0 <= s < n) for t in range(n)])
+    return np.array([[unit_of(a) @ unit_of(b) for b in sides[1]] for a in sides[0]])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_which_words_belong_together_follows_from_its_definition(name):
+    model, texts = model_of(name), ("w3 w1 w3 unheard w5", "w7 w1")
+    found = model.compare(*texts)
+    np.testing.assert_allclose(found.together, expected_together(model, texts), rtol=0, atol=2e-5)
+
+
+def test_a_reader_finds_words_that_belong_together(bundled):
+    texts = "A lamb is looking at the camera", "The cat looks into a lens"
+    found = reader_of().compare("a b c a", "g")
+    np.testing.assert_allclose(
+        found.together, expected_together(reader_of(), ("a b c a", "g")), rtol=0, atol=2e-5
+    )
+    found = bundled.compare(*texts)
+    joined = [(found.first.words[s], found.second.words[t]) for s, t in np.argwhere(found.nearest)]
+    assert {("looking", "looks"), ("camera", "lens")} <= set(joined)
+
+
 def unit_of(v: np.ndarray) -> np.ndarray:
     return v / np.linalg.norm(v)
 

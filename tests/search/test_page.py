@@ -18,7 +18,7 @@ def compared(text: str, effects: list[float]) -> ComparedText:
 
 def hit(text: str, effects: list[float]) -> Hit:
     matrix = np.array([effects])
-    comparison = Comparison(compared("broth", [0.5]), compared(text, effects), 0.5, matrix)
+    comparison = Comparison(compared("broth", [0.5]), compared(text, effects), 0.5, matrix, together=matrix)
     return Hit(0.5, text, "menu <1>.csv", 0, 7, None, {"city": "<Ghent>", "none": None}, comparison)
 
 

@@ -29,7 +29,7 @@ VALUES = [
 ]  # fmt: skip
 FIELDS = [
     "inputs", "input", "model", "normalize", "truncate", "parameters", "encoding_format", "dimensions",
-    "raw_scores", "without_rows", "text",
+    "raw_scores", "without_rows", "joint", "text",
 ]  # fmt: skip
 HEADERS = [
     "Transfer-Encoding: chunked",

@@ -14,6 +14,8 @@ from starlette.testclient import TestClient
 
 import limelight
 import trained
+from explain.models import negation_spotter
+from limelight.explain import joint_words
 from limelight.runtime.model import Model
 from limelight.search.index import Index
 from limelight.serve import create_app
@@ -175,6 +177,18 @@ def test_about_names_the_classifiers(client):
     assert [each["id"] for each in about["models"]] == ["a", "b"]
     assert [each["rows"] for each in about["models"]] == [3, 2]
     assert (about["data"], about["near"]) == (True, "the data, as the model reads them")
+
+
+def test_explain_says_which_words_are_read_together():
+    model = negation_spotter()
+    client = TestClient(create_app({"m": model}))
+    answer = client.post("/explain", json={"inputs": "not good", "joint": True}).json()
+    (expected,) = joint_words(model, model.read("not good")).joint
+    assert answer["joint"] == [json.loads(json.dumps(expected._asdict()))]
+    assert client.post("/explain", json={"inputs": "not good"}).json()["joint"] == []
+    for more in ({"without_rows": [0]}, {"inputs": ["not good"]}, {"joint": 1}):
+        body = {"inputs": "not good", "joint": True, **more}
+        assert client.post("/explain", json=body).status_code == 422
 
 
 @pytest.mark.parametrize("pair", [None, "gated", "concat", "vectors"])

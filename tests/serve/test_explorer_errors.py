@@ -38,6 +38,7 @@ def problem(page: Any) -> str:
 @needs_chromium
 def test_changes_made_before_the_answer_add_up_and_typing_keeps_the_focus():
     with browsing("&text=w1+w2+w3", app={"models": {"m": model_of({"rows": 4})}}) as page:
+        page.locator(".fold summary").click()
         page.evaluate(SLOW)
         page.locator("[data-row='1'] input").uncheck()
         page.locator("[data-row='2'] input").uncheck()
@@ -64,6 +65,7 @@ def test_a_server_that_fails_is_said_and_the_page_goes_on():
         page.evaluate("() => { limelight.data.table.known.delete(7); limelight.data.open(7) }")
         assert problem(page) == "out of order"
         page.evaluate(f"() => {{ limelight.complain(''); limelight.model.read = () => {FAIL} }}")
+        page.locator(".fold summary").click()
         row = page.locator(".rows input").first
         row.click()
         assert problem(page) == "out of order"

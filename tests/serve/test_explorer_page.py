@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from explain.models import negation_spotter
 from limelight.runtime.model import Model
 from limelight.serve import create_app
 from limelight.serve.explored import ExploredData, explore_data
@@ -19,7 +20,7 @@ from limelight.serve.one_file import save_page
 from reading.test_browser import CHROMIUM
 from serve.live import in_thread
 from serve.test_explorer import lively
-from serve.test_one_file import needs_chromium, opened, shown, wait_for
+from serve.test_one_file import ask_against, needs_chromium, opened, shown, wait_for
 from serve.test_page_model import model_of
 from trained import LABELS, texts_of
 
@@ -86,6 +87,8 @@ def test_a_person_types_changes_words_and_switches_rows_off_live():
         wait_for(page, model, "w1 😀  <b>w3</b> w4")
         page.get_by_role("button", name="Undo all changes").click()
         wait_for(page, model, "w1 😀 w2 <b>w3</b> w4")
+        assert page.locator("[data-row='1']").is_hidden()
+        page.locator(".fold summary").click()
         page.locator("[data-row='1'] input").uncheck()
         page.wait_for_selector("[data-row='1'].off")
         M = model.embed(["w1 😀 w2 <b>w3</b> w4"])
@@ -98,6 +101,35 @@ def test_a_person_types_changes_words_and_switches_rows_off_live():
         text = "w1 😀 w2 <b>w3</b> w4"
         page.wait_for_function("text => document.querySelector('.words').textContent === text", arg=text)
         assert page.locator("[data-row='1'].off").count() == 1
+
+
+def test_a_click_on_a_class_asks_why_not_this_one():
+    model, text = model_of({"head": "linear"}), "w1 w2 w3 w4"
+    reading = model.read(text)
+    others = [label for label in model.labels if label != reading.label]
+    with browsing("&text=w1+w2+w3+w4", app={"models": {"m": model}}) as page:
+        ask_against(page, model.read(text, against=others[0]), text)
+        assert f"against={others[0]}" in page.url
+        page.reload()  # the address has it
+        ask_against(page, model.read(text, against=others[0]), text, click=False)
+        ask_against(page, model.read(text, against=others[1]), text)
+        page.locator(".bars button", has_text=others[1]).click()  # and back
+        page.wait_for_function(
+            "() => document.querySelector('[data-part=colours]').textContent.includes('support')"
+        )
+        assert page.locator(".bars [aria-pressed=true]").count() == 0
+        assert "against" not in page.url
+
+
+def test_words_that_are_read_together_are_told():
+    with browsing("&text=The+soup+was+not+good,+it+can't", app={"models": {"m": negation_spotter()}}) as page:
+        said = "Read together: “not good” (without both −76 points; without “not” −76, without “good” −76)."
+        assert page.locator("[data-part=joint]").text_content() == said
+        assert page.locator(".words button").all_text_contents()[-1] == "can't"
+        page.locator(".words button", has_text="can't").press("Delete")
+        page.wait_for_function("() => document.querySelector('.words del')?.textContent === \"can't\"")
+        page.locator("textarea").first.fill("soup")
+        page.locator("[data-part=joint]").wait_for(state="hidden")
 
 
 def test_an_answer_that_comes_late_leaves_what_was_typed_meanwhile():
@@ -206,6 +238,7 @@ def test_two_models_side_by_side_and_where_they_differ():
         page.get_by_label("Models", exact=True).select_option("second")
         only = (data.predicted[1] == TRUTH) & (data.predicted[0] != TRUTH)
         wait_for_count(page, int(only.sum()))
+        page.locator(".pane").nth(1).locator(".fold summary").click()
         page.locator(".pane").nth(1).locator("[data-row='0'] input").uncheck()
         page.locator(".pane").nth(1).locator("[data-row='0'].off").wait_for()
         assert page.locator(".pane").first.locator(".off").count() == 0

@@ -126,6 +126,23 @@ def wait_for(page: Any, model: Model, *texts: str) -> None:
     )  # fmt: skip
 
 
+def ask_against(page: Any, reading: Any, text: str, click: bool = True) -> None:
+    """Ask why not the class that a reading was asked against; the page then shows its weights."""
+    versus = str(reading.versus)
+    if click:
+        page.locator(".bars button", has_text=versus).click()
+    page.locator(".bars [aria-pressed=true]", has_text=versus).wait_for()
+    line = page.locator("[data-part=colours]").text_content()
+    assert (
+        line == f"Orange words speak for “{reading.label}” rather than “{versus}”, blue words for “{versus}”."
+    )
+    assert f"beside “{versus}” alone" in page.locator("[data-part=sum]").text_content()
+    titles = [each.get_attribute("title") for each in page.locator(".words button").all()]
+    found = [float(title.replace("−", "-")) for title in titles]
+    np.testing.assert_allclose(found, reading.decided, atol=0.006)
+    assert page.locator(".words").first.text_content() == text
+
+
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium"
 )
@@ -152,6 +169,7 @@ def test_a_person_types_leaves_out_replaces_and_switches_off(tmp_path: Path) -> 
         page.locator(".words button").first.press("Delete")
         wait_for(page, model, " w2 <b>w3</b> w4")
         page.locator("[data-part=back]").click()
+        page.locator(".fold summary").click()
         page.locator("[data-row='1'] input").uncheck()
         M = model.embed(["w1 w2 <b>w3</b> w4"])
         M[:, 1] = 0
@@ -178,7 +196,26 @@ def test_words_that_are_not_kept_say_how_they_are_read_and_that_the_answer_may_d
         assert "The full model may answer differently." in picture
         assert page.locator("[data-part=sum]").text_content() in picture
         marked.nth(1).hover()
+        assert page.locator("[data-part=readers]").text_content() == "Read as an unknown word"
+        page.locator(".fold summary").click()
+        marked.nth(1).hover()
         assert page.locator("[data-part=readers]").text_content().startswith("Read as an unknown word by ")
+
+
+@needs_chromium
+def test_a_click_on_a_class_asks_why_not_this_one(tmp_path: Path) -> None:
+    model, file, text = model_of({"head": "linear"}), tmp_path / "page.html", "w1 w2 w3 w4"
+    save_page(model, file, precision="float32")
+    label = model.read(text).label
+    with opened(file, "#text=w1+w2+w3+w4") as page:
+        for other in (each for each in model.labels if each != label):
+            ask_against(page, model.read(text, against=other), text)
+        link = page.url
+        with page.expect_download() as saved:
+            page.locator("[data-part=svg]").click()
+        assert f"rather than “{other}”" in Path(saved.value.path()).read_text("utf-8")
+    with opened(file, link[len(file.as_uri()) :]) as page:
+        ask_against(page, model.read(text, against=other), text, click=False)
 
 
 @needs_chromium
@@ -202,6 +239,7 @@ def test_a_pair_on_a_phone(tmp_path: Path, pair: str) -> None:
     with opened(file, "#text=w1+w2+w3&text=w4", viewport=phone, color_scheme="dark") as page:
         wait_for(page, model, "w1 w2 w3", "w4")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.locator(".fold summary").click()
         page.locator(".rows li").first.hover()
         assert "row" in page.locator("[data-part=colours]").text_content()
         weights = page.get_by_text("Weights as a table")

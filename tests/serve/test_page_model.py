@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import trained
+from limelight.reading import captions
 from limelight.reading.captions import METHODS
-from limelight.reading.reading import Reading
+from limelight.reading.reading import JointWords, Reading
 from limelight.runtime.model import Model
 from limelight.serve.bundle import about_model
 from limelight.serve.explored import explore_data
@@ -30,12 +31,12 @@ import zlib from "node:zlib"
 import { LocalModel } from "./local_model.js"
 import { parseModel } from "./model_file.js"
 
-async function answer({ files, texts, off, plain }) {
+async function answer({ files, texts, off, plain, against }) {
   if (plain) delete globalThis.WebAssembly
   const found = []
   for (const [file, pair] of files) {
     const model = new LocalModel(parseModel(new Uint8Array(zlib.gunzipSync(fs.readFileSync(file)))))
-    found.push(await Promise.all(texts.map(both => model.read(pair ? both : both.slice(0, 1), off))))
+    found.push(await Promise.all(texts.map(both => model.read(pair ? both : both.slice(0, 1), off, against))))
   }
   return found
 }
@@ -99,6 +100,61 @@ def test_every_architecture_reads_as_in_python(
                         np.testing.assert_allclose(theirs[found], ours, atol=1e-4, err_msg=str(way))
                     if side.bias is not None:  # not in a pair
                         assert theirs["bias"] == pytest.approx(side.bias, abs=1e-4)
+
+
+@needs_node
+def test_a_class_is_asked_against_as_in_python(tmp_path: Path) -> None:
+    ways = [({"head": "linear"}, None), ({"head": "pruned"}, None), ({"head": "pruned"}, "concat")]
+    models, texts = [model_of(*way) for way in ways], [("w1 w2 w3", "w4 w9")]
+    files = pack(tmp_path, models, "float32")
+    for k, label in enumerate(LABELS):
+        given = {"files": files, "texts": texts, "off": [], "against": k}
+        for model, (answer,) in zip(models, run_node(tmp_path, READ, given), strict=True):
+            reading = model.read(*texts[0][: 1 + model.pair], against=label)
+            assert answer["against"] == (None if reading.sides[0].versus is None else k)
+            for side, theirs in zip(reading.sides, answer["sides"], strict=True):
+                for ours, found in ((side.decided, "decided"), (side.row_weights, "rows")):
+                    np.testing.assert_allclose(theirs[found], ours, atol=1e-4)
+                assert theirs.get("bias") == (
+                    None if side.bias is None else pytest.approx(side.bias, abs=1e-4)
+                )
+
+
+SAY = """
+import { joinContractions } from "./pieces.js"
+import { jointLine, rowsSummary } from "./sentences.js"
+
+async function answer({ sides, rowNames, totals }) {
+  const joined = sides.map(joinContractions)
+  const summary = rowsSummary({ rowNames }, { sides: joined }, totals)
+  return { joined, summary, joint: jointLine({ sides }) }
+}
+"""
+
+
+@needs_node
+def test_the_page_joins_words_and_says_what_the_pictures_say(tmp_path: Path) -> None:
+    text = "I can’t go"
+    places = [[0, 1], [2, 4], [4, 7], [8, 10]]
+    side = {
+        "text": text, "words": [{"start": a, "end": b, "known": b != 7} for a, b in places],
+        "decided": [0.5, 0.25, 0.5, -1.0], "attention": [[0.25, 0.25, 0.5, 0.0], [0.5, 0.0, 0.0, 0.5]],
+        "joint": [{"first": "can’t", "second": "go", "between": " ", "falls": [0.04, -0.09, 0.311]}],
+    }  # fmt: skip
+    given = {"sides": [side], "rowNames": ["", "people: I"], "totals": [0.2, 0.1]}
+    found = run_node(tmp_path, SAY, given)
+    (joined,) = found["joined"]
+    assert [(w["start"], w["end"], w["known"]) for w in joined["words"]] == [
+        (0, 1, True),
+        (2, 7, False),
+        (8, 10, True),
+    ]
+    assert joined["decided"] == [0.5, 0.75, -1.0]
+    assert joined["attention"] == [[0.25, 0.75, 0.0], [0.5, 0.0, 0.5]]
+    pair = JointWords((1, 3), (3, 4), 0.04, -0.09, 0.311)
+    assert found["joint"] == captions.joint_line([("can’t", "go", pair)])
+    rows = [captions.row_in_line(0, "", "can’t"), captions.row_in_line(1, "people: I", "I")]
+    assert found["summary"] == captions.rows_summary(2, rows)
 
 
 @needs_node

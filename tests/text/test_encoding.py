@@ -222,12 +222,32 @@ def test_ties_at_the_end_of_the_vocabulary() -> None:
         "import sys; sys.stdin.buffer.read(9); sys.stdout.write(chr(9) + chr(0) * 7 + 'half')",
     ],
 )
-def test_a_process_that_dies_is_one_clear_line(
+def test_where_no_process_can_start_one_splits_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_processes: list[Any], start: str
 ) -> None:
-    rows = [{"text": text, "label": k % 2} for k, text in enumerate(TEXTS)]
-    table = write(tmp_path / "train.jsonl", rows)
+    table = write(tmp_path / "train.jsonl", [{"text": t, "label": k % 2} for k, t in enumerate(TEXTS)])
+    expected = encode_tables(tmp_path / "by two", table, recipe=PLAIN, progress=False)
     monkeypatch.setattr(split_pool, "START", start)
+    dataset = encode_tables(tmp_path / "alone", table, recipe=PLAIN, progress=False)
+    assert dataset.tokenizer.hash == expected.tokenizer.hash
+    np.testing.assert_array_equal(dataset.splits["train"].ids, expected.splits["train"].ids)
+    assert all(process.poll() is not None for process in two_processes)
+
+
+def test_a_process_that_dies_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_processes: list[Any]
+) -> None:
+    table = write(tmp_path / "train.jsonl", [{"text": t, "label": k % 2} for k, t in enumerate(TEXTS)])
+    asked = split_pool.ask
+
+    def die(question: Any, answer: Any, texts: list[str]) -> Any:
+        if texts != [""]:  # the first question, whether it can start
+            for process in two_processes:
+                process.kill()
+                process.wait()
+        return asked(question, answer, texts)
+
+    monkeypatch.setattr(split_pool, "ask", die)
     with refuses("process-ended"):
         encode_tables(tmp_path / "set", table, recipe=PLAIN, progress=False)
     assert list(tmp_path.iterdir()) == [table]

@@ -114,3 +114,35 @@ def test_a_mark_of_the_whole_text_or_of_nothing_adds_nothing():
     assert with_reasons(Row("rude", 0, reasons=(None, "rude"))).reasons == []
     assert parse_marks(" | ") == []
     assert parse_marks(np.array([[1, 3]])) == [(1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "mark", "alone"),
+    [
+        ("房间很脏乱", "脏", "脏"),
+        ("They don't care", "n't", "n't"),
+        ("bad😡 food", "😡", "😡"),
+        ("rude staff, rude", ["rude", "staff"], "rude staff . rude"),
+        ("A rudeness, rude", "rude", "rude"),
+    ],
+)
+def test_a_phrase_is_found_as_whole_words(text, mark, alone):
+    assert with_reasons(Row(text, 0, reasons=(mark, None))).reasons == [(alone, None)]
+
+
+def test_marks_without_labels_or_of_other_types_are_told():
+    with refuses("argument-missing"):
+        encode_texts(["nice"], recipe=TextRecipe(), reasons=["nice"])
+    with pytest.raises(BadRowError):
+        parse_marks("[" * 100_000)
+    pandas = pytest.importorskip("pandas")
+    assert parse_marks(pandas.NA) == []
+    assert parse_marks([np.array([1, 2]), (np.int64(3), np.int64(4))]) == [(1, 2), (3, 4)]
+
+
+def test_the_facts_count_the_rows_of_the_table():
+    dataset = encode_texts(
+        TEXTS, LABELS, recipe=TextRecipe(), holdout=0, reasons=["pool", None, "staff", None]
+    )
+    assert dataset.facts["rows"] == {"train": 4}
+    assert len(dataset.splits["train"]) == 6

@@ -30,9 +30,8 @@ def split_of(model: Model) -> Split:
 @pytest.mark.parametrize("pair", [None, "concat"])
 @pytest.mark.parametrize("head", ["linear", "pruned"])
 def test_the_figures_are_those_of_trust_and_the_words_those_of_a_report(head, pair, monkeypatch):
-    monkeypatch.setattr(
-        "limelight.reading.row_names.CLEAR_LIFT", 1.0
-    )  # random rows read nothing in particular
+    # random rows read nothing in particular
+    monkeypatch.setattr("limelight.reading.row_names.CLEAR_LIFT", 1.0)
     monkeypatch.setattr("limelight.reading.row_names.CLEAR_SHARE", 0.0)
     monkeypatch.setattr("limelight.reading.row_names.MIN_LIFT", 1.05)
     model = random_model(pair, head=head)
@@ -54,8 +53,8 @@ def test_without_development_texts_trust_is_not_measured():
     model = random_model()
     dataset = Dataset(model.tokenizer, LABELS, {"train": split_of(model)}, None, {})
     facts = picture_facts.picture_facts(network_of(model), dataset, model.recipe.model, model.weights)
-    assert set(facts) == {"rows"}
-    assert len(facts["rows"]) == 3
+    assert set(facts) == {"rows", "row_names"}
+    assert len(facts["rows"]) == len(facts["row_names"]) == 3
 
 
 def test_the_sample_has_no_more_words_than_it_may():
@@ -66,7 +65,7 @@ def test_the_sample_has_no_more_words_than_it_may():
 
 
 def test_a_reading_carries_what_its_model_saved():
-    facts = {"rows": [["man", "woman"], [], ["soup"]],
+    facts = {"rows": [["man", "woman"], [], ["soup"]], "row_names": ["people: man, woman", "", "soup"],
              "trust": {"texts": 9, "data": "held-out texts", "without": 0.5, "random": 0.1}}  # fmt: skip
     plain = random_model()
     model = Model.from_parts(
@@ -86,7 +85,7 @@ def test_facts_from_elsewhere_may_hold_anything(trust):
     plain = random_model()
     model = Model.from_parts(
         weights=plain.weights, recipe=plain.recipe, tokenizer=plain.tokenizer, labels=LABELS,
-        facts={"rows": trust, "trust": trust},
+        facts={"rows": trust, "row_names": trust, "trust": trust},
     )  # fmt: skip
     assert model.read("w1").trust == ""
     assert model.read("w1").row_names == ()

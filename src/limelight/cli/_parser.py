@@ -181,7 +181,7 @@ def given_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def given_data(args: argparse.Namespace) -> list[str]:
     """The flags about tables that were given."""
-    names = ("text", "label", "text2", "dev", "test", "holdout", "skip_bad")
+    names = ("text", "label", "text2", "reasons", "not_reasons", "dev", "test", "holdout", "skip_bad")
     return [name for name in names if getattr(args, name) is not None and getattr(args, name) is not False]
 
 

@@ -372,13 +372,13 @@ def print_result(args: argparse.Namespace, data: Any, text: str) -> None:
     print(json.dumps(data, ensure_ascii=False) if args.json else text)
 
 
-def show_pictures(args: argparse.Namespace, found: Sequence[tuple[str, Any]]) -> None:
+def show_pictures(args: argparse.Namespace, found: Sequence[tuple[str, Any]], rows: bool = False) -> None:
     """Save or print readings or comparisons, each after its heading; one without a heading is alone."""
     from ..reading import save_picture, to_json, to_terminal
 
     if args.out:
         page = [each for pair in found for each in pair] if found[0][0] else found[0][1]
-        save_picture(page, args.out, overwrite=args.overwrite)
+        save_picture(page, args.out, overwrite=args.overwrite, rows=rows)
         print(f"saved {args.out}")
         return
     for number, (heading, reading) in enumerate(found):
@@ -387,7 +387,7 @@ def show_pictures(args: argparse.Namespace, found: Sequence[tuple[str, Any]]) ->
             continue
         if heading:
             print(f"\n{heading}\n" if number else f"{heading}\n")
-        print_painted(to_terminal(reading))
+        print_painted(to_terminal(reading, rows=rows))
 
 
 # ---------------------------------------------------------------- runs

@@ -24,9 +24,9 @@ MAX_TEXTS_DRAWN = 200  # texts on a page: more are slow to open
 HELP = "show what decided a prediction and what each row read, in the terminal or as a picture"
 DESCRIPTION = """\
 Show how a saved model reads a text: its prediction; what decided, orange words that support it and blue words
-that speak against it; and what each row read. --by chooses how it is found out what decided, and
-'limelight trust' measures how faithful each way is. With --data, many texts make one page. A reader, which
-has no labels, shows what each row read.
+that speak against it; words that are read together, such as "not good"; and with --all-rows what each row
+read. --by chooses how it is found out what decided, and 'limelight trust' measures how faithful each way is.
+With --data, many texts make one page. A reader, which has no labels, shows what each row read.
 
   limelight explain model "The soup was cold but the waiter was lovely."
   limelight explain model "The soup was cold." --against good       why not "good"?
@@ -47,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "gradients (need PyTorch), or how far it falls without the word (reads the text once for each)",
     )
     add_flag(parser, "--against", "LABEL", "what speaks for the prediction rather than this class")
+    add_flag(parser, "--all-rows", "", "show what each row read, too; on a page it opens with a click")
     add_flag(parser, "--out", "FILE", "write a picture: .html, .svg, .png, .json or .txt")
     add_shared(parser, "--overwrite")
     add_flag(parser, "--json", "", "print one JSON object for each text, for scripts")
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
     model = load(args.model)
     if args.data is None:
         check_words(model.tokenizer, args.first, args.second)
-    show_pictures(args, list(_readings(model, args)))
+    show_pictures(args, list(_readings(model, args)), args.all_rows)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -82,7 +83,7 @@ def _readings(model: Model | Reader, args: argparse.Namespace) -> Iterator[tuple
     from ..reading.reading import PairReading
 
     if args.data is None:
-        yield "", _read(model, args.first, args.second, args)
+        yield "", _read_together(model, _read(model, args.first, args.second, args))
         return
     for heading, row in _rows(model, args):
         reading = _read(model, row.text, row.text2, args)
@@ -102,6 +103,14 @@ def _read(model: Model | Reader, text: str, text2: str | None, args: argparse.Na
         if given:
             raise wrong_model(f"{flag} explains a prediction, and a reader makes none; leave it out")
     return model.read(text)
+
+
+def _read_together(model: Model | Reader, reading: AnyReading) -> AnyReading:
+    """The same with words that are read together: for one text, where it takes twice the time of reading."""
+    from ..explain import joint_words
+    from ..runtime.model import Model
+
+    return joint_words(model, reading) if isinstance(model, Model) else reading
 
 
 def _rows(model: Model | Reader, args: argparse.Namespace) -> list[tuple[str, Row]]:

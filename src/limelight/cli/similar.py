@@ -20,7 +20,7 @@ _CHUNK = 256  # pairs in memory at once
 HELP = "show how similar two texts are, and which words make them so"
 DESCRIPTION = """\
 Show how similar two texts are (the cosine of their vectors, 1 at most) and which words make them so: words
-that bind them, words that keep them apart, and the pairs of words that stand out. What all pairs contribute
+that bind them, words that keep them apart, and words of both that belong together. What all pairs contribute
 adds up to the similarity. The model "reader" is bundled, reads English and needs no training.
 
   limelight similar reader "The soup was cold." "Chilly broth!"

@@ -93,6 +93,8 @@ def explain_by(model: Model, reading: AnyReading, by: str) -> AnyReading:
             bias=None,
             bias_further=(),
             versus=None,
+            row_weights=None,
+            scores=None,
         )
         for side, part in zip(reading.sides, read.ids[0].split(weights), strict=True)
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..reading.reading import AnyReading, Reading
-from ..reading.row_names import row_names, row_words
+from ..reading.row_names import row_words
 from ..text.labels import Label
 from ..text.tasks import find_task
 
@@ -73,15 +73,17 @@ def describe_rows(readings: Sequence[AnyReading]) -> tuple[RowOverview, ...]:
 
 
 def _row_words(sides: Sequence[Reading]) -> list[tuple[tuple[tuple[str, float], ...], str]]:
-    """For each row, the words it reads with their shares, and its name; case is ignored."""
+    """For each row, the words it reads with their shares, and its name; case is ignored.
+
+    A row is called what its model calls it, whatever it reads here; only without names are they found here.
+    """
     numbers: dict[str, int] = defaultdict(lambda: len(numbers))
     ids = [numbers[word.lower()] for side in sides for word in side.words]
     A = np.concatenate([side.attention for side in sides], axis=1)  # (r, words of all texts)
-    found = row_words(np.array(ids, dtype=int), A, np.array([len(side.words) for side in sides]))
-    words = list(numbers)
+    words, lengths = list(numbers), np.array([len(side.words) for side in sides])
+    found = row_words(words, np.array(ids, dtype=int), A, lengths)
     listed = [tuple((words[k], share) for k, share in row.words) for row in found]
-    clear = [[word for word, _ in row] if each.clear else [] for row, each in zip(listed, found, strict=True)]
-    return list(zip(listed, row_names(clear, len(clear)), strict=True))
+    return list(zip(listed, sides[0].row_names or [row.name for row in found], strict=True))
 
 
 # ---------------------------------------------------------------- with a row of M removed

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, bad_value
 from ..reading.answers import answers_of
 from ..reading.captions import NO_LABEL, trust_sentence
 from ..reading.pieces import printable
@@ -59,6 +59,10 @@ def to_report(
     texts, labels = as_texts(texts), as_list(labels, "labels")
     texts2 = None if texts2 is None else as_texts(texts2, "second texts")
     _check(chosen, names, texts, labels)
+    if most < 1:
+        raise bad_value(f"most is {most}; it must be at least 1")
+    if train is not None:
+        _check_training(chosen[0], train)
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(len(texts))[:most])
     tested = TestTexts(texts, labels, texts2, data, sample)
@@ -69,24 +73,34 @@ def to_report(
     return render_report(reports, data, rng, baselines_of(reports[0], data, tf_idf))
 
 
-def _tf_idf(model: Model, train: TrainingTexts, tested: TestTexts) -> float:
-    """The accuracy of TF-IDF on the texts, as the model splits them into words."""
+def _check_training(model: Model, train: TrainingTexts) -> None:
+    """Raise before the long work if TF-IDF cannot be measured."""
     from ..training import need_torch
 
     need_torch()
+    if model.task not in TF_IDF_TASKS:
+        raise LimelightError(f"TF-IDF is not measured for the task {model.task!r}", code="model-task")
+    texts, labels, texts2 = train
+    if not len(texts) or any(column is not None and len(column) != len(texts) for column in (labels, texts2)):
+        message = "the training texts need as many labels, and for pairs second texts; at least one"
+        raise LimelightError(message, code="length-mismatch")
+
+
+def _tf_idf(model: Model, train: TrainingTexts, tested: TestTexts) -> float:
+    """The accuracy of TF-IDF on the texts, as the model splits them into words."""
     from ..text.dataset import Split
     from ..training.tf_idf import fit_tf_idf, sample_rows
 
-    def split(texts: Sequence[str], labels: Sequence[Label], texts2: Sequence[str] | None) -> Split:
-        truth = find_task(model.task)(labels).index(model.labels, "the training data")
+    def split(
+        texts: Sequence[str], labels: Sequence[Label], texts2: Sequence[str] | None, where: str
+    ) -> Split:
+        truth = find_task(model.task)(labels).index(model.labels, where)
         second = (None, None) if texts2 is None else model.tokenizer.encode(texts2)
         return Split(*model.tokenizer.encode(texts), truth, None, *second)
 
-    if model.task not in TF_IDF_TASKS:
-        raise LimelightError(f"TF-IDF is not measured for the task {model.task!r}", code="model-task")
-    trained, sizes = split(*train), (len(model.tokenizer), len(model.labels))
+    trained, sizes = split(*train, "the training texts"), (len(model.tokenizer), len(model.labels))
     fitted = fit_tf_idf(trained, *sizes, rows=sample_rows(trained, sizes[1]), min_pairs=2)
-    return fitted.accuracy(split(tested.texts, tested.labels, tested.texts2))
+    return fitted.accuracy(split(tested.texts, tested.labels, tested.texts2, "the texts"))
 
 
 def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: list[Label]) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .answers import answers_of
+from .reading import JointWords
 
 DECIDED, ROWS = "What decided", "What each row read"
+GROUPED = "Rows that read the same words are shown as one"
 NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
 METHODS = {  # Reading.decided_by -> what the weights are
     "sum": "Each weight is what the word adds to the probability of this class. The weights add up to it "
     "exactly, with what it would be without a word.",
     "linear part": "Each weight is about what the word adds to the probability of this class. The weights "
     "add up to it, with what belongs to no word.",
-    "left out of attention": "Each weight is how far the probability of this class falls when the word is "
-    "left out of the attention.",
+    "left out of attention": "Each weight is how far the probability of this class falls when no row reads "
+    "the word.",
     "leave-one-out": "Each weight is how far the probability of this class falls without the word.",
     "gradients": "Each weight is what the word adds to the score of this class, by integrated gradients.",
 }
@@ -26,7 +29,7 @@ def method(decided_by: str, task: str = "classification", versus: str = "") -> s
     """What the weights are, in a sentence; empty for an unknown way.
 
     >>> method("left out of attention", "regression")
-    'Each weight is how far the value falls when the word is left out of the attention.'
+    'Each weight is how far the value falls when no row reads the word.'
     """
     sentence = METHODS.get(decided_by, "")
     if versus:
@@ -53,6 +56,30 @@ def sum_line(words: float, bias: float, task: str = "classification", versus: st
     before, after = (f"{100 * min(max(x, 0), 1):.0f}%" for x in (bias, bias + words))
     of_two = f" beside “{versus}” alone" if versus else ""
     return f"Without a word the probability{of_two} would be {before}; the words bring it to {after}."
+
+
+def joint_line(
+    found: Sequence[tuple[str, str, JointWords]], task: str = "classification", versus: str = ""
+) -> str:
+    """Words that are read together, and how the answer changes without them.
+
+    >>> joint_line([("not", "good", JointWords((1, 2), (2, 3), 0.04, -0.09, 0.31))])
+    'Read together: “not good” (without both −31 points; without “not” −4, without “good” +9).'
+    """
+    is_share = bool(versus) or not _is_amount(task)
+
+    def change(fall: float) -> str:
+        size = f"{100 * abs(fall):.0f}" if is_share else f"{abs(fall):.2f}"
+        return f"{'−' if fall > 0 else '+'}{size}" if size.strip("0.") else size
+
+    unit = " points" if is_share else ""
+    told = [
+        f"“{first}{' ' if each.first[1] == each.second[0] else ' … '}{second}” "
+        f"(without both {change(each.without_both)}{unit}; "
+        f"without “{first}” {change(each.without_first)}, without “{second}” {change(each.without_second)})"
+        for first, second, each in found
+    ]
+    return f"Read together: {'; '.join(told)}." if told else ""
 
 
 def _is_amount(task: str) -> bool:
@@ -95,6 +122,25 @@ def rows_line(count: int) -> str:
         f"The model reads the text {often}{'' if count == 1 else ' at once'}; each reading is a row. "
         "The stronger a word's colour, the more the row read it. What was read is not always what decided."
     )
+
+
+def rows_summary(count: int, most: Sequence[str]) -> str:
+    """The rows in a line; `most` are those that count most for the answer, as `row_in_line` calls them.
+
+    >>> rows_summary(24, ["“good, nice, great”", "row 7 (here “not”)"])
+    'What each row read: 24 rows; most for this answer: “good, nice, great”, row 7 (here “not”)'
+    """
+    found = f"{ROWS}: {count} {'row' if count == 1 else 'rows'}"
+    return f"{found}; most for this answer: {', '.join(most)}" if most else found
+
+
+def row_in_line(row: int, name: str, word: str) -> str:
+    """A row by its name; without one by its number, from 0, and the word that it read most in a text.
+
+    >>> row_in_line(6, "", "not"), row_in_line(6, "soup, broth", "not")
+    ('row 7 (here “not”)', '“soup, broth”')
+    """
+    return f"“{name}”" if name else f"row {row + 1} (here “{word}”)"
 
 
 def trust_sentence(measured: Any) -> str:

@@ -38,9 +38,12 @@ class Comparison(Shown):
     negative entry speaks against the similarity. A word's contribution, a row or a column of `matrix`, is its
     effect plus an even share of what no single word explains.
 
+    `together` says which words belong together, whether or not they count for much: pictures join words that
+    are each other's nearest by it. It agrees far better with people than `matrix`, and adds up to nothing.
+
     >>> soup = ComparedText("Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([-0.1, 0.3]))
     >>> broth = ComparedText("Broth", np.array([[0, 5]]), np.ones(1, bool), np.array([0.6]))
-    >>> comparison = Comparison(soup, broth, 0.6, np.array([[0.1], [0.5]]), np.array([[0.6]]))
+    >>> comparison = Comparison(soup, broth, 0.6, np.array([[0.1], [0.5]]), np.array([[0.2], [0.7]]))
     >>> comparison
     Comparison('Good soup', 'Broth', similarity=0.600, matrix=(2, 1))
     >>> comparison.top_pairs(1)
@@ -53,6 +56,7 @@ class Comparison(Shown):
     second: ComparedText
     similarity: float  # the cosine: 1 for the same direction, 0 for nothing in common
     matrix: np.ndarray  # (n, m): the contribution of each word of the first with each word of the second
+    together: np.ndarray  # (n, m): the cosine of the states of both words, each with a bit of its neighbours'
     by_rows: np.ndarray | None = None  # (r, r): that of each row of attention with each row of the other text
 
     def __repr__(self) -> str:
@@ -68,6 +72,12 @@ class Comparison(Shown):
     def contributions(self) -> tuple[np.ndarray, np.ndarray]:
         """(n,) and (m,): what each word of each text contributes; each adds up to the similarity."""
         return self.matrix.sum(axis=1), self.matrix.sum(axis=0)
+
+    @property
+    def nearest(self) -> np.ndarray:
+        """(n, m): True for words that are each other's nearest by `together`."""
+        of_second, of_first = (self.together >= self.together.max(axis=k, keepdims=True) for k in (0, 1))
+        return np.asarray(of_second & of_first)
 
     def top_pairs(self, count: int = 5) -> list[tuple[str, str, float]]:
         """The pairs of words that contribute most: (word, word, contribution), the largest first."""
@@ -87,7 +97,8 @@ class Comparison(Shown):
             )
         }
         by_rows = None if self.by_rows is None else self.by_rows.tolist()
-        return {"similarity": self.similarity, **sides, "matrix": self.matrix.tolist(), "by_rows": by_rows}
+        pairs = {"matrix": self.matrix.tolist(), "together": self.together.tolist(), "by_rows": by_rows}
+        return {"similarity": self.similarity, **sides, **pairs}
 
 
 Drawable = AnyReading | Comparison

@@ -26,32 +26,36 @@ _MAX_TABLE_CELLS = 3_000  # of all weights; for a longer text it shows the most 
 _MAX_TABLE_WORDS = 100
 
 
-def to_html(reading: Drawable) -> str:
+def to_html(reading: Drawable, *, rows: bool = False) -> str:
     """A reading or a comparison as a self-contained HTML fragment, for a notebook or any page.
+
+    What each row read opens with a click; with `rows` it is open.
 
     >>> from limelight.reading.reading import GOOD_SOUP
     >>> "<b class=h9 title=+0.700>Good</b>" in to_html(GOOD_SOUP)
     True
     """
-    return _with_style(card(make_picture(reading)))
+    return _with_style(card(make_picture(reading), rows=rows))
 
 
-def compare_html(readings: Sequence[Drawable], names: Sequence[str]) -> str:
+def compare_html(readings: Sequence[Drawable], names: Sequence[str], *, rows: bool = False) -> str:
     """The same text as several models read it, side by side on one colour scale, as an HTML fragment.
 
     >>> from limelight.reading.reading import GOOD_SOUP
-    >>> html = compare_html([GOOD_SOUP, GOOD_SOUP], names=["without penalty", "with penalty"])
-    >>> html.index("without penalty") < html.index("with penalty<")
+    >>> html = compare_html([GOOD_SOUP, GOOD_SOUP], names=["before", "after"])
+    >>> html.index("before<") < html.index("after<")
     True
     """
-    return _with_style(_side_by_side([make_picture(each) for each in readings], names))
+    return _with_style(_side_by_side([make_picture(each) for each in readings], names, rows))
 
 
 def to_page(
     readings: Iterable[Drawable | Sequence[Drawable] | str], *, title: str = "Limelight",
-    names: Sequence[str] = (), about: Sequence[str] = (),
+    names: Sequence[str] = (), about: Sequence[str] = (), rows: bool = False,
 ) -> str:  # fmt: skip
     """A whole page of readings, which explains what it shows; `about` are paragraphs to begin with.
+
+    What each row read opens with a click; with `rows` it is open.
 
     A string among the readings is a heading, and a sequence is drawn side by side, one model each, under
     `names`.
@@ -70,10 +74,10 @@ def to_page(
             continue
         if isinstance(each, Sequence):
             drawn = [make_picture(one) for one in cast("Sequence[Drawable]", each)]
-            cards.append(_side_by_side(drawn, names))
+            cards.append(_side_by_side(drawn, names, rows))
         else:
             drawn = [make_picture(each)]
-            cards.append(card(drawn[0], explained=False))
+            cards.append(card(drawn[0], explained=False, rows=rows))
         pictures += drawn
     if not pictures:
         raise LimelightError("no readings to draw; give at least one", code="no-rows")
@@ -95,22 +99,23 @@ def _with_style(card: Markup) -> str:
     return f"<style>{style()}</style>\n{card}"
 
 
-def _side_by_side(pictures: Sequence[Picture], names: Sequence[str]) -> Markup:
+def _side_by_side(pictures: Sequence[Picture], names: Sequence[str], rows: bool) -> Markup:
     if len(pictures) != len(names):
         raise LimelightError(
             f"got {len(pictures)} readings side by side and {len(names)} names; give each reading a name",
             code="names-count",
         )
     drawn = zip(share_scale(pictures), names, strict=True)
-    cards = Markup("\n").join(card(each, name, explained=False) for each, name in drawn)
+    cards = Markup("\n").join(card(each, name, explained=False, rows=rows) for each, name in drawn)
     return Markup('<div class="limelight-beside">\n{}\n</div>').format(cards)
 
 
-def card(picture: Picture, name: str = "", *, explained: bool = True) -> Markup:
+def card(picture: Picture, name: str = "", *, explained: bool = True, rows: bool = False) -> Markup:
     """One picture as HTML, without its styles; `explained` adds what it shows and how far to trust it."""
     painter, groups = WordPainter(picture), picture.shown_groups
     return _render(
         "card.html.jinja", name=name, picture=picture, painter=painter, levels=LEVELS, groups=groups,
+        is_open=rows,
         rows=() if len(groups) == len(picture.rows) else picture.rows, tables=painter.tables(),
         notes=explanation([picture]) if explained else "",
         drawing=draw_links(picture, picture.links) if picture.links else None,

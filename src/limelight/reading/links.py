@@ -29,7 +29,7 @@ _NUMBERED_FROM = 0.25  # of the strongest pair: its number stands on the line
 
 @dataclass(frozen=True)
 class Links:
-    """The similarity of two texts and the pairs of words that stand out in it."""
+    """The similarity of two texts and the pairs of words that belong together."""
 
     SCALE_NOTE: ClassVar = "1: the same meaning, 0: nothing in common"
     EFFECTS: ClassVar = "What binds the texts, and what keeps them apart"
@@ -37,20 +37,20 @@ class Links:
         "Without an orange word the texts would be less similar; without a blue one, more."
     )
     EFFECTS_PLAIN: ClassVar = "A word's number: how much less similar the texts would be without it."
-    PAIRS: ClassVar = "Pairs of words that stand out"
+    PAIRS: ClassVar = "Words that belong together"
     PAIRS_NOTE: ClassVar = (
-        "A line joins two words: orange adds to the similarity, blue takes from it, thicker is more."
+        "Lines join each other's nearest words: orange adds to the similarity, blue takes from it, "
+        "thicker is more."
     )
 
     similarity: float
-    matrix: np.ndarray  # (pieces of the first text, pieces of the second)
+    matrix: np.ndarray  # (pieces of the first text, pieces of the second): what each pair contributes
+    nearest: np.ndarray  # the same shape: True for words that belong together
 
     @cached_property
     def pairs(self) -> list[tuple[int, int, float]]:
-        """(piece, piece of the other text, contribution) of those that stand out, the largest first."""
-        excess = _excess(self.matrix)
-        both = np.minimum(np.abs(excess), np.abs(self.matrix))
-        strength = np.where(excess * self.matrix > 0, both, 0)
+        """(piece, piece of the other text, contribution) of those that belong together, the largest first."""
+        strength = np.where(self.nearest, np.abs(self.matrix), 0)
         order = np.argsort(-strength, axis=None, kind="stable")[:_MAX_PAIRS_DRAWN]
         kept = order[strength.flat[order] > _DRAWN_FROM * strength.max(initial=0.0)]
         places = zip(*np.unravel_index(kept, self.matrix.shape), strict=True)
@@ -83,24 +83,14 @@ def make_links(comparison: Comparison, texts: Sequence[Pieces]) -> Links:
     >>> from limelight.reading import ComparedText, Comparison
     >>> from limelight.reading.pieces import split_pieces
     >>> soup = ComparedText("Good soup", np.array([[0, 4], [5, 9]]), np.ones(2, bool), np.array([0.1, 0.3]))
-    >>> comparison = Comparison(soup, soup, 1.0, np.array([[0.3, -0.1], [-0.1, 0.9]]))
+    >>> comparison = Comparison(soup, soup, 1.0, np.array([[0.3, -0.1], [-0.1, 0.9]]), together=np.eye(2))
     >>> make_links(comparison, [split_pieces(soup), split_pieces(soup)]).pairs
-    [(1, 1, 0.9), (0, 0, 0.3), (0, 1, -0.1), (1, 0, -0.1)]
+    [(1, 1, 0.9), (0, 0, 0.3)]
     """
     first, second = texts
-    rows = first.weights(comparison.matrix)
-    return Links(comparison.similarity, second.weights(rows.T).T)
-
-
-def _excess(matrix: np.ndarray) -> np.ndarray:
-    """How much more each pair contributes than its two words do in other pairs.
-
-    A word that counts for much does so in all its pairs, with "the" and a full stop too.
-    """
-    if 1 in matrix.shape:
-        return matrix
-    by_word = np.median(matrix, axis=1, keepdims=True) + np.median(matrix, axis=0, keepdims=True)
-    return np.asarray(matrix - by_word + np.median(matrix))
+    both = comparison.matrix, comparison.nearest.astype(int)
+    matrix, nearest = (second.weights(first.weights(each).T).T for each in both)
+    return Links(comparison.similarity, matrix, nearest > 0)
 
 
 def word_name(text: Pieces, piece: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .comparison import Drawable
 
 MAX_GROUPS_DRAWN = 8  # all rows of the preset light; in a page, the others are one click away
+MOST_FOR = 2  # rows that are named where the others are folded away
 MAX_CLASSES_DRAWN = 6  # with more classes the most probable are shown first
 MAX_WORDS_WHOLE = 100  # the rows of a longer text are shown as passages
 Texts = tuple[Pieces, ...]  # one; two for a pair
@@ -65,10 +67,13 @@ class Picture:
     truth: str | None = None  # the label in the data, or several, as `answer` writes them
     decided: HeatMap | None = None  # None without a prediction
     further: tuple[tuple[str, HeatMap], ...] = ()  # other predicted labels, and what decided each
+    asked: str = "classification"  # the task whose answer `decided` is about
     versus: str = ""  # the class that the predicted one was asked for against, if any
+    joint: str = ""  # words that were read together, in a sentence
     method: str = ""  # what the weights of `decided` are, in a sentence
-    groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the most informative group first
+    groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the group that counts most first
     rows: tuple[HeatMap, ...] = ()  # every row, in the order of the groups
+    most_for: tuple[str, ...] = ()  # the rows that support the prediction most
     trust: str = ""  # how far to trust it, in a sentence; empty if it was not measured
     links: Links | None = None  # between the texts of a comparison
 
@@ -91,7 +96,7 @@ class Picture:
 
     def colours(self, label: str, signs: bool = False) -> str:
         """What the colours mean, or without colours the signs, for one of the labels."""
-        return captions.colours_line(label, signs, self.task, self.versus)
+        return captions.colours_line(label, signs, self.asked, self.versus)
 
     @property
     def first(self) -> HeatMap:
@@ -133,6 +138,11 @@ class Picture:
         if brief and self.is_long:
             return passages(heat.levels[text], most=8)
         return [(0, len(self.texts[text].words))]
+
+    @property
+    def rows_summary(self) -> str:
+        """The rows in a line, for where they are folded away: below what decided they are a detail."""
+        return captions.rows_summary(len(self.rows), self.most_for) if self.decided and self.rows else ""
 
     @property
     def shown_classes(self) -> list[tuple[str, float, bool]]:
@@ -193,8 +203,10 @@ def make_picture(reading: Drawable) -> Picture:
             (labels[k], heat) for (k, w), bias in zip(further.items(), biases, strict=True)
             if (heat := _decided(texts, sides, w, bias))
         ),
-        versus=_versus(side), method=captions.method(side.decided_by, side.task, _versus(side)),
-        groups=tuple(groups), rows=tuple(rows), trust=printable(side.trust),
+        asked=_asked(side), versus=_versus(side),
+        method=captions.method(side.decided_by, _asked(side), _versus(side)),
+        joint=_joint(sides), groups=tuple(groups), rows=tuple(rows), most_for=_most_for(texts, sides),
+        trust=printable(side.trust),
     )  # fmt: skip
 
 
@@ -265,7 +277,28 @@ def _decided(
     if bias is None:
         return heat
     words = sum(float(each.sum()) for each in given)
-    return replace(heat, bias=bias, sum_line=captions.sum_line(words, bias, sides[0].task, _versus(sides[0])))
+    return replace(
+        heat, bias=bias, sum_line=captions.sum_line(words, bias, _asked(sides[0]), _versus(sides[0]))
+    )
+
+
+def _joint(sides: Sides) -> str:
+    found = []
+    for side in sides:
+        for each in side.joint:
+            first, second = (
+                printable(side.text[side.offsets[start, 0] : side.offsets[end - 1, 1]])
+                for start, end in (each.first, each.second)
+            )
+            found.append((first, second, each))
+    return captions.joint_line(found, _asked(sides[0]), _versus(sides[0]))
+
+
+def _asked(side: Reading) -> str:
+    """The task whose answer the weights are about: of ordered classes, other ways than the usual one explain
+    the predicted class rather than the mean."""
+    other = side.decided_by in ("leave-one-out", "gradients")
+    return "classification" if side.task == "ordinal" and other else side.task
 
 
 def _versus(side: Reading) -> str:
@@ -309,7 +342,10 @@ def _row_maps(texts: Texts, sides: Sides) -> tuple[list[HeatMap], list[HeatMap]]
 
     groups = [mean_map(group.rows) for group in group_rows(tuple(side.attention for side in sides))]
     # a stable sort: within each rank, the most informative group stays first
-    groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))
+    if (weights := _row_weights(sides)) is not None:
+        groups.sort(key=lambda group: -abs(weights[list(group.rows)].sum()))
+    else:
+        groups.sort(key=lambda group: _rank(group, texts, sides[0].row_names))
     return groups, [mean_map((row,)) for group in groups for row in group.rows]
 
 
@@ -321,6 +357,31 @@ def _name(rows: tuple[int, ...], side: Reading) -> tuple[str, str]:
     if len(side.row_names) != len(side.attention):
         return number, ""
     return printable(join_names([side.row_names[row] for row in rows])) or NO_ASPECT, number.lower()
+
+
+def _row_weights(sides: Sides) -> np.ndarray | None:
+    """(r,): how much each row supports the prediction, in both texts of a pair; None if not known."""
+    given = [side.row_weights for side in sides if side.row_weights is not None]
+    return np.sum(given, axis=0) if len(given) == len(sides) else None
+
+
+def _most_for(texts: Texts, sides: Sides) -> tuple[str, ...]:
+    """The rows that support the prediction most."""
+    weights = _row_weights(sides)
+    if weights is None or not any(map(_has_words, texts)):
+        return ()
+    order = [row for row in np.argsort(-weights, kind="stable").tolist() if weights[row] > 0]
+    names = sides[0].row_names if len(sides[0].row_names) == len(weights) else ("",) * len(weights)
+    A = _drawn(texts, [side.attention.T for side in sides])
+    found = (captions.row_in_line(row, printable(names[row]), _most_read(texts, A, row)) for row in order)
+    return tuple(islice(dict.fromkeys(found), MOST_FOR))
+
+
+def _most_read(texts: Texts, A: Sequence[np.ndarray], row: int) -> str:
+    """The piece with the most attention of a row, A (pieces, r) for each text."""
+    read = [(a[:, row], text.words) for text, a in zip(texts, A, strict=True) if len(a)]
+    shares, words = max(read, key=lambda each: float(each[0].max()))
+    return words[int(shares.argmax())]
 
 
 def _rank(group: HeatMap, texts: Texts, names: tuple[str, ...]) -> int:

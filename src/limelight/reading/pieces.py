@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _JOINER = "\u200d"
+_CONTRACTED = {"n't", "'s", "'re", "'ve", "'ll", "'d", "'m"}  # which tokenizers split from the word before
 PASSAGE_MARGIN = 3  # words of a passage on either side
 # Control characters would vanish, break XML or control a terminal; each gets a visible stand-in.
 _STAND_INS = (
@@ -29,7 +30,7 @@ FOR_TERMINALS = {0x0D: 0x240D} | dict.fromkeys([*range(0x202A, 0x202F), *range(0
 
 @dataclass(frozen=True)
 class Pieces:
-    """The words of a text as drawn. A word that ends inside an emoji is drawn together with the next word."""
+    """The words of a text as drawn. Those of a contraction ("ca", "n't") or of one emoji are one piece."""
 
     text: str  # printable, with as many characters as the original
     spans: tuple[tuple[int, int], ...]
@@ -62,6 +63,9 @@ def split_pieces(reading: Reading | ComparedText) -> Pieces:
     >>> pieces = split_pieces(ComparedText("Nice 👩‍🍳!", offsets, np.ones(4, bool), np.zeros(4)))
     >>> pieces.words, pieces.gaps
     (['Nice', '👩‍🍳', '!'], ['', ' ', '', ''])
+    >>> offsets = np.array([[0, 1], [2, 4], [4, 7]])
+    >>> split_pieces(ComparedText("I can't", offsets, np.ones(3, bool), np.zeros(3))).words
+    ['I', "can't"]
     """
     text = reading.text
     spans: list[tuple[int, int]] = []
@@ -69,7 +73,7 @@ def split_pieces(reading: Reading | ComparedText) -> Pieces:
     known: list[bool] = []
     for word, (start, end) in enumerate(_whole_characters(text, reading.offsets)):
         before = spans[-1][1] if spans else 0
-        if spans and (start < before or start == end):
+        if spans and (start < before or start == end or _is_contracted(text, before, start, end)):
             spans[-1] = (spans[-1][0], max(before, end))
             known[-1] &= bool(reading.known[word])
         else:
@@ -77,6 +81,12 @@ def split_pieces(reading: Reading | ComparedText) -> Pieces:
             firsts.append(word)
             known.append(bool(reading.known[word]))
     return Pieces(printable(text), tuple(spans), np.array(firsts, dtype=int), tuple(known))
+
+
+def _is_contracted(text: str, before: int, start: int, end: int) -> bool:
+    """Whether a word is the end of a contraction that begins with the one before, which ends at `before`."""
+    own = text[start:end].lower().replace("’", "'")
+    return start == before and own in _CONTRACTED and text[start - 1].isalpha()
 
 
 def printable(text: str) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..text.labels import Label
 
-_POINTS = (np.arange(256) + 0.5) / 256  # on the way from z_0 to z: of logits 60 apart, right to 0.0002
+POINTS = 256  # on the way from z_0 to z, for each 60 that the logits are apart: right to 0.001
 
 
 class Question(ABC):
@@ -44,7 +44,9 @@ class Question(ABC):
         >>> round(float(Probability(0).direction(z_0, z) @ (z - z_0)), 4)  # from 0.5 to 0.8808
         0.3808
         """
-        return np.asarray(self.slope(z_0 + _POINTS[:, None] * (z - z_0)).mean(axis=0))
+        points = POINTS * int(np.clip(np.ceil(np.abs(z - z_0).max() / 60), 1, 64))
+        way = (np.arange(points)[:, None] + 0.5) / points
+        return np.asarray(self.slope(z_0 + way * (z - z_0)).mean(axis=0))
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import LimelightError
+from ..tables.formats import join_names, shorten
 from ..text.labels import Label
 from .answers import Answers, answers_of
 from .aspect_sum import AspectShare, AspectSum, sum_by_aspect
 from .aspects import Aspects
-from .questions import Between, Mean, Probability, Question, are_numbers, class_values
+from .pieces import split_pieces
+from .questions import Between, are_numbers, class_values
 
 LISTED_FROM = 0.02  # of the strongest word's weight; weaker words are not listed
+_PASSAGE_WORDS = 5
 _REPR_CHARACTERS = 60  # of the text
 
 
@@ -41,17 +44,20 @@ class Scores:
         shares = words @ direction
         return shares, rows @ direction, float(asked.value(z) - shares.sum())
 
-    @property
-    def holds_all(self) -> bool:
-        """Whether no class is left out, and the words add up to the logits."""
-        return self.no_words is not None and len(self.classes) == len(self.logits)
 
-    def shares(self, asked: Question) -> tuple[np.ndarray, float]:
-        """The shares of the words (n,) in an answer of all classes, and the bias."""
-        assert self.no_words is not None
-        z = self.logits.astype(float)
-        shares = self.words @ asked.direction(self.no_words.astype(float), z)[list(self.classes)]
-        return shares, float(asked.value(z) - shares.sum())
+class JointWords(NamedTuple):
+    """Two words, or contractions, that a model reads together: "not good"."""
+
+    first: tuple[int, int]  # numbers of words, from the first to the end
+    second: tuple[int, int]
+    without_first: float  # how far the answer falls without it
+    without_second: float
+    without_both: float
+
+    @property
+    def together(self) -> float:
+        """What is left of the fall without both when those without one are taken away."""
+        return self.without_both - self.without_first - self.without_second
 
 
 class Shown:
@@ -93,26 +99,28 @@ class _Predicted(Shown):
         """The same reading with what speaks for the predicted class rather than for this one.
 
         The weights then add up, with the bias, to the probability that the predicted class has if only these
-        two are possible. A reading of many classes holds the most probable; for another one, read the text
-        again: `model.read(text, against=label)`.
+        two are possible. A reading from `model.read` can be asked against the most probable classes, up to
+        eight; for another one, and in `read_many`, give the class when reading: `against=label`.
 
         >>> reading = model.read("Nice room, rude staff")  # doctest: +SKIP
         >>> reading.label, reading.against(5).top_words(2)  # doctest: +SKIP
         (3, [('rude', 0.31), ('Nice', -0.12)])
         """
-        side, k = self.sides[0], self.target
-        other = find_class(side.labels, label)
         if not self._answers().is_class:
             raise LimelightError("only a class can be asked for rather than another", code="model-task")
+        return self.against_class(find_class(self.sides[0].labels, label))
+
+    def against_class(self, other: int) -> Any:
+        """The same, with the number of the class."""
+        side, k = self.sides[0], self.target
+        label = side.labels[other]
         if other == k:
             message = f"{label!r} is the predicted class; ask against another one"
             raise LimelightError(message, code="option-value")
         if side.scores is None or not {k, other} <= set(side.scores.classes):
             message = f"this reading does not hold {label!r}; read the text again with against={label!r}"
             raise LimelightError(message, code="class-not-held")
-        return self._with_sides([each._against(k, other) for each in self.sides])
-
-    def _with_sides(self, sides: Sequence[Reading]) -> Any:
+        sides = [each._against(k, other) for each in self.sides]
         return PairReading(*sides) if len(sides) == 2 else sides[0]
 
     def _answers(self) -> Answers:
@@ -152,7 +160,9 @@ class Reading(_Predicted):
     labels: tuple[Label, ...]  # the classes, in the order of `probabilities`; none from the bundled reader
     probabilities: np.ndarray  # (classes,); in regression the number
     max_row: bool = False  # whether the last row of A and M is the max-pooled one
-    decided: np.ndarray | None = None  # (n,): how much each word supports the prediction; below 0: opposes it
+    decided: np.ndarray | None = (
+        None  # (n,): the words' shares in the prediction, or a mean; below 0: against it
+    )
     decided_by: str = ""  # how that was found: a key of captions.METHODS
     row_names: tuple[str, ...] = ()  # what each row reads, "" where nothing in particular; empty if not known
     trust: str = ""  # how far to trust the pictures, in a sentence
@@ -167,6 +177,12 @@ class Reading(_Predicted):
     bias_further: tuple[float, ...] = ()  # the same for each of `decided_further`
     versus: Label | None = None  # the class that the predicted one was asked for against, if any
     scores: Scores | None = None  # for `against`
+    support: np.ndarray | None = (
+        None  # (n,): of ordered classes, each word's share in the probability of `label`
+    )
+    joint: tuple[JointWords, ...] = ()  # words that are read together, where it was looked for them
+    # (n,): of a model with aspects whose classes are numbers, each word's share in their mean; and the bias
+    in_mean: tuple[np.ndarray, float] | None = None
     aspect_list: Aspects = field(default_factory=Aspects)  # of the model
 
     def __repr__(self) -> str:
@@ -196,35 +212,49 @@ class Reading(_Predicted):
     def top_words(self, count: int = 5) -> list[tuple[str, float]]:
         """The words that decided most, with how much they support the prediction, or below 0 oppose it.
 
-        Words with less than a fiftieth of the strongest one's weight are left out.
+        Words with less than a fiftieth of the strongest one's weight are left out, and a contraction
+        ("can't") counts as one.
 
         >>> GOOD_SOUP.top_words()
         [('Good', 0.7), ('soup', -0.2)]
         """
+        pieces = split_pieces(self)
+        return strongest(pieces.words, pieces.weights(self._weights()), count)
+
+    def top_passages(self, count: int = 3) -> list[tuple[str, float]]:
+        """The passages that support the prediction most, and the sums of their words' weights.
+
+        A passage has five words, and none overlap. People explain an answer with phrases: on long texts these
+        agree with them better than single words (docs/trust.md).
+
+        >>> [(passage, round(weight, 3)) for passage, weight in GOOD_SOUP.top_passages()]
+        [('Good soup', 0.5)]
+        """
+        weights = self._weights()
+        starts, ends = self.offsets.T
+        return [
+            (self.text[starts[first] : ends[end - 1]], float(weights[first:end].sum()))
+            for first, end in strongest_passages(weights, count)
+        ]
+
+    def _weights(self) -> np.ndarray:
         if self.decided is None:
             none = "this reading has no prediction, and so no words that decided it"
             raise LimelightError(none, code="no-prediction")
-        return strongest(self.words, self.decided, count)
+        return self.decided
 
     def _against(self, k: int, other: int) -> Reading:
         assert self.scores is not None
         words, rows, bias = self.scores.between(k, other)
         return replace(
             self, decided=words, row_weights=rows, bias=bias, versus=self.labels[other], decided_further=(),
-            bias_further=(),
+            bias_further=(), joint=(),
         )  # fmt: skip
 
     @property
     def supporting(self) -> np.ndarray | None:
         """(n,): how much each word supports the predicted class, where `decided` may be about a mean."""
-        scores = self.scores
-        if self.task != "ordinal" or scores is None:
-            return self.decided
-        asked, z, words = Probability(self.target), scores.logits, np.empty_like(scores.words)
-        words[:, list(scores.classes)] = scores.words
-        if scores.no_words is None:
-            return asked.lost(z, words)
-        return np.asarray(words @ asked.direction(scores.no_words, z))
+        return self.decided if self.support is None else self.support
 
     @property
     def aspects(self) -> tuple[AspectShare, ...]:
@@ -256,12 +286,11 @@ class Reading(_Predicted):
             raise LimelightError("aspects are for one answer, not for several labels", code="model-task")
         weights, bias = self.decided, self.bias
         unit = {"ordinal": "mean", "regression": "number"}.get(self.task, "probability")
-        numbers = are_numbers(self.labels)
         if self.versus is not None:
             unit = "probability"
-        elif unit == "probability" and numbers and self.scores is not None and self.scores.holds_all:
-            unit, (weights, bias) = "mean", self.scores.shares(Mean(class_values(self.labels)))
-        values = class_values(self.labels) if unit == "mean" and numbers else None
+        elif self.in_mean is not None:
+            unit, (weights, bias) = "mean", self.in_mean
+        values = class_values(self.labels) if unit == "mean" and are_numbers(self.labels) else None
         return sum_by_aspect(self.aspect_list, self.text, self.offsets, weights, bias, unit, values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -277,6 +306,7 @@ class Reading(_Predicted):
             "decided_by": self.decided_by,
             "bias": self.bias,
             "versus": self.versus,
+            "joint": [each._asdict() for each in self.joint],
             "row_names": list(self.row_names),
             "row_weights": _as_list(self.row_weights),
             "overall": self.overall.tolist(),
@@ -332,11 +362,11 @@ def find_class(labels: Sequence[Label], label: Any) -> int:
     >>> find_class([1, 5], "5"), find_class(["bad", "good"], "good")
     (1, 1)
     """
-    for k, each in enumerate(labels):
-        if each == label or str(each) == str(label):
-            return k
-    known = ", ".join(map(str, labels[:20]))
-    raise LimelightError(f"{label!r} is not a class of this model, which are {known}", code="unknown-label")
+    written = [str(each) for each in labels]
+    if str(label) in written:
+        return written.index(str(label))
+    what, known = shorten(repr(label)), join_names(written)
+    raise LimelightError(f"{what} is not a class of this model, which are {known}", code="label-unknown")
 
 
 def _as_list(weights: np.ndarray | None) -> list[float] | None:
@@ -346,6 +376,23 @@ def _as_list(weights: np.ndarray | None) -> list[float] | None:
 def shorten_text(text: str) -> str:
     """A text as `repr` shows it."""
     return repr(text if len(text) <= _REPR_CHARACTERS else f"{text[: _REPR_CHARACTERS - 1]}…")
+
+
+def strongest_passages(weights: np.ndarray, count: int) -> list[tuple[int, int]]:
+    """Where the passages (first, end) with the largest sums are, by size; only sums above 0, none overlap.
+
+    >>> strongest_passages(np.array([0.1, 0, 0, 0, 0, 0.1, 0.2, 0.4, 0.3, 0.1, -0.1]), 2)
+    [(5, 10), (0, 5)]
+    """
+    size = min(_PASSAGE_WORDS, len(weights))
+    sums = np.convolve(weights, np.ones(size), "valid")  # of the passage from each word on
+    found: list[int] = []
+    for first in np.argsort(-sums, kind="stable").tolist():
+        if len(found) == count or sums[first] <= 0:
+            break
+        if all(abs(first - other) >= size for other in found):
+            found.append(first)
+    return [(first, first + size) for first in found]
 
 
 def strongest(words: Sequence[str], weights: np.ndarray, count: int) -> list[tuple[str, float]]:

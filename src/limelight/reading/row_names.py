@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +11,12 @@ MAX_WORDS = 8  # of a row
 MIN_OCCURRENCES = 5  # of a word
 MIN_LIFT = 2.0  # a word must get this many times its even share
 LISTED_FROM = 0.05  # of the share of the word it reads most; less is not what the row reads
-# A row has a clear aspect if its words get this many times their even share together, and so much of its
-# attention above it. Measured by eye on rows of reviews, sentence pairs and a reader.
-CLEAR_LIFT, CLEAR_SHARE = 3.0, 0.06
+# A row is named by its words if they get this much of its attention, and this many times their even share. It
+# is named by a kind of words only if that gets most of its attention: a row that reads negation where
+# there is any, and "and" elsewhere, is not about negation (docs/log/2026-11-17-pictures.md).
+CLEAR_SHARE, CLEAR_LIFT = 0.25, 3.0
+KIND_SHARE, KIND_LIFT = 0.5, 1.5
 MAX_NAME_WORDS = 3
-_MAX_JUDGED_WORDS = 5  # by which the kind is chosen; the first ones count most
 # English. In other languages a name is the words alone.
 _GRAMMAR = {
     "articles": "a an the",
@@ -38,77 +40,96 @@ _MEANING = {
 }
 _KINDS = {kind: frozenset(words.split()) for kind, words in (_MEANING | _GRAMMAR).items()}
 _FUNCTION_WORDS = frozenset(word for kind in _GRAMMAR for word in _KINDS[kind])
-_SMALL = "small words"
-_LEAST = (*_GRAMMAR, "punctuation", _SMALL)  # the kinds that say least about a text
+_SMALL, _PUNCTUATION = "small words", "punctuation"
+_NAMED_KINDS = (*_MEANING, _PUNCTUATION, *_GRAMMAR, _SMALL)  # the first that fits names a row
+_LEAST = (*_GRAMMAR, _PUNCTUATION, _SMALL)  # the kinds that say least about a text
 
 
 class RowWords(NamedTuple):
     """What one row reads."""
 
     words: tuple[tuple[int, float], ...]  # numbers of words, with their share of attention above an even one
-    clear: bool
+    name: str  # "" for a row without a clear aspect
 
 
-def row_words(ids: np.ndarray, A: np.ndarray, lengths: np.ndarray) -> list[RowWords]:
-    """For each row, the words with the most attention above an even share of their text.
+def row_words(
+    vocabulary: Sequence[str], ids: np.ndarray, A: np.ndarray, lengths: np.ndarray, special: int = 0
+) -> list[RowWords]:
+    """For each row, the words with the most attention above an even share of their text, and its name.
 
     `ids` (words,) and A (r, words) are those of all texts back to back, `lengths` (texts,) their numbers of
-    words. By attention alone every row would list "the" and ".", which occur in every text.
+    words; ids below `special` are no words. By attention alone every row would list "the" and ".", which
+    occur in every text.
 
-    >>> ids, A = np.tile([7, 8, 9, 9], 5), np.tile([[1.0, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]], 5)
-    >>> row_words(ids, A, np.full(5, 4))
-    [RowWords(words=((7, 0.75),), clear=True), RowWords(words=(), clear=False)]
+    >>> ids, A = np.tile([0, 1, 2, 2], 5), np.tile([[1.0, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]], 5)
+    >>> row_words(["soup", "a", "b"], ids, A, np.full(5, 4))
+    [RowWords(words=((0, 0.75),), name='soup'), RowWords(words=(), name='')]
     """
-    words, ids = np.unique(ids, return_inverse=True)
-    ids, count = ids.reshape(-1), len(words)
-    even = np.bincount(ids, np.repeat(1 / np.maximum(lengths, 1), lengths), count)
-    often = np.bincount(ids, minlength=count) >= MIN_OCCURRENCES
-    return [_read_by(np.bincount(ids, row, count), even, often, words, len(lengths)) for row in A]
+    numbers, ids = np.unique(ids, return_inverse=True)
+    ids, count = ids.reshape(-1), len(numbers)
+    words = [vocabulary[k] for k in numbers]
+    kinds = {kind: np.array([_is(word, kind) for word in words], bool) for kind in _NAMED_KINDS}
+    even = np.bincount(ids, np.repeat(1 / np.maximum(lengths, 1), lengths), count) / max(len(lengths), 1)
+    often = (np.bincount(ids, minlength=count) >= MIN_OCCURRENCES) & (numbers >= special)
+    found = []
+    for row in A:
+        mass = np.bincount(ids, row, count) / max(len(lengths), 1)
+        top = _most_read(mass, even, often)
+        found.append(
+            RowWords(
+                tuple((int(numbers[k]), float(mass[k] - even[k])) for k in top),
+                _name(words, top, mass, even, kinds),
+            )
+        )
+    return found
 
 
-def _read_by(
-    mass: np.ndarray, even: np.ndarray, often: np.ndarray, words: np.ndarray, texts: int
-) -> RowWords:
+def _most_read(mass: np.ndarray, even: np.ndarray, often: np.ndarray) -> list[int]:
+    """The words of a row, from its attention on each and their even share."""
     above = np.where(often & (mass >= MIN_LIFT * even), mass - even, 0.0)
-    top = [k for k in np.argsort(-above, kind="stable")[:MAX_WORDS] if above[k] > LISTED_FROM * above.max()]
-    clear = (
-        bool(top)
-        and mass[top].sum() >= CLEAR_LIFT * even[top].sum()
-        and above[top].sum() >= CLEAR_SHARE * texts
-    )
-    return RowWords(tuple((int(words[k]), float(above[k] / texts)) for k in top), bool(clear))
+    order = np.argsort(-above, kind="stable")[:MAX_WORDS].tolist()
+    return [k for k in order if above[k] > LISTED_FROM * above.max()]
 
 
-def row_names(rows: Any, count: int) -> tuple[str, ...]:
-    """The names of rows from the words of each; "" for a row without words: it has no clear aspect.
+def _name(
+    words: Sequence[str], top: list[int], mass: np.ndarray, even: np.ndarray, kinds: dict[str, np.ndarray]
+) -> str:
+    for kind, own in kinds.items():
+        share, of_kind = mass[own].sum(), [words[k] for k in top if own[k]]
+        if share >= KIND_SHARE and share >= KIND_LIFT * even[own].sum() and of_kind:
+            return f"{kind}: {_list(of_kind)}"
+    top = [k for k in top if not kinds[_PUNCTUATION][k]]
+    if mass[top].sum() < max(CLEAR_SHARE, CLEAR_LIFT * even[top].sum()):
+        return ""
+    return _list([words[k] for k in top])
 
-    `rows` are as saved with a model or a reader; anything else than `count` lists gives no names.
 
-    >>> row_names([["woman", "man", "boy", "red"], ["soup", "broth"], []], 3)
-    ('people: woman, man, boy', 'soup, broth', '')
+def saved_names(facts: Mapping[str, Any], count: int) -> tuple[str, ...]:
+    """The names of the rows of a model from what is saved with it; none unless there are `count`.
+
+    Older folders have only the words of each row.
+
+    >>> saved_names({"row_names": ["people: man, boy", ""], "rows": [["man"], []]}, 2)
+    ('people: man, boy', '')
+    >>> saved_names({"rows": [["soup", "broth"], []]}, 2)
+    ('soup, broth', '')
     """
+    names, rows = facts.get("row_names"), facts.get("rows")
+    if isinstance(names, list) and len(names) == count:
+        return tuple(name if isinstance(name, str) else "" for name in names)
     if not isinstance(rows, list) or len(rows) != count:
         return ()
-    return tuple(_name([str(word) for word in row] if isinstance(row, list) else []) for row in rows)
-
-
-def _name(words: list[str]) -> str:
-    judged = dict(enumerate(words[:_MAX_JUDGED_WORDS], 2))
-    half = sum(1 / k for k in judged) / 2
-    for kind in (*_MEANING, "punctuation", *_GRAMMAR, _SMALL):
-        if sum(1 / k for k, word in judged.items() if _is(word, kind)) > half:
-            return f"{kind}: {_list([word for word in words if _is(word, kind)])}"
-    return _list([word for word in words if not _is(word, "punctuation")] or words)
+    return tuple(_list([str(word) for word in row]) if isinstance(row, list) else "" for row in rows)
 
 
 def _list(words: list[str]) -> str:
     """A few words; commas between punctuation would be read as one of them."""
     shown = words[:MAX_NAME_WORDS]
-    return (" " if any(_is(word, "punctuation") for word in shown) else ", ").join(shown)
+    return (" " if any(_is(word, _PUNCTUATION) for word in shown) else ", ").join(shown)
 
 
 def _is(word: str, kind: str) -> bool:
-    if kind == "punctuation":
+    if kind == _PUNCTUATION:
         return not any(map(str.isalnum, word))
     if kind == _SMALL:
         return is_function_word(word)
@@ -121,16 +142,17 @@ def is_function_word(word: str) -> bool:
     >>> is_function_word("The"), is_function_word("!"), is_function_word("soup")
     (True, True, False)
     """
-    return word.lower() in _FUNCTION_WORDS or _is(word, "punctuation")
+    return word.lower() in _FUNCTION_WORDS or _is(word, _PUNCTUATION)
 
 
 def says_little(name: str) -> bool:
-    """Whether a name is of a kind of small words.
+    """Whether a name is of a kind of small words, or a list of them.
 
-    >>> says_little("articles: the, a, an"), says_little("negation: not, no"), says_little("soup, broth")
-    (True, False, False)
+    >>> [says_little(name) for name in ("articles: the, a", "would, but", "negation: not, no", "soup, broth")]
+    [True, True, False, False]
     """
-    return name.partition(": ")[0] in _LEAST
+    kind, colon, _ = name.partition(": ")
+    return kind in _LEAST if colon else bool(name) and all(map(is_function_word, name.split(", ")))
 
 
 def join_names(names: list[str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +25,10 @@ _MAX_HEIGHT = 16_000  # pixels of a PNG: a longer text is drawn smaller, because
 
 
 def save_picture(
-    reading: Drawable | list[Drawable | str], path: str | Path, *, overwrite: bool = True
+    reading: Drawable | list[Drawable | str], path: str | Path, *, overwrite: bool = True, rows: bool = False
 ) -> None:
-    """Save a picture of a reading or a comparison as .html, .svg, .png, .json or .txt.
+    """Save a picture of a reading or a comparison as .html, .svg, .png, .json or .txt; with `rows`, with what
+    each row read.
 
     A list of them, with headings among them if you like, makes one page: .html, .json (a list) or .txt.
 
@@ -43,25 +43,26 @@ def save_picture(
             f"the name must end in one of {', '.join(formats)}",
             code="file-type",
         )
-    content = formats[path.suffix.lower()](reading)
+    content = formats[path.suffix.lower()](reading, rows)
     with atomic_file(path, overwrite) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
 
 
-def _page(reading: Drawable) -> str:
-    return to_page([reading], title="Similarity of two texts" if isinstance(reading, Comparison) else _TITLE)
+def _page(reading: Drawable, rows: bool) -> str:
+    title = "Similarity of two texts" if isinstance(reading, Comparison) else _TITLE
+    return to_page([reading], title=title, rows=rows)
 
 
-def _json_list(given: list[Drawable | str]) -> str:
+def _json_list(given: list[Drawable | str], rows: bool) -> str:
     return "[" + ",\n".join(to_json(each) for each in given if not isinstance(each, str)) + "]\n"
 
 
-def _plain(reading: Drawable) -> str:
-    return to_terminal(reading, colour=False, width=80)
+def _plain(reading: Drawable, rows: bool) -> str:
+    return to_terminal(reading, colour=False, width=80, rows=rows)
 
 
-def _plain_list(given: list[Drawable | str]) -> str:
-    return "\n\n".join(each if isinstance(each, str) else _plain(each) for each in given) + "\n"
+def _plain_list(given: list[Drawable | str], rows: bool) -> str:
+    return "\n\n".join(each if isinstance(each, str) else _plain(each, rows) for each in given) + "\n"
 
 
 def to_json(reading: Drawable) -> str:
@@ -78,13 +79,13 @@ def to_json(reading: Drawable) -> str:
     return json.dumps(content)
 
 
-def to_png(reading: Drawable) -> bytes:
+def to_png(reading: Drawable, *, rows: bool = False) -> bytes:
     """A reading as a PNG picture, at twice the size of its SVG for sharp screens.
 
     >>> to_png(reading)[1:4]  # doctest: +SKIP
     b'PNG'
     """
-    return svg_to_png(to_svg(reading))
+    return svg_to_png(to_svg(reading, rows=rows))
 
 
 def svg_to_png(svg: str) -> bytes:
@@ -107,8 +108,16 @@ def _fonts() -> dict[str, Any]:
     return {"font_files": [str(path) for path in font_files()], "style_sheet": everywhere}
 
 
-_Formats = dict[str, Callable[[Any], str | bytes]]
+_Formats = dict[str, Callable[[Any, bool], str | bytes]]
 _OF_ONE: _Formats = {
-    ".html": _page, ".svg": to_svg, ".png": to_png, ".json": to_json, ".txt": lambda one: f"{_plain(one)}\n"
-}  # fmt: skip
-_OF_SEVERAL: _Formats = {".html": partial(to_page, title=_TITLE), ".json": _json_list, ".txt": _plain_list}
+    ".html": _page,
+    ".svg": lambda one, rows: to_svg(one, rows=rows),
+    ".png": lambda one, rows: to_png(one, rows=rows),
+    ".json": lambda one, rows: to_json(one),
+    ".txt": lambda one, rows: f"{_plain(one, rows)}\n",
+}
+_OF_SEVERAL: _Formats = {
+    ".html": lambda several, rows: to_page(several, title=_TITLE, rows=rows),
+    ".json": _json_list,
+    ".txt": _plain_list,
+}

@@ -26,10 +26,12 @@ _LEADING = 1.72  # line height, as a multiple of the font size
 _FONT = "Helvetica,Arial,'Liberation Sans',Arimo,sans-serif"
 
 
-def to_svg(reading: Drawable) -> str:
-    """A reading as an SVG picture: the prediction, what decided, then what each row read.
+def to_svg(reading: Drawable, *, rows: bool = False) -> str:
+    """A reading as an SVG picture: the prediction, what decided, and with `rows` what each row read.
 
-    A comparison: the similarity, the texts, and lines between the words that stand out.
+    Without a prediction, the rows are what there is to see, and are always drawn.
+
+    A comparison: the similarity, the texts, and lines between the words that belong together.
 
     >>> from limelight.reading.reading import GOOD_SOUP
     >>> to_svg(GOOD_SOUP)[:40]
@@ -49,11 +51,12 @@ def to_svg(reading: Drawable) -> str:
         sheet.decided(heat, label)
     if picture.links:
         sheet.links(picture.links)
-    if picture.groups:
+    with_rows = bool(picture.groups) and (rows or not picture.rows_summary)
+    if with_rows:
         sheet.caption(captions.ROWS, picture.groups[0])
         for group in picture.shown_groups:
             sheet.row(group)
-    sheet.notes()
+    sheet.notes(with_rows)
     return sheet.finish()
 
 
@@ -112,13 +115,13 @@ class _Sheet:
             self.text(_MARGIN, self.picture.colours(shorten(label, 20, ems)), "note")
             self.y += 6
         self.map(heat, _MARGIN, _BIG, brief=self.picture.links is not None)
-        if heat.sum_line:
-            self.y += 14
-            self.text(_MARGIN, heat.sum_line, "note")
-        self.y += 26
+        self.y -= 3
+        for line in filter(None, (heat.sum_line, self.picture.joint * (heat is self.picture.first))):
+            self.note(line)
+        self.y += 29
 
     def links(self, links: Links) -> None:
-        """Lines between the words that stand out."""
+        """Lines between the words that belong together."""
         self.text(_MARGIN, links.EFFECTS_NOTE, "note")
         self.y += 26
         self.text(_MARGIN, links.PAIRS, "caption")
@@ -205,23 +208,29 @@ class _Sheet:
             x += wide
         self.parts += words
 
-    def notes(self) -> None:
+    def note(self, note: str) -> None:
+        """A note in as many lines as it needs."""
+        for line in _wrap_words(note, (self.width - 2 * _MARGIN) / _NOTE):
+            self.y += 17
+            self.text(_MARGIN, line, "note")
+
+    def notes(self, with_rows: bool) -> None:
         """Notes on what is not shown and what dots mean."""
         notes, rows = [], self.picture.rows_left_out
-        if rows:
+        if rows and with_rows:
             notes.append(f"{rows} more {'row is' if rows == 1 else 'rows are'} not shown")
         if self.picture.has_unknown_words:
             notes.append("dotted words are not in the model's vocabulary")
         if notes:
             note = "; ".join(notes)
             notes = [f"{note[0].upper()}{note[1:]}."]
+        if self.picture.rows_summary and not with_rows:
+            notes.insert(0, f"{self.picture.rows_summary}.")
         if self.picture.trust and self.picture.decided:
             notes.append(f"How far to trust it: {self.picture.trust}")
         self.y += 6 * bool(notes)
         for note in notes:
-            for line in _wrap_words(note, (self.width - 2 * _MARGIN) / _NOTE):
-                self.y += 17
-                self.text(_MARGIN, line, "note")
+            self.note(note)
 
     def finish(self) -> str:
         """The complete SVG, as tall as its contents."""

@@ -26,11 +26,15 @@ _MAX_WIDTH = 100  # longer lines are hard to read
 _BAR_WIDTH = 20
 
 
-def to_terminal(reading: Drawable, *, colour: bool | None = None, width: int | None = None) -> str:
+def to_terminal(
+    reading: Drawable, *, colour: bool | None = None, width: int | None = None, rows: bool = False
+) -> str:
     """A reading for a terminal; `colour` and `width` are detected unless given.
 
+    With `rows`, what each row read; without a prediction that is always shown.
+
     >>> from limelight.reading.reading import GOOD_SOUP
-    >>> print(to_terminal(GOOD_SOUP, colour=False))
+    >>> print(to_terminal(GOOD_SOUP, colour=False, rows=True))
     good 80.0%
     bad   ████                 0.200
     good  ████████████████     0.800
@@ -57,8 +61,10 @@ def to_terminal(reading: Drawable, *, colour: bool | None = None, width: int | N
     if links:
         blocks[1] += textwrap.wrap(links.EFFECTS_NOTE if paint else links.EFFECTS_PLAIN, width)
         blocks.append(_pairs(picture, links, width, paint))
-    if picture.groups:
+    if picture.groups and (rows or not picture.rows_summary):
         blocks.append(_groups(picture, width, paint))
+    elif picture.groups:
+        blocks.append(textwrap.wrap(picture.rows_summary, width))
     if picture.trust and picture.decided:
         blocks.append(textwrap.wrap(f"How far to trust it: {picture.trust}", width))
     return "\n\n".join("\n".join(block) for block in blocks).translate(FOR_TERMINALS)
@@ -86,11 +92,12 @@ def _decided(
     lines += _texts(picture, heat, width, paint, brief=picture.links is not None)
     words = zip(_column([word for word, _ in strongest]), strongest, strict=True)
     lines += [f"  {word}  {weight}" for word, (_, weight) in words]
-    return lines + textwrap.wrap(heat.sum_line, width)
+    joint = picture.joint if heat is picture.first else ""
+    return lines + textwrap.wrap(heat.sum_line, width) + textwrap.wrap(joint, width)
 
 
 def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> list[str]:
-    """The pairs of words that stand out, each with a bar; what speaks against the similarity comes last."""
+    """Words that belong together, each pair with a bar; what speaks against the similarity comes last."""
     first, second = picture.texts
     left = _column([shorten(word_name(first, s), 24, cells) for s, _, _ in links.pairs])
     right = _column([shorten(word_name(second, t), 24, cells) for _, t, _ in links.pairs])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..network.parts import matrix_shape
 from ..reading.comparison import ComparedText, Comparison
-from ..reading.row_names import row_names
+from ..reading.row_names import saved_names
 from .batches import check_pairs, check_texts, collect, count_texts
 from .devices import DeviceOptions, start_runner
 from .folder import Parts, save_folder
@@ -24,7 +24,7 @@ class Embedder:
         self.weights, self.recipe, self.tokenizer = parts.weights, parts.recipe, parts.tokenizer
         self.labels, self.pair, self.facts = tuple(parts.labels), parts.pair, dict(parts.facts)
         self.thresholds, self.version, self.sha256 = parts.thresholds, parts.version, parts.sha256
-        self.row_names = row_names(self.facts.get("rows"), self.embedding_shape[0])
+        self.row_names = saved_names(self.facts, self.embedding_shape[0])
         self._runner = start_runner(parts, **options)
 
     @property
@@ -105,5 +105,6 @@ class Embedder:
             second=ComparedText(b.text, b.offsets, b.known, b.effects @ a.vector),
             similarity=float(a.vector @ b.vector),
             matrix=a.parts @ b.parts.T,
+            together=a.states @ b.states.T,
             by_rows=self._runner.row_products(a.M, b.M) if by_rows else None,
         )

@@ -16,7 +16,7 @@ from ..network.parts import check_weights, shapes
 from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..reading.captions import trust_sentence
-from ..reading.questions import question
+from ..reading.questions import Mean, Probability, Question, are_numbers, class_values, question
 from ..reading.reading import PairReading, Reading, Scores, find_class
 from ..text.labels import Label
 from ..text.tasks import LabelFormat, find_task
@@ -247,7 +247,9 @@ class Model(Embedder):
         decided is what speaks for the predicted class rather than this one, unless this one is predicted.
         """
         texts2 = None if text2 is None else [text2]
-        return self.read_many([text], texts2, without_rows=without_rows, against=against)[0]
+        how: dict[str, Any] = {"without_rows": without_rows, "against": against}
+        found: Any = next(self._stream([text], texts2, False, scored=SCORED, **how))
+        return found  # type: ignore[no-any-return]
 
     def read_many(
         self,
@@ -271,38 +273,52 @@ class Model(Embedder):
         against: Label | None = None,
     ) -> Iterator[Reading] | Iterator[PairReading]:
         """The readings of any number of texts, one after the other; only some are in memory at a time."""
+        return self._stream(texts, texts2, progress, without_rows, against)
+
+    def _stream(
+        self, texts: Iterable[str], texts2: Iterable[str] | None, progress: bool, without_rows: Sequence[int],
+        against: Label | None, scored: int = 0,
+    ) -> Iterator[Any]:  # fmt: skip
         self._check_kind(texts2)
-        other = None if against is None else self._other_class(against)
-        off, rows = list(without_rows), self.embedding_shape[0]
-        if any(not 0 <= row < rows for row in off):
-            raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {rows - 1}")
+        off, other = self._rows_off(without_rows), self._other_class(against)
         pairs = ((text,) for text in check_texts(texts))
         if texts2 is not None:
             pairs = check_pairs(check_texts(texts), check_texts(texts2))  # type: ignore[assignment]
-        return self._read_all(pairs, count_texts(texts) if progress else 0, off, other)
+        return self._read_all(pairs, count_texts(texts) if progress else 0, off, other, scored)
 
-    def _other_class(self, label: Label) -> int:
+    def _rows_off(self, rows: Sequence[int]) -> list[int]:
+        off, count = list(rows), self.embedding_shape[0]
+        if any(not 0 <= row < count for row in off):
+            raise bad_value(f"without_rows is {off[:20]}; the rows are 0 to {count - 1}")
+        return off
+
+    def _other_class(self, label: Label | None) -> int | None:
+        if label is None:
+            return None
         if not answers_of(self.task).is_class:
             message = f"only a class can be asked for rather than another; this model's task is {self.task}"
             raise LimelightError(message, code="model-task")
         return find_class(self.labels, label)
 
     def _read_all(
-        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int], other: int | None
-    ) -> Iterator[Any]:
+        self, texts: Iterable[tuple[str, ...]], bar_size: int | None, off: list[int], other: int | None,
+        scored: int,
+    ) -> Iterator[Any]:  # fmt: skip
         with nullcontext() if bar_size == 0 else progress_bar(bar_size) as bar:
             for some in chunks(texts, READ_AT_ONCE):
-                for found in self._read(some, off, other):
+                for found in self._read(some, off, other, scored):
                     reading = PairReading(*found) if self.pair else found[0]
-                    asked = other is not None and other != reading.target
-                    yield reading.against(self.labels[other]) if asked else reading  # type: ignore[index]
+                    yield reading if other in (None, reading.target) else reading.against_class(other)
                 if bar is not None:
                     bar.update(len(some))
 
     def _read(
-        self, texts: list[tuple[str, ...]], off: list[int], other: int | None
+        self, texts: list[tuple[str, ...]], off: list[int], other: int | None, most: int
     ) -> Iterator[tuple[Reading, ...]]:
-        """The readings of some texts or pairs, one for each side, without the rows in `off`."""
+        """The readings of some texts or pairs, one for each side, without the rows in `off`.
+
+        Each can be asked against the class `other`, or else against its `most` probable ones.
+        """
         columns = list(zip(*texts, strict=True))
         encoded = self._runner.encode_texts([text for column in columns for text in column])
         sides = [encoded[k : k + len(texts)] for k in range(0, len(encoded), len(texts))]
@@ -311,7 +327,7 @@ class Model(Embedder):
             m[:, off] = 0
         P, Z = self._runner.classify(*M), self._runner.logits(*M)
         shown = [answers_of(self.task).explained(row, self.thresholds) for row in P]
-        scored = [self._scored(row, classes, other) for row, classes in zip(P, shown, strict=True)]
+        scored = [self._scored(row, classes, other, most) for row, classes in zip(P, shown, strict=True)]
         decide = self._decided_pairs if self.pair else self._decided
         found = decide(sides, M, Z.astype(float), shown, scored, off)
         for k, (classes, decided) in enumerate(zip(shown, found, strict=True)):
@@ -320,13 +336,13 @@ class Model(Embedder):
                 for side, m, weights in zip(sides, M, decided, strict=True)
             )
 
-    def _scored(self, P: np.ndarray, shown: list[int], other: int | None) -> list[int]:
+    def _scored(self, P: np.ndarray, shown: list[int], other: int | None, most: int) -> list[int]:
         """The classes that the reading can be asked about, the predicted one first."""
-        if not answers_of(self.task).is_class:
+        if other is not None:
+            return [*dict.fromkeys([*shown, other])]
+        if not most or not answers_of(self.task).is_class:
             return []
-        most = len(P) if self.task == "ordinal" else SCORED
-        asked = shown if other is None else [*shown, other]
-        return [*dict.fromkeys([*asked, *np.argsort(-P, kind="stable").tolist()])][:most]
+        return [*dict.fromkeys([*shown, *np.argsort(-P, kind="stable").tolist()])][:most]
 
     def _decided(
         self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, shown: list[list[int]],
@@ -334,7 +350,7 @@ class Model(Embedder):
     ) -> Iterator[list[Decided]]:  # fmt: skip
         """For each text: what decided the classes shown, by words and by rows."""
         head, one = LinearHead(self.weights, self.recipe.model, M[0]), np.eye(Z.shape[1])
-        asked = [[question(self.task, k, self.labels) for k in classes] for classes in shown]
+        asked = [self._asked(classes) for classes in shown]
         directions = [
             np.stack([*(each.direction(z_0, z) for each in questions), *one[classes]])
             for questions, classes, z_0, z in zip(asked, scored, head.biases, Z, strict=True)
@@ -343,15 +359,30 @@ class Model(Embedder):
         W = head.toward(np.concatenate(directions).astype(np.float32), places)  # (all directions, r, 2u)
         W[:, off] = 0  # what is not there decides nothing
         for k, text in enumerate(sides[0]):
-            own, many = W[places == k], len(shown[k])
+            own, many = W[places == k], len(asked[k])
             words = [word_weights(text.A, text.H, w, self.recipe.model.max_rows) for w in own]
             rows = (own * M[0][k]).sum(axis=2)
-            scores = Scores(
-                tuple(scored[k]), np.stack([*words[many:]], axis=1), rows[many:].T, Z[k], head.biases[k]
-            ) if scored[k] else None  # fmt: skip
+            scores = None
+            if scored[k]:
+                added = np.stack(words[many:], axis=1)
+                scores = Scores(tuple(scored[k]), added, rows[many:].T, Z[k], head.biases[k])
             values = [float(each.value(Z[k])) for each in asked[k]]
             biases = [value - float(w.sum()) for value, w in zip(values, words, strict=False)]
             yield [(words[:many], rows[0], biases, scores)]
+
+    def _asked(self, classes: list[int]) -> list[Question]:
+        """What is asked for the classes shown; of ordered ones, then also the predicted one's probability.
+
+        Of others that are numbers, their mean: aspects are in stars.
+        """
+        found = [question(self.task, k, self.labels) for k in classes]
+        if self.task == "ordinal":
+            return [*found, Probability(classes[0])]
+        return [*found, Mean(class_values(self.labels))] if self._asks_mean else found
+
+    @property
+    def _asks_mean(self) -> bool:
+        return bool(self.aspects) and self.task == "classification" and are_numbers(self.labels)
 
     def _decided_pairs(
         self, sides: list[list[EncodedText]], M: list[np.ndarray], Z: np.ndarray, shown: list[list[int]],
@@ -364,7 +395,7 @@ class Model(Embedder):
             losses = word_losses(classify, z, both, texts, self.recipe.model.max_rows, off)
             rows = row_losses(classify, z, both)
             rows[off] = 0
-            asked = [question(self.task, k, self.labels) for k in classes]
+            asked = self._asked(classes)
             yield [
                 (
                     [each.lost(z, lost) for each in asked], asked[0].lost(z, rows) / 2, [],
@@ -378,14 +409,18 @@ class Model(Embedder):
         decided: list[np.ndarray], rows: np.ndarray, biases: list[float], scores: Scores | None,
     ) -> Reading:  # fmt: skip
         """The reading with what decided each of the classes."""
-        recipe = self.recipe.model
+        recipe, support, in_mean = self.recipe.model, None, None
+        if self.task == "ordinal":
+            decided, support, biases = decided[:1], decided[1], biases[:1]
+        elif self._asks_mean:
+            decided, in_mean, biases = decided[:1], (decided[1], biases[1]), biases[:1]
         return Reading(
             text.text, text.offsets, text.known, text.A, M, self.labels, P, recipe.has_max_row,
             decided=decided[0], decided_by=attribution_method(recipe, self.pair), row_names=self.row_names,
             trust=self.trust, row_weights=rows, task=self.task, thresholds=self.thresholds,
             decided_further=tuple(zip(classes[1:], decided[1:], strict=True)),
             bias=biases[0] if biases else None, bias_further=tuple(biases[1:]), scores=scores,
-            aspect_list=self.aspects,
+            support=support, in_mean=in_mean, aspect_list=self.aspects,
         )  # fmt: skip
 
     # ------------------------------------------------------------ the explorer

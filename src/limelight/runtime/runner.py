@@ -28,7 +28,7 @@ from .batches import (
 from .folder import Parts
 from .session import locked_cached_property
 from .vector_parts import VectorParts
-from .word_parts import TextParts, effects_of, unit
+from .word_parts import TextParts, effects_of, unit, with_neighbours
 
 BLOCK = 256  # sentences or pairs classified at once: a large head's weights are read less often
 CHUNK_BYTES = 2**26  # embeddings held at once while streaming
@@ -156,7 +156,8 @@ class Runner(ABC):
             for row, (k, n) in enumerate(zip(batch.tolist(), lengths, strict=True)):
                 ids, offsets = self.tokenizer.locate(texts[k])
                 known, effects = ids[:n] != UNKNOWN, effects_of(v[row], v_without[row])
-                found[k] = TextParts(texts[k], offsets[:n], known, M[row], unit(v[row]), effects)
+                states = with_neighbours(H[row, :n])
+                found[k] = TextParts(texts[k], offsets[:n], known, M[row], unit(v[row]), effects, states)
         return [found[k] for k in range(len(texts))]
 
     def row_products(self, M: np.ndarray, M2: np.ndarray) -> np.ndarray:

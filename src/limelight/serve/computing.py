@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError
+from ..explain import joint_words
 from ..reading.comparison import Comparison
 from ..reading.reading import AnyReading
 from ..runtime.model import Model
@@ -39,15 +40,20 @@ def matrices(model: AnyModel, items: list[Item]) -> np.ndarray:
 
 
 def readings(
-    model: AnyModel, items: list[Item], without_rows: Sequence[int] = (), against: Any = None
+    model: AnyModel,
+    items: list[Item],
+    without_rows: Sequence[int] = (),
+    against: Any = None,
+    joint: bool = False,
 ) -> Sequence[AnyReading]:
-    """A Reading of each text, or a PairReading."""
+    """A Reading of each text, or a PairReading; with `joint`, with the words that are read together."""
     if isinstance(model, Reader):
-        if without_rows or against is not None:
-            fault = "without_rows and against are for classifiers; this model is a reader"
+        if without_rows or against is not None or joint:
+            fault = "without_rows, against and joint are for classifiers; this model is a reader"
             raise LimelightError(fault, code="option-conflict")
         return [model.read(text) for (text,) in items]
-    return model.read_many(*columns(items), without_rows=without_rows, against=against)
+    found = model.read_many(*columns(items), without_rows=without_rows, against=against)
+    return [joint_words(model, each) for each in found] if joint else found
 
 
 def comparisons(model: AnyModel, items: list[Item]) -> list[Comparison]:

@@ -123,8 +123,11 @@ class Routes:
         off, against = numbers(body, "without_rows"), body.get("against")
         if not isinstance(against, str | int | float | None):
             raise RequestError(422, "against must be a label")
-        asked = off or against is not None
-        compute = partial(readings, without_rows=off, against=against) if asked else readings
+        joint = flag(body, "joint")
+        if joint and (off or not one):
+            raise RequestError(422, "joint is for one text, and not for without_rows")
+        asked = off or against is not None or joint
+        compute = partial(readings, without_rows=off, against=against, joint=joint) if asked else readings
         found = await self._run(request, batcher, compute, items, body)
         return found[0].to_dict if one else lambda: [reading.to_dict() for reading in found]
 

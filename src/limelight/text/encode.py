@@ -3,8 +3,8 @@
 Every table is read once, and split into words by several processes if it is large. While rows are checked and
 labels collected, the words are numbered as they come, and the numbers put aside in a file. Then the rows to
 hold out and the vocabulary are chosen, and the numbers become ids. Memory holds two chunks of rows for each
-process, every different word, and four bytes per row for its label (of several labels, a byte for each there
-is), however large the tables are.
+process, every different word, four bytes per row for its label (of several labels, a byte for each there is),
+and what people marked in it, however large the tables are.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def encode_tables(
             stack.callback(source.close)
         arrays = ArraysOnDisk(new)
         dataset = Encoding(sources, arrays, recipe, holdout, seed, progress, start, None, folder).run()
-        dataset.facts["columns"] = asdict(columns)
+        dataset.facts["columns"] = {
+            k: v for k, v in asdict(marked).items() if v or k in ("text", "label", "text2")
+        }
         dataset.facts["skipped"] = {name: source.skipped for name, source in sources.items()}
         guessed = f"{columns} (guessed)" if columns != Columns(text or "", label, text2) else None
         notes = (guessed, dataset.facts.get("goes_on"), dataset.facts["held_out"])

@@ -79,7 +79,7 @@ class Encoding:
         splits = self._write_splits(store, labels, held, tokenizer, marked)
         facts = {**self._facts(splits, classes, task), "held_out": note}
         if marked:
-            facts["reasons"] = len(marked)
+            facts |= {"reasons": len(marked), "rows": {**facts["rows"], "train": int((~held).sum())}}
         if known and task != "regression":
             facts["goes_on"] = _describe_classes(recipe.start, self.names or classes, known, counts)
         if not pretrained:

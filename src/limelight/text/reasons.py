@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from ..tables.formats import BadRowError, shorten
 from ..tables.rows import Row, is_missing
+from .tokenizer import Tokenizer
 
 Span = tuple[int, int]
 SEPARATOR = "|"
@@ -47,7 +49,7 @@ def parse_marks(cell: Any) -> list[str | Span]:
     >>> parse_marks("rude staff | dirty"), parse_marks('["rude", [6, 10]]'), parse_marks(None)
     (['rude staff', 'dirty'], ['rude', (6, 10)], [])
     """
-    cell = cell.tolist() if hasattr(cell, "tolist") else cell
+    cell = _plain(cell)
     if is_missing(cell):
         return []
     if isinstance(cell, str):
@@ -55,7 +57,7 @@ def parse_marks(cell: Any) -> list[str | Span]:
             return [phrase for part in cell.split(SEPARATOR) if (phrase := part.strip())]
         try:
             cell = json.loads(cell)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise BadRowError(f"{shorten(cell)} is not a list of reasons") from None
     if isinstance(cell, Iterable) and not isinstance(cell, Mapping):
         found = [_mark(each) for each in cell]
@@ -64,37 +66,66 @@ def parse_marks(cell: Any) -> list[str | Span]:
     raise BadRowError(f"{shorten(repr(cell))} is not a list of words, or of [start, end]")
 
 
+def _plain(given: Any) -> Any:
+    """Without the types of numpy and pandas."""
+    if type(given).__name__ == "NAType":
+        return None
+    return given.tolist() if hasattr(given, "tolist") else given
+
+
 def _mark(given: Any) -> str | Span | None:
+    given = _plain(given)
     if isinstance(given, str):
         return given.strip() or None
-    if isinstance(given, Sequence) and len(given) == 2 and all(type(x) is int for x in given):
-        return given[0], given[1]
+    if isinstance(given, Sequence) and len(given) == 2:
+        start, end = map(_plain, given)
+        if type(start) is type(end) is int:
+            return start, end
     return None
 
 
 def _spans(texts: Sequence[str], marks: Sequence[str | Span]) -> list[list[Span]]:
-    """Where the marks are in each text: a phrase wherever it occurs, in any case."""
+    """Where the marks are in each text: a phrase wherever it occurs as whole words, in any case."""
     found: list[list[Span]] = [[] for _ in texts]
+    edges = [_edges(text) for text in texts] if marks else []
     for mark in marks:
         if isinstance(mark, tuple):
             if len(texts) > 1 or not 0 <= mark[0] < mark[1] <= len(texts[0]):
                 raise BadRowError(f"the reason {list(mark)} is not a span of a single text's characters")
             found[0].append(mark)
             continue
-        pattern = re.compile(rf"(?<!\w){re.escape(mark)}(?!\w)", re.IGNORECASE)
-        places = [[each.span() for each in pattern.finditer(text)] for text in texts]
+        pattern = re.compile(f"(?=({re.escape(mark)}))", re.IGNORECASE)
+        places = [
+            [
+                span
+                for each in pattern.finditer(text)
+                if (span := each.span(1))[0] in starts and span[1] in ends
+            ]
+            for text, (starts, ends) in zip(texts, edges, strict=True)
+        ]
         if not any(places):
             raise BadRowError(f"the reason {shorten(repr(mark))} is not in the text")
         for own, more in zip(found, places, strict=True):
             own += more
-    return [_merged(each) for each in found]
+    return [_merged(each, text) for each, text in zip(found, texts, strict=True)]
 
 
-def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans from first to last, those that meet as one."""
+@cache
+def _splitter() -> Tokenizer:
+    return Tokenizer.from_words([])
+
+
+def _edges(text: str) -> tuple[set[int], set[int]]:
+    """Where words start, and where they end."""
+    starts, ends = _splitter().locate(text)[1].T.tolist()
+    return set(starts), set(ends)
+
+
+def _merged(spans: Iterable[Span], text: str) -> list[Span]:
+    """Spans from first to last, those with at most spaces between them as one."""
     found: list[Span] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
+        if found and not text[found[-1][1] : start].strip():
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
             found.append((start, end))

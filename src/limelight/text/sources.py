@@ -124,6 +124,8 @@ class MemorySource:
             plain = as_weights(self._as_list(given.weights, "weights"), f"{where}: weights")
             self.weights = np.array(plain, dtype=np.float32)
         self.labelled, self.pair = self._labels is not None, self._texts2 is not None
+        if not self.labelled and (given.reasons is not None or given.not_reasons is not None):
+            raise LimelightError("reasons are those of labels; give the labels too", code="argument-missing")
         self._marks = [
             None if marks is None else self._as_list(marks, what)
             for marks, what in ((given.reasons, "reasons"), (given.not_reasons, "not_reasons"))

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from itertools import chain
 from queue import SimpleQueue
 
 from ..errors import LimelightError, tidy_os_errors
@@ -50,12 +51,28 @@ class SplitPool:
         while self._left > 0 and (texts := next(chunks, None)) is not None:
             self._left -= sum(map(len, texts))
             yield number_words(texts, *self._options.values())
-        yield from in_order(self._submit, chunks, 2 * self._count)
+        if (texts := next(chunks, None)) is None:
+            return
+        chunks = chain([texts], chunks)
+        if self._processes or self._can_start():
+            yield from in_order(self._submit, chunks, 2 * self._count)
+        else:
+            self._left = math.inf
+            yield from self.map(chunks)
 
     def _submit(self, texts: list[str]) -> Future[NumberedWords]:
-        if self._processes is None:
-            self._processes = _Processes(self._count, self._options)
+        assert self._processes
         return self._processes.submit(texts)
+
+    def _can_start(self) -> bool:
+        """Whether a process answers: an embedded Python, or a system at its limits, may not start one."""
+        try:
+            self._processes = _Processes(self._count, self._options)
+            self._processes.submit([""]).result()
+        except (LimelightError, OSError):
+            self.__exit__()
+            self._processes = None
+        return self._processes is not None
 
     def __enter__(self) -> SplitPool:
         return self

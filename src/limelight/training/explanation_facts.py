@@ -22,7 +22,7 @@ from ..text.tokenizer import SPECIAL, UNKNOWN
 from .evaluate import logits, plan_batches
 from .loss import TASK_LOSSES
 
-ROW_TEXTS, ROW_WORDS = 1000, 12_000  # training rows that the words are taken from, and their words in all
+ROW_TEXTS, ROW_WORDS = 1000, 40_000  # training rows that the words are taken from, and their words in all
 TRUST_TEXTS, TRUST_WORDS = 100, 4000  # development rows; each is read eleven times
 
 Weights = Mapping[str, np.ndarray]
@@ -41,28 +41,32 @@ class States(NamedTuple):
 def picture_facts(
     network: Network, dataset: Dataset, recipe: ModelRecipe, weights: Weights, thresholds: Thresholds = None
 ) -> dict[str, Any]:
-    """`rows`, from training texts; and `trust`, if there are development texts and probabilities."""
-    facts: dict[str, Any] = {"rows": describe_rows(network, dataset)}
+    """`rows` and their names, from training texts; and `trust`, if there are development texts."""
+    facts = describe_rows(network, dataset)
     if "dev" in dataset.splits and not TASK_LOSSES[dataset.task].predicts_numbers:
         facts["trust"] = measure_trust(network, dataset, recipe, weights, thresholds)
     return facts
 
 
-def describe_rows(network: Network, dataset: Dataset) -> list[list[str]]:
-    """The words of each row, none for a row without a clear aspect."""
+def describe_rows(network: Network, dataset: Dataset) -> dict[str, Any]:
+    """The words of each row and its name, as in `row_facts`."""
     split = _sample(dataset.splits["train"], ROW_TEXTS, ROW_WORDS)
     sentences = [side for sides, _ in _read(network, split) for side in sides]
     ids, A = [each.ids for each in sentences], np.concatenate([each.A for each in sentences], axis=1)
     lengths = np.array([len(each) for each in ids])
-    return clear_words(dataset.tokenizer.vocabulary, np.concatenate(ids), A, lengths)
+    return row_facts(dataset.tokenizer.vocabulary, np.concatenate(ids), A, lengths)
 
 
-def clear_words(
+def row_facts(
     vocabulary: Sequence[str], ids: np.ndarray, A: np.ndarray, lengths: np.ndarray
-) -> list[list[str]]:
-    """The words of each row of M from the attention A (r, words) of sentences back to back."""
-    found = row_words(ids, A, lengths)
-    return [[vocabulary[k] for k, _ in row.words if k >= len(SPECIAL)] if row.clear else [] for row in found]
+) -> dict[str, Any]:
+    """`rows`, the words of each row of M, and `row_names`; none and "" for a row without a clear aspect.
+
+    A (r, words) is the attention of sentences back to back.
+    """
+    found = row_words(vocabulary, ids, A, lengths, len(SPECIAL))
+    words = [[vocabulary[k] for k, _ in row.words] if row.name else [] for row in found]
+    return {"rows": words, "row_names": [row.name for row in found]}
 
 
 def measure_trust(

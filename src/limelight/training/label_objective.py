@@ -19,7 +19,7 @@ from .context import Processes
 from .evaluate import Scores, evaluate
 from .loss import TASK_LOSSES, Tensors, loss
 from .progress import format_measure
-from .starting_network import FOLDS, build_network, fit_first_head, fit_new_classes
+from .starting_network import FOLDS, build_network, fit_first_head, fit_new_classes, real_rows
 from .step import Objective, Stepper
 
 WARM_UP = 0.1  # share of the steps, after a start from pretrained weights
@@ -83,7 +83,9 @@ class LabelObjective(Objective):
         if new:
             fit_new_classes(network, train, new, self.weights, seed)
         if from_vectors:
-            found = fit_first_head(network, train, self.weights, seed, self.dataset.task)
+            found = fit_first_head(
+                network, train, self.weights, seed, self.dataset.task, real_rows(self.dataset)
+            )
             if found.score is not None:
                 how = f"{self.task.first_fit} of the frozen reader, {FOLDS}-fold cross-validation"
                 line = f"{format_measure(self.measure, found.score)}: {how}"

@@ -99,11 +99,17 @@ def _copy_weights(network: Network, start: Start, dataset: Dataset, recipe: Reci
         if "vector.W_rows" in given and not dataset.pair:
             maps = given["vector.W_shared"], given["vector.W_rows"]
             network.head = VectorHead(*maps, len(dataset.labels), recipe.model.dropout)
-            if len(dataset.splits["train"]) < FEWEST * len(dataset.labels):
+            if real_rows(dataset) < FEWEST * len(dataset.labels):
                 for name, weight in network.named_parameters():  # train nothing but the last layer
                     weight.requires_grad_(name in ("head.W_o", "head.b_o"))
         else:
             network.head = ScaledLinearHead(network.head)  # type: ignore[arg-type]
+
+
+def real_rows(dataset: Dataset) -> int:
+    """The training rows, without the further texts of marked ones, which come last (text/reasons.py)."""
+    marked = dataset.facts.get("reasons", 0)
+    return len(dataset.splits["train"]) - (marked if type(marked) is int else 0)
 
 
 # ---------------------------------------------------------------- the first classifier
@@ -118,9 +124,13 @@ class FirstHead(NamedTuple):
 
 @torch.no_grad()
 def fit_first_head(
-    network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = "classification"
-) -> FirstHead:
-    """Fit the network's `VectorHead` to a split; the reader itself stays as it is."""
+    network: Network, split: Split, weights: np.ndarray | None, seed: int, task: str = "classification",
+    real: int | None = None,
+) -> FirstHead:  # fmt: skip
+    """Fit the network's `VectorHead` to a split; the reader itself stays as it is.
+
+    Only the first `real` rows are for cross-validation: others repeat parts of them.
+    """
     rows = draw_rows(split, MAX_ROWS, seed)
     last, bias = network.head.last_layer()
     v = read_features(network, split, rows)
@@ -134,9 +144,10 @@ def fit_first_head(
         found = FirstHead(OF_PAIRS, None)
         W, b = fit_ridge(v, y, w, found.strength, _cosine(v.shape[1]).to(v))
     else:
-        if 2 * len(bias) <= len(rows) <= FEW:
-            fold = torch.from_numpy(_folds(find_task(task).strata(labels), seed)).to(last.device)
-            found = _cross_validate(v, y, w, len(bias), fold, own)
+        is_real = rows < (len(split) if real is None else real)
+        if 2 * len(bias) <= is_real.sum() <= FEW:
+            fold = torch.from_numpy(_folds(find_task(task).strata(labels[is_real]), seed)).to(last.device)
+            found = _cross_validate(v[is_real], y[is_real], w[is_real], len(bias), fold, own)
         W, b = fit_linear(v, y, w, len(bias), found.strength, own.losses)
     if isinstance(network.head, VectorHead):
         network.head.scale.div_(scale)

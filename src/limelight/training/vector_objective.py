@@ -20,7 +20,7 @@ from ..text.dataset import Dataset, Split
 from ..text.tokenizer import SPECIAL
 from .context import Processes
 from .evaluate import Scores, logits, plan_batches, read_batches
-from .explanation_facts import clear_words
+from .explanation_facts import row_facts
 from .label_objective import run_identity
 from .loss import Tensors
 from .spelled_words import SpelledWords, uniform
@@ -145,7 +145,7 @@ def encode(network: Network, split: Split, spelled: SpelledWords) -> Tensor:
 def describe_rows(
     network: Network, split: Split, spelled: SpelledWords, vocabulary: Sequence[str]
 ) -> dict[str, Any]:
-    """For each row of M, the words it reads, none if it has no clear aspect; and how much rows overlap.
+    """For each row of M, the words it reads and its name; and how much rows overlap.
 
     Overlap is the mean over pairs of rows of the products of their attention, 1 for rows that read the same
     one word.
@@ -156,8 +156,8 @@ def describe_rows(
         is_word = np.arange(A.shape[2]) < batch.lengths[:, None]  # (batch, n)
         found.append((batch.ids[is_word], A.cpu().numpy().transpose(0, 2, 1)[is_word].T, batch.lengths))
         overlap += float(_overlaps(A).sum())
-    words = clear_words(vocabulary, *(np.concatenate(x, axis=-1) for x in zip(*found, strict=True)))
-    return {"rows": words, "overlap": overlap / len(split)}
+    facts = row_facts(vocabulary, *(np.concatenate(x, axis=-1) for x in zip(*found, strict=True)))
+    return {**facts, "overlap": overlap / len(split)}
 
 
 def known_words(dataset: Dataset, recipe: ReaderRecipe) -> int:

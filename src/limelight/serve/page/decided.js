@@ -5,7 +5,7 @@ import { addTimes, largest, softmax, transposed } from "./network.js"
 
 const LITTLE = 1e-3 // attention on all words but one
 const AT_ONCE = 64 // words left out: for each there is an M in memory
-const POINTS = 256 // on the way from the logits that no word gives
+const POINTS = 256 // on the way from the logits that no word gives, for each 60 that they are apart
 
 /**
  * What is asked, as a function of the logits: the probability of class k, among all or beside one `other` alone.
@@ -49,10 +49,11 @@ export function decidePair(network, { logits }, asked, sides, M, off) {
 
 /** The mean of the gradient on the straight way between two logits. */
 function mean(asked, from, to) {
-  const sum = new Float64Array(to.length)
-  for (let i = 0; i < POINTS; i++) {
-    const share = (i + 0.5) / POINTS
-    addTimes(sum, 1 / POINTS, asked.slope(to.map((z, k) => from[k] + share * (z - from[k]))), 0)
+  const sum = new Float64Array(to.length), apart = Math.max(...to.map((z, k) => Math.abs(z - from[k])))
+  const points = POINTS * Math.min(Math.max(Math.ceil(apart / 60), 1), 64)
+  for (let i = 0; i < points; i++) {
+    const share = (i + 0.5) / points
+    addTimes(sum, 1 / points, asked.slope(to.map((z, k) => from[k] + share * (z - from[k]))), 0)
   }
   return sum
 }

@@ -3,8 +3,9 @@
 import { drawAnswer } from "./answer.js"
 import { largestOf, partsOf, percent } from "./dom.js"
 import { at, edited, weightsAt } from "./edits.js"
+import { joinContractions } from "./pieces.js"
 import { drawRows, rowTotals } from "./rows_view.js"
-import { coloursLine, differsLine, sumLine } from "./sentences.js"
+import { coloursLine, differsLine, jointLine, rowsSummary, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
 import { drawText, repaint } from "./text_view.js"
 import { openMenu } from "./word_menu.js"
@@ -24,6 +25,7 @@ export class Pane {
     parts.dotted.textContent = about.dotted
     parts.rowsLine.textContent = `${about.rowsLine} The bar says how much a row adds to the answer. Point at a row to see its words; switch it off to see the answer without it.`
     parts.table.closest("details").addEventListener("toggle", () => this.drawTable())
+    parts.fold.addEventListener("toggle", () => parts.columns.classList.toggle("unfolded", parts.fold.open))
     parts.rest.addEventListener("click", () => {
       this.allRows = true
       this.drawRows()
@@ -33,12 +35,17 @@ export class Pane {
   /** What the model makes of the texts with their edits, without the rows in `off`; nothing is drawn yet. */
   async read({ texts, edits, against }, off) {
     const place = this.model.about.labels.indexOf(against), other = place < 0 ? null : place
-    const before = await this.model.read(texts, [], other)
+    const before = await this.ask(texts, [], other)
     const own = edits.map((changes, k) => new Map([...changes].filter(([word]) => word < before.sides[k].words.length)))
     const plans = texts.map((text, k) => edited(text, before.sides[k].words, own[k]))
     const isChanged = off.size > 0 || own.some(changes => changes.size > 0)
-    const now = isChanged ? await this.model.read(plans.map(plan => plan.text), [...off], other) : before
+    const now = isChanged ? await this.ask(plans.map(plan => plan.text), [...off], other) : before
     return { texts, edits: own, off, before, now, plans, isChanged }
+  }
+
+  async ask(texts, off, against) {
+    const reading = await this.model.read(texts, off, against)
+    return { ...reading, sides: reading.sides.map(joinContractions) }
   }
 
   /** Draw a reading; `truth` is the true class, if it is known. */
@@ -47,7 +54,7 @@ export class Pane {
     Object.assign(this, reading)
     const totals = rowTotals(this.now)
     if (moved) this.order = [...totals.keys()].sort((a, b) => Math.abs(totals[b]) - Math.abs(totals[a]))
-    const { parts, now, before, isChanged } = this
+    const { parts, now, before, isChanged, off } = this
     parts.answer.replaceChildren(...drawAnswer(this.model.about.labels, this.classes, now, isChanged && before, truth, this.on.ask).filter(Boolean))
     this.sayColours()
     this.drawWords()
@@ -55,6 +62,9 @@ export class Pane {
     this.drawTable()
     parts.unknown.hidden = !now.sides.some(side => side.words.some(word => readAs(word) && word.end > word.start))
     sayIn(parts.sum, sumLine(now, this.model.about.labels))
+    sayIn(parts.joint, jointLine(now))
+    sayIn(parts.rowsSummary, rowsSummary(this.model.about, now, totals))
+    if (off.size) parts.fold.open = true
     sayIn(parts.differs, differsLine(this.model.about, now))
   }
 
@@ -127,6 +137,10 @@ export class Pane {
 
   /** Light up the rows that read a word. */
   pointAtWord(side, k) {
+    if (!this.parts.fold.open) {
+      this.parts.readers.textContent = this.notes[side][k].replace("r", "R")
+      return
+    }
     const even = 1 / this.now.sides[side].words.length, readers = []
     for (const item of this.parts.rows.querySelectorAll("[data-row]")) {
       const row = Number(item.dataset.row)

@@ -10,7 +10,7 @@ export function drawRows(about, reading, off, order, on) {
   return element("ol", { class: "rows" }, order.map(r => drawRow(r)))
 
   function drawRow(r) {
-    const isOff = off.has(r), name = about.rowNames[r] || `Row ${r + 1}`
+    const isOff = off.has(r), name = about.rowNames[r] || `Row ${r + 1}${about.rowNames.length ? `: ${about.noAspect}` : ""}`
     const fill = element("s", { class: totals[r] < 0 ? "against" : "for", style: { width: percent(top && Math.abs(totals[r]) / top / 2) } })
     return element("li", {
       class: isOff ? "off" : "", "data-row": r, onmouseenter: () => on.point(r), onmouseleave: on.leave,
@@ -24,7 +24,7 @@ export function drawRows(about, reading, off, order, on) {
   }
 }
 
-/** What each row adds to the score of the predicted class, over both texts of a pair. */
+/** What each row adds to the answer, over both texts of a pair. */
 export function rowTotals(reading) {
   return reading.sides[0].rows.map((_, r) => reading.sides.reduce((sum, side) => sum + side.rows[r], 0))
 }

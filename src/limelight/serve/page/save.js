@@ -1,7 +1,7 @@
 // A view as a file: a page without a script, SVG or PNG.
 
 import { element, percent } from "./dom.js"
-import { coloursLine, differsLine, sumLine } from "./sentences.js"
+import { coloursLine, differsLine, jointLine, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
 
 const WIDTH = 760, LINE = 30, MARGIN = 24
@@ -22,7 +22,7 @@ async function asPage(explorer) {
   shown.querySelectorAll("[data-part=table]").forEach((table, k) => table.replaceChildren(...drawTable(explorer.panes[k].model.about, explorer.panes[k].now)))
   shown.querySelectorAll("input").forEach(input => input.setAttribute("disabled", ""))
   shown.querySelectorAll("button").forEach(button => button.replaceWith(element("span", { class: `button ${button.className}`, title: button.title }, ...button.childNodes)))
-  shown.querySelectorAll("details").forEach(details => details.setAttribute("open", ""))
+  shown.querySelectorAll("details:not(.fold)").forEach(details => details.setAttribute("open", ""))
   const style = [...document.styleSheets].flatMap(sheet => [...sheet.cssRules].map(rule => rule.cssText)).join("\n")
   const head = element("head", {}, element("meta", { charset: "utf-8" }),
     element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }), element("title", {}, document.title), element("style", {}, style))
@@ -47,7 +47,7 @@ export function asSvg({ panes }) {
     say(coloursLine(now, model.about.labels), 13, colour("muted"))
     draw.font = "17px system-ui, sans-serif"
     for (const holder of holders) drawWords(holder)
-    for (const line of [sumLine(now, model.about.labels), differsLine(model.about, now)].filter(Boolean).flatMap(wrapped)) {
+    for (const line of [sumLine(now, model.about.labels), jointLine(now), differsLine(model.about, now)].filter(Boolean).flatMap(wrapped)) {
       y += 20
       say(line, 13, colour("muted"))
     }

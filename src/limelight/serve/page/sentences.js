@@ -1,6 +1,7 @@
 // What a pane and its saved picture say in sentences.
 
 const NAMED = 3 // words that are read as others
+const MOST_FOR = 2 // rows that are named where the others are folded away
 
 /** What the words add up to; empty for a pair, where nothing adds up. */
 export function sumLine({ against, sides: [{ decided, bias }] }, labels) {
@@ -15,6 +16,29 @@ export function coloursLine({ predicted, against }, labels) {
   const label = `“${labels[predicted]}”`
   if (against === null) return `Orange words support ${label}, blue words speak against it.`
   return `Orange words speak for ${label} rather than “${labels[against]}”, blue words for “${labels[against]}”.`
+}
+
+/** Words that are read together, where the model looked for them, and how the answer changes without them. */
+export function jointLine({ sides }) {
+  const points = fall => `${fall > 0.005 ? "−" : fall < -0.005 ? "+" : ""}${Math.round(Math.abs(100 * fall))}`
+  const told = sides.flatMap(side => side.joint ?? []).map(({ first, second, between, falls: [one, other, both] }) =>
+    `“${first}${between}${second}” (without both ${points(both)} points; without “${first}” ${points(one)}, without “${second}” ${points(other)})`)
+  return told.length ? `Read together: ${told.join("; ")}.` : ""
+}
+
+/** The rows in a line, from what each adds to the answer. */
+export function rowsSummary({ rowNames }, { sides }, totals) {
+  const order = [...totals.keys()].sort((a, b) => totals[b] - totals[a]).filter(r => totals[r] > 0)
+  const name = r => (rowNames[r] ? `“${rowNames[r]}”` : `row ${r + 1} (here “${mostRead(sides, r)}”)`)
+  const most = [...new Set(order.map(name))].slice(0, MOST_FOR).join(", ")
+  return `What each row read: ${totals.length} ${totals.length === 1 ? "row" : "rows"}${most && `; most for this answer: ${most}`}`
+}
+
+/** The word that a row read most. */
+function mostRead(sides, r) {
+  const shares = sides.map(side => Math.max(...side.attention[r])), { text, words, attention } = sides[shares.indexOf(Math.max(...shares))]
+  const { start, end } = words[attention[r].indexOf(Math.max(...attention[r]))]
+  return text.slice(start, end)
 }
 
 /** That an answer may not be the model's, where the page does not have a word that the model has. */

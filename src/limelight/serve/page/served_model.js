@@ -10,7 +10,7 @@ export class ServedModel {
 
   async read(texts, off = [], against = null) {
     const { id, pair, labels } = this.about
-    const found = await ask("/explain", { model: id, inputs: pair ? texts : texts[0], without_rows: off, truncate: true, ...(against === null ? {} : { against: labels[against] }) })
+    const found = await ask("/explain", { model: id, inputs: pair ? texts : texts[0], without_rows: off, truncate: true, joint: off.length === 0, ...(against === null ? {} : { against: labels[against] }) })
     const sides = pair ? [found.first, found.second] : [found]
     const probabilities = labels.map(label => sides[0].probabilities[label])
     if (probabilities.includes(undefined)) throw new Error("The model was replaced by one with other classes; reload the page.")
@@ -23,7 +23,11 @@ export class ServedModel {
   }
 }
 
-function sideOf({ offsets, known, decided, bias, attention, row_weights: rows }, text) {
+function sideOf({ offsets, known, decided, bias, attention, joint, row_weights: rows }, text) {
   const place = places(text)
-  return { text, words: offsets.map(([start, end], k) => ({ start: place(start), end: place(end), known: known[k] })), decided, bias, attention, rows }
+  const words = ([first, end]) => text.slice(place(offsets[first][0]), place(offsets[end - 1][1]))
+  const together = joint.map(({ first, second, ...falls }) => ({
+    first: words(first), second: words(second), between: first[1] === second[0] ? " " : " … ", falls: [falls.without_first, falls.without_second, falls.without_both],
+  }))
+  return { text, joint: together, words: offsets.map(([start, end], k) => ({ start: place(start), end: place(end), known: known[k] })), decided, bias, attention, rows }
 }

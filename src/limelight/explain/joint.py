@@ -1,0 +1,133 @@
+"""Words that a model reads together: "not good" says something else than "not" and "good" do. No PyTorch.
+
+The answer is read without one word, without the other, and without both. Where the words have nothing to do
+with each other, it falls by the sum without both; what is left over is what they do together. This is looked
+for among the few words that decided most and their neighbours, and between a negation and the words after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..reading.pieces import Pieces, split_pieces
+from ..reading.questions import class_values
+from ..reading.reading import AnyReading, JointWords, PairReading
+from ..reading.row_names import is_function_word
+from ..runtime.model import Model
+from .variants import ReadTexts, as_model, count_words
+
+MIN_JOINT = 0.1  # of a probability; of ordered classes, of half of the way from the first to the last
+MIN_TIMES = 0.5  # as much as the larger of the two words alone
+MAX_JOINT = 2  # pairs of words that are told of a text
+MAX_WORDS = 1000  # of a longer text it is not looked for them: one of its words changes little
+_STRONGEST, _NEGATIONS, _AFTER = 3, 3, 3  # words to look at; words after a negation
+_NEGATING = {"not", "never", "no", "hardly", "barely", "without", "nothing", "neither", "nor", "cannot"}
+
+_Pair = tuple[int, int]  # numbers of pieces
+
+
+def joint_words(model: Model, reading: AnyReading) -> AnyReading:
+    """The same reading with the words that the model reads together, as `joint`; one more call of the model.
+
+    A number has no scale of its own to say what is much: the reading of a regression model stays as it is.
+    So does that of a very long text.
+
+    >>> joint_words(model, model.read("Not bad at all")).joint  # doctest: +SKIP
+    (JointWords(first=(0, 1), second=(1, 2), without_first=0.04, without_second=0.09, without_both=0.31),)
+    """
+    model = as_model(model)
+    is_number, is_long = reading.sides[0].task == "regression", count_words(reading) > MAX_WORDS
+    if is_number or is_long or reading.sides[0].decided is None:
+        return reading
+    texts = [split_pieces(side) for side in reading.sides]
+    pairs = [list(_candidates(text, side.decided)) for text, side in zip(texts, reading.sides, strict=True)]
+    sets = [[*{(k,): 0 for pair in some for k in pair}, *some] for some in pairs]
+    if not any(sets):
+        return reading
+    falls = np.split(_falls(model, reading, texts, sets), np.cumsum([len(each) for each in sets])[:-1])
+    sides = []
+    for side, text, some, keys, fall in zip(reading.sides, texts, pairs, sets, falls, strict=True):
+        by_words = dict(zip(keys, fall.tolist(), strict=True))
+        found = [_joint(text, len(side.offsets), pair, by_words) for pair in some]
+        sides.append(replace(side, joint=_strongest(found, _least(reading))))
+    return PairReading(*sides) if len(sides) == 2 else sides[0]
+
+
+def _candidates(text: Pieces, decided: np.ndarray | None) -> Iterator[_Pair]:
+    """Neighbours that may be read together, each pair once; small words between them do not count."""
+    words = text.words
+    places = [k for k, word in enumerate(words) if word and (_negates(word) or not is_function_word(word))]
+    weights = np.abs(text.weights(np.asarray(decided)))
+    order = sorted(range(len(places)), key=lambda i: -weights[places[i]])[:_STRONGEST]
+    negations = [i for i, k in enumerate(places) if _negates(words[k])]
+    found = [pair for i in order for pair in ((i - 1, i), (i, i + 1))]
+    found += [(i, i + step) for i in negations[:_NEGATIONS] for step in range(1, _AFTER + 1)]
+    for i, j in dict.fromkeys(found):
+        if i >= 0 and j < len(places):
+            yield places[i], places[j]
+
+
+def _negates(word: str) -> bool:
+    word = word.lower().replace("’", "'")
+    return word in _NEGATING or word.endswith("n't")
+
+
+def _falls(
+    model: Model, reading: AnyReading, texts: list[Pieces], sets: list[list[tuple[int, ...]]]
+) -> np.ndarray:
+    """How far the answer falls without each set of pieces, those of the second text after the first's."""
+    counts = [len(side.offsets) for side in reading.sides]
+    masks = np.ones((sum(map(len, sets)), sum(counts)), bool)
+    row = start = 0
+    for text, keys, count in zip(texts, sets, counts, strict=True):
+        for pieces in keys:
+            for k in pieces:
+                masks[row, slice(*(start + end for end in _words_of(text, count, k)))] = False
+            row += 1
+        start += count
+    (P,) = ReadTexts(model, [reading]).predict([masks], "")
+    before = np.asarray(reading.sides[0].probabilities, dtype=float)
+    return np.asarray(_answer(reading, before[None]) - _answer(reading, P.astype(float)))
+
+
+def _answer(reading: AnyReading, P: np.ndarray) -> np.ndarray:
+    """(texts,): what the picture explains, from probabilities (texts, classes)."""
+    side, k = reading.sides[0], reading.target
+    if side.versus is not None:
+        return np.asarray(P[:, k] / np.maximum(P[:, k] + P[:, side.labels.index(side.versus)], 1e-30))
+    return np.asarray(P @ np.array(class_values(side.labels)) if side.task == "ordinal" else P[:, k])
+
+
+def _least(reading: AnyReading) -> float:
+    side = reading.sides[0]
+    if side.task != "ordinal" or side.versus is not None:
+        return MIN_JOINT
+    values = class_values(side.labels)
+    return MIN_JOINT * (max(values) - min(values)) / 2
+
+
+def _words_of(text: Pieces, count: int, piece: int) -> tuple[int, int]:
+    """The words of a piece, from first to end."""
+    ends = [*text.firsts.tolist(), count]
+    return ends[piece], ends[piece + 1]
+
+
+def _joint(text: Pieces, count: int, pair: _Pair, falls: dict[tuple[int, ...], float]) -> JointWords:
+    first, second = (_words_of(text, count, k) for k in pair)
+    return JointWords(first, second, falls[pair[:1]], falls[pair[1:]], falls[pair])
+
+
+def _strongest(found: list[JointWords], least: float) -> tuple[JointWords, ...]:
+    """The pairs with the most effect together, each word only once."""
+    kept: list[JointWords] = []
+    for each in sorted(found, key=lambda one: -abs(one.together)):
+        alone, taken = (
+            max(abs(each.without_first), abs(each.without_second)),
+            {k for one in kept for k in one[:2]},
+        )
+        if abs(each.together) >= max(least, MIN_TIMES * alone) and not taken & {each.first, each.second}:
+            kept.append(each)
+    return tuple(kept[:MAX_JOINT])
