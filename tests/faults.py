@@ -32,9 +32,11 @@ import trained
 from limelight.bulk import Predictor, run
 from limelight.cli import main
 from limelight.errors import LimelightError
+from limelight.reading.aspects import Aspects
 from limelight.runtime.embeddings import write_array
 from limelight.runtime.folder import open_folder
 from limelight.runtime.model import Model
+from limelight.runtime.model_aspects import write_aspects
 from limelight.search import index_folder
 from limelight.search.index import Index
 from limelight.serve.one_file import save_page
@@ -301,12 +303,23 @@ def page(folder: Path, words: int = 20) -> None:
     save_page(Model.load(shared_model(folder)), folder / "page.html", words=words, overwrite=True)
 
 
+def edit_aspects(folder: Path) -> None:
+    write_aspects(folder / "model", lambda _: Aspects.of({"rooms": ["w1"]}), "set")
+
+
+def view_aspects(path: Path) -> State:
+    """What a reader finds: the aspects of a whole model. Edits have dates, so no two files are the same."""
+    found = Model.load(path).aspects
+    return {aspect.name: ",".join(aspect.seeds).encode() for aspect in found}
+
+
 OPERATIONS = {
     "save a model": Operation(lambda folder: None, save, save, "model"),
     "replace a model": Operation(lambda folder: save(folder, 0), save, save, "model"),
     "replace a model in two steps": Operation(
         lambda folder: save(folder, 0), save_in_two_steps, save_in_two_steps, "model"
     ),
+    "edit aspects": Operation(save, edit_aspects, edit_aspects, "model", view=view_aspects),
     "embed to .npy": Operation(embed("m.npy", 7), embed("m.npy"), embed("m.npy"), "m.npy"),
     "embed to .safetensors": Operation(
         embed("m.safetensors", 7), embed("m.safetensors"), embed("m.safetensors"), "m.safetensors"
