@@ -132,8 +132,9 @@ def test_a_text_is_the_sum_of_its_aspects_and_the_rest(text):
 
 def test_stars_only_of_what_is_mentioned_and_where_labels_are_numbers():
     more = {"task": "ordinal", "probabilities": (0.2, 0.3, 0.5)}
-    rooms, service = read("A room", labels=(1, 2, 5), **more).aspects
-    assert (rooms.estimated, service.estimated) == (estimate(3.0, [1, 2, 5]), None)
+    found = read("A room", labels=(1, 2, 5), **more).aspect_sum
+    rooms, service = found.aspects
+    assert (rooms.estimated, service.estimated) == (estimate(found.answer, rooms.effect, [1, 2, 5]), None)
     assert read("A room", labels=("bad", "fair", "good"), **more).aspects[0].estimated is None
     number = read("A room", labels=("value",), probabilities=(3.0,), task="regression").aspect_sum
     assert (number.unit, number.aspects[0].estimated) == ("number", None)

@@ -32,9 +32,7 @@ class AspectShare:
 
     name: str
     mentioned: bool  # whether a clause has a seed of it
-    effect: (
-        float  # what its words add to the answer, in the unit of the sum; exactly 0 if it is not mentioned
-    )
+    effect: float  # what its words add to the answer, in the unit of the sum; 0 if it is not mentioned
     estimated: float | None  # in stars, if it is mentioned and the labels are numbers
     clause: str | None  # the one with the largest effect, up or down
     span: tuple[int, int] | None  # where that is in the text
@@ -96,15 +94,15 @@ def sum_by_aspect(
         words = slice(clause.start, clause.end)
         own[list(clause.aspects), words] = pieces[words] / max(1, len(clause.aspects))
         rest[words] *= not clause.aspects
-    shares = []
+    shares, answer = [], bias + float(weights.sum())
     for k, (aspect, share) in enumerate(zip(used, own, strict=True)):
         effect, place = float(share.sum()), _strongest(share, [each for each in clauses if k in each.aspects])
         span = None if place is None else (places[place.start][0], places[place.end - 1][1])
-        stars = None if span is None or not values else estimate(effect, values)
+        stars = None if span is None or not values else estimate(answer, effect, values)
         quoted = None if span is None else text[slice(*span)]
         by_word = np.bincount(owners, share, len(weights))
         shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word))
-    return AspectSum(unit, bias + float(weights.sum()), bias, tuple(shares), float(rest.sum()))
+    return AspectSum(unit, answer, bias, tuple(shares), float(rest.sum()))
 
 
 def _strongest(share: np.ndarray, clauses: list[Clause]) -> Clause | None:
@@ -112,18 +110,17 @@ def _strongest(share: np.ndarray, clauses: list[Clause]) -> Clause | None:
     return max(clauses, key=lambda each: abs(float(share[each.start : each.end].sum())), default=None)
 
 
-def estimate(effect: float, values: Sequence[float]) -> float:
-    """An effect as stars, within the range of the classes.
+def estimate(answer: float, effect: float, values: Sequence[float]) -> float:
+    """The stars of an aspect, within the range of the classes: the answer, moved by the effect.
 
-    Their mean, moved by at most four fifths of the way to an end.
+    It moves by at most two fifths of the range; docs/aspects.md has how well that agrees with people.
 
-    >>> [round(estimate(effect, [1, 2, 3, 4, 5]), 2) for effect in (-0.5, 0, 3)]
-    [2.26, 3.0, 4.59]
+    >>> [round(estimate(3.5, effect, [1, 2, 3, 4, 5]), 2) for effect in (-0.5, 0, 3)]
+    [2.76, 3.5, 5]
     """
     low, high = min(values), max(values)
     half = (high - low) / 2 or 1.0
-    found = sum(values) / len(values) + 0.8 * half * math.tanh(2 * effect / half)
-    return min(max(found, low), high)
+    return min(max(answer + 0.8 * half * math.tanh(2 * effect / half), low), high)
 
 
 # ---------------------------------------------------------------- clauses and seeds
