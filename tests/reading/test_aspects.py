@@ -142,9 +142,9 @@ def test_stars_only_of_what_is_mentioned_and_where_labels_are_numbers():
 
 @pytest.mark.parametrize(("effect", "stars"), [(0, 3), (1, 4.2185506), (-50, 1.4), (50, 4.6)])
 def test_stars_of_an_effect(effect, stars):
-    assert estimate(effect, [1, 2, 3, 4, 5]) == pytest.approx(stars)
-    assert estimate(effect * 5, [5, 10, 15, 20, 25]) == pytest.approx(stars * 5)  # whatever the unit
-    assert 0 <= estimate(effect, [0, 0, 1]) <= 1
+    assert estimate(3.0, effect, [1, 2, 3, 4, 5]) == pytest.approx(stars)
+    assert estimate(15.0, effect * 5, [5, 10, 15, 20, 25]) == pytest.approx(stars * 5)  # whatever the unit
+    assert 0 <= estimate(0.5, effect, [0, 0, 1]) <= 1
 
 
 def test_what_has_no_sum_over_words():
