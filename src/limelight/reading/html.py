@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MAX_TABLE_CELLS = 3_000  # of all weights; for a longer text it shows the most read words
 _MAX_TABLE_WORDS = 100
+ANSWER_FIRST = 3  # pictures of a page; above more of them it says first what they show
 
 
 def to_html(reading: Drawable, *, rows: bool = False) -> str:
@@ -82,6 +83,7 @@ def to_page(
     if not pictures:
         raise LimelightError("no readings to draw; give at least one", code="no-rows")
     given = {"title": title, "about": about, "notes": explanation(pictures), "style": style()}
+    given["many"] = len(pictures) > ANSWER_FIRST
     return str(_render("page.html.jinja", body=Markup("\n").join(cards), **given))
 
 

@@ -365,8 +365,8 @@ def find_class(labels: Sequence[Label], label: Any) -> int:
     written = [str(each) for each in labels]
     if str(label) in written:
         return written.index(str(label))
-    what, known = shorten(repr(label)), join_names(written)
-    raise LimelightError(f"{what} is not a class of this model, which are {known}", code="label-unknown")
+    what = f"{shorten(repr(label))} is not a class of this model"
+    raise LimelightError(f"{what}; its classes are {join_names(written)}", code="label-unknown")
 
 
 def _as_list(weights: np.ndarray | None) -> list[float] | None:
