@@ -234,7 +234,7 @@ def _movie_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.n
 def measure_esnli(model: Model, rows: Rows, train: Rows, methods: Sequence[str]) -> None:
     """One table: AUPRC of the words of a pair, by class, and where the model is right."""
     texts = [[row[side] for row in rows] for side in ("premise", "hypothesis")]
-    read = ReadTexts(model, [*model.read_many(*texts)])
+    read = ReadTexts(model, [model.read(*both) for both in zip(*texts, strict=True)])
     marked, maps = zip(
         *(_pair_marks(row, r) for row, r in zip(rows, read.readings, strict=True)), strict=True
     )
@@ -272,7 +272,7 @@ def _pair_marks(row: Mapping[str, Any], reading: Any) -> tuple[np.ndarray, np.nd
 
 def measure_three(model: Model, texts: list[str], methods: Sequence[str]) -> None:
     """One table: how often one of the three strongest words changes the answer, by predicted class."""
-    read = ReadTexts(model, [*model.read_many(texts)])
+    read = ReadTexts(model, [model.read(text) for text in texts])  # which hold what words add to each class
     predicted = read.predict((~np.eye(len(ids), dtype=bool) for ids in read.ids), "")
     changes = [P.argmax(axis=1) != r.target for P, r in zip(predicted, read.readings, strict=True)]
     can, target = np.array([c.any() for c in changes]), np.array([r.target for r in read.readings])
