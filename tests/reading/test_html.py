@@ -184,7 +184,10 @@ def test_a_page_explains_itself_once():
     for once in (METHODS["sum"], "Not at all.", "Two readings.", "<h2>Wrong</h2>", "each reading is a row"):
         assert page.count(once) == 1, once
     assert page.count("Orange words support “bad”") == 2
-    assert page.index("Two readings.") < page.index("Not at all.") < page.index("<h2>Right</h2>")
+    assert page.index("Two readings.") < page.index("<h2>Right</h2>") < page.index("Not at all.")
+    many = to_page(["Right", *[reading] * 4])  # of which the explanation would be far below
+    assert many.count("Not at all.") == 1
+    assert many.index("Not at all.") < many.index("<h2>Right</h2>")
 
 
 @pytest.mark.parametrize("wrong", [[1.0], [[1.0, 2.0, 3.0]], [1.0, 2.0, float("nan")]])

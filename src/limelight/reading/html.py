@@ -82,8 +82,8 @@ def to_page(
         pictures += drawn
     if not pictures:
         raise LimelightError("no readings to draw; give at least one", code="no-rows")
-    given = {"title": title, "about": about, "notes": explanation(pictures), "style": style()}
-    given["many"] = len(pictures) > ANSWER_FIRST
+    given: dict[str, Any] = {"title": title, "about": about, "style": style()}
+    given |= {"notes": explanation(pictures), "many": len(pictures) > ANSWER_FIRST}
     return str(_render("page.html.jinja", body=Markup("\n").join(cards), **given))
 
 
