@@ -225,7 +225,7 @@ def test_with_many_classes_the_most_frequent_errors_are_listed_and_every_class_i
 
 
 def test_trust_is_what_was_saved_or_measured_on_a_few_short_texts():
-    model, long = random_model(), "w4 " * 100_000
+    model, long = random_model(), "w4 " * 3_000
     page = visible(to_report(model, [long, "w1 w2"], model.predict([long, "w1 w2"])))
     assert "On 1 of these texts" in page
     assert NOT_MEASURED in visible(to_report(model, [long], model.predict([long])))

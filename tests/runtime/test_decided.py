@@ -78,7 +78,7 @@ def added(model: Model, text: str) -> tuple[np.ndarray, np.ndarray]:
 
 def shares(C: np.ndarray, z: np.ndarray, answer: Callable[[np.ndarray], float]) -> np.ndarray:
     """(n,): of what the words C (n, classes) add to an answer on the straight way to z, in small steps."""
-    total, steps = C.sum(axis=0), 2000
+    total, steps = C.sum(axis=0), 250
     way = [z - total * (1 - k / steps) for k in range(steps + 1)]
     found = np.zeros(len(C))
     for before, after in pairwise(way):
