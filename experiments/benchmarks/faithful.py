@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from limelight.config.presets import preset
-from limelight.reading.questions import Probability
+from limelight.reading.questions import Probability, softmax
 from limelight.runtime.decided import most_weighted
 from limelight.runtime.metrics import spearman
 from limelight.runtime.start import load_start, start_of
@@ -75,7 +75,9 @@ class Measure:
         self.read = list(_read(self.network, sample))
         self.predicted = [int(scores.argmax()) for _, scores in self.read]
         self.before = [
-            p[k] for (_, s), k in zip(self.read, self.predicted, strict=True) for p in [softmax(s)]
+            p[k]
+            for (_, s), k in zip(self.read, self.predicted, strict=True)
+            for p in [softmax(s.astype(float))]
         ]
         rng = np.random.default_rng(0)
         self.pictures: Pictures = {
@@ -149,11 +151,6 @@ def aspects(fitted: Fitted, split: Split, vocabulary: Sequence[str], texts: int 
         best.append((times_chance[row, k], own[row, k]))
         left[row], left[:, k] = -1, -1
     return dict(zip(("times chance", "own"), np.mean(best, axis=0).tolist(), strict=True))
-
-
-def softmax(Z: np.ndarray) -> np.ndarray:
-    P = np.exp(Z.astype(float) - Z.max(axis=-1, keepdims=True))
-    return np.asarray(P / P.sum(axis=-1, keepdims=True))
 
 
 def agreement(seeds: list[list[np.ndarray]]) -> float:

@@ -38,7 +38,6 @@ MAX_READ = 2000  # texts whose words are looked at; the figures are of all
 ROW_TEXTS = 500  # of these, at most this many for what each row reads
 # for models without saved figures: a twentieth of the texts, and at least and at most this many
 TRUST_SHARE, TRUST_TEXTS = 20, (20, 100)
-TF_IDF_TASKS = ("classification", "ordinal")
 MAX_TERMS = (10, 6)  # telling words and phrases of each of few classes, and of many
 
 
@@ -78,7 +77,7 @@ def _check_training(model: Model, train: TrainingTexts) -> None:
     from ..training import need_torch
 
     need_torch()
-    if model.task not in TF_IDF_TASKS:
+    if not answers_of(model.task).is_class:
         raise LimelightError(f"TF-IDF is not measured for the task {model.task!r}", code="model-task")
     texts, labels, texts2 = train
     if not len(texts) or any(column is not None and len(column) != len(texts) for column in (labels, texts2)):

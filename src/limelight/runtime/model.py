@@ -12,6 +12,7 @@ import numpy as np
 
 from ..config.recipe import Recipe
 from ..errors import LimelightError, bad_value
+from ..network.outputs import activate
 from ..network.parts import check_weights, shapes
 from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
@@ -325,7 +326,8 @@ class Model(Embedder):
         M = [np.stack([text.M for text in side]) for side in sides]
         for m in M:
             m[:, off] = 0
-        P, Z = self._runner.classify(*M), self._runner.logits(*M)
+        Z = self._runner.logits(*M)
+        P = activate(self.task, Z)
         shown = [answers_of(self.task).explained(row, self.thresholds) for row in P]
         scored = [self._scored(row, classes, other, most) for row, classes in zip(P, shown, strict=True)]
         decide = self._decided_pairs if self.pair else self._decided

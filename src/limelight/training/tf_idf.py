@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag, log_softmax
 
+from ..reading.answers import answers_of
 from ..text.dataset import Dataset, Split
 
 STRENGTH = 10.0  # scikit-learn's C
 BASELINE_ROWS, BASELINE_WORDS = 20_000, 1_000_000  # training rows of a baseline, and their words: seconds
 BASELINE_WORK = 20_000_000  # and words times classes
-TASKS = ("classification", "ordinal")  # whose accuracy there is
 _WORDS_AT_ONCE = 2**20
 _STEPS, _HISTORY = 100, 5  # of L-BFGS; a longer history takes more time than it saves
 _FLAT, _SHORTEST = 1e-4, 1e-6  # the slope and the step at which it ends
@@ -218,7 +218,7 @@ def baselines(dataset: Dataset, balanced: bool = False) -> dict[str, Any]:
     On large data TF-IDF is trained on a sample, so that it takes seconds: `train_rows` says how many.
     """
     held_out = {name: dataset.splits[name] for name in ("dev", "test") if name in dataset.splits}
-    if dataset.task not in TASKS or not held_out:
+    if not answers_of(dataset.task).is_class or not held_out:
         return {}
     split = dataset.splits["train"]
     rows = sample_rows(split, len(dataset.labels))
