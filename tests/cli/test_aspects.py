@@ -113,7 +113,10 @@ def test_find(call, refused, tmp_path):
     code, out, _ = call("aspects", model, "--find", "3", "--data", table, "--text", "text")
     assert code == 0
     assert out.startswith("found 3 aspects in 60 texts of reviews.csv")
-    assert limelight.load(model).aspects == trained
+    assert {frozenset(each.seeds) for each in limelight.load(model).aspects} == {
+        frozenset(each.seeds) for each in trained
+    }
+    trained = limelight.load(model).aspects
     assert f"{trained[0].name} (in " in out
     edits = ["--find", "3", "--rename", f"{trained[0].name}=it"]
     found = json.loads(call("aspects", model, *edits, "--data", table, "--text", "text", "--json")[1])
@@ -122,3 +125,20 @@ def test_find(call, refused, tmp_path):
     assert len(found["found"]["aspects"][trained[0].name]["examples"]) >= 2
     history = [each["edit"].split()[0] for each in limelight.load(model).facts["aspects"]["history"]]
     assert history == ["find", "find", "rename"]
+
+
+def test_forbidden_words(call, refused, folder, tmp_path):
+    plain = call("predict", folder, review_lines(tmp_path, "w1"), "--json")[1]
+    assert plain != call("predict", folder, review_lines(tmp_path, "w1 w3"), "--json")[1]
+    assert call("aspects", folder, "--forbid", "w3,Hilton")[1].endswith("not read: hilton, w3\n")
+    answers = [
+        call("predict", folder, review_lines(tmp_path, text), "--json")[1] for text in ("w1 w3", "Hilton w1")
+    ]
+    labels = [json.loads(each)["confidence"] for each in (plain, *answers)]
+    assert labels[0] == labels[1] == labels[2]
+    assert json.loads(call("aspects", folder, "--allow", "w3", "--json")[1])["forbidden"] == ["hilton"]
+    assert "single words" in refused("aspects", folder, "--forbid", "two words")
+
+
+def review_lines(folder: Path, text: str) -> Path:
+    return write_csv(folder / "one.csv", text=[text])

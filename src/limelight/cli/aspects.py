@@ -28,7 +28,8 @@ trained. Several are made in the order given.
   limelight aspects model --find 8 --data reviews.csv --text text
   limelight aspects model --rename rooms=room --off sleep_quality
   limelight aspects model --merge rooms+cleanliness=room --split service:"front desk",reception=check-in
-  limelight aspects model --add value=pricey,"resort fee" --remove location=beach"""
+  limelight aspects model --add value=pricey,"resort fee" --remove location=beach
+  limelight aspects model --forbid hilton,marriott      the model does not read these words any more"""
 
 _FLAGS = {  # name -> what it takes, and what it does
     "set": ("FILE_OR_NAME", "the aspects of a JSON file or a list, in place of those the model has"),
@@ -47,6 +48,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
     add_flag(parser, "--data", "FILE", "with --find: table of texts, which need no labels")
     add_shared(parser, "--json", "--text", "--skip-bad")
+    add_flag(parser, "--forbid", "WORD,...", "words that the model must not read, as if no text had them")
+    add_flag(parser, "--allow", "WORD,...", "let it read words again that were forbidden")
     group = parser.add_argument_group("edits")
     for name, (takes, about) in _FLAGS.items():
         group.add_argument(
@@ -73,14 +76,28 @@ def run(args: argparse.Namespace) -> None:
         found = write_aspects(args.model, change, *done, anew=args.edits[0][0] in ("set", "find"))
     else:
         found = read_aspects(args.model)
-    data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict()}
+    forbidden = _forbidden(args)
+    data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = _format(args.model, found)
     if searched is not None:
         data["found"] = searched.to_json()
         text = (
             searched.format() if len(args.edits) == 1 else f"{searched.format()}\n\nafter all edits:\n{text}"
         )
+    if forbidden:
+        text += f"\nnot read: {', '.join(forbidden)}"
     print_result(args, data, text)
+
+
+def _forbidden(args: argparse.Namespace) -> list[str]:
+    """The words that the model must not read, after --forbid and --allow."""
+    from ..runtime.forbidden import read_forbidden, write_forbidden
+
+    if not args.forbid and not args.allow:
+        return read_forbidden(args.model)
+    return write_forbidden(
+        args.model, *(given.split(",") if given else () for given in (args.forbid, args.allow))
+    )
 
 
 class _Search(NamedTuple):

@@ -164,8 +164,8 @@ def _cuts(text: str, places: list[Place]) -> Iterator[str]:
         if start == end or ends_clause(text[start:end]):
             yield "here"
         else:
-            between = text[last:start]  # blanks, or the mark that glues
-            yield "before" if "\n" in between or between.strip() else ""
+            between = text[last:start]  # blanks, the mark that glues, or words that must not be read
+            yield "before" if "\n" in between or _MARK.fullmatch(between.strip()) else ""
         last = end
 
 
