@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import limelight
 from drawing import examples
 from limelight import Model
+from limelight.reading.aspects import Aspects
 from limelight.runtime.forbidden import MAX_FORBIDDEN, forbidden_words, read_forbidden, write_forbidden
 from limelight.runtime.model_aspects import facts_of_training
 from limelight.serve.packed_model import pack_model

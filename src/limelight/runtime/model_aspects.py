@@ -87,7 +87,8 @@ def facts_of_training(
 ) -> dict[str, Any]:
     """The facts for a model that is being trained: the aspects given, or those of the model it goes on with.
 
-    `before` are that model's facts, whose forbidden words stay forbidden. There is no date, so that the same training gives the same bytes.
+    `before` are that model's facts, whose forbidden words stay forbidden. There is no date, so that the same
+    training gives the same bytes.
 
     >>> facts_of_training(Aspects.of({"rooms": ["room"]}), None, "ordinal", pair=False)
     {'aspects': {'definition': {'rooms': ['room']}, 'history': []}}
