@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import limelight
 from limelight.bundled.made_reviews import HOTELS, made_reviews
@@ -19,23 +18,19 @@ def test_reviews_are_the_same_every_time_and_fit_their_stars():
 
 
 def test_the_made_reviews_have_the_aspects_they_were_made_from():
-    found = limelight.find_aspects([row["text"] for row in made_reviews(540)], 6)
+    found = limelight.find_aspects([row["text"] for row in made_reviews(405)], 6)
     names = ["room", "staff", "breakfast", "bathroom", "location", "price"]
     assert all(sum(name in each.seeds for each in found) == 1 for name in names)
 
 
 def test_demo_of_aspects(call, refused, tmp_path):
     out = tmp_path / "demo"
-    flags = ["demo", "aspects", "--preset", "tiny", "--sentences", "150", "--out", out]
-    code, said, _ = call(*flags)
+    code, said, _ = call("demo", "aspects", "--preset", "tiny", "--sentences", "100", "--out", out)
     assert code == 0
     model = limelight.load(out / "model")
     assert len(model.aspects) >= 3
-    assert all(f"{aspect.name}: {', '.join(aspect.seeds)}" in said for aspect in model.aspects)
+    assert all(f"\n{each.name}: {', '.join(each.seeds)}\n  praised  The " in said for each in model.aspects)
     with (out / "reviews.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == 200
-    assert (out / "report.html").read_text().startswith("<!DOCTYPE html>")
-    figures = json.loads(call(*flags, "--json")[1])["aspects"]  # again, over the first
-    assert [each["effect"] for each in figures] == sorted((each["effect"] for each in figures), reverse=True)
-    assert all(each["praised"] and each["blamed"] and 0 < each["mentioned"] <= 1 for each in figures)
+        assert len(list(csv.DictReader(file))) == 150
+    assert "<h1" in (out / "report.html").read_text()
     assert "aspects" in refused("demo", "aspect")

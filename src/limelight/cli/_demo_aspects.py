@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._demo_shared import check_out, log, save
 from ._shared import table
-from .demo import check_out, log, save
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
 
-REVIEWS, TESTED, FOUND = 600, 200, 6  # reviews to train on; held out; aspects to find
+REVIEWS, TESTED, FOUND = 450, 150, 6  # reviews to train on; held out; aspects to find
 EPOCHS = 2
 SOURCE = "made-up hotel reviews (limelight.bundled.made_reviews)"
 FILES = ("model", "reviews.csv", "report.html")

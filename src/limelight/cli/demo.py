@@ -5,22 +5,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
+from ._demo_shared import check_out, log, save
 from ._parser import add_flag
 from ._shared import add_shared, check_least, metrics_table
 from ._streams import print_painted
 
 if TYPE_CHECKING:
-    from ..reading.aspects import Aspects
     from ..runtime.model import Model
     from ..text.encode import Dataset
-    from ..training import Fitted
 
 HELP = "train on the bundled sentences and see what decides (two to four minutes)"
 USAGE = "%(prog)s [aspects] [options]"
@@ -31,7 +27,6 @@ sentences bundled with Limelight, measure it, and show what decided for some oth
   limelight demo
   limelight demo aspects      what hotel reviews praise and blame, from their stars alone: a minute"""
 
-NAME = "Limelight's demo"
 SOURCE = "the bundled sentences (from vaderSentiment)"
 EPOCHS = 2  # more gain a point at most and take longer
 QUERIES = (
@@ -104,25 +99,6 @@ def _similar() -> str:
     return "\n".join(lines)
 
 
-def check_out(out: Path, files: Sequence[str]) -> None:
-    """Raise unless `out` is new or an earlier demo: nothing else may be overwritten."""
-    from ..runtime.folder import LAYOUT
-    from ..storage.files import check_replaceable, check_writable
-
-    if (out / "config.json").is_file():  # with other files in it, it could not be overwritten any more
-        raise LimelightError(f"{out} is a model folder; choose another --out", code="exists")
-    check_writable(out)
-    try:
-        is_demo = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME
-    except (OSError, ValueError, LookupError, TypeError):
-        is_demo = False
-    there = [name for name in files if (out / name).exists()]
-    if there and not is_demo:
-        not_ours = f"{out / there[0]} exists and is not from the demo; choose another --out"
-        raise LimelightError(not_ours, code="exists")
-    check_replaceable(out / "model", LAYOUT, overwrite=True)
-
-
 def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
     """The bundled sentences, encoded; classes from the most negative to the most positive."""
     from ..bundled import LABELS
@@ -140,22 +116,6 @@ def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
         *parts["train"][:2], recipe=recipe.text, dev=parts["dev"], test=parts["test"], start=start
     )
     return dataclasses.replace(dataset, labels=LABELS)
-
-
-def save(out: Path, dataset: Dataset, fitted: Fitted, source: str, aspects: Aspects | None = None) -> Model:
-    """Measure and save the model of a demo, which replaces that of an earlier one."""
-    from ..runtime.model import Model
-    from ..runtime.model_aspects import facts_of_training
-    from ..training.outcome import calibrate, facts_of, results_of
-    from ..training.outcome import save as save_model
-
-    dataset.facts["sources"] = {"train": source}
-    sure = calibrate(fitted, dataset)
-    facts = facts_of(dataset, fitted, results_of(fitted, dataset, ("dev", "test"))) | sure
-    if aspects:
-        facts |= facts_of_training(aspects, None, dataset.task, dataset.pair)
-    save_model(out, dataset, fitted, {"name": NAME, "license": "mit", **facts}, overwrite=True)
-    return Model.load(out)
 
 
 def _draw(model: Model, page: Path) -> list[str]:
@@ -187,10 +147,6 @@ def _about(model: Model) -> list[str]:
         f"{test['rows']:,} sentences that it has not seen correctly, in {len(model.labels)} classes. Below "
         "are some of these sentences, with the class it predicts, its probability, and the true label."
     ]
-
-
-def log(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _next_steps(out: Path, seconds: float) -> str:
