@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..reading.aspects import normalise
 from ..reading.questions import are_numbers
 from ..reading.reading import Reading
@@ -22,6 +22,7 @@ from ..runtime.model_aspects import require_aspects
 from ..tables.cells import as_text
 from .intervals import Difference, Mean, certain, differences, mean_of, means, trend
 from .periods import Dates, Periods, count_periods, read_dates
+from .variants import stream_texts
 
 MIN_TEXTS = 10  # that a group's mean is compared from, and that a period must have to be drawn as others
 MAX_QUOTES = 3  # best and worst clauses of an aspect
@@ -94,7 +95,9 @@ class Groups(NamedTuple):
     names: tuple[str, ...]  # in the order of the number of their texts
     counts: tuple[int, ...]  # texts of each
     missing: int  # texts of none
-    lifts: tuple[GroupLift, ...]  # of all groups and aspects mentioned: the surest and largest differences first
+    lifts: tuple[
+        GroupLift, ...
+    ]  # of all groups and aspects mentioned: the surest and largest differences first
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -136,14 +139,7 @@ def measure_lifts(
     >>> [(each.name, round(each.effect.mean, 2)) for each in lifts.aspects]  # doctest: +SKIP
     [('service', 0.31), ('rooms', 0.12), ('value', -0.05)]
     """
-    from .variants import progress_bar
-
-    found = AspectTexts(model, texts, dates, groups, by)
-    with progress_bar("Reading" if progress else "", len(texts)) as bar:
-        for reading in model.read_stream(texts):
-            found.add(reading)
-            bar.update(1)
-    return found.measure()
+    return AspectTexts(model, texts, dates, groups, by).read(progress)
 
 
 class AspectTexts:
@@ -158,14 +154,23 @@ class AspectTexts:
                 message = f"there are {len(texts):,} texts and {len(column):,} {name}; give each text one"
                 raise LimelightError(message, code="length-mismatch")
         self.names = [aspect.name for aspect in require_aspects(model.aspects).enabled]
-        self.unit, self.texts, self.by = unit_of(model), texts, by
+        self.model, self.unit, self.texts, self.by = model, unit_of(model), texts, by
         self.dates = None if dates is None else read_dates(dates, "the column of dates")
+        if self.dates and self.dates.unread:
+            such = f"{self.dates.unread:,} of {len(texts):,} dates cannot be read, such as {self.dates.example!r}"
+            warn(f"{such}; their texts are left out of the change over time")
         self.groups = None if groups is None else [_group_name(each) for each in groups]
         shape = len(texts), len(self.names)
         self.mentioned, self.count = np.zeros(shape, bool), 0
         self.effect, self.stars, self.clause_effect = (np.full(shape, np.nan) for _ in range(3))
         self.spans = np.zeros((*shape, 2), np.int64)
         self.classes: list[str] = []
+
+    def read(self, progress: bool = False) -> Lifts:
+        """Read all texts for their aspects alone."""
+        for reading in stream_texts(self.model, self.texts, progress=progress):
+            self.add(reading)
+        return self.measure()
 
     def add(self, reading: Reading) -> None:
         """The next text."""
