@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._parser import add_flag, conflict
@@ -102,7 +103,7 @@ def _find_label(args: argparse.Namespace) -> str | None:
 
 
 def _rows(
-    args: argparse.Namespace, path: str, model: Model, need_label: bool = True, further: list[str] = []
+    args: argparse.Namespace, path: str, model: Model, need_label: bool = True, further: Sequence[str] = ()
 ) -> tuple[list[Row], str]:
     """The rows of a table, and its name."""
     given = argparse.Namespace(**{**vars(args), "data": path})

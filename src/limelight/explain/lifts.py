@@ -1,7 +1,7 @@
 """What lifts and what lowers the answers for many texts: the effects of a model's aspects, with intervals.
 
-An aspect's effect in a text is its part of the sum over words that the answer is (reading/aspect_sum.py). Here
-are its mean over the texts that mention it, by period and by group, and the clauses that did most.
+An aspect's effect in a text is its part of the sum over words that the answer is (reading/aspect_sum.py).
+Here are its mean over the texts that mention it, by period and by group, and the clauses that did most.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def measure_lifts(
     model: Model, texts: Sequence[str], *, dates: Sequence[Any] | None = None,
     groups: Sequence[Any] | None = None, by: str = "group", progress: bool = False,
 ) -> Lifts:  # fmt: skip
-    """What lifts and what lowers the answers of a model with aspects; by date and by group if these are given.
+    """What lifts and what lowers the answers of a model with aspects; by date and by group if given.
 
     >>> lifts = measure_lifts(model, texts, groups=hotels, by="hotel")  # doctest: +SKIP
     >>> [(each.name, round(each.effect.mean, 2)) for each in lifts.aspects]  # doctest: +SKIP
@@ -157,8 +157,10 @@ class AspectTexts:
         self.model, self.unit, self.texts, self.by = model, unit_of(model), texts, by
         self.dates = None if dates is None else read_dates(dates, "the column of dates")
         if self.dates and self.dates.unread:
-            such = f"{self.dates.unread:,} of {len(texts):,} dates cannot be read, such as {self.dates.example!r}"
-            warn(f"{such}; their texts are left out of the change over time")
+            unread = f"{self.dates.unread:,} of {len(texts):,} dates cannot be read"
+            warn(
+                f"{unread}, such as {self.dates.example!r}; their texts are left out of the change over time"
+            )
         self.groups = None if groups is None else [_group_name(each) for each in groups]
         shape = len(texts), len(self.names)
         self.mentioned, self.count = np.zeros(shape, bool), 0
@@ -258,7 +260,7 @@ class AspectTexts:
 
 
 def _telling(each: GroupLift) -> tuple[bool, bool, float, int]:
-    """Certain differences first, those that must be largest at their head; then the others that are compared."""
+    """Certain differences first, the largest at their head; then the others that are compared."""
     if each.difference is None:
         return True, True, 0.0, -each.effect.n
     apart = each.difference

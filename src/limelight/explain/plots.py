@@ -130,7 +130,7 @@ def effects_plot(
     name: str, labels: Sequence[str], means: Sequence[Mean], scale: tuple[float, float],
     signed: Callable[[float | None], str], least: int,
 ) -> str:  # fmt: skip
-    """Bars from 0 up or down with their intervals, one for each period; pale ones are of fewer than `least` texts.
+    """Bars from 0 with their intervals, one for each period; pale ones are of fewer than `least` texts.
 
     >>> "<title>2012-05: +0.5 (2 texts)</title>" in effects_plot(
     ...     "rooms", ["2012-05"], [Mean(2, 0.5)], (0.0, 1.0), lambda x: f"{x:+}", 10)
