@@ -294,7 +294,7 @@ def _quote(k: int, text: str, start: int, end: int, effect: float) -> Quote:
         clause, after = clause[:MAX_CLAUSE].rsplit(None, 1)[0], ""
         return Quote(k, _before(text, start), clause, "…", effect)
     if end + AROUND < len(text):
-        after = after.rsplit(None, 1)[0] + "…" if len(after.split()) > 1 else "…"
+        after = after.rsplit(None, 1)[0].rstrip(" .,;:") + "…" if len(after.split()) > 1 else "…"
     return Quote(k, _before(text, start), clause, after, effect)
 
 

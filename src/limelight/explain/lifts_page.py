@@ -73,6 +73,11 @@ class LiftsPage:
         """The bar of a mean."""
         return _bar(found.mean, found.low, found.high, *self._scale)
 
+    @staticmethod
+    def is_sure(found: Mean) -> bool:
+        """Whether 0 is outside the interval."""
+        return found.low is not None and found.high is not None and found.low * found.high > 0
+
     # ------------------------------------------------------------ sentences
 
     @property
@@ -80,7 +85,7 @@ class LiftsPage:
         """What lifts and lowers most, in a sentence."""
         if not self.mentioned:
             return "None of the texts mentions an aspect of this model."
-        sure = [each for each in self.mentioned if each.texts >= MIN_TEXTS and _is_off_zero(each.effect)]
+        sure = [each for each in self.mentioned if each.texts >= MIN_TEXTS and self.is_sure(each.effect)]
         up = [each for each in sure if (each.effect.mean or 0) > 0]
         down = [each for each in sure if (each.effect.mean or 0) < 0]
         told = [f"{self._tell(up[0])} lifts {self.lifted} most"] if up else []
@@ -185,10 +190,6 @@ class LiftsPage:
     def given(self) -> dict[str, Any]:
         """What the template takes."""
         return {"page": self, "lifts": self.lifts, "least": MIN_TEXTS, "max_periods": MAX_PERIODS}
-
-
-def _is_off_zero(found: Mean) -> bool:
-    return found.low is not None and found.high is not None and found.low * found.high > 0
 
 
 def _scale(found: Sequence[Mean]) -> tuple[float, float]:

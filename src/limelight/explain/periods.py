@@ -13,7 +13,8 @@ import numpy as np
 from ..errors import LimelightError
 
 UNITS = ("week", "month", "quarter", "year")
-MAX_WEEKS_DAYS, MAX_PERIODS = 91, 24  # up to which a span is counted by weeks, by months, by quarters
+MAX_PERIODS, MAX_WEEKS = 24, 14
+ENOUGH_TEXTS, ENOUGH_PERIODS = 20, 3  # in a period on average, where a coarser unit leaves as many periods
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
     "november", "december",
@@ -144,26 +145,29 @@ def _day(parts: _Parts | None, day_first: bool) -> date | None:
 
 
 def count_periods(dates: Dates) -> Periods:
-    """Count dates by a unit that their span chooses.
+    """Count dates by a unit that their span and their number choose.
 
-    >>> count_periods(read_dates(["2012-05-31", "2012-07-02", "2013-01-01"])).labels[:3]
-    ('2012-05', '2012-06', '2012-07')
+    >>> count_periods(read_dates(["2012-05-31", "2012-07-02", "2013-01-01"])).labels
+    ('2012 Q2', '2012 Q3', '2012 Q4', '2013 Q1')
     """
     known = [day for day in dates.days if day is not None]
-    unit = _unit(min(known), max(known), dates.coarse)
+    unit = _unit(min(known), max(known), len(known), dates.coarse)
     numbers = [None if day is None else _number(day, unit) for day in dates.days]
     first, last = (_number(day, unit) for day in (min(known), max(known)))
     codes = np.array([-1 if number is None else number - first for number in numbers])
     return Periods(unit, tuple(_label(k, unit) for k in range(first, last + 1)), codes)
 
 
-def _unit(first: date, last: date, coarse: str) -> str:
-    if (last - first).days <= MAX_WEEKS_DAYS:
-        found = "week"
-    else:
-        fits = (u for u in UNITS[1:3] if _number(last, u) - _number(first, u) < MAX_PERIODS)
-        found = next(fits, "year")
-    return max(found, coarse, key=UNITS.index)
+def _unit(first: date, last: date, texts: int, coarse: str) -> str:
+    """The finest unit that gives few periods of many texts."""
+    periods = {unit: _number(last, unit) - _number(first, unit) + 1 for unit in UNITS}
+    most = {unit: MAX_WEEKS if unit == "week" else MAX_PERIODS for unit in UNITS}
+    fits = [unit for unit in UNITS[UNITS.index(coarse) :] if periods[unit] <= most[unit]] or ["year"]
+    full = [unit for unit in fits if texts >= ENOUGH_TEXTS * periods[unit]]
+    several = [unit for unit in fits if periods[unit] >= ENOUGH_PERIODS]
+    if full and (full[0] in several or not several):
+        return full[0]
+    return several[-1] if several else fits[0]
 
 
 def _number(day: date, unit: str) -> int:

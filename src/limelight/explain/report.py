@@ -126,7 +126,7 @@ class Report(NamedTuple):
         return render_lifts(self.lifts, self.name, self.data, told.strip())
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures as plain values, ready for `json.dumps`; of each model those of 'limelight evaluate'."""
+        """Plain values, ready for `json.dumps`; of each model the figures of 'limelight evaluate'."""
         found: dict[str, Any] = {"models": {each.name: each.metrics.to_dict() for each in self.models}}
         return found | ({"aspects": self.lifts.to_dict()} if self.lifts else {})
 
