@@ -19,8 +19,8 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
     "november", "december",
 )  # fmt: skip
-_YEAR_FIRST = re.compile(r"(\d{4})(?:([-/.])(\d{1,2})(?:\2(\d{1,2}))?)?(?:[T ].*)?", re.DOTALL)
-_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?:[T, ].*)?", re.DOTALL)
+_YEAR_FIRST = re.compile(r"(\d{4})(?:([-/.])(\d{1,2})(?:\2(\d{1,2}))?)?(?:[t ].*)?", re.DOTALL)
+_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?:[t, ].*)?", re.DOTALL)
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _NAMED = re.compile(rf"(?:{_DAY}(?: of)?[ .-]+)?([a-z]+)[ .,-]+(?:{_DAY}[ ,]+)?(\d{{4}})")
 _WEEK_DATE = re.compile(r"\d{4}-?W\d{2}(?:-?\d)?")
