@@ -82,24 +82,29 @@ def _needs_label(args: argparse.Namespace, models: list[Model]) -> bool:
         return True
     if answers_of(models[0].task).is_number:
         return False
-    args.label = args.label or _find_label(args)
+    args.label = args.label or _find_label(args, models[0])
     return args.label is not None
 
 
-def _find_label(args: argparse.Namespace) -> str | None:
-    """The column of labels, if the table has one; that of --by or --date only if no other is one."""
-    from ..tables.columns import LABELS, choose_columns
-    from ..tables.table import column_names
+def _find_label(args: argparse.Namespace, model: Model) -> str | None:
+    """The column of labels, if the table has one: by its name, or the only one left if its first value fits.
 
-    names = column_names(args.data)
-    text = choose_columns(args.data, args.text, need_label=False, names=names).text
-    rest = [name for name in names if name != text]
-    others = [name for name in rest if name not in (args.by, args.date)]
-    usual = [name for some in (others, rest) for name in some if name.lower() in LABELS]
-    if not usual and len(others) != 1:
-        return None
-    found = dict.fromkeys(name for name in usual if name in others) or usual or others
-    return choose_columns(args.data, text, names=[text, *found]).label
+    That of --by or --date is one only if no other is.
+    """
+    from ..tables.columns import LABELS, choose_columns
+    from ..tables.table import open_table
+
+    with open_table(args.data) as table:
+        text = choose_columns(args.data, args.text, need_label=False, names=table.names).text
+        rest = [name for name in table.names if name != text]
+        others = [name for name in rest if name not in (args.by, args.date)]
+        usual = [[name for name in some if name.lower() in LABELS] for some in (others, rest)]
+        found = usual[0] or usual[1]
+        if not found and len(others) == 1:
+            first = next(iter(table.rows(others)), None)
+            fits = isinstance(first, Sequence) and str(first[0]).strip() in map(str, model.labels)
+            found = others if fits else []
+    return choose_columns(args.data, text, names=[text, *found]).label if found else None
 
 
 def _rows(

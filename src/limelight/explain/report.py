@@ -77,7 +77,7 @@ def measure_report(
         if train is not None:
             message = "TF-IDF is measured beside the accuracy, for which labels are needed"
             raise LimelightError(message, code="option-conflict")
-        return Report([], shown.read(progress), names[0], data, labels is not None)
+        return Report([], shown.read(progress), names[0], data)
     labels = [] if labels is None else as_list(labels, "labels")
     _check(chosen, names, texts, labels)
     if most < 1:
@@ -93,7 +93,7 @@ def measure_report(
     ]
     tf_idf = None if train is None else _tf_idf(chosen[0], train, tested)
     lifts = shown.measure() if shown else None
-    return Report(reports, lifts, names[0], data, True, rng, baselines_of(reports[0], data, tf_idf))
+    return Report(reports, lifts, names[0], data, rng, baselines_of(reports[0], data, tf_idf))
 
 
 def _only(models: list[Model]) -> Model:
@@ -111,7 +111,6 @@ class Report(NamedTuple):
     lifts: Lifts | None
     name: str  # of the first model
     data: str
-    labelled: bool
     rng: np.random.Generator | None = None  # draws the examples
     baselines: Baselines | None = None
 
@@ -120,10 +119,11 @@ class Report(NamedTuple):
         if self.models and self.rng:
             return render_report(self.models, self.data, self.rng, self.baselines, self.lifts)
         assert self.lifts is not None
-        why = "of predicted numbers" if self.labelled else "without labels to compare with"
-        more = "'limelight evaluate' measures how good they are." if self.labelled else ""
-        told = f"What the model makes of {self.data or 'these texts'}, {why}. {more}"
-        return render_lifts(self.lifts, self.name, self.data, told.strip())
+        more = "There are no labels to compare with; if a column has them, name it with --label."
+        if self.lifts.unit == "number":
+            more = "How good its numbers are, 'limelight evaluate' measures."
+        told = f"What the model makes of {self.data or 'these texts'}. {more}"
+        return render_lifts(self.lifts, self.name, self.data, told)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`; of each model the figures of 'limelight evaluate'."""
