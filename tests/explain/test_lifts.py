@@ -55,7 +55,7 @@ def visible(html: str) -> str:
 def test_the_figures_by_hand():
     model = model_of()
     lifts = measure_lifts(model, TEXTS, dates=DATES, groups=GROUPS, by="hotel")
-    shares = [{each.name: each for each in model.read(text).aspects} for text in TEXTS]
+    shares = [{each.name: each for each in reading.aspects} for reading in model.read_many(TEXTS)]
     assert lifts.silent == sum(not any(each.mentioned for each in one.values()) for one in shares)
     order = [each.effect.mean for each in lifts.aspects if each.texts]
     assert order == sorted(order, reverse=True)
@@ -76,7 +76,10 @@ def test_differences_between_groups_by_hand():
     model = model_of()
     groups = measure_lifts(model, TEXTS, groups=GROUPS, by="hotel").groups
     assert (groups.names, groups.counts, groups.missing) == (("<b>A</b>", "B", "C"), (30, 30, 30), 30)
-    effects = [{one.name: one.effect for one in model.read(text).aspects if one.mentioned} for text in TEXTS]
+    effects = [
+        {one.name: one.effect for one in reading.aspects if one.mentioned}
+        for reading in model.read_many(TEXTS)
+    ]
     for each in groups.lifts:
         mentions = [(e[each.aspect], g) for e, g in zip(effects, GROUPS, strict=True) if each.aspect in e]
         own, rest = ([e for e, g in mentions if (g == each.group) == same] for same in (True, False))

@@ -59,7 +59,7 @@ class _Moments(NamedTuple):
     @property
     def error(self) -> np.ndarray:
         """The square of the standard error of the mean."""
-        return self.variance / self.n
+        return np.asarray(self.variance / self.n)
 
 
 def _moments(n: np.ndarray, sums: np.ndarray, squares: np.ndarray) -> _Moments:

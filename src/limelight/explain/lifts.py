@@ -84,8 +84,8 @@ class GroupLift(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         found = {"group": self.group, "aspect": self.aspect, "effect": self.effect._asdict()}
-        found["difference"] = self.difference and self.difference._asdict()
-        return {**found, "certain": self.certain, "quote": self.quote and self.quote.to_dict()}
+        apart = {"difference": self.difference and self.difference._asdict(), "certain": self.certain}
+        return {**found, **apart, "quote": self.quote and self.quote.to_dict()}
 
 
 class Groups(NamedTuple):
@@ -222,7 +222,8 @@ class AspectTexts:
             effect = float(self.clause_effect[k, a])
             if len(seen) == most or effect * sign <= 0:
                 return
-            quote = _quote(int(k), self.texts[k], *self.spans[k, a].tolist(), effect)
+            start, end = self.spans[k, a].tolist()
+            quote = _quote(int(k), self.texts[k], start, end, effect)
             if normalise(quote.clause) not in seen:
                 seen.add(normalise(quote.clause))
                 yield quote

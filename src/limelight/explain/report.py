@@ -71,8 +71,8 @@ def measure_report(
     texts, texts2 = as_texts(texts), None if texts2 is None else as_texts(texts2, "second texts")
     shown = None
     if dates is not None or groups is not None or (len(chosen) == 1 and chosen[0].aspects.enabled):
-        columns = [None if each is None else as_list(each, "dates or groups") for each in (dates, groups)]
-        shown = AspectTexts(_only(chosen), texts, *columns, by)
+        dates, groups = (None if each is None else as_list(each, "columns") for each in (dates, groups))
+        shown = AspectTexts(_only(chosen), texts, dates, groups, by)
     if shown and texts and (labels is None or answers_of(chosen[0].task).is_number):
         if train is not None:
             message = "TF-IDF is measured beside the accuracy, for which labels are needed"
