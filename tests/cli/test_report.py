@@ -9,7 +9,7 @@ import pytest
 
 from limelight.cli import main
 from reviews import FLAGS, reviews, write_csv
-from trained import LABELS, save, texts_of
+from trained import LABELS, network_of, recipe_of, save, texts_of, weights_of
 
 
 def table(folder: Path) -> str:
@@ -184,3 +184,15 @@ def test_dates_of_parquet_are_read(call, starred: Path, tmp_path: Path):
         "report", starred, tmp_path / "a.parquet", "--date", "day", "--out", tmp_path / "r.html", "--json"
     )
     assert json.loads(printed)["aspects"]["dates"] == {"by": "quarter", "missing": 0, "unread": 0}
+
+
+def test_predicted_numbers_and_lines_have_the_page_on_aspects_alone(call, refused, tmp_path: Path):
+    recipe = recipe_of({"rows": 2, "task": "regression"})
+    weights = weights_of(network_of(recipe, classes=1))
+    model = save(tmp_path / "model", recipe=recipe, weights=weights, labels=("value",))
+    (tmp_path / "a.txt").write_text("w0 w5\nw0, w3\n")
+    command = ["report", model, tmp_path / "a.txt", "--out", tmp_path / "r.html"]
+    assert "aspects" in refused(*command)
+    call("aspects", model, "--add", "even=w0")
+    assert call(*command)[0] == 0
+    assert "What lifts and what lowers the number" in (tmp_path / "r.html").read_text()

@@ -154,7 +154,7 @@ class AspectTexts:
                 message = f"there are {len(texts):,} texts and {len(column):,} {name}; give each text one"
                 raise LimelightError(message, code="length-mismatch")
         self.names = [aspect.name for aspect in require_aspects(model.aspects).enabled]
-        self.model, self.unit, self.texts, self.by = model, unit_of(model), texts, by
+        self.model, self.unit, self.texts, self.by = model, unit_of(model), texts, by or "group"
         self.dates = None if dates is None else read_dates(dates, "the column of dates")
         if self.dates and self.dates.unread:
             unread = f"{self.dates.unread:,} of {len(texts):,} dates cannot be read"
@@ -292,8 +292,7 @@ def _quote(k: int, text: str, start: int, end: int, effect: float) -> Quote:
     """
     clause, after = text[start:end], text[end : end + AROUND]
     if len(clause) > MAX_CLAUSE:
-        clause, after = clause[:MAX_CLAUSE].rsplit(None, 1)[0], ""
-        return Quote(k, _before(text, start), clause, "…", effect)
+        return Quote(k, _before(text, start), clause[: MAX_CLAUSE - 1].rsplit(None, 1)[0] + "…", "", effect)
     if end + AROUND < len(text):
         after = after.rsplit(None, 1)[0].rstrip(" .,;:") + "…" if len(after.split()) > 1 else "…"
     return Quote(k, _before(text, start), clause, after, effect)

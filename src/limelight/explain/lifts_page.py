@@ -99,7 +99,8 @@ class LiftsPage:
         return {"the stars": "them"}.get(self.lifted, "it") if told else self.lifted
 
     def _tell(self, each: Lift) -> str:
-        return f"{each.name} ({self.signed(each.effect.mean)} where it is mentioned)"
+        points = " points" if self.lifts.unit == "probability" else ""
+        return f"{each.name} ({self.signed(each.effect.mean)}{points} where it is mentioned)"
 
     # ------------------------------------------------------------ by period
 
