@@ -6,6 +6,7 @@ Here are its mean over the texts that mention it, by period and by group, and th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -229,17 +230,14 @@ class AspectTexts:
                 yield quote
 
     def _by_group(self, groups: Sequence[str], by: str) -> Groups:
-        names, codes = np.unique(np.array([*groups, ""], dtype=object).astype(str), return_inverse=True)
-        codes = codes.reshape(-1)[:-1] - 1  # the name of none is the first
-        counts = np.bincount(codes[codes >= 0], minlength=len(names) - 1)
-        order = np.argsort(-counts, kind="stable")
-        place = np.empty(len(order) + 1, int)
-        place[order], place[-1] = np.arange(len(order)), -1
-        codes, listed = place[codes], tuple(str(names[k + 1]) for k in order)
-        lifts = tuple(self._compare(listed, codes))
-        return Groups(by, listed, tuple(counts[order].tolist()), int((codes < 0).sum()), lifts)
+        counts = Counter(name for name in groups if name)
+        names = tuple(sorted(counts, key=lambda name: (-counts[name], name)))
+        places = {name: k for k, name in enumerate(names)}
+        codes = np.array([places.get(name, -1) for name in groups], int)
+        missing = len(groups) - counts.total()
+        return Groups(by, names, tuple(counts[name] for name in names), missing, self._compare(names, codes))
 
-    def _compare(self, names: Sequence[str], codes: np.ndarray) -> list[GroupLift]:
+    def _compare(self, names: Sequence[str], codes: np.ndarray) -> tuple[GroupLift, ...]:
         found: list[GroupLift] = []
         for a, aspect in enumerate(self.names):
             here = np.flatnonzero(self.mentioned[:, a])
@@ -249,10 +247,9 @@ class AspectTexts:
                 if mean.n:
                     quote = self._typical(a, here[own == k], compared[k]) if compared[k] else None
                     found.append(GroupLift(names[k], aspect, mean, compared[k], False, quote))
-        chances = [1.0 if each.difference is None else each.difference.chance for each in found]
-        tested = iter(certain([c for c, each in zip(chances, found, strict=True) if each.difference]))
-        marked = [each._replace(certain=next(tested)) if each.difference else each for each in found]
-        return sorted(marked, key=_telling)
+        sure = iter(certain([each.difference.chance for each in found if each.difference]))
+        marked = [each._replace(certain=next(sure)) if each.difference else each for each in found]
+        return tuple(sorted(marked, key=_telling))
 
     def _typical(self, a: int, here: np.ndarray, difference: Difference | None) -> Quote | None:
         """The clause of a group that says most of what sets it apart."""

@@ -5,6 +5,7 @@ Two models are shown side by side, with what sets them apart. No network, no scr
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,10 +70,8 @@ def measure_report(
     several = isinstance(models, Iterable) and not isinstance(models, str) and not hasattr(models, "model_")
     chosen = [as_model(each) for each in (cast("Sequence[Model]", models) if several else [models])]
     texts, texts2 = as_texts(texts), None if texts2 is None else as_texts(texts2, "second texts")
-    shown = None
-    if dates is not None or groups is not None or (len(chosen) == 1 and chosen[0].aspects.enabled):
-        dates, groups = (None if each is None else as_list(each, "columns") for each in (dates, groups))
-        shown = AspectTexts(_only(chosen), texts, dates, groups, by)
+    _check_names(chosen, names)
+    shown = _aspect_texts(chosen, texts, dates, groups, by)
     if shown and texts and (labels is None or answers_of(chosen[0].task).is_number):
         if train is not None:
             message = "TF-IDF is measured beside the accuracy, for which labels are needed"
@@ -96,12 +95,17 @@ def measure_report(
     return Report(reports, lifts, names[0], data, rng, baselines_of(reports[0], data, tf_idf))
 
 
-def _only(models: list[Model]) -> Model:
-    """The model whose aspects are shown."""
-    if len(models) > 1:
+def _aspect_texts(
+    models: list[Model], texts: list[str], dates: Sequence[Any] | None, groups: Sequence[Any] | None, by: str
+) -> AspectTexts | None:
+    """Where to note the aspects of one model that has some; None if none are shown."""
+    columns = [None if each is None else as_list(each, "columns") for each in (dates, groups)]
+    if len(models) > 1 and columns != [None, None]:
         message = "the aspects of one model are shown by date or group; leave out the other model"
         raise LimelightError(message, code="option-conflict")
-    return models[0]
+    if columns == [None, None] and (len(models) > 1 or not models[0].aspects.enabled):
+        return None
+    return AspectTexts(models[0], texts, columns[0], columns[1], by)
 
 
 class Report(NamedTuple):
@@ -117,7 +121,8 @@ class Report(NamedTuple):
     def html(self) -> str:
         """The page."""
         if self.models and self.rng:
-            return render_report(self.models, self.data, self.rng, self.baselines, self.lifts)
+            rng = copy.deepcopy(self.rng)  # so that the page is the same each time
+            return render_report(self.models, self.data, rng, self.baselines, self.lifts)
         assert self.lifts is not None
         more = "There are no labels to compare with; if a column has them, name it with --label."
         if self.lifts.unit == "number":
@@ -161,11 +166,14 @@ def _tf_idf(model: Model, train: TrainingTexts, tested: TestTexts) -> float:
     return fitted.accuracy(split(tested.texts, tested.labels, tested.texts2, "the texts"))
 
 
-def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: list[Label]) -> None:
+def _check_names(models: list[Model], names: Sequence[str]) -> None:
     if not 1 <= len(models) == len(names) <= 2:
         counts = f"{len(models)} models and {len(names)} names"
         message = f"a report is on one model or two, each with a name; got {counts}"
         raise LimelightError(message, code="names-count")
+
+
+def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: list[Label]) -> None:
     if not texts or len(texts) != len(labels):
         message = f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels"
         raise LimelightError(message, code="length-mismatch")
