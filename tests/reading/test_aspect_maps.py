@@ -61,7 +61,7 @@ def test_html_has_a_line_for_each_aspect_with_its_words_escaped():
     part = part[: part.index("</figure>")]
     assert part.count('<div class="row">') == 2
     assert "<bdi>service</bdi><small>−0.75 stars</small>" in part
-    assert "<b class=c9 title=-0.7500>rude</b> <span title=+0.0000>&lt;</span>" in part
+    assert '<b class="c9" title="-0.7500">rude</b> <span title=+0.0000>&lt;</span>' in part
     assert "<b class=h6 title=+0.5000>Nice</b> <b class=h1 title=+0.1000>room</b></p>" in part
     assert "Orange words raise the stars" in part
     assert re.search(r'<p class="note">3\.50 without a word .* = 3\.46 stars</p>', part)
