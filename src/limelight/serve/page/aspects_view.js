@@ -18,9 +18,9 @@ export function drawAspects({ aspects, rows: count }, summary, filter, choose) {
   const [, [, up], [, down]] = saysOptions(aspects), most = largestOf(summary.map(each => each.mean))
   const button = (text, k, says, label) => element("button", { type: "button", "aria-pressed": String(filter.aspect === k && filter.says === says), "aria-label": label,
     onclick: () => (filter.aspect === k && filter.says === says ? choose(-1, "") : choose(k, says)) }, text)
-  return element("div", { class: "scroll" }, element("table", { class: "classes" },
-    element("caption", {}, "Click an aspect to see its clauses, best and worst first."),
-    element("thead", {}, element("tr", {}, ["aspect", "texts", `mean effect, ${aspects.unit}`, up, down].map(name => element("th", { scope: "col" }, name)))),
+  return element("div", { class: "scroll" }, element("table", { class: "classes by-aspect" },
+    element("caption", {}, `Mean effects are in ${aspects.unit}. Click an aspect to see its clauses, best and worst first.`),
+    element("thead", {}, element("tr", {}, ["aspect", "texts", "mean effect", up, down].map(name => element("th", { scope: "col" }, name)))),
     element("tbody", {}, summary.map(({ mentioned, mean, praised, blamed }, k) => element("tr", {},
       element("th", { scope: "row" }, button(element("bdi", {}, aspects.names[k]), k, "")), element("td", { title: percent(mentioned / Math.max(count, 1)) }, number(mentioned)),
       element("td", {}, element("span", { class: "effect" }, drawBar(mean, most), mentioned ? shownEffects([mean], aspects.unit)[0] : "–")),
@@ -38,9 +38,9 @@ export class ClauseLists {
   show(rows, aspect) {
     if (aspect !== this.aspect) this.shown = CLAUSES
     Object.assign(this, { rows, aspect })
-    const { clauseEffect } = this.table.aspects, order = [...rows].sort((a, b) => clauseEffect(b, aspect) - clauseEffect(a, aspect) || a - b)
-    const best = order.filter(row => clauseEffect(row, aspect) > 0), worst = order.filter(row => clauseEffect(row, aspect) < 0).reverse()
-    const top = Math.max(...[best, worst].map(some => (some.length ? Math.abs(clauseEffect(some[0], aspect)) : 0)))
+    const effect = row => this.table.aspects.clauseEffect(row, aspect), order = [...rows].sort((a, b) => effect(b) - effect(a) || a - b)
+    const best = order.filter(row => effect(row) > 0), worst = order.filter(row => effect(row) < 0).reverse()
+    const top = largestOf([best, worst].filter(some => some.length).map(([row]) => effect(row)))
     const [up, down] = this.table.aspects.unit === "stars" ? ["Raise the stars most", "Lower the stars most"] : ["Most for the answer", "Most against it"]
     this.root.replaceChildren(this.list(up, best, top), this.list(down, worst, top))
     if (Math.max(best.length, worst.length) > this.shown) this.root.append(element("button", { type: "button", class: "rest", onclick: () => this.more() }, "Show more clauses"))
