@@ -107,7 +107,7 @@ def explore_data(
         raise LimelightError(fault, code="model-kind")
     flat, directions = _fit(first, _spread(items))
     aspects = collect_aspects(first, len(items)) if first.aspects.enabled else None
-    read = _read(first, items, progress) if aspects is None else _read_aspects(first, items, progress, aspects)
+    read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
     parts = [(P, flat.project(X), shorten(X, directions)) for P, X in read]
     P = [np.concatenate([part[0] for part in parts])]
     P += [other.predict_proba(*columns(items), progress=progress) for other in others]
