@@ -13,6 +13,7 @@ import { drawText, repaint } from "./text_view.js"
 import { openMenu } from "./word_menu.js"
 
 const FIRST_ROWS = 10, FIRST_BESIDE = 5 // shown until one asks for all
+const JOINT_PAUSE = 300 // ms after the answer
 // a row reads a word if it gives it so many times an even share, or so much
 const TIMES = 2, SHARE = 0.15
 
@@ -47,7 +48,7 @@ export class Pane {
 
   async ask(texts, off, against) {
     const reading = await this.model.read(texts, off, against)
-    return { ...reading, sides: reading.sides.map(joinContractions) }
+    return { ...reading, joint: () => this.model.joint?.(texts, reading), sides: reading.sides.map(joinContractions) }
   }
 
   /** Draw a reading; `truth` is the true class, and `aspects` what the data has of the text, if they are known. */
@@ -66,9 +67,17 @@ export class Pane {
     parts.unknown.hidden = !now.sides.some(side => side.words.some(word => readAs(word) && word.end > word.start))
     sayIn(parts.sum, sumLine(now, this.model.about.labels))
     sayIn(parts.joint, jointLine(now))
+    if (this.model.joint && !off.size) setTimeout(() => this.sayJoint(now), JOINT_PAUSE)
     sayIn(parts.rowsSummary, rowsSummary(this.model.about, now, totals))
     if (off.size) parts.fold.open = true
     sayIn(parts.differs, differsLine(this.model.about, now))
+  }
+
+  /** A model in the page looks for words that are read together once it has answered, unless one has typed on. */
+  sayJoint(now) {
+    if (now !== this.now || now.sides[0].joint) return
+    now.joint().forEach((found, k) => { now.sides[k].joint = found })
+    sayIn(this.parts.joint, jointLine(now))
   }
 
   sayColours() {
