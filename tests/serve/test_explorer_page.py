@@ -161,6 +161,9 @@ def test_data_is_filtered_by_cells_classes_confidence_and_words():
     predicted, confidence = data.predicted[0], data.confidence[0]
     with browsing(app=app) as page:
         assert count(page) == 300
+        assert page.locator("[data-part=aspectsCard]").is_hidden()  # a model without aspects has none of them
+        assert page.get_by_role("button", name="Aspects").count() == 0
+        assert page.get_by_label("Aspect", exact=True).count() == 0
         truth, guess = 2, int(np.bincount(predicted[TRUTH == 2]).argmax())
         cell = page.locator(f"[data-truth='{truth}'][data-predicted='{guess}']")
         expected = int(((truth == TRUTH) & (predicted == guess)).sum())

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import trained
-from limelight.reading import captions
+from limelight.explain import joint
+from limelight.explain.variants import count_words
+from limelight.reading import captions, row_names
 from limelight.reading.captions import METHODS
 from limelight.reading.reading import JointWords, Reading
 from limelight.runtime.model import Model
@@ -379,3 +381,45 @@ def test_odd_texts_have_the_same_words_as_in_python(
             [0, *(1 + (ord(letter) > 0xFFFF) for letter in text)]
         )  # JavaScript counts in UTF-16
         assert theirs == np.column_stack([units[offsets], ids]).tolist(), ascii(text)
+
+
+JOINT = READ.replace(
+    "model.read(pair ? both : both.slice(0, 1), off, against)",
+    """(async () => {
+      const texts = pair ? both : both.slice(0, 1)
+      return model.joint(texts, await model.read(texts, [], against))
+    })()""",
+)
+
+
+@needs_node
+@pytest.mark.parametrize("against", [None, 0])
+def test_words_are_read_together_as_in_python(tmp_path: Path, monkeypatch, against: int | None) -> None:
+    monkeypatch.setattr(joint, "MIN_JOINT", 1e-4)  # these models find little in two words
+    monkeypatch.setattr(joint, "_NEGATING", {"w2"})
+    monkeypatch.setattr(row_names, "FUNCTION_WORDS", frozenset({"w3", "w4"}))
+    monkeypatch.setattr(joint, "FUNCTION_WORDS", frozenset({"w3", "w4"}))
+    models = [model_of({"head": "linear"}), model_of({}), model_of({"rows": 2}, "concat")]
+    texts = [
+        ("w1 w3 w2 , w5 w6 w7", "w2 w8"),
+        ("w2 w9", "w5"),
+        ("w1 😀n't w6", "w7 w6"),
+        ("w5 " * 70, "w1 w2"),
+    ]
+    files = pack(tmp_path, models, "float32")
+    given = {"files": files, "texts": texts, "off": [], "plain": False, "against": against}
+    total = 0
+    for model, answers in zip(models, run_node(tmp_path, JOINT, given), strict=True):
+        label = None if against is None else model.labels[against]
+        for both, found in zip(texts, answers, strict=True):
+            reading = joint.joint_words(model, model.read(*both[: 1 + model.pair], against=label))
+            for side, pairs in zip(reading.sides, found, strict=True):
+                expected = side.joint if count_words(reading) <= joint.MAX_WORDS_IN_PAGE else ()
+                assert [(p["first"], p["second"]) for p in pairs] == [
+                    tuple(side.text[slice(side.offsets[a, 0], side.offsets[b - 1, 1])] for a, b in each[:2])
+                    for each in expected
+                ]
+                falls = [each[2:] for each in expected]
+                np.testing.assert_allclose([p["falls"] for p in pairs], falls or [], atol=1e-5)
+                total += len(pairs)
+    assert total > 5

@@ -35,7 +35,7 @@ _SAID = {
     shower: powerful; a pleasure / broken; blocked; hardly more than a drip
     water: hot within seconds / cold in the mornings; brown at first
     sink: brand new; spotless / cracked; full of hair""",
-    "location": """ near the station
+    "location": """ there
     location: ideal; perfect for the old town; great / terrible; miles from anything; inconvenient
     street: quiet and safe; charming / loud with traffic; a bit scary at night
     neighbourhood: lively; full of nice little shops / run-down; deserted after six

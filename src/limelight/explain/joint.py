@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..reading.pieces import Pieces, split_pieces
 from ..reading.questions import class_values
 from ..reading.reading import AnyReading, JointWords, PairReading
-from ..reading.row_names import is_function_word
+from ..reading.row_names import FUNCTION_WORDS, is_function_word
 from ..runtime.model import Model
 from .variants import ReadTexts, as_model, count_words
 
@@ -23,6 +24,7 @@ MIN_JOINT = 0.1  # of a probability; of ordered classes, of half of the way from
 MIN_TIMES = 0.5  # as much as the larger of the two words alone
 MAX_JOINT = 2  # pairs of words that are told of a text
 MAX_WORDS = 1000  # of a longer text it is not looked for them: one of its words changes little
+MAX_WORDS_IN_PAGE = 60  # a browser reads a text in its own time: about 20 times here
 _STRONGEST, _NEGATIONS, _AFTER = 3, 3, 3  # words to look at; words after a negation
 _NEGATING = {"not", "never", "no", "hardly", "barely", "without", "nothing", "neither", "nor", "cannot"}
 
@@ -54,6 +56,15 @@ def joint_words(model: Model, reading: AnyReading) -> AnyReading:
         found = [_joint(text, len(side.offsets), pair, by_words) for pair in some]
         sides.append(replace(side, joint=_strongest(found, _least(reading))))
     return PairReading(*sides) if len(sides) == 2 else sides[0]
+
+
+def page_rules() -> dict[str, Any]:
+    """The words and limits, for a page that looks for them itself (serve/page/joint.js)."""
+    return {
+        "minJoint": MIN_JOINT, "minTimes": MIN_TIMES, "maxJoint": MAX_JOINT, "maxWords": MAX_WORDS_IN_PAGE,
+        "strongest": _STRONGEST, "negations": _NEGATIONS, "after": _AFTER, "negating": sorted(_NEGATING),
+        "small": sorted(FUNCTION_WORDS),
+    }  # fmt: skip
 
 
 def _candidates(text: Pieces, decided: np.ndarray | None) -> Iterator[_Pair]:

@@ -26,6 +26,13 @@ _GLUED = re.compile(r"(?<=[^\W\d_]{2})(?:[!?,;]+|\.+(?=[A-Z]))(?=[^\W\d_]{2})") 
 _WORDS = {"but", "although", "though", "however", "while", "whereas", "except", "yet"}
 
 
+class AspectClause(NamedTuple):
+    """A clause that mentions an aspect."""
+
+    span: tuple[int, int]  # where it is in the text
+    effect: float  # what its words add to the answer as part of this aspect
+
+
 @dataclass(frozen=True, eq=False)
 class AspectShare:
     """What a text says about one aspect."""
@@ -37,11 +44,21 @@ class AspectShare:
     clause: str | None  # the one with the largest effect, up or down
     span: tuple[int, int] | None  # where that is in the text
     weights: np.ndarray  # (n,): the share of each word that belongs to it
+    clauses: tuple[AspectClause, ...] = ()  # all that mention it, in the order of the text
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; the weights of the words are left out."""
+    @property
+    def clause_effect(self) -> float:
+        """The effect of `clause` alone."""
+        return next((each.effect for each in self.clauses if each.span == self.span), 0.0)
+
+    def to_dict(self, words: bool = False) -> dict[str, Any]:
+        """Plain values; all clauses and the weights of the words only with `words`."""
         names = ("name", "mentioned", "effect", "estimated", "clause", "span")
-        return {name: getattr(self, name) for name in names}
+        found = {name: getattr(self, name) for name in names}
+        if words:
+            found["clauses"] = [clause._asdict() for clause in self.clauses]
+            found["weights"] = self.weights.tolist() if self.mentioned else None
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +71,10 @@ class AspectSum:
     aspects: tuple[AspectShare, ...]
     rest: float  # of the words that belong to no aspect
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for `json.dumps`."""
+    def to_dict(self, words: bool = False) -> dict[str, Any]:
+        """Plain values, ready for `json.dumps`; with `words`, all that `AspectShare` has."""
         sums = {"unit": self.unit, "answer": self.answer, "bias": self.bias, "rest": self.rest}
-        return {**sums, "aspects": [share.to_dict() for share in self.aspects]}
+        return {**sums, "aspects": [share.to_dict(words) for share in self.aspects]}
 
 
 Place = tuple[int, int]  # of a word in the text, from its first character to after its last one
@@ -89,25 +106,27 @@ def sum_by_aspect(
     weights, (places, owners) = np.asarray(weights, float), _pieces(text, offsets)
     pieces = (weights / np.bincount(owners, minlength=len(weights)))[owners]
     used, rest = aspects.enabled, pieces.copy()
-    own, clauses = np.zeros((len(used), len(pieces))), list(clauses_of(aspects, text, places))
+    by_aspect, clauses = np.zeros((len(used), len(pieces))), list(clauses_of(aspects, text, places))
     for clause in clauses:
         words = slice(clause.start, clause.end)
-        own[list(clause.aspects), words] = pieces[words] / max(1, len(clause.aspects))
+        by_aspect[list(clause.aspects), words] = pieces[words] / max(1, len(clause.aspects))
         rest[words] *= not clause.aspects
     shares, answer = [], bias + float(weights.sum())
-    for k, (aspect, share) in enumerate(zip(used, own, strict=True)):
-        effect, place = float(share.sum()), _strongest(share, [each for each in clauses if k in each.aspects])
-        span = None if place is None else (places[place.start][0], places[place.end - 1][1])
+    for k, (aspect, share) in enumerate(zip(used, by_aspect, strict=True)):
+        effect = float(share.sum())
+        own = tuple(_share_of(each, share, places) for each in clauses if k in each.aspects)
+        strongest = max(own, key=lambda each: abs(each.effect), default=None)  # of equal ones the first
+        span = strongest.span if strongest else None
         stars = None if span is None or not values else estimate(answer, effect, values)
         quoted = None if span is None else text[slice(*span)]
         by_word = np.bincount(owners, share, len(weights))
-        shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word))
+        shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word, own))
     return AspectSum(unit, answer, bias, tuple(shares), float(rest.sum()))
 
 
-def _strongest(share: np.ndarray, clauses: list[Clause]) -> Clause | None:
-    """The clause with the largest effect, up or down; of equal ones the first."""
-    return max(clauses, key=lambda each: abs(float(share[each.start : each.end].sum())), default=None)
+def _share_of(clause: Clause, share: np.ndarray, places: list[Place]) -> AspectClause:
+    span = places[clause.start][0], places[clause.end - 1][1]
+    return AspectClause(span, float(share[clause.start : clause.end].sum()))
 
 
 def estimate(answer: float, effect: float, values: Sequence[float]) -> float:

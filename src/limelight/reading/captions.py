@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from .answers import answers_of
 from .reading import JointWords
 
-DECIDED, ROWS = "What decided", "What each row read"
+DECIDED, ROWS, BY_ASPECT = "What decided", "What each row read", "What decided, by aspect"
+ASPECTS_LINE = (
+    "A clause counts for the aspects whose words it has, in equal parts; all other words are the rest. What "
+    "the answer would be without a word, the aspects and the rest add up to it exactly."
+)
 GROUPED = "Rows that read the same words are shown as one"
 NO_ASPECT, NO_LABEL = "no clear aspect", "no label"
 METHODS = {  # Reading.decided_by -> what the weights are
@@ -89,6 +94,52 @@ def _is_amount(task: str) -> bool:
 
 def _amount(task: str) -> str:
     return "mean" if task == "ordinal" else "value"
+
+
+STARS_LINE = "Orange words raise the stars, blue words lower them."  # where what decided is a probability
+UNITS = {"stars": " stars", "steps": " steps", "points": " points"}  # of an effect; a number has none
+
+
+def aspect_effects(parts: Sequence[float], unit: str) -> list[str]:
+    """Effects of aspects as they are shown: rounded so that the rounded ones add up, too.
+
+    >>> aspect_effects([-0.404, -0.404, 0.0], "stars"), aspect_effects([0.25], "points")
+    (['−0.40', '−0.41', '0.00'], ['+25.0'])
+    """
+    counts, digits = _whole_steps(parts, unit)
+    return [f"{'−' if x < 0 else '+' if x else ''}{abs(x) / 10**digits:.{digits}f}" for x in counts]
+
+
+def _whole_steps(parts: Sequence[float], unit: str) -> tuple[list[int], int]:
+    """The parts as whole hundredths, or tenths of a point, that add up to their sum as it is rounded."""
+    digits = 1 if unit == "points" else 2
+    exact = [x * (1000 if unit == "points" else 100) for x in parts]
+    counts = [math.floor(x) for x in exact]
+    order = sorted(range(len(exact)), key=lambda k: counts[k] - exact[k])  # the largest remainder first
+    for k in order[: math.floor(sum(exact) + 0.5) - sum(counts)]:
+        counts[k] += 1
+    return counts, digits
+
+
+def aspect_sum_line(bias: str, effects: Sequence[tuple[str, str]], answer: str, unit: str) -> str:
+    """The answer as a sum; `effects` are names and, as `aspect_effects` gives them, what they add.
+
+    >>> aspect_sum_line("+3.61", [("rooms", "−0.40"), ("rest", "+0.10")], "+3.31", "stars")
+    '3.61 without a word − 0.40 rooms + 0.10 rest = 3.31 stars'
+    """
+    percent = "%" if unit == "points" else ""
+    terms = "".join(f" {'−' if x[0] == '−' else '+'} {x.lstrip('+−')} {name}" for name, x in effects)
+    amount = percent if percent else UNITS.get(unit, "")
+    return f"{bias.lstrip('+')}{percent} without a word{terms} = {answer.lstrip('+')}{amount}"
+
+
+def not_mentioned(names: Sequence[str]) -> str:
+    """The aspects that a text does not mention.
+
+    >>> not_mentioned(["value", "location"])
+    'Not mentioned: value, location.'
+    """
+    return f"Not mentioned: {', '.join(names)}." if names else ""
 
 
 def colours_line(

@@ -14,8 +14,9 @@ from markupsafe import Markup
 from ..errors import LimelightError
 from . import captions
 from .colours import DARK, LEVELS, LIGHT, Theme, colour_class, levels
+from .heat_map import HeatMap
 from .links import Links, draw_links, signed
-from .picture import HeatMap, Picture, make_picture, share_scale
+from .picture import Picture, make_picture, share_scale
 from .pieces import passages, printable
 from .reading import Shown
 
@@ -92,6 +93,7 @@ def explanation(pictures: Sequence[Picture]) -> Markup:
     return _render(
         "explanation.html.jinja", decided=any(picture.decided for picture in pictures),
         methods=dict.fromkeys(picture.method for picture in pictures if picture.method),
+        aspects=any(picture.aspects for picture in pictures),
         counts={len(picture.rows) for picture in pictures if picture.rows},
         trust=dict.fromkeys(picture.trust for picture in pictures if picture.decided),
     )  # fmt: skip
@@ -142,6 +144,8 @@ class WordPainter:
     def maps(self, heat: HeatMap, brief: bool) -> Markup:
         """The coloured text, or both texts of a pair; with `brief`, only passages of long texts."""
         paint = self._passages if brief and self.picture.is_long else self._whole
+        if heat.clauses is not None:
+            paint = self._clauses
         found = [
             f'<p dir="auto">{paint(heat, text)}</p>' if pieces.text else '<p class="empty">empty text</p>'
             for text, pieces in enumerate(self.picture.texts)
@@ -201,6 +205,11 @@ class WordPainter:
             parts += [self._ellipsis(heat, text, at, first), *self._words(heat, text, first, end)]
             at = end
         return "".join([*parts, self._ellipsis(heat, text, at, len(self.words[text]))]).strip()
+
+    def _clauses(self, heat: HeatMap, text: int) -> str:
+        """Each clause as a line that does not begin with the gap before it."""
+        drawn = ["".join(self._words(heat, text, *clause)).strip() for clause in heat.clauses or ()]
+        return " <i>…</i> ".join(drawn)
 
     def _words(self, heat: HeatMap, text: int, first: int, end: int) -> list[str]:
         cells = zip(

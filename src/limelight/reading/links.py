@@ -16,7 +16,8 @@ from .wrap import ems, shorten
 
 if TYPE_CHECKING:
     from .comparison import Comparison
-    from .picture import HeatMap, Picture
+    from .heat_map import HeatMap
+    from .picture import Picture
 
 _MAX_PAIRS_DRAWN = 9
 _DRAWN_FROM = 0.15  # of the strongest pair: a fainter one is not drawn

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,10 @@ from ..errors import LimelightError
 from ..text.labels import compose
 from . import captions
 from .answers import answers_of
+from .aspect_maps import AspectMaps, aspect_maps
 from .captions import DECIDED, NO_ASPECT, NO_LABEL
-from .colours import levels
 from .comparison import Comparison
+from .heat_map import HeatMap
 from .links import Links, make_links
 from .pieces import Pieces, passages, printable, split_pieces
 from .reading import Reading, Shown, strongest
@@ -32,25 +32,6 @@ MAX_CLASSES_DRAWN = 6  # with more classes the most probable are shown first
 MAX_WORDS_WHOLE = 100  # the rows of a longer text are shown as passages
 Texts = tuple[Pieces, ...]  # one; two for a pair
 Sides = tuple[Reading, ...]
-
-
-@dataclass(frozen=True)
-class HeatMap:
-    """One colouring of the text, or of both texts of a pair."""
-
-    name: str
-    weights: tuple[np.ndarray, ...]  # (pieces,) for every text
-    top: float  # the weight with the strongest colour
-    rows: tuple[int, ...] = ()  # of A, counted from 0; empty for other maps
-    note: str = ""  # which rows these are, where the name does not say it
-    signed: bool = False
-    bias: float | None = None  # what belongs to no word; with all words' weights it is the score
-    sum_line: str = ""  # the same in a sentence
-
-    @cached_property
-    def levels(self) -> tuple[np.ndarray, ...]:
-        """(pieces,) for every text: the colour levels."""
-        return tuple(levels(weights, self.top) for weights in self.weights)
 
 
 @dataclass(frozen=True)
@@ -70,6 +51,7 @@ class Picture:
     asked: str = "classification"  # the task whose answer `decided` is about
     versus: str = ""  # the class that the predicted one was asked for against, if any
     joint: str = ""  # words that were read together, in a sentence
+    aspects: AspectMaps | None = None  # None if the model has none
     method: str = ""  # what the weights of `decided` are, in a sentence
     groups: tuple[HeatMap, ...] = ()  # the mean of each group's rows, the group that counts most first
     rows: tuple[HeatMap, ...] = ()  # every row, in the order of the groups
@@ -135,6 +117,8 @@ class Picture:
 
     def passages(self, heat: HeatMap, text: int, brief: bool) -> list[tuple[int, int]]:
         """The pieces to show, from first to end: all, or with `brief` the passages of a long text."""
+        if heat.clauses is not None:
+            return list(heat.clauses)
         if brief and self.is_long:
             return passages(heat.levels[text], most=8)
         return [(0, len(self.texts[text].words))]
@@ -205,8 +189,8 @@ def make_picture(reading: Drawable) -> Picture:
         ),
         asked=_asked(side), versus=_versus(side),
         method=captions.method(side.decided_by, _asked(side), _versus(side)),
-        joint=_joint(sides), groups=tuple(groups), rows=tuple(rows), most_for=_most_for(texts, sides),
-        trust=printable(side.trust),
+        joint=_joint(sides), aspects=aspect_maps(side, texts[0]) if len(sides) == 1 else None,
+        groups=tuple(groups), rows=tuple(rows), most_for=_most_for(texts, sides), trust=printable(side.trust),
     )  # fmt: skip
 
 

@@ -268,6 +268,11 @@ class Reading(_Predicted):
         return self.aspect_sum.aspects if self.aspect_list else ()
 
     @property
+    def has_aspect_sum(self) -> bool:
+        """Whether the model has aspects, and what decided is a sum: that of other ways is none."""
+        return bool(self.aspect_list.enabled) and self.decided is not None and self.bias is not None
+
+    @property
     def rest(self) -> float:
         """What the words that belong to no aspect add to the answer."""
         return self.aspect_sum.rest
@@ -311,7 +316,7 @@ class Reading(_Predicted):
             "row_weights": _as_list(self.row_weights),
             "overall": self.overall.tolist(),
             "attention": self.attention.tolist(),
-            **({"aspects": self.aspect_sum.to_dict()} if self.aspect_list else {}),
+            **({"aspects": self.aspect_sum.to_dict(words=True)} if self.has_aspect_sum else {}),
         }
 
 

@@ -39,7 +39,7 @@ _MEANING = {
     "tomorrow now then january february march april june july august september october november december",
 }
 _KINDS = {kind: frozenset(words.split()) for kind, words in (_MEANING | _GRAMMAR).items()}
-_FUNCTION_WORDS = frozenset(word for kind in _GRAMMAR for word in _KINDS[kind])
+FUNCTION_WORDS = frozenset(word for kind in _GRAMMAR for word in _KINDS[kind])
 _SMALL, _PUNCTUATION = "small words", "punctuation"
 _NAMED_KINDS = (*_MEANING, _PUNCTUATION, *_GRAMMAR, _SMALL)  # the first that fits names a row
 _LEAST = (*_GRAMMAR, _PUNCTUATION, _SMALL)  # the kinds that say least about a text
@@ -147,7 +147,7 @@ def is_function_word(word: str) -> bool:
     >>> is_function_word("The"), is_function_word("!"), is_function_word("soup")
     (True, True, False)
     """
-    return word.lower() in _FUNCTION_WORDS or is_kind(word, _PUNCTUATION)
+    return word.lower() in FUNCTION_WORDS or is_kind(word, _PUNCTUATION)
 
 
 def says_little(name: str) -> bool:

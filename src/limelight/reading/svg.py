@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from . import captions
+from .aspect_maps import AspectMaps
 from .bidi import is_right_to_left, visual_order
 from .colours import LEVELS, colour_class
+from .heat_map import HeatMap
 from .html import render_style, templates
 from .links import Links, draw_links, fitted, signed
-from .picture import HeatMap, Picture, make_picture
+from .picture import Picture, make_picture
 from .wrap import Atom, ems, shorten, wrap
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ def to_svg(reading: Drawable, *, rows: bool = False) -> str:
     sheet.decided(picture.first, picture.label if picture.decided else "")
     for label, heat in picture.further:
         sheet.decided(heat, label)
+    if picture.aspects:
+        sheet.aspects(picture.aspects)
     if picture.links:
         sheet.links(picture.links)
     with_rows = bool(picture.groups) and (rows or not picture.rows_summary)
@@ -117,6 +121,22 @@ class _Sheet:
         self.map(heat, _MARGIN, _BIG, brief=self.picture.links is not None)
         self.y -= 3
         for line in filter(None, (heat.sum_line, self.picture.joint * (heat is self.picture.first))):
+            self.note(line)
+        self.y += 29
+
+    def aspects(self, aspects: AspectMaps) -> None:
+        """A line for each aspect that is mentioned, and what they add up to."""
+        if aspects.maps:
+            self.caption(captions.BY_ASPECT, aspects.maps[0])
+        else:
+            self.text(_MARGIN, captions.BY_ASPECT, "caption")
+        if aspects.maps and aspects.in_stars:
+            self.y += 14
+            self.text(_MARGIN, captions.STARS_LINE, "note")
+            self.y += 12
+        for each in aspects.maps:
+            self.row(each)
+        for line in filter(None, (aspects.sum_line, aspects.not_mentioned)):
             self.note(line)
         self.y += 29
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import captions
+from .aspect_maps import AspectMaps
 from .colours import DARK, LEVELS, LIGHT, rgb
+from .heat_map import HeatMap
 from .links import Links, signed, word_name
-from .picture import HeatMap, Picture, make_picture
+from .picture import Picture, make_picture
 from .pieces import FOR_TERMINALS
 from .wrap import Atom, cells, shorten, wrap
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _MAX_WIDTH = 100  # longer lines are hard to read
 _BAR_WIDTH = 20
+_MIN_BESIDE = 24  # cells for a clause beside its aspect
 
 
 def to_terminal(
@@ -58,6 +61,8 @@ def to_terminal(
     label = picture.label if picture.decided else None
     blocks.append(_decided(picture, picture.first, label, width, paint))
     blocks += [_decided(picture, heat, label, width, paint) for label, heat in picture.further]
+    if picture.aspects:
+        blocks.append(_aspects(picture, picture.aspects, width, paint))
     if links:
         blocks[1] += textwrap.wrap(links.EFFECTS_NOTE if paint else links.EFFECTS_PLAIN, width)
         blocks.append(_pairs(picture, links, width, paint))
@@ -94,6 +99,24 @@ def _decided(
     lines += [f"  {word}  {weight}" for word, (_, weight) in words]
     joint = picture.joint if heat is picture.first else ""
     return lines + textwrap.wrap(heat.sum_line, width) + textwrap.wrap(joint, width)
+
+
+def _aspects(picture: Picture, aspects: AspectMaps, width: int, paint: Paint | None) -> list[str]:
+    """Each aspect that is mentioned with its effect and its clauses, and what they add up to."""
+    lines = [captions.BY_ASPECT]
+    if aspects.in_stars and aspects.maps and paint:
+        lines += textwrap.wrap(captions.STARS_LINE, width)
+    names, effects = _column([each.name for each in aspects.maps]), [each.note for each in aspects.maps]
+    column = max(map(cells, effects), default=0)
+    for heat, name, effect in zip(aspects.maps, names, effects, strict=True):
+        head = f"  {name}  {effect:>{column}}"
+        beside = width - cells(head) - 2
+        if beside >= _MIN_BESIDE:
+            clauses = _texts(picture, heat, beside, paint, brief=True)
+            lines += [f"{' ' * cells(head) if k else head}  {line}" for k, line in enumerate(clauses)]
+        else:
+            lines += [head, *(f"    {line}" for line in _texts(picture, heat, width - 4, paint, brief=True))]
+    return lines + textwrap.wrap(aspects.sum_line, width) + textwrap.wrap(aspects.not_mentioned, width)
 
 
 def _pairs(picture: Picture, links: Links, width: int, paint: Paint | None) -> list[str]:

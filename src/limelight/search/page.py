@@ -8,8 +8,9 @@ import numpy as np
 from markupsafe import Markup
 
 from ..reading.colours import LEVELS
+from ..reading.heat_map import HeatMap
 from ..reading.html import WordPainter, render_style, style, templates
-from ..reading.picture import HeatMap, Picture
+from ..reading.picture import Picture
 from ..reading.pieces import split_pieces
 from .index import Hit
 

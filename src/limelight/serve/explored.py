@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import LimelightError
-from ..runtime.model import Model
+from ..runtime.batches import chunks
+from ..runtime.model import READ_AT_ONCE, Model
 from ..runtime.runner import progress_bar
 from ..runtime.word_parts import unit
+from .aspect_table import ExploredAspects, collect_aspects
 from .computing import Item, columns
 from .packed_arrays import pack_arrays
 
@@ -62,18 +64,22 @@ class ExploredData:
     directions: np.ndarray  # (2u, directions): of the short vectors
     vectors: np.ndarray  # (rows, directions): of length 1
     of_rows: int  # that the data has; some may have been left out
+    aspects: ExploredAspects | None = None  # of the first model, if it has any
 
     def pack(self, in_page: bool = False) -> bytes:
         """For the page: a header and typed arrays; the texts and short vectors, too, if it has no server."""
         header = {
             "name": self.name, "rows": len(self.items), "ofRows": self.of_rows, "labels": self.labels,
             "models": len(self.predicted), "texts": self.items if in_page else None,
+            "aspects": self.aspects.about() if self.aspects else None,
         }  # fmt: skip
         arrays = {"places": self.places.astype(np.float32)}
         for k, (predicted, confidence) in enumerate(zip(self.predicted, self.confidence, strict=True)):
             arrays |= {f"predicted{k}": predicted, f"confidence{k}": confidence.astype(np.float32)}
         if self.truth is not None:
             arrays["truth"] = self.truth
+        if self.aspects is not None:
+            arrays |= self.aspects.arrays()
         if in_page:
             arrays["directions"] = self.directions.T.astype(np.float32)
             arrays["vectors"] = np.rint(127 * self.vectors).astype(np.int8)
@@ -100,7 +106,9 @@ def explore_data(
         fault = "one model reads pairs of texts and the other single texts; give two of a kind"
         raise LimelightError(fault, code="model-kind")
     flat, directions = _fit(first, _spread(items))
-    parts = [(P, flat.project(X), shorten(X, directions)) for P, X in _read(first, items, progress)]
+    aspects = collect_aspects(first, len(items)) if first.aspects.enabled else None
+    read = _read_aspects(first, items, progress, aspects) if aspects else _read(first, items, progress)
+    parts = [(P, flat.project(X), shorten(X, directions)) for P, X in read]
     P = [np.concatenate([part[0] for part in parts])]
     P += [other.predict_proba(*columns(items), progress=progress) for other in others]
     labels = list(dict.fromkeys(str(label) for model in models for label in model.labels))
@@ -116,6 +124,7 @@ def explore_data(
         directions=directions,
         vectors=np.concatenate([part[2] for part in parts]),
         of_rows=len(items) if of_rows is None else of_rows,
+        aspects=aspects,
     )
 
 
@@ -140,6 +149,20 @@ def _fit(model: Model, items: Sequence[Item]) -> tuple[Plane, np.ndarray]:
     sums = X.reshape(len(X), *model.embedding_shape).sum(axis=1).astype(np.float64)  # (texts, 2u)
     directions = np.linalg.eigh(sums.T @ sums)[1][:, : -DIRECTIONS - 1 : -1]
     return Plane(plane.mean, flat), directions.astype(np.float32)
+
+
+def _read_aspects(
+    model: Model, items: Sequence[Item], progress: bool, aspects: ExploredAspects
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What `_read` gives, while `aspects` is filled in: reading a text once is enough for both."""
+    (texts,) = columns(items)
+    start = 0
+    for some in chunks(model.read_stream(texts, progress=progress), READ_AT_ONCE):
+        for k, reading in enumerate(some, start):
+            aspects.put(k, reading.sides[0].aspect_sum)
+        start += len(some)
+        X = np.stack([reading.sides[0].embedding for reading in some])
+        yield np.stack([reading.sides[0].probabilities for reading in some]), X.reshape(len(X), -1)
 
 
 def embed_items(model: Model, items: Sequence[Item]) -> np.ndarray:

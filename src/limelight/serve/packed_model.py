@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LimelightError, check_at_least, check_choice
+from ..explain.joint import page_rules
 from ..network.weights import pack_words
 from ..runtime.model import Model
 from ..text.rules import CHARACTERS, javascript_rules
@@ -137,4 +138,5 @@ def _about(model: Model, kept: int) -> dict[str, Any]:
         note += "word differently: its answer says so."
     dotted = "are not in this page's vocabulary. Point at one to see how it is read."
     lost = max(kept, MAX_WORDS_READ) < known  # unknown to the page, but not to the model
-    return {**about, "lostWords": lost, "dotted": dotted, "notes": [*about["notes"], note, RUNS_IN_PAGE]}
+    notes = [*about["notes"], note, RUNS_IN_PAGE]
+    return {**about, "lostWords": lost, "dotted": dotted, "notes": notes, "joint": page_rules()}

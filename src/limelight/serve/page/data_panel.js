@@ -1,24 +1,27 @@
 // The data: ways in (confusion, classes, calibration, map), filters, and the list of texts.
 
 import { parseAddress } from "./address.js"
+import { shownEffects } from "./aspects.js"
+import { ClauseLists, drawAspects, saysOptions } from "./aspects_view.js"
 import { drawCalibration } from "./calibration_view.js"
 import { drawClasses } from "./classes_view.js"
 import { drawConfusion } from "./confusion_view.js"
-import { ALL } from "./data_table.js"
+import { ALL, isByAspect } from "./data_table.js"
 import { choice, element, number, percent } from "./dom.js"
 import { filterFromAddress, filterToAddress } from "./filter_address.js"
 import { MapView } from "./map_view.js"
 import { VirtualList } from "./virtual_list.js"
 
 const PAUSE = 150 // ms without a key
-const FIGURES = { confusion: "Confusion", classes: "Classes", calibration: "Calibration", map: "Map" }
+const FIGURES = { confusion: "Confusion", classes: "Classes", calibration: "Calibration", map: "Map", aspects: "Aspects" }
 
 export class DataPanel {
   constructor(table, root, explorer) {
     Object.assign(this, { table, root, explorer, filter: { ...ALL }, row: -1, complain: error => explorer.complain(error.message) })
     this.map = new MapView(table, { brush: box => this.change({ box }), open: row => this.open(row) })
-    this.figures = table.truth ? Object.keys(FIGURES) : ["classes", "calibration", "map"]
+    this.figures = Object.keys(FIGURES).filter(name => (name !== "confusion" || table.truth) && (name !== "aspects" || table.aspects))
     this.figure = this.figures[0]
+    this.clauses = table.aspects && new ClauseLists(table, row => this.open(row), this.complain)
     this.list = new VirtualList("Texts; arrow keys move, Enter goes to the words", {
       draw: row => this.drawItem(row), prepare: rows => this.prepare(rows), choose: row => this.openSoon(row), enter: () => this.enter(),
     })
@@ -78,7 +81,7 @@ export class DataPanel {
   }
 
   address() {
-    const parts = filterToAddress(this.filter, this.table.labels)
+    const parts = filterToAddress(this.filter, this.table)
     if (this.figure !== this.figures[0]) parts.set("figure", this.figure)
     if (this.row >= 0) parts.set("row", this.row)
     return parts.size ? `&${parts}` : ""
@@ -86,6 +89,7 @@ export class DataPanel {
 
   async change(changes, reveal = false) {
     const filter = this.filter = { ...this.filter, ...changes }
+    if (filter.aspect < 0) Object.assign(filter, { says: "", sort: isByAspect(filter.sort) ? "" : filter.sort })
     if (filter.find !== this.looked) {
       const found = filter.find && await this.table.find(filter.find).catch(this.complain)
       if (filter !== this.filter || found === undefined) return
@@ -104,6 +108,14 @@ export class DataPanel {
     this.figure = figure
     this.drawFigure()
     this.explorer.writeAddress()
+  }
+
+  /** Show an aspect's clauses in all texts. */
+  async showAspect(name) {
+    this.figure = "aspects"
+    await this.change({ aspect: this.table.aspects.names.indexOf(name), says: "" })
+    const { top } = this.root.getBoundingClientRect()
+    if (top < 0 || top > innerHeight - 200) this.root.scrollIntoView()
   }
 
   // ------------------------------------------------------------ texts
@@ -142,9 +154,18 @@ export class DataPanel {
 
   /** The true class of the row that is open, while its texts are as they are in the data. */
   truthOf(texts) {
-    const { table, row } = this, own = table.known.get(row)
-    if (!table.truth || !own || own.some((text, k) => text !== texts[k])) return undefined
+    const { table, row } = this
+    if (!table.truth || !this.isOwn(texts)) return undefined
     return table.labels[table.truth[row]]
+  }
+
+  /** The aspects of the row that is open, in the same way. */
+  aspectsOf(texts) {
+    return this.table.aspects && this.isOwn(texts) ? this.table.aspects.ofRow(this.row, texts[0]) : undefined
+  }
+
+  isOwn(texts) {
+    return Boolean(this.table.known.get(this.row)?.every((text, k) => text === texts[k]))
   }
 
   // ------------------------------------------------------------ drawing
@@ -159,7 +180,14 @@ export class DataPanel {
     const anyWrong = table.truth && table.predicted.some((_, of) => !table.isRight(row, of))
     return [element("span", { class: "text", dir: "auto" }, texts ? texts.join(" — ").slice(0, 300) : "…"),
       element("span", { class: "answers" }, answers.flatMap((answer, k) => (k ? [" · ", answer] : [answer])),
-        anyWrong && [" · true: ", element("bdi", {}, table.labels[table.truth[row]])])]
+        anyWrong && [" · true: ", element("bdi", {}, table.labels[table.truth[row]])], this.aspectOf(row))]
+  }
+
+  /** What a row says about the aspect chosen. */
+  aspectOf(row) {
+    const { table: { aspects }, filter: { aspect } } = this
+    if (aspect < 0 || !aspects.says(row, aspect, "")) return false
+    return [" · ", element("bdi", {}, aspects.names[aspect]), ` ${shownEffects([aspects.effect(row, aspect)], aspects.unit)[0]} ${aspects.unit}`]
   }
 
   drawFigure() {
@@ -173,10 +201,13 @@ export class DataPanel {
       calibration: () => drawCalibration(table, table.calibration(table.mask(filter, found, ["from", "to"]), of), filter,
         (from, to) => this.change({ from, to })),
       map: () => this.map.root,
+      aspects: () => drawAspects(table, table.aspectSummary(table.mask(filter, found, ["aspect", "says"])), filter, (aspect, says) => this.change({ aspect, says })),
     }[this.figure]
     const focused = this.holder.contains(document.activeElement) && this.figure !== "map" ? placeOf(this.holder) : -1
     const made = draw()
-    if (this.holder.firstChild !== made) this.holder.replaceChildren(made)
+    const withClauses = this.figure === "aspects" && filter.aspect >= 0 && filter.says !== "not"
+    if (withClauses) this.clauses.show(this.rows, filter.aspect)
+    if (this.holder.firstChild !== made) this.holder.replaceChildren(made, ...(withClauses ? [this.clauses.root] : []))
     if (this.figure === "map") this.map.show(table.mask(filter, found, ["box"]), filter)
     if (focused >= 0) this.holder.querySelectorAll("button")[focused]?.focus()
   }
@@ -192,7 +223,10 @@ export class DataPanel {
       table.models > 1 && select("Models", "differ", [["", "all texts"], ["differ", "they differ"], ["agree", "they agree"],
         ...(table.truth ? [["first", `only ${this.nameOf(0)} is right`], ["second", `only ${this.nameOf(1)} is right`]] : [])]),
       table.models > 1 && select("Predictions of", "of", [0, 1].map(of => [of, this.nameOf(of)]), true),
-      select("Order", "sort", [["", "as in the data"], ["least", "least certain first"], ["most", "most certain first"]]),
+      table.aspects && select("Aspect", "aspect", [["-1", "any"], ...table.aspects.names.map((name, k) => [k, name])], true),
+      filter.aspect >= 0 && select("It is", "says", saysOptions(table.aspects)),
+      select("Order", "sort", [["", "as in the data"], ["least", "least certain first"], ["most", "most certain first"], ...(filter.aspect >= 0
+        ? [["worst", `${table.aspects.names[filter.aspect]}: lowest first`], ["best", `${table.aspects.names[filter.aspect]}: highest first`]] : [])]),
     ].filter(Boolean))
     if (active) [...this.choices.children].find(label => label.firstElementChild.textContent === active)?.querySelector("select").focus()
     const chip = (text, changes) => element("button", { type: "button", onclick: () => this.change(changes) }, `${text} ×`)

@@ -1,18 +1,21 @@
 // Rows of data with what one or two models predict for them, in typed arrays: filters and counts take milliseconds.
 
+import { places } from "./edits.js"
+
 export const BINS = 10 // of confidence
-export const ALL = Object.freeze({ of: 0, right: "", truth: -1, predicted: -1, from: 0, to: 1, find: "", differ: "", box: null, sort: "" })
+export const ALL = Object.freeze({ of: 0, right: "", truth: -1, predicted: -1, from: 0, to: 1, find: "", differ: "", box: null, aspect: -1, says: "", sort: "" })
 const AT_ONCE = 200 // texts of a request
 
 export class Table {
   /** `fetchTexts(rows)` and `find(words)`, the rows that have them, are promises. */
-  constructor({ name, rows, ofRows, labels, models, arrays }, fetchTexts, find) {
+  constructor({ name, rows, ofRows, labels, models, aspects, arrays }, fetchTexts, find) {
     Object.assign(this, { name, rows, ofRows, labels, models, fetchTexts, find })
     const each = kind => Array.from({ length: models }, (_, k) => arrays[`${kind}${k}`].values)
     this.predicted = each("predicted")
     this.confidence = each("confidence")
     this.truth = arrays.truth?.values
     this.places = arrays.places.values // x, y, x, y, ...
+    this.aspects = aspects ? new AspectTable(aspects, arrays) : undefined
     this.known = new Map() // texts of rows that were asked for
   }
 
@@ -53,6 +56,7 @@ export class Table {
       if (f.right && (truth[k] === predicted[k]) !== (f.right === "right")) continue
       if (confidence[k] > f.to || (f.from > 0 && confidence[k] <= f.from)) continue
       if (f.differ && !this.differs(k, f.differ)) continue
+      if (f.aspect >= 0 && !this.aspects.says(k, f.aspect, f.says)) continue
       if (f.box && !(places[2 * k] >= f.box[0] && places[2 * k + 1] >= f.box[1] && places[2 * k] <= f.box[2] && places[2 * k + 1] <= f.box[3])) continue
       out[k] = 1
     }
@@ -73,8 +77,25 @@ export class Table {
     let at = 0
     for (let k = 0; k < this.rows; k++) if (mask[k]) rows[at++] = k
     if (!filter.sort) return rows
-    const confidence = this.confidence[filter.of], sign = filter.sort === "least" ? 1 : -1
-    return rows.sort((a, b) => sign * (confidence[a] - confidence[b]) || a - b)
+    const confidence = this.confidence[filter.of], sign = ["least", "worst"].includes(filter.sort) ? 1 : -1
+    const value = isByAspect(filter.sort) ? row => this.aspects.effect(row, filter.aspect) : row => confidence[row]
+    return rows.sort((a, b) => sign * (value(a) - value(b)) || a - b)
+  }
+
+  /** For each aspect, over the rows of a mask: how many mention it, {mentioned, mean, praised, blamed}. */
+  aspectSummary(mask) {
+    return this.aspects.names.map((_, aspect) => {
+      let mentioned = 0, sum = 0, praised = 0, blamed = 0
+      for (let k = 0; k < this.rows; k++) {
+        if (!mask[k] || !this.aspects.says(k, aspect, "")) continue
+        const effect = this.aspects.effect(k, aspect)
+        mentioned++
+        sum += effect
+        praised += effect > 0
+        blamed += effect < 0
+      }
+      return { mentioned, mean: mentioned ? sum / mentioned : 0, praised, blamed }
+    })
   }
 
   /** counts[true][predicted]; without labels, counts[0][predicted]. */
@@ -95,5 +116,47 @@ export class Table {
       if (this.truth && this.isRight(k, of)) bin.right++
     }
     return bins
+  }
+}
+
+/** Whether an order is that of an aspect's effect. */
+export function isByAspect(sort) {
+  return sort === "best" || sort === "worst"
+}
+
+/** What each row says about each aspect (serve/aspect_table.py). */
+class AspectTable {
+  constructor({ names, unit }, { aspectSums, aspectEffects, clauseEffects, clauseSpans }) {
+    Object.assign(this, { names, unit, sums: aspectSums.values, effects: aspectEffects.values, clauseEffects: clauseEffects.values, spans: clauseSpans.values })
+  }
+
+  effect(row, aspect) {
+    return this.effects[row * this.names.length + aspect]
+  }
+
+  clauseEffect(row, aspect) {
+    return this.clauseEffects[row * this.names.length + aspect]
+  }
+
+  /** Where its clause with the largest effect is, in characters of Python's; an empty place if it is not mentioned. */
+  span(row, aspect) {
+    const at = 2 * (row * this.names.length + aspect)
+    return [this.spans[at], this.spans[at + 1]]
+  }
+
+  says(row, aspect, how) {
+    const [start, end] = this.span(row, aspect), effect = this.effect(row, aspect)
+    if (how === "not" || end === start) return how === "not" && end === start
+    return how === "praised" ? effect > 0 : how === "blamed" ? effect < 0 : true
+  }
+
+  /** As aspects.js has it, for a page that cannot work it out: of each aspect the clause with the largest effect. */
+  ofRow(row, text) {
+    const place = places(text), [bias, rest] = this.sums.subarray(2 * row, 2 * row + 2)
+    const aspects = this.names.map((name, k) => {
+      const [start, end] = this.span(row, k), mentioned = end > start
+      return { name, mentioned, effect: this.effect(row, k), clauses: mentioned ? [{ start: place(start), end: place(end), effect: this.clauseEffect(row, k) }] : [] }
+    })
+    return { text, unit: this.unit, bias, rest, answer: aspects.reduce((sum, { effect }) => sum + effect, bias + rest), aspects }
   }
 }

@@ -68,6 +68,7 @@ export class Explorer {
     this.panes = models.map((model, k) => new Pane(model, {
       change: (side, word, other) => this.change(k, side, word, other), toggle: row => this.toggle(k, row),
       ask: against => this.show({ ...this.wanted, against }),
+      showAspect: name => (this.data?.table.aspects?.names.includes(name) ? () => this.data.showAspect(name) : undefined),
     }, models[0].about.labels))
     parts.panes.replaceChildren(...this.panes.map(pane => pane.root))
     root.classList.toggle("beside", models.length > 1)
@@ -154,8 +155,8 @@ export class Explorer {
     this.complain("")
     this.state = state
     this.parts.back.hidden = !readings.some(reading => reading.isChanged)
-    const truth = this.data?.truthOf(state.texts)
-    this.panes.forEach((pane, k) => pane.draw(readings[k], truth))
+    const truth = this.data?.truthOf(state.texts), aspects = this.data?.aspectsOf(state.texts)
+    this.panes.forEach((pane, k) => pane.draw(readings[k], truth, aspects))
     if (focused) this.panes[focused[0]].focusWord(...focused.slice(1))
     this.near?.show(this.panes[0].plans.map(plan => plan.text))
     this.writeAddress()

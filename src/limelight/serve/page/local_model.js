@@ -1,6 +1,7 @@
 // A model that runs in the page. A page uses any model by what is here: `about`, `read` and `nearest`.
 
 import { decidePair, decideText, dot, question, withZeros } from "./decided.js"
+import { findJoint } from "./joint.js"
 import { Network, softmax } from "./network.js"
 import { Tokenizer, UNKNOWN } from "./tokenizer.js"
 
@@ -45,8 +46,23 @@ export class LocalModel {
     }
   }
 
+  /** Words that are read together, for each text, as `jointLine` tells them; it takes a while. */
+  joint(texts, { predicted, against, sides }) {
+    const located = texts.map(text => this.locate(text)), M = located.map(words => this.network.encode(words.map(word => word.id)).M)
+    return findJoint(this.about.joint, located.map((words, k) => ({ text: texts[k], words, decided: sides[k].decided })), (side, gone) => {
+      const ids = located[side].filter((_, k) => !gone.has(k)).map(word => word.id)
+      const changed = gone.size ? M.map((own, k) => (k === side ? this.network.encode(ids.length ? ids : [UNKNOWN]).M : own)) : M
+      const P = softmax(this.network.classify([changed])[0].logits)
+      return against === null ? P[predicted] : P[predicted] / (P[predicted] + P[against])
+    })
+  }
+
+  locate(text) {
+    return this.tokenizer.locate(text).slice(0, this.recipe.max_length || undefined)
+  }
+
   encode(text) {
-    const located = this.tokenizer.locate(text).slice(0, this.recipe.max_length || undefined)
+    const located = this.locate(text)
     return { located, ...this.network.encode(located.map(word => word.id)) }
   }
 

@@ -11,6 +11,7 @@ try {
   const model = new LocalModel(parseModel(await block("model")))
   const data = document.getElementById("data") ? parseArrays(await block("data")) : undefined
   const table = data && Table.inPage(data), near = data && new LocalNear(model, table, data.arrays)
+  model.about.notHere = Boolean(table?.aspects) // those of the rows are there
   globalThis.limelight = new Explorer([model], document.querySelector("main"), { table, near })
 } catch (error) {
   document.querySelector("[data-part=panes]").textContent = `This browser cannot run the page (${error.message}); it needs Chrome 103, Firefox 115, Safari 16.4 or newer.`

@@ -1,16 +1,19 @@
 // What one model makes of a text or a pair: the answer, what decided, what each row read.
 
 import { drawAnswer } from "./answer.js"
+import { aspectLines, NOT_HERE, STARS_LINE } from "./aspects.js"
 import { largestOf, partsOf, percent } from "./dom.js"
 import { at, edited, weightsAt } from "./edits.js"
 import { joinContractions } from "./pieces.js"
 import { drawRows, rowTotals } from "./rows_view.js"
 import { coloursLine, differsLine, jointLine, rowsSummary, sumLine } from "./sentences.js"
 import { drawTable } from "./table_view.js"
+import { drawTextAspects } from "./text_aspects.js"
 import { drawText, repaint } from "./text_view.js"
 import { openMenu } from "./word_menu.js"
 
 const FIRST_ROWS = 10, FIRST_BESIDE = 5 // shown until one asks for all
+const JOINT_PAUSE = 300 // ms after the answer
 // a row reads a word if it gives it so many times an even share, or so much
 const TIMES = 2, SHARE = 0.15
 
@@ -45,11 +48,11 @@ export class Pane {
 
   async ask(texts, off, against) {
     const reading = await this.model.read(texts, off, against)
-    return { ...reading, sides: reading.sides.map(joinContractions) }
+    return { ...reading, joint: () => this.model.joint?.(texts, reading), sides: reading.sides.map(joinContractions) }
   }
 
-  /** Draw a reading; `truth` is the true class, if it is known. */
-  draw(reading, truth) {
+  /** Draw a reading; `truth` is the true class, and `aspects` what the data has of the text, if they are known. */
+  draw(reading, truth, aspects) {
     const moved = !this.texts || reading.texts.some((text, k) => text !== this.texts[k])
     Object.assign(this, reading)
     const totals = rowTotals(this.now)
@@ -60,16 +63,35 @@ export class Pane {
     this.drawWords()
     this.drawRows()
     this.drawTable()
+    this.drawAspects(now.aspects ?? (isChanged || now.against !== null ? undefined : aspects))
     parts.unknown.hidden = !now.sides.some(side => side.words.some(word => readAs(word) && word.end > word.start))
     sayIn(parts.sum, sumLine(now, this.model.about.labels))
     sayIn(parts.joint, jointLine(now))
+    if (this.model.joint && !off.size) setTimeout(() => this.sayJoint(now), JOINT_PAUSE)
     sayIn(parts.rowsSummary, rowsSummary(this.model.about, now, totals))
     if (off.size) parts.fold.open = true
     sayIn(parts.differs, differsLine(this.model.about, now))
   }
 
+  /** A model in the page looks for words that are read together once it has answered, unless one has typed on. */
+  sayJoint(now) {
+    if (now !== this.now || now.sides[0].joint) return
+    now.joint().forEach((found, k) => { now.sides[k].joint = found })
+    sayIn(this.parts.joint, jointLine(now))
+  }
+
   sayColours() {
     this.parts.colours.textContent = coloursLine(this.now, this.model.about.labels)
+  }
+
+  /** Of a text that is not as it was in the data, a page that cannot work them out says so. */
+  drawAspects(found) {
+    const { parts, model: { about } } = this, lines = found && aspectLines(found)
+    parts.aspectsCard.hidden = !found && !about.notHere
+    parts.aspects.replaceChildren(...(found ? [drawTextAspects(found, this.on.showAspect)] : []))
+    sayIn(parts.aspectsLine, found?.unit === "stars" ? STARS_LINE : "")
+    sayIn(parts.aspectsSum, lines?.sum ?? "")
+    sayIn(parts.aspectsMissing, lines?.missing ?? NOT_HERE)
   }
 
   drawRows() {

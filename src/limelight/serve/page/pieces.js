@@ -12,7 +12,8 @@ export function joinContractions(side) {
   return { ...side, decided: sums(decided), attention: attention.map(sums), words: parts.map(([first, end]) => joinWords(words.slice(first, end))) }
 }
 
-function isContracted(text, before, { start, end }) {
+/** Whether a word is the end of a contraction that begins with the one before. */
+export function isContracted(text, before, { start, end }) {
   if (before?.end !== start || !CONTRACTED.has(text.slice(start, end).toLowerCase().replace("’", "'"))) return false
   return /\p{L}$/u.test(text.slice(before.start, start))
 }

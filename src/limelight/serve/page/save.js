@@ -36,7 +36,7 @@ export function asSvg({ panes }) {
   const items = []
   let y = MARGIN
   const say = (text, size, fill, weight = 400) => items.push(tag("text", { x: MARGIN, y, "font-size": size, fill, "font-weight": weight }, text))
-  for (const { model, now, holders, root } of panes) {
+  for (const { model, now, holders, root, parts } of panes) {
     if (panes.length > 1) {
       y += 18
       say(root.querySelector(".model-name").textContent, 14, colour("muted"), 600)
@@ -48,6 +48,17 @@ export function asSvg({ panes }) {
     draw.font = "17px system-ui, sans-serif"
     for (const holder of holders) drawWords(holder)
     for (const line of [sumLine(now, model.about.labels), jointLine(now), differsLine(model.about, now)].filter(Boolean).flatMap(wrapped)) {
+      y += 20
+      say(line, 13, colour("muted"))
+    }
+    for (const aspect of root.querySelectorAll("[data-aspect]")) {
+      y += 30
+      say(`${aspect.dataset.aspect} ${aspect.querySelector(".number").textContent}`, 14, colour("ink"), 600)
+      draw.font = "17px system-ui, sans-serif"
+      y -= 8
+      drawWords(aspect.querySelector(".clauses"))
+    }
+    for (const line of [parts.aspectsSum, parts.aspectsMissing].filter(part => !part.closest("[hidden]")).flatMap(part => wrapped(part.textContent))) {
       y += 20
       say(line, 13, colour("muted"))
     }

@@ -1,5 +1,6 @@
 // A model behind HTTP, in the place of one that runs in the page (local_model.js).
 
+import { servedAspects } from "./aspects.js"
 import { places } from "./edits.js"
 import { ask } from "./server.js"
 
@@ -15,7 +16,7 @@ export class ServedModel {
     const probabilities = labels.map(label => sides[0].probabilities[label])
     if (probabilities.includes(undefined)) throw new Error("The model was replaced by one with other classes; reload the page.")
     const predicted = probabilities.indexOf(Math.max(...probabilities))
-    return { probabilities, predicted, against: against === predicted ? null : against, sides: sides.map((side, k) => sideOf(side, texts[k])) }
+    return { probabilities, predicted, against: against === predicted ? null : against, sides: sides.map((side, k) => sideOf(side, texts[k])), aspects: pair ? undefined : servedAspects(found, texts[0], places(texts[0])) }
   }
 
   nearest(word) {

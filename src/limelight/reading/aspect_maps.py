@@ -1,0 +1,79 @@
+"""What a picture shows of aspects: each that is mentioned, with its clauses, and what they add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import captions
+from .aspect_sum import AspectShare, AspectSum
+from .heat_map import HeatMap
+from .pieces import Pieces, printable
+from .questions import are_numbers
+
+if TYPE_CHECKING:
+    from .reading import Reading
+
+MAX_CLAUSES_DRAWN = 8  # of an aspect; of more, those with the largest effects
+
+
+@dataclass(frozen=True)
+class AspectMaps:
+    """The answer by aspect."""
+
+    maps: tuple[HeatMap, ...]  # one for each aspect that is mentioned, in the model's order
+    sum_line: str
+    not_mentioned: str  # in a sentence; empty if all are mentioned
+    in_stars: bool  # while what decided is a probability
+
+
+def aspect_maps(reading: Reading, pieces: Pieces) -> AspectMaps | None:
+    """The maps of a reading; None if its model has no aspects."""
+    if not reading.has_aspect_sum:
+        return None
+    found, unit = reading.aspect_sum, unit_of(reading)
+    mentioned = [share for share in found.aspects if share.mentioned]
+    bias, *effects, rest = shown_parts(found, mentioned, unit)
+    names = [printable(share.name) for share in mentioned]
+    weights = [pieces.weights(share.weights) for share in mentioned]
+    top = max((float(np.abs(own).max(initial=0.0)) for own in weights), default=0.0)
+    maps = [
+        HeatMap(
+            name, (own,), top, signed=True, clauses=_clauses(share, pieces),
+            note=f"{effect}{captions.UNITS.get(unit, '')}",
+        )
+        for share, name, own, effect in zip(mentioned, names, weights, effects, strict=True)
+    ]  # fmt: skip
+    (answer,) = captions.aspect_effects([found.answer], unit)
+    terms = [*zip(names, effects, strict=True), ("rest", rest)]
+    others = [printable(share.name) for share in found.aspects if not share.mentioned]
+    return AspectMaps(
+        tuple(maps), captions.aspect_sum_line(bias, terms, answer, unit), captions.not_mentioned(others),
+        in_stars=unit == "stars" and reading.task == "classification",
+    )  # fmt: skip
+
+
+def unit_of(reading: Reading) -> str:
+    """The unit of the effects, as `captions.UNITS` has it; "" for that of a number."""
+    by_name = {"probability": "points", "number": ""}
+    mean = "stars" if are_numbers(reading.labels) else "steps"
+    return by_name.get(reading.aspect_sum.unit, mean)
+
+
+def shown_parts(found: AspectSum, mentioned: list[AspectShare], unit: str) -> list[str]:
+    """The bias, the effects and the rest, as they are shown."""
+    return captions.aspect_effects([found.bias, *(share.effect for share in mentioned), found.rest], unit)
+
+
+def _clauses(share: AspectShare, pieces: Pieces) -> tuple[tuple[int, int], ...]:
+    """The pieces of each clause; those of the strongest clauses, if there are many."""
+    strongest = sorted(share.clauses, key=lambda each: -abs(each.effect))[:MAX_CLAUSES_DRAWN]
+    return tuple(_pieces_of(pieces, *span) for span in sorted(each.span for each in strongest))
+
+
+def _pieces_of(pieces: Pieces, start: int, end: int) -> tuple[int, int]:
+    """The pieces, from first to end, that a part of the text is in."""
+    inside = [k for k, (first, last) in enumerate(pieces.spans) if first < end and last > start]
+    return (inside[0], inside[-1] + 1) if inside else (0, 0)

@@ -1,0 +1,54 @@
+"""What each row of data says about the aspects of a model, as arrays for the explorer's page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..reading.aspect_sum import AspectSum
+from ..reading.questions import are_numbers
+from ..runtime.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class ExploredAspects:
+    """For each row and aspect: the effect and the clause that carries it; the span of one that is not there
+    is empty."""
+
+    names: tuple[str, ...]
+    unit: str  # of the effects: "stars" or "points"
+    sums: np.ndarray  # (rows, 2): the bias, and the rest
+    effects: np.ndarray  # (rows, aspects)
+    clause_effects: np.ndarray  # (rows, aspects): of the clause alone
+    spans: np.ndarray  # (rows, aspects, 2)
+
+    def put(self, row: int, found: AspectSum) -> None:
+        """Fill in a row."""
+        self.sums[row] = found.bias, found.rest
+        for k, share in enumerate(found.aspects):
+            if share.span is not None:
+                by_span = {clause.span: clause.effect for clause in share.clauses}
+                self.effects[row, k], self.clause_effects[row, k] = share.effect, by_span[share.span]
+                self.spans[row, k] = share.span
+
+    def about(self) -> dict[str, Any]:
+        """What the page says, as plain values."""
+        return {"names": self.names, "unit": self.unit}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """For the page."""
+        return {
+            "aspectSums": self.sums, "aspectEffects": self.effects,
+            "clauseEffects": self.clause_effects, "clauseSpans": self.spans,
+        }  # fmt: skip
+
+
+def collect_aspects(model: Model, rows: int) -> ExploredAspects:
+    """The aspects of a model, with room for this many rows."""
+    names = tuple(aspect.name for aspect in model.aspects.enabled)
+    effects, clause_effects = np.zeros((2, rows, len(names)), np.float32)
+    spans = np.zeros((rows, len(names), 2), np.int32)
+    unit = "stars" if are_numbers(model.labels) else "points"
+    return ExploredAspects(names, unit, np.zeros((rows, 2), np.float32), effects, clause_effects, spans)
