@@ -6,9 +6,7 @@ import argparse
 import csv
 import io
 import json
-import math
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,9 @@ from ._demo_shared import check_out, log, save
 from ._shared import table
 
 if TYPE_CHECKING:
+    from ..explain.lifts import Lifts
+    from ..explain.report import Report
+    from ..reading.aspects import Aspects
     from ..runtime.model import Model
 
 REVIEWS, TESTED, FOUND = 450, 150, 6  # reviews to train on; held out; aspects to find
@@ -34,13 +35,12 @@ def run_aspects(args: argparse.Namespace) -> None:
     train, test = _write_reviews(out, args.sentences or REVIEWS, args.seed)
     log(f"made {len(train):,} hotel reviews to train on and {len(test):,} to look at: {out / 'reviews.csv'}")
     model = _train(out / "model", args, train)
-    readings: Any = list(model.read_stream([row["text"] for row in test]))
-    figures = _figures(model, readings)
-    _report(model, test, out / "report.html")
+    report = _report(model, test, out / "report.html")
     if args.json:
-        print(json.dumps({"out": str(out), "aspects": figures}))
+        print(json.dumps({"out": str(out), **report.to_dict()}))
         return
-    print(_format(figures, len(test)))
+    assert report.lifts is not None  # it has aspects
+    print(_format(model.aspects, report.lifts))
     print(_next_steps(out, time.monotonic() - started))
 
 
@@ -81,47 +81,33 @@ def _train(out: Path, args: argparse.Namespace, rows: list[Any]) -> Model:
     return save(out, dataset, fitted, SOURCE, aspects)
 
 
-def _figures(model: Model, readings: Sequence[Any]) -> list[dict[str, Any]]:
-    """For each aspect: how often it is mentioned, what it does to the stars, its best and worst clause."""
-    found = []
-    for k, aspect in enumerate(model.aspects.enabled):
-        shares = [each.aspects[k] for each in readings if each.aspects[k].mentioned]
-        if not shares:
-            continue
-        effects = [share.effect for share in shares]
-        mean = sum(effects) / len(effects)
-        spread = math.sqrt(sum((x - mean) ** 2 for x in effects) / max(1, len(effects) - 1) / len(effects))
-        best, worst = (choose(shares, key=lambda share: share.effect) for choose in (max, min))
-        found.append(
-            {
-                "aspect": aspect.name, "words": list(aspect.seeds), "mentioned": len(shares) / len(readings),
-                "effect": mean, "margin": 1.96 * spread, "praised": best.clause, "blamed": worst.clause,
-            }
-        )  # fmt: skip
-    return sorted(found, key=lambda each: -each["effect"])
-
-
-def _report(model: Model, rows: list[Any], page: Path) -> None:
+def _report(model: Model, rows: list[Any], page: Path) -> Report:
     from ..explain import save_report
 
     log("writing the report")
-    texts, stars = [row["text"] for row in rows], [row["stars"] for row in rows]
-    save_report(page, model, texts, stars, names=["demo"], data="reviews.csv", overwrite=True, most=100)
+    texts, stars, months, hotels = (
+        [row[name] for row in rows] for name in ("text", "stars", "month", "hotel")
+    )
+    how = {"names": ["demo"], "data": "reviews.csv", "dates": months, "groups": hotels, "by": "hotel"}
+    return save_report(page, model, texts, stars, most=100, **how)
 
 
-def _format(figures: list[dict[str, Any]], reviews: int) -> str:
-    rows = [
-        [each["aspect"], f"{each['mentioned']:.0%}", f"{each['effect']:+.2f} ± {each['margin']:.2f}"]
-        for each in figures
-    ]
+def _format(aspects: Aspects, lifts: Lifts) -> str:
+    """A table of the effects, and of each aspect the clauses that lift and lower the stars most."""
+    rows = [[each.name, f"{each.share:.0%}", *map(_signed, each.effect[1:])] for each in lifts.aspects]
     lines = [
-        "", f"What {reviews:,} other reviews praise and blame, by a model trained on stars alone",
-        "", table(["aspect", "mentioned", "mean effect in stars"], rows), "",
+        "", f"What {lifts.texts:,} other reviews praise and blame, by a model trained on stars alone", "",
+        table(["aspect", "mentioned", "effect in stars", "from", "to"], rows), "",
     ]  # fmt: skip
-    for each in figures:
-        lines.append(f"{each['aspect']}: {', '.join(each['words'])}")
-        lines += [f"  praised  {each['praised']}", f"  blamed   {each['blamed']}"]
+    for each in lifts.aspects:
+        lines.append(f"{each.name}: {', '.join(aspects.find(each.name).seeds)}")
+        lines += [f"  praised  {quote.clause}" for quote in each.best[:1]]
+        lines += [f"  blamed   {quote.clause}" for quote in each.worst[:1]]
     return "\n".join(lines)
+
+
+def _signed(value: float | None) -> str:
+    return "" if value is None else f"{value:+.2f}"
 
 
 def _next_steps(out: Path, seconds: float) -> str:
@@ -131,5 +117,6 @@ Finished in {seconds:.0f} s. The report: {out / "report.html"}
 
 What to try next:
   limelight predict {model} {data} --text text --aspects --out answers.csv
+  limelight explore {model} {data} --text text --label stars
   limelight aspects {model} --rename staff=service
   limelight train your.csv --text COLUMN --label COLUMN --aspects 8 --out model"""
