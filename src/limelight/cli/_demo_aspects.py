@@ -85,9 +85,8 @@ def _report(model: Model, rows: list[Any], page: Path) -> Report:
     from ..explain import save_report
 
     log("writing the report")
-    texts, stars, months, hotels = (
-        [row[name] for row in rows] for name in ("text", "stars", "month", "hotel")
-    )
+    names = ("text", "stars", "month", "hotel")
+    texts, stars, months, hotels = ([row[name] for row in rows] for name in names)
     how = {"names": ["demo"], "data": "reviews.csv", "dates": months, "groups": hotels, "by": "hotel"}
     return save_report(page, model, texts, stars, most=100, **how)
 
