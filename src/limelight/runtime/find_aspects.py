@@ -36,7 +36,7 @@ MIN_THIS, MIN_THIS_TIMES = 0.08, 5  # of its occurrences after "this", from whic
 DIMENSIONS = 30
 ALIKE = 0.3  # cosine of a seed and its group
 GROUPS = 2  # for each aspect asked for; the smallest are merged into the nearest
-VECTORS, VECTORS_OF_FEW = 0.4, 0.8  # how much the vectors say of likeness, beside the clauses
+VECTORS, VECTORS_OF_FEW = 0.5, 0.8  # how much the vectors say of likeness, beside the clauses
 FEW_WORDS = 100_000  # in all texts: too few for clauses to say much
 EXAMPLES, EXAMPLE_WORDS = 3, range(4, 13)  # of an aspect; of an example
 
