@@ -24,6 +24,26 @@ def reviews(count: int, seed: int = 0) -> tuple[list[str], list[int]]:
     return texts, stars
 
 
+THINGS = {
+    "room": ["room", "bed", "pillow", "carpet"], "staff": ["staff", "waiter", "manager", "receptionist"],
+    "food": ["food", "soup", "pasta", "dessert"],
+}  # fmt: skip
+PRAISE = ["clean", "great", "friendly", "terrible", "awful", "lovely"]
+
+
+def judged_reviews(count: int, seed: int = 0) -> list[str]:
+    """Reviews of three things each, two words of a thing within a clause."""
+    rng, texts = random.Random(seed), []
+    for _ in range(count):
+        said = []
+        for words in rng.sample(list(THINGS.values()), 2):
+            first, second = rng.sample(words, 2)
+            said.append(f"The {first} with the {second} was {rng.choice(PRAISE)}")
+        plural = said[0].split()[1] + "s"
+        texts.append(f"We stayed one time in this hotel. {', '.join(said)}! The {plural} were fine.")
+    return texts
+
+
 def pairs(count: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
     """Premises, hypotheses and whether the second agrees with the first."""
     rng = random.Random(seed)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.embeddings import embed_table
+    from .runtime.find_aspects import find_aspects
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
     from .runtime.predictions import predict_table
@@ -35,7 +36,7 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
     "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "embed_table",
-    "explore_page", "fit", "from_pretrained", "load", "predict_table", "preset", "pretrain",
+    "explore_page", "find_aspects", "fit", "from_pretrained", "load", "predict_table", "preset", "pretrain",
     "push_to_hub",
 ]  # fmt: skip
 
@@ -50,6 +51,7 @@ __getattr__, __dir__ = lazy(
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",
         "runtime.embeddings": "embed_table",
+        "runtime.find_aspects": "find_aspects",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
         "runtime.predictions": "predict_table",

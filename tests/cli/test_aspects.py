@@ -10,7 +10,7 @@ import pytest
 
 import limelight
 from limelight.cli.aspects import _FLAGS
-from reviews import FLAGS, review_table
+from reviews import FLAGS, THINGS, judged_reviews, review_table, write_csv
 from trained import save
 
 
@@ -96,3 +96,49 @@ def test_train(call, refused, tmp_path):
         *argv, "--out", tmp_path / "c", "--aspects", "apps", "--task", "multi-label"
     )
     assert "no file" in refused(*argv, "--out", tmp_path / "c", "--aspects", "motels")
+
+
+def test_find(call, refused, tmp_path):
+    table, model = tmp_path / "reviews.csv", tmp_path / "model"
+    texts = judged_reviews(60)
+    write_csv(table, text=texts, stars=[1 if "awful" in text else 5 for text in texts])
+    flags = [*FLAGS, "--epochs", "1", "--text", "text", "--label", "stars"]
+    assert "aspects" in refused("train", table, *flags, "--out", model, "--aspects", "0")
+    assert call("train", table, *flags, "--out", model, "--aspects", "3")[0] == 0
+    trained = limelight.load(model).aspects
+    assert {frozenset(each.seeds) for each in trained} == {frozenset(words) for words in THINGS.values()}
+    assert "--data" in refused("aspects", model, "--find", "2")
+    assert "--find" in refused("aspects", model, "--data", table)
+    assert "number" in refused("aspects", model, "--find", "two", "--data", table)
+    code, out, _ = call("aspects", model, "--find", "3", "--data", table, "--text", "text")
+    assert code == 0
+    assert out.startswith("found 3 aspects in 60 texts of reviews.csv")
+    assert {frozenset(each.seeds) for each in limelight.load(model).aspects} == {
+        frozenset(each.seeds) for each in trained
+    }
+    trained = limelight.load(model).aspects
+    assert f"{trained[0].name} (in " in out
+    edits = ["--find", "3", "--rename", f"{trained[0].name}=it"]
+    found = json.loads(call("aspects", model, *edits, "--data", table, "--text", "text", "--json")[1])
+    assert next(iter(found["aspects"])) == "it"
+    assert found["found"]["texts"] == 60
+    assert len(found["found"]["aspects"][trained[0].name]["examples"]) >= 2
+    history = [each["edit"].split()[0] for each in limelight.load(model).facts["aspects"]["history"]]
+    assert history == ["find", "find", "rename"]
+
+
+def test_forbidden_words(call, refused, folder, tmp_path):
+    plain = call("predict", folder, review_lines(tmp_path, "w1"), "--json")[1]
+    assert plain != call("predict", folder, review_lines(tmp_path, "w1 w3"), "--json")[1]
+    assert call("aspects", folder, "--forbid", "w3,Hilton")[1].endswith("not read: hilton, w3\n")
+    answers = [
+        call("predict", folder, review_lines(tmp_path, text), "--json")[1] for text in ("w1 w3", "Hilton w1")
+    ]
+    labels = [json.loads(each)["confidence"] for each in (plain, *answers)]
+    assert labels[0] == labels[1] == labels[2]
+    assert json.loads(call("aspects", folder, "--allow", "w3", "--json")[1])["forbidden"] == ["hilton"]
+    assert "single words" in refused("aspects", folder, "--forbid", "two words")
+
+
+def review_lines(folder: Path, text: str) -> Path:
+    return write_csv(folder / "one.csv", text=[text])

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LimelightError
+from ._demo_shared import check_out, log, save
 from ._parser import add_flag
 from ._shared import add_shared, check_least, metrics_table
 from ._streams import print_painted
@@ -18,14 +17,17 @@ from ._streams import print_painted
 if TYPE_CHECKING:
     from ..runtime.model import Model
     from ..text.encode import Dataset
-    from ..training import Fitted
 
 HELP = "train on the bundled sentences and see what decides (two to four minutes)"
+USAGE = "%(prog)s [aspects] [options]"
 DESCRIPTION = """\
 Find similar sentences with the bundled reader, which needs no labels; then fine-tune it on the 18,732 rated
-sentences bundled with Limelight, measure it, and show what decided for some others. No GPU is needed."""
+sentences bundled with Limelight, measure it, and show what decided for some others. No GPU is needed.
 
-NAME = "Limelight's demo"
+  limelight demo
+  limelight demo aspects      what hotel reviews praise and blame, from their stars alone: a minute"""
+
+SOURCE = "the bundled sentences (from vaderSentiment)"
 EPOCHS = 2  # more gain a point at most and take longer
 QUERIES = (
     "The battery runs out too fast.", "We laughed from start to finish.", "Taxes are going up again.",
@@ -35,6 +37,8 @@ SHOWN = (2039, 920, 286, 1215, 819, 679, 846, 1142, 879)  # held-out sentences o
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    about = "show what reviews praise and blame, on made-up hotel reviews, instead"
+    parser.add_argument("what", nargs="?", choices=("aspects",), metavar="aspects", help=about)
     add_flag(parser, "--out", "DIR", "folder to write; an earlier demo there is replaced", "demo")
     add_flag(parser, "--seed", "N", "random seed", 0)
     add_flag(parser, "--preset", "NAME", "recipe to train", "small")
@@ -48,10 +52,15 @@ def run(args: argparse.Namespace) -> None:
     from ..training import fit, need_torch
 
     check_least(args, sentences=MIN_SENTENCES)
+    if args.what == "aspects":
+        from ._demo_aspects import run_aspects
+
+        run_aspects(args)
+        return
     need_torch()
     started = time.monotonic()
     out = Path(args.out)
-    _check_out(out)
+    check_out(out, ("model", "index.html"))
     recipe = preset(args.preset).override(seed=args.seed)
     recipe = recipe.override(epochs=min(EPOCHS, recipe.training.epochs))
     similar = _similar()
@@ -59,11 +68,11 @@ def run(args: argparse.Namespace) -> None:
         print(similar, flush=True)
     dataset = bundled(recipe, args.sentences)
     rows = dataset.facts["rows"]
-    _log(f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences")
+    log(f"{rows['train']:,} training, {rows['dev']:,} development and {rows['test']:,} test sentences")
     fitted = fit(dataset, recipe)
     if fitted.interrupted:
         raise KeyboardInterrupt
-    model = _save(out / "model", dataset, fitted)
+    model = save(out / "model", dataset, fitted, SOURCE)
     readings = _draw(model, out / "index.html")
     figures = model.facts["results"]
     if args.json:
@@ -81,32 +90,13 @@ def _similar() -> str:
 
     reader = Reader.load()
     texts = [text for text in sentences("test")[0] if len(text) <= 90]  # that fit into a line
-    _log(f"reading {len(texts):,} sentences: the bundled reader needs no labels")
+    log(f"reading {len(texts):,} sentences: the bundled reader needs no labels")
     similarity = reader.encode(QUERIES) @ reader.encode(texts).T  # (queries, texts)
     lines = ["Without a label: what is said most similarly in the held-out sentences"]
     for query, values in zip(QUERIES, similarity, strict=True):
         best = values.argsort()[::-1][:2]
         lines += [f"  {query}", *(f"    {values[k]:.2f}  {texts[k]}" for k in best)]
     return "\n".join(lines)
-
-
-def _check_out(out: Path) -> None:
-    """Raise unless `out` is new or an earlier demo: nothing else may be overwritten."""
-    from ..runtime.folder import LAYOUT
-    from ..storage.files import check_replaceable, check_writable
-
-    if (out / "config.json").is_file():  # with other files in it, it could not be overwritten any more
-        raise LimelightError(f"{out} is a model folder; choose another --out", code="exists")
-    check_writable(out)
-    try:
-        is_demo = json.loads((out / "model" / "config.json").read_bytes())["facts"]["name"] == NAME
-    except (OSError, ValueError, LookupError, TypeError):
-        is_demo = False
-    there = [name for name in ("model", "index.html") if (out / name).exists()]
-    if there and not is_demo:
-        not_ours = f"{out / there[0]} exists and is not from the demo; choose another --out"
-        raise LimelightError(not_ours, code="exists")
-    check_replaceable(out / "model", LAYOUT, overwrite=True)
 
 
 def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
@@ -125,18 +115,7 @@ def bundled(recipe: Any, sentences: int | None = None) -> Dataset:
     dataset = encode_texts(
         *parts["train"][:2], recipe=recipe.text, dev=parts["dev"], test=parts["test"], start=start
     )
-    dataset.facts["sources"] = {"train": "the bundled sentences (from vaderSentiment)"}
     return dataclasses.replace(dataset, labels=LABELS)
-
-
-def _save(out: Path, dataset: Dataset, fitted: Fitted) -> Model:
-    from ..runtime.model import Model
-    from ..training.outcome import calibrate, facts_of, results_of, save
-
-    sure = calibrate(fitted, dataset)
-    facts = facts_of(dataset, fitted, results_of(fitted, dataset, ("dev", "test"))) | sure
-    save(out, dataset, fitted, {"name": NAME, "license": "mit", **facts}, overwrite=True)
-    return Model.load(out)
 
 
 def _draw(model: Model, page: Path) -> list[str]:
@@ -168,10 +147,6 @@ def _about(model: Model) -> list[str]:
         f"{test['rows']:,} sentences that it has not seen correctly, in {len(model.labels)} classes. Below "
         "are some of these sentences, with the class it predicts, its probability, and the true label."
     ]
-
-
-def _log(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _next_steps(out: Path, seconds: float) -> str:

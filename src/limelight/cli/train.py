@@ -39,8 +39,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     old = "with --start MODEL, its development table: measures what the model forgets"
     add_flag(parser, "--old-dev", "FILE", old, action="append")
-    lists = "what reviews praise and blame: a JSON file, or hotels, restaurants, products, apps"
-    add_flag(parser, "--aspects", "FILE_OR_NAME", lists)
+    lists = (
+        "what reviews praise and blame: a JSON file, or hotels, restaurants, products, apps; 8: find up to 8"
+    )
+    add_flag(parser, "--aspects", "FILE_OR_NAME_OR_N", lists)
     add_recipe(parser)
 
 
@@ -65,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _job(args: argparse.Namespace) -> TrainJob:
-    from ..reading.aspects import Aspects
+    from ..runtime.find_aspects import aspects_given
     from ..training.train_job import TrainJob
 
     if args.resume:
@@ -79,7 +81,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
     data = data_from(args)
     if args.old_dev:
         data["tables"]["old_dev"] = list(args.old_dev)
-    aspects = Aspects.of(args.aspects).to_dict()
+    aspects = aspects_given(int(args.aspects) if (args.aspects or "").isdecimal() else args.aspects)
     job = TrainJob(
         out=Path(args.out), recipe=recipe_from(args), overwrite=args.overwrite, aspects=aspects, **data
     )

@@ -14,8 +14,8 @@ from ..config.options import to_builtin
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.answers import answers_of
-from ..reading.aspects import Aspects
-from ..runtime.model_aspects import check_takes_aspects, facts_of_training
+from ..runtime.find_aspects import settle_aspects
+from ..runtime.model_aspects import facts_of_training
 from ..runtime.start import Start, start_of
 from ..tables.formats import shorten
 from ..text import coerce
@@ -107,9 +107,7 @@ class Estimator(Fitted):
         from ..training import fit
         from ..training.outcome import calibrate, facts_of, model_of, results_of, warn_if_constant
 
-        aspects = Aspects.of(self.aspects)
-        if aspects:
-            check_takes_aspects(dataset.task, dataset.pair)
+        aspects = settle_aspects(self.aspects, dataset)
         labels = tuple(targets.classes.tolist()) or dataset.labels  # the dataset's are numbers
         dataset = dataclasses.replace(dataset, labels=labels)
         used = recipe.override(epochs=1, schedule="constant") if once else recipe

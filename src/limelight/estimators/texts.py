@@ -62,7 +62,7 @@ class TextClassifier(_Texts, ClassifierTags, Estimator):
     `class_weight="balanced"` (or a dictionary of weights by label). `holdout` is the share of each class
     that is held out to choose the best epoch, unless `fit` gets `dev`: by default a tenth, but nothing of
     fewer than 1,000 rows when training starts from pretrained weights. `aspects` are what reviews praise and
-    blame, a dictionary, a JSON file or a name such as "hotels": docs/aspects.md.
+    blame, a dictionary, a JSON file, a name such as "hotels", or how many to find: docs/aspects.md.
 
     After `fit`: `classes_`, `recipe_`, `history_` (a record per epoch) and `model_`, the same model that
     `limelight.load` opens from a saved folder.

@@ -182,13 +182,21 @@ def _cuts(text: str, places: list[Place]) -> Iterator[str]:
     """For each word: "here" if it separates clauses, "before" if one begins with it, or nothing."""
     last = 0
     for start, end in places:
-        word = text[start:end].casefold()
-        if not word or word in _WORDS or _MARK.fullmatch(word):
+        if start == end or ends_clause(text[start:end]):
             yield "here"
         else:
-            between = text[last:start]  # blanks, or the mark that glues
-            yield "before" if "\n" in between or between.strip() else ""
+            between = text[last:start]  # blanks, the mark that glues, or words that must not be read
+            yield "before" if "\n" in between or _MARK.fullmatch(between.strip()) else ""
         last = end
+
+
+def ends_clause(word: str) -> bool:
+    """Whether a word of a text separates clauses.
+
+    >>> [ends_clause(word) for word in ("!!", "But", "room")]
+    [True, True, False]
+    """
+    return word.casefold() in _WORDS or bool(_MARK.fullmatch(word))
 
 
 def _seeds(aspects: Aspects, text: str, places: list[Place]) -> dict[int, set[int]]:
@@ -242,17 +250,17 @@ def _forms(aspects: Aspects) -> Forms:
     found: dict[str, tuple[set[int], set[int]]] = {}
     for k, aspect in enumerate(aspects.enabled):
         for kind, phrases in enumerate((aspect.seeds, aspect.excluded)):
-            for form in (each for phrase in phrases for each in _with_plural(phrase)):
+            for form in (each for phrase in phrases for each in with_plural(phrase)):
                 found.setdefault(form, (set(), set()))[kind].add(k)
     owners = {form: (frozenset(a), frozenset(b)) for form, (a, b) in found.items()}
     longest = max(map(len, found), default=0) + 4  # a few more blanks
     return Forms(owners, frozenset(form[:2].strip() for form in found), longest)
 
 
-def _with_plural(phrase: str) -> tuple[str, str]:
+def with_plural(phrase: str) -> tuple[str, str]:
     """A phrase, and the plural of its last word if that is a noun.
 
-    >>> _with_plural("front desk"), _with_plural("lobby"), _with_plural("dish")
+    >>> with_plural("front desk"), with_plural("lobby"), with_plural("dish")
     (('front desk', 'front desks'), ('lobby', 'lobbies'), ('dish', 'dishes'))
     """
     if re.search("[^aeiou]y$", phrase):

@@ -68,7 +68,7 @@ def row_words(
     numbers, ids = np.unique(ids, return_inverse=True)
     ids, count = ids.reshape(-1), len(numbers)
     words = [vocabulary[k] for k in numbers]
-    kinds = {kind: np.array([_is(word, kind) for word in words], bool) for kind in _NAMED_KINDS}
+    kinds = {kind: np.array([is_kind(word, kind) for word in words], bool) for kind in _NAMED_KINDS}
     even = np.bincount(ids, np.repeat(1 / np.maximum(lengths, 1), lengths), count) / max(len(lengths), 1)
     often = (np.bincount(ids, minlength=count) >= MIN_OCCURRENCES) & (numbers >= special)
     found = []
@@ -125,10 +125,15 @@ def saved_names(facts: Mapping[str, Any], count: int) -> tuple[str, ...]:
 def _list(words: list[str]) -> str:
     """A few words; commas between punctuation would be read as one of them."""
     shown = words[:MAX_NAME_WORDS]
-    return (" " if any(_is(word, _PUNCTUATION) for word in shown) else ", ").join(shown)
+    return (" " if any(is_kind(word, _PUNCTUATION) for word in shown) else ", ").join(shown)
 
 
-def _is(word: str, kind: str) -> bool:
+def is_kind(word: str, kind: str) -> bool:
+    """Whether a word is of a kind such as "people", "time" or "numbers"; English.
+
+    >>> is_kind("Wife", "people"), is_kind("soup", "people")
+    (True, False)
+    """
     if kind == _PUNCTUATION:
         return not any(map(str.isalnum, word))
     if kind == _SMALL:
@@ -142,7 +147,7 @@ def is_function_word(word: str) -> bool:
     >>> is_function_word("The"), is_function_word("!"), is_function_word("soup")
     (True, True, False)
     """
-    return word.lower() in FUNCTION_WORDS or _is(word, _PUNCTUATION)
+    return word.lower() in FUNCTION_WORDS or is_kind(word, _PUNCTUATION)
 
 
 def says_little(name: str) -> bool:

@@ -41,6 +41,7 @@ from ..text.tasks import find_task
 from ..text.tokenizer import MAX_TOKENIZER, SPECIAL, UNKNOWN, Tokenizer
 from .card import model_card, reader_card
 from .config_file import FILES, OLD_READER, SavedFiles, format_config, open_saved, saved_kind
+from .forbidden import forbidden_words
 from .old_reader import read_old_reader
 
 BUNDLED = Path(__file__).parents[1] / "bundled" / "reader"
@@ -62,6 +63,11 @@ class Parts:
     thresholds: np.ndarray | None = None  # (labels,), where a text may have several labels
     version: str = __version__  # of Limelight, that wrote the folder
     sha256: str = ""  # of the folder's config.json, which has the checksums of the other files
+
+    def __post_init__(self) -> None:
+        forbidden = forbidden_words(self.facts.get("forbidden"))
+        if forbidden != self.tokenizer.forbidden:
+            object.__setattr__(self, "tokenizer", self.tokenizer.forbid(forbidden))
 
     @property
     def is_reader(self) -> bool:

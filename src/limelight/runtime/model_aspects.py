@@ -85,9 +85,10 @@ def aspect_facts(aspects: Aspects, before: Any = None, *edits: str) -> dict[str,
 def facts_of_training(
     given: Aspects, before: Mapping[str, Any] | None, task: str, pair: bool
 ) -> dict[str, Any]:
-    """The fact for a model that is being trained: of the aspects given, or of the model it goes on with.
+    """The facts for a model that is being trained: the aspects given, or those of the model it goes on with.
 
-    `before` are that model's facts. There is no date, so that the same training gives the same bytes.
+    `before` are that model's facts, whose forbidden words stay forbidden. There is no date, so that the same
+    training gives the same bytes.
 
     >>> facts_of_training(Aspects.of({"rooms": ["room"]}), None, "ordinal", pair=False)
     {'aspects': {'definition': {'rooms': ['room']}, 'history': []}}
@@ -96,7 +97,8 @@ def facts_of_training(
         check_takes_aspects(task, pair)
     elif before and takes_aspects(task, pair):
         given = saved_aspects(before.get("aspects"))
-    return {"aspects": aspect_facts(given)} if given else {}
+    kept = {"forbidden": before["forbidden"]} if before and "forbidden" in before else {}
+    return kept | ({"aspects": aspect_facts(given)} if given else {})
 
 
 def read_aspects(folder: str | Path) -> Aspects:

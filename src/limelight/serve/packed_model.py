@@ -43,6 +43,9 @@ def pack_model(
         fault += "draw single texts with limelight explain"
     if fault:
         raise LimelightError(fault, code="model-task")
+    if model.tokenizer.forbidden:
+        fault = "a page cannot leave out forbidden words; show the model with 'limelight explore' or 'serve'"
+        raise LimelightError(fault, code="forbidden-words")
     check_choice("precision", precision, PRECISIONS)
     check_at_least("words", words, 1)
     known = len(model.tokenizer) - len(SPECIAL)

@@ -14,6 +14,7 @@ stays together.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections import Counter
@@ -62,6 +63,20 @@ class Tokenizer:
         self.vocabulary: tuple[str, ...] = tuple(sorted(ids, key=ids.__getitem__))
         self._built: tokenizers.Tokenizer | None = None
         self._json = ""
+        self.forbidden: frozenset[str] = frozenset()
+
+    def forbid(self, words: Iterable[str]) -> Tokenizer:
+        """The same, but as if these words, in upper or lower case, were in no text.
+
+        Nothing else knows of them: neither ids nor offsets nor words of a text have them.
+
+        >>> tokenizer = Tokenizer.from_words(["good"]).forbid(["hilton"])
+        >>> tokenizer.split("The Hilton is good"), tokenizer.encode(["Hilton good"])[0].tolist()
+        (['The', 'is', 'good'], [2])
+        """
+        other = copy.copy(self)
+        other.forbidden = frozenset(word.casefold() for word in words)
+        return other
 
     @property
     def _tokenizer(self) -> tokenizers.Tokenizer:
@@ -170,7 +185,7 @@ class Tokenizer:
         >>> Tokenizer.from_words([]).split("我的iPhone很好")
         ['我', '的', 'iPhone', '很', '好']
         """
-        return [text[start:end] for start, end in self._encode(text).offsets]
+        return [text[start:end] for start, end in self._located(text)[1]]
 
     def words(self, text: str) -> list[str]:
         """The words as the vocabulary has them: in lower case, if it is. Faster than `split` for ASCII.
@@ -189,10 +204,8 @@ class Tokenizer:
         >>> ids.tolist(), offsets.tolist()
         ([1, 2], [[0, 2], [3, 7]])
         """
-        encoding = self._encode(text)
-        ids = np.asarray(encoding.ids or [UNKNOWN], dtype=np.int32)
-        offsets = np.asarray(encoding.offsets or [(0, 0)], dtype=np.int32)
-        return ids, offsets
+        ids, offsets = self._located(text)
+        return np.asarray(ids or [UNKNOWN], np.int32), np.asarray(offsets or [(0, 0)], np.int32)
 
     def encode(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Ids of all texts back to back, and the number of words of each.
@@ -220,8 +233,11 @@ class Tokenizer:
     def _encode_chunk(self, texts: list[str]) -> list[list[int]]:
         """Ids of each text; `tokenizers` splits those that are not ASCII."""
         others = [text for text in texts if not text.isascii()]
-        found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
-        ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
+        if self.forbidden:
+            ids = {text: self._located(text)[0] for text in others}
+        else:
+            found = self._tokenizer.encode_batch_fast(others, add_special_tokens=False) if others else []
+            ids = {text: encoding.ids for text, encoding in zip(others, found, strict=True)}
         get = self._ids.get
         for text in texts:
             if text not in ids:
@@ -229,10 +245,19 @@ class Tokenizer:
         return [ids[text] or [UNKNOWN] for text in texts]
 
     def _split_ascii(self, text: str) -> list[str]:
-        return ascii_rules().findall(text.lower() if self.lowercase else text)
+        found = ascii_rules().findall(text.lower() if self.lowercase else text)
+        if not self.forbidden:
+            return found
+        return [word for word in found if word.casefold() not in self.forbidden]
 
-    def _encode(self, text: str) -> Any:
-        return self._tokenizer.encode(encodable(text), add_special_tokens=False)
+    def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """The ids of the words, and where they are."""
+        found = self._tokenizer.encode(encodable(text), add_special_tokens=False)
+        if not self.forbidden:
+            return found.ids, found.offsets
+        both = zip(found.ids, found.offsets, strict=True)
+        kept = [(k, at) for k, at in both if text[slice(*at)].casefold() not in self.forbidden]
+        return [k for k, _ in kept], [at for _, at in kept]
 
 
 def choose_words(counts: Mapping[str, int], min_count: int, max_words: int) -> list[str]:

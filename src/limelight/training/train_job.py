@@ -16,6 +16,7 @@ from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.aspects import Aspects
+from ..runtime.find_aspects import aspects_given, settle_aspects
 from ..runtime.metrics import AnyMetrics
 from ..runtime.model_aspects import check_takes_aspects, facts_of_training
 from ..runtime.start import Start, start_of
@@ -64,8 +65,9 @@ def fit(
     `on_bad` is "skip". `reasons` names a column of words that are the reason for the label, `not_reasons` one
     of words that must not be (text/reasons.py). With `start` the folder of a trained model, training goes on
     with it; `old_dev` is a table on which its accuracy is measured before and after. `aspects` are what
-    reviews praise and blame: a dictionary, a JSON file, or a name such as "hotels". `callbacks` are called
-    after every step and epoch (`limelight.training.Callback`). `options` are those of the recipe: `rows=8`.
+    reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find.
+    `callbacks` are called after every step and epoch (`limelight.training.Callback`). `options` are those of
+    the recipe: `rows=8`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -87,7 +89,7 @@ def fit(
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
         },
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
-        aspects=Aspects.of(aspects).to_dict(),
+        aspects=aspects_given(aspects),
     )  # fmt: skip
     outcome = job.run(device=device, show=progress, callbacks=callbacks, given=options)
     if outcome.interrupted:
@@ -128,7 +130,9 @@ class TrainJob(Job):
     on_bad: str = "error"
     overwrite: bool = False
     started_in: str = ""  # the working directory that relative paths of vectors start from
-    aspects: dict[str, Any] = field(default_factory=dict)  # as Aspects.to_dict has them
+    aspects: dict[str, Any] | int = field(
+        default_factory=dict
+    )  # as Aspects.to_dict has them; or how many to find
 
     def content(self) -> dict[str, Any]:
         """What `run.json` stores, with paths as they were given: they go into the model's description."""
@@ -197,8 +201,7 @@ class TrainJob(Job):
 
         with self.prepared(resume, prepare) as first:
             dataset = opened or self._open_data()
-            if self.aspects:
-                check_takes_aspects(dataset.task, dataset.pair)
+            aspects = settle_aspects(self.aspects, dataset) if first else Aspects()
             if first:
                 self._warn(dataset, given, preset_given)
             before = self._accuracy_before(start, dataset) if first else None
@@ -209,7 +212,7 @@ class TrainJob(Job):
             )  # fmt: skip
             if not first or (fitted.interrupted and fitted.state.best_epoch < 0):
                 return Outcome(self.out, dataset, fitted)
-            return self._finish(dataset, fitted, resume, before, start)
+            return self._finish(dataset, fitted, resume, before, start, aspects)
 
     def _warn(self, dataset: Dataset, given: Iterable[str], preset_given: bool) -> None:
         used = recipe_for(self.recipe, dataset)
@@ -242,14 +245,15 @@ class TrainJob(Job):
     # ------------------------------------------------------------ the result
 
     def _finish(
-        self, dataset: Dataset, fitted: Fitted, resume: bool, before: float | None, start: Start | None
-    ) -> Outcome:
+        self, dataset: Dataset, fitted: Fitted, resume: bool, before: float | None, start: Start | None,
+        aspects: Aspects,
+    ) -> Outcome:  # fmt: skip
         """Measure and save the model; an interrupted run saves the best so far beside its checkpoints."""
         confidence = calibrate(fitted, dataset)
         results = results_of(fitted, dataset, ("dev",) if fitted.interrupted else ("dev", "test"))
         facts = facts_of(dataset, fitted, results) | confidence
         old = None if start is None else start.facts
-        facts |= facts_of_training(Aspects.of(self.aspects), old, dataset.task, dataset.pair)
+        facts |= facts_of_training(aspects, old, dataset.task, dataset.pair)
         if not fitted.interrupted and (measured := self._baselines(dataset)):
             facts["baselines"] = measured
         if before is not None:
@@ -353,5 +357,5 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "on_bad": lambda x: x in ("error", "skip"),
     "overwrite": lambda x: type(x) is bool,
     "started_in": lambda x: x == "" or _is_path(x),
-    "aspects": lambda x: isinstance(x, dict) and Aspects.of(x).to_dict() == x,
+    "aspects": lambda x: type(x) is int or (isinstance(x, dict) and Aspects.of(x).to_dict() == x),
 }
