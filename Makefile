@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Most of what is installed is never imported; what is, Python compiles then.
+export PIP_NO_COMPILE := 1
 
 .PHONY: help setup demo test quick check wheel dist audit fuzz soak bench clean
 .DEFAULT_GOAL := help
