@@ -25,7 +25,7 @@ from limelight.cli import main
 from limelight.config import presets
 from limelight.config import pretrain_recipe as reader
 from pretraining.teachers import write as write_texts
-from reviews import pairs, review_table, write_csv
+from reviews import pairs, review_table, reviews, write_csv
 
 HERE = Path(__file__).parent.parent
 PAGES = [
@@ -47,6 +47,8 @@ def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     review_table(tmp_path / "reviews.csv", 40)
     review_table(tmp_path / "test.csv", 20, 1)
     review_table(tmp_path / "new.csv", 10, 2)
+    hotels, dates = ["Mill", "Inn"] * 10, [f"2024-05-{k + 10}" for k in range(20)]
+    write_csv(tmp_path / "stays.csv", text=reviews(20)[0], hotel=hotels, date=dates)
     first, second, labels = pairs(40)
     write_csv(tmp_path / "pairs.csv", premise=first, hypothesis=second, label=labels)
     topics = [["food"], ["food", "service"], []] * 10

@@ -5,8 +5,9 @@
     python experiments/benchmarks/faithful.py hotels --rows 10000 --texts 100 --aspect-penalty 0.03 --out faithful.jsonl
 
 One line of JSON for each seed and split: accuracy, the mean overlap of two rows, comprehensiveness of what
-decided, leave one out, attention and random weights, and the median share of words to remove until the answer
-changes; for a folder named hotels, also how well rows keep to aspects. At the end, the rank correlation of
+decided, leave one out, attention and random weights, the first beside the second for each predicted class, and
+the median share of words to remove until the answer changes; for a folder named hotels, also how well rows keep to
+aspects. At the end, the rank correlation of
 two seeds' pictures, drawn for the true class.
 """
 
@@ -109,7 +110,21 @@ class Measure:
         return [before - P[:, k] for P, before, k in found]
 
     def comprehensiveness(self, name: str) -> float:
-        return float(np.mean(self.drops([~most_weighted(each) for each in self.pictures[name]])))
+        return float(np.mean(self._by_text(name)))
+
+    def _by_text(self, name: str) -> list[float]:
+        drops = self.drops([~most_weighted(each) for each in self.pictures[name]])
+        return [float(each.mean()) for each in drops]
+
+    def by_class(self, at_least: int = 10) -> dict[int, float]:
+        """What decided beside leave one out, for each predicted class with enough texts."""
+        found, judge = (np.array(self._by_text(name)) for name in ("what decided", "leave one out"))
+        predicted = np.array(self.predicted)
+        classes, counts = np.unique(predicted, return_counts=True)
+        return {
+            int(k): float(found[predicted == k].mean() / judge[predicted == k].mean())
+            for k in classes[counts >= at_least]
+        }
 
     def until_it_flips(self, name: str) -> float:
         """The median share of words, those with the most weight first, to remove until the answer changes."""
@@ -129,6 +144,7 @@ class Measure:
     def to_dict(self) -> dict[str, Any]:
         return {
             "overlap": self.overlap(),
+            "by class": self.by_class(),
             "comprehensiveness": {name: self.comprehensiveness(name) for name in self.pictures},
             "until it flips": {name: self.until_it_flips(name) for name in ("what decided", "leave one out")},
         }

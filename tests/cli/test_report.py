@@ -4,11 +4,12 @@ import csv
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from limelight.cli import main
 from reviews import FLAGS, reviews, write_csv
-from trained import LABELS, save, texts_of
+from trained import LABELS, network_of, recipe_of, save, texts_of, weights_of
 
 
 def table(folder: Path) -> str:
@@ -116,3 +117,82 @@ def test_training_rows_make_a_baseline(call, tmp_path: Path):
 def test_a_report_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["report", str(save(tmp_path / "soup")), table(tmp_path), "--out", "report.png"]) == 2
     assert "report.png should end in .html" in capsys.readouterr().err
+
+
+def aspect_table(path: Path, **more: list) -> Path:
+    texts = [text or "w1" for text in texts_of(24)]
+    return write_csv(path, text=texts, hotel=[f"hotel {k % 2}" for k in range(24)], **more)
+
+
+@pytest.fixture
+def starred(call, tmp_path: Path) -> Path:
+    """A model of stars with aspects."""
+    model = save(tmp_path / "model", labels=(1, 3, 5))
+    assert call("aspects", model, "--add", "even=w0,w2,w4", "--add", "odd=w1,w3")[0] == 0
+    return model
+
+
+def test_aspects_are_the_first_page_with_or_without_labels(call, starred: Path, tmp_path: Path):
+    out, days = tmp_path / "report.html", [f"2012-{1 + k // 2:02}-03" for k in range(24)]
+    stars = [(1, 3, 5)[k % 3] for k in range(24)]
+    command = ["report", starred, aspect_table(tmp_path / "a.csv", stars=stars, day=days), "--out", out]
+    code, printed, _ = call(*command, "--by", "hotel", "--date", "day", "--json")
+    found = json.loads(printed)
+    assert (code, found["saved"], found["models"]["model"]["rows"]) == (0, str(out), 24)
+    assert found["aspects"]["groups"]["texts"] == {"hotel 0": 12, "hotel 1": 12}
+    assert found["aspects"]["aspects"][0]["periods"][0]["period"] == "2012 Q1"
+    page = out.read_text()
+    assert page.index("What lifts and what lowers the stars") < page.index("Accuracy")
+    assert "By hotel" in page
+    command[2] = aspect_table(tmp_path / "b.csv", day=days)
+    code, printed, _ = call(*command, "--by", "hotel", "--json", "--overwrite")
+    assert (code, json.loads(printed)["models"]) == (0, {})
+    assert "no labels to compare with" in out.read_text()
+    assert "Accuracy" not in out.read_text()
+
+
+def test_the_label_is_not_what_texts_are_grouped_by(call, refused, starred: Path, tmp_path: Path):
+    stars = [(1, 3, 5)[k % 3] for k in range(24)]
+    same = ["report", starred, "--out", tmp_path / "r.html", "--overwrite", "--json"]
+    both = aspect_table(tmp_path / "a.csv", stars=stars, category=["x", "y"] * 12)
+    assert call(*same, both, "--by", "category")[0] == 0
+    assert "which column is the label" in refused(*same, both)
+    printed = call(*same, aspect_table(tmp_path / "c.csv", grade=stars), "--by", "hotel")[1]
+    assert json.loads(printed)["models"]["model"]["rows"] == 24  # the only other column, and it fits
+    printed = call(*same, aspect_table(tmp_path / "b.csv", stars=stars), "--by", "stars")[1]
+    assert json.loads(printed)["models"]["model"]["rows"] == 24
+    assert json.loads(printed)["aspects"]["groups"]["texts"] == {"1": 8, "3": 8, "5": 8}
+
+
+@pytest.mark.parametrize("more", ["--by town", "--date town", "--date hotel", "--by hotel --train {data}"])
+def test_columns_of_aspects_that_are_refused(refused, starred: Path, tmp_path: Path, more: str):
+    data = aspect_table(tmp_path / "a.csv", day=["2012-03-05"] * 24)
+    refused("report", starred, data, "--out", tmp_path / "r.html", *more.format(data=data).split())
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_groups_are_for_one_model_with_aspects(refused, starred: Path, tmp_path: Path):
+    data, plain = aspect_table(tmp_path / "a.csv"), save(tmp_path / "plain", labels=(1, 3, 5))
+    assert "aspects" in refused("report", plain, data, "--by", "hotel")
+    assert "--by" in refused("report", starred, plain, data, "--by", "hotel")
+
+
+def test_dates_of_parquet_are_read(call, starred: Path, tmp_path: Path):
+    frame = pd.DataFrame({"text": ["w0 w5"] * 9, "day": pd.date_range("2012-01-30", periods=9, freq="MS")})
+    frame.to_parquet(tmp_path / "a.parquet")
+    _, printed, _ = call(
+        "report", starred, tmp_path / "a.parquet", "--date", "day", "--out", tmp_path / "r.html", "--json"
+    )
+    assert json.loads(printed)["aspects"]["dates"] == {"by": "quarter", "missing": 0, "unread": 0}
+
+
+def test_predicted_numbers_and_lines_have_the_page_on_aspects_alone(call, refused, tmp_path: Path):
+    recipe = recipe_of({"rows": 2, "task": "regression"})
+    weights = weights_of(network_of(recipe, classes=1))
+    model = save(tmp_path / "model", recipe=recipe, weights=weights, labels=("value",))
+    (tmp_path / "a.txt").write_text("w0 w5\nw0, w3\n")
+    command = ["report", model, tmp_path / "a.txt", "--out", tmp_path / "r.html"]
+    assert "aspects" in refused(*command)
+    call("aspects", model, "--add", "even=w0")
+    assert call(*command)[0] == 0
+    assert "What lifts and what lowers the number" in (tmp_path / "r.html").read_text()

@@ -320,6 +320,7 @@ def table_rows(
     need_label: bool = True,
     labels: LabelFormat | None = None,
     skip: bool = False,
+    further: Sequence[str] = (),
 ) -> TableRows:
     """The rows of DATA for a model, with labels as it reads them or as `labels` says."""
     from ..runtime.reader import Reader
@@ -329,16 +330,21 @@ def table_rows(
     table, columns = open_data(args, model.pair, need_label)
     if labels is None:
         labels = LabelFormat() if isinstance(model, Reader) else model.label_format
-    return TableRows(table, columns, on_bad="skip" if skip else on_bad(args), parse_label=labels.parse)
+    how = {"on_bad": "skip" if skip else on_bad(args), "parse_label": labels.parse}
+    return TableRows(table, columns, further=further, **how)  # type: ignore[arg-type]
 
 
 def sample(
-    args: argparse.Namespace, model: Model, most: int, seed: int = 0, need_label: bool = True
-) -> tuple[list[Row], int, str]:
-    """A sample of DATA, how many rows there are, its name; an unknown label is an error at once."""
+    args: argparse.Namespace, model: Model, most: int, seed: int = 0, need_label: bool = True,
+    further: Sequence[str] = (),
+) -> tuple[list[Row], int, str]:  # fmt: skip
+    """A sample of DATA, how many rows there are, its name; an unknown label is an error at once.
+
+    `further` are columns whose values come along in the cells of the rows.
+    """
     from ..tables.rows import without_skipped
 
-    read = table_rows(args, model, need_label)
+    read = table_rows(args, model, need_label, further=further)
     rows, labels, count = sample_rows(read, most, model.task, seed)
     name = without_skipped(Path(args.data).name, read.skipped)
     labels.index(model.labels, name)

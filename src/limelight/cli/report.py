@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._parser import add_flag, conflict
-from ._shared import COLUMNS, add_shared, check_least, check_out, load_models, sample
+from ._shared import COLUMNS, add_shared, check_least, check_out, load_models, print_result, sample
 
 if TYPE_CHECKING:
     from ..runtime.model import Model
+    from ..tables.rows import Row
 
 HELP = "write an HTML report: how good a model is, which words decide, how far to trust that"
 DESCRIPTION = """\
@@ -18,8 +20,13 @@ Write one HTML page about a saved model on a labelled table, or about two models
 its baselines, the words and phrases that decide for each class, confusion, calibration, examples and errors.
 The figures are of all rows, and the same as those of 'limelight evaluate'.
 
+For a model with aspects ('limelight aspects'), the first page is what lifts and what lowers the stars: how
+often each aspect is mentioned, its mean effect with a 95% interval, the clauses that did most; over time with
+--date, and by group with --by. That page needs no labels.
+
   limelight report model test.csv --out report.html
   limelight report model test.csv --train train.csv      measure TF-IDF on the same rows too
+  limelight report model reviews.csv --date date --by hotel
   limelight report model other-model test.csv --out comparison.html"""
 
 
@@ -30,7 +37,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--most", "N", "take words and examples from at most this many rows, sampled", 2000)
     train = "the table the model was trained on, to measure TF-IDF as well; needs PyTorch"
     add_flag(parser, "--train", "FILE", train)
-    add_shared(parser, *COLUMNS, "--overwrite")
+    add_flag(parser, "--date", "COL", "column of dates: show how the effects of aspects change over time")
+    add_flag(parser, "--by", "COL", "column of groups, such as hotels: show how these differ in each aspect")
+    add_shared(parser, *COLUMNS, "--json", "--overwrite")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -43,18 +52,74 @@ def run(args: argparse.Namespace) -> None:
         raise conflict(f"a report takes one or two models; got {len(args.models)}")
     check_least(args, most=1)
     names, models = load_models(*args.models)
-    check_task(models)
-    data, *found = _columns(args, args.data, models[0])
-    train = TrainingTexts(*_columns(args, args.train, models[0])[1:]) if args.train else None
-    save_report(
-        args.out, models, *found, names=names, progress=True, overwrite=args.overwrite, data=data,
-        most=args.most, train=train,
+    need_label = _needs_label(args, models)
+    if need_label:
+        check_task(models)
+    further = {name: column for name in ("date", "by") if (column := getattr(args, name))}
+    rows, data = _rows(args, args.data, models[0], need_label, list(further.values()))
+    values = (
+        dict(zip(further, zip(*(row.cells for row in rows), strict=True), strict=True)) if further else {}
+    )
+    train = TrainingTexts(*_columns(_rows(args, args.train, models[0])[0])) if args.train else None
+    report = save_report(
+        args.out, models, *_columns(rows, need_label), names=names, progress=True, overwrite=args.overwrite,
+        data=data, most=args.most, train=train, dates=values.get("date"), groups=values.get("by"),
+        by=args.by or "",
     )  # fmt: skip
-    print(f"saved {args.out}")
+    print_result(args, {"saved": args.out, **report.to_dict()}, f"saved {args.out}")
 
 
-def _columns(args: argparse.Namespace, path: str, model: Model) -> tuple[str, Any, Any, Any]:
-    """The name of a table, and its texts, labels and second texts."""
-    rows, _, name = sample(argparse.Namespace(**{**vars(args), "data": path}), model, sys.maxsize)
-    second = [row.text2 for row in rows] if model.pair else None
-    return name, [row.text for row in rows], [row.label for row in rows], second
+def _needs_label(args: argparse.Namespace, models: list[Model]) -> bool:
+    """Whether to read labels; sets the column if that is found where others have a meaning of their own."""
+    from ..reading.answers import answers_of
+    from ..runtime.model_aspects import require_aspects
+
+    if args.date or args.by:
+        if len(models) > 1:
+            raise conflict("--date and --by are for one model; leave out the other one")
+        require_aspects(models[0].aspects)
+    if len(models) > 1 or not models[0].aspects.enabled:
+        return True
+    if answers_of(models[0].task).is_number:
+        return False
+    args.label = args.label or _find_label(args, models[0])
+    return args.label is not None
+
+
+def _find_label(args: argparse.Namespace, model: Model) -> str | None:
+    """The column of labels, if the table has one: by its name, or the only one left if its first value fits.
+
+    That of --by or --date is one only if no other is.
+    """
+    from ..tables.columns import LABELS, choose_columns
+    from ..tables.table import open_table
+
+    with open_table(args.data) as table:
+        text = choose_columns(args.data, args.text, need_label=False, names=table.names).text
+        rest = [name for name in table.names if name != text]
+        others = [name for name in rest if name not in (args.by, args.date)]
+        usual = [[name for name in some if name.lower() in LABELS] for some in (others, rest)]
+        found = usual[0] or usual[1]
+        if not found and len(others) == 1:
+            first = next(iter(table.rows(others)), None)
+            fits = isinstance(first, Sequence) and str(first[0]).strip() in map(str, model.labels)
+            found = others if fits else []
+    return choose_columns(args.data, text, names=[text, *found]).label if found else None
+
+
+def _rows(
+    args: argparse.Namespace, path: str, model: Model, need_label: bool = True, further: Sequence[str] = ()
+) -> tuple[list[Row], str]:
+    """The rows of a table, and its name."""
+    given = argparse.Namespace(**{**vars(args), "data": path})
+    if not need_label:
+        given.label = None
+    rows, _, name = sample(given, model, sys.maxsize, need_label=need_label, further=further)
+    return rows, name
+
+
+def _columns(rows: list[Row], need_label: bool = True) -> tuple[Any, Any, Any]:
+    """Texts, labels and second texts; None where there are none."""
+    labels = [row.label for row in rows] if need_label else None
+    second = [row.text2 for row in rows] if rows[0].text2 is not None else None
+    return [row.text for row in rows], labels, second

@@ -9,17 +9,28 @@ from .._lazy import lazy
 if TYPE_CHECKING:
     from .attribution import attribute, explain_by
     from .joint import joint_words
+    from .lifts import measure_lifts
     from .model_agreement import agreement
     from .report import save_report, to_report
     from .trust import measure_trust
 
-__all__ = ["agreement", "attribute", "explain_by", "joint_words", "measure_trust", "save_report", "to_report"]
+__all__ = [
+    "agreement",
+    "attribute",
+    "explain_by",
+    "joint_words",
+    "measure_lifts",
+    "measure_trust",
+    "save_report",
+    "to_report",
+]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
         "attribution": "attribute explain_by",
         "joint": "joint_words",
+        "lifts": "measure_lifts",
         "model_agreement": "agreement",
         "report": "save_report to_report",
         "trust": "measure_trust",

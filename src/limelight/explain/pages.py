@@ -21,6 +21,8 @@ from ..runtime.model import Model
 from . import plots
 from .attribution import NAMES
 from .calibration import mcnemar
+from .lifts import Lifts
+from .lifts_page import LiftsPage
 from .model_agreement import Agreement, agreement
 from .overview import RowOverview
 from .trust import RANDOM, Trust
@@ -104,14 +106,28 @@ def verdict(contestants: Sequence[Contestant], rows: Mapping[str, int]) -> tuple
 # ---------------------------------------------------------------- reports
 
 
+def render_lifts(lifts: Lifts, name: str, data: str, why_alone: str) -> str:
+    """The page on the aspects of a model alone, and why there is nothing else."""
+    return render_page(
+        "lifts_page.html.jinja", title=_title([name], data), first=LiftsPage(lifts).given(),
+        why_alone=why_alone,
+    )  # fmt: skip
+
+
+def _title(names: Sequence[str], data: str) -> str:
+    return f"{' and '.join(names)}{f' on {data}' if data else ''}"
+
+
 def render_report(
-    reports: list[ModelReport], data: str, rng: np.random.Generator, baselines: Baselines | None = None
-) -> str:
+    reports: list[ModelReport], data: str, rng: np.random.Generator, baselines: Baselines | None = None,
+    lifts: Lifts | None = None,
+) -> str:  # fmt: skip
     """The page on one model or two; `rng` draws the examples."""
     first, single = reports[0], len(reports) == 1
     return render_page(
         "report.html.jinja", reports=reports, data=data, sure=EXAMPLE_CONFIDENCE, baselines=baselines,
-        title=f"{' and '.join(each.name for each in reports)}{f' on {data}' if data else ''}",
+        title=_title([each.name for each in reports], data),
+        first_page=LiftsPage(lifts).given() if lifts else None,
         methods=dict.fromkeys(
             captions.method(side.decided_by, first.model.task) for side in first.readings[0].sides
         ),

@@ -5,6 +5,7 @@ Two models are shown side by side, with what sets them apart. No network, no scr
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,11 +28,12 @@ from ..text.coerce import as_list, as_texts
 from ..text.labels import Label
 from ..text.tasks import find_task
 from .calibration import Calibration, measure_calibration, wilson
+from .lifts import AspectTexts, Lifts
 from .overview import RowOverview, describe_rows, same_answers
-from .pages import FEW_CLASSES, render_report
+from .pages import FEW_CLASSES, render_lifts, render_report
 from .telling import DecidedText, TellingTerm, telling_terms
 from .trust import MAX_WORDS, quick_trust
-from .variants import ReadTexts, as_model, count_words, predict_texts, read_texts
+from .variants import ReadTexts, as_model, count_words, predict_texts, read_texts, stream_texts
 
 THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)  # of confidence, that a model may abstain below
 MAX_READ = 2000  # texts whose words are looked at; the figures are of all
@@ -42,21 +44,40 @@ MAX_TERMS = (10, 6)  # telling words and phrases of each of few classes, and of 
 
 
 def to_report(
-    models: Model | Sequence[Model], texts: Sequence[str], labels: Sequence[Label],
-    texts2: Sequence[str] | None = None, *, names: Sequence[str] = ("model",), data: str = "",
-    most: int = MAX_READ, train: TrainingTexts | None = None, seed: int = 0, progress: bool = False,
+    models: Model | Sequence[Model], texts: Sequence[str], labels: Sequence[Label] | None = None,
+    texts2: Sequence[str] | None = None, **options: Any,
 ) -> str:  # fmt: skip
-    """The report on one model, or on two side by side, as an HTML page.
-
-    Figures are of all texts; words and examples of at most `most` of them, chosen at random. With the texts
-    and labels that the model was trained on, and the second texts of pairs, TF-IDF is measured too.
+    """The report on one model, or on two side by side, as an HTML page; options as for `measure_report`.
 
     >>> page = to_report(model, texts, labels, names=["reviews"], data="test.csv")  # doctest: +SKIP
     """
+    return measure_report(models, texts, labels, texts2, **options).html()
+
+
+def measure_report(
+    models: Model | Sequence[Model], texts: Sequence[str], labels: Sequence[Label] | None = None,
+    texts2: Sequence[str] | None = None, *, names: Sequence[str] = ("model",), data: str = "",
+    most: int = MAX_READ, train: TrainingTexts | None = None, dates: Sequence[Any] | None = None,
+    groups: Sequence[Any] | None = None, by: str = "group", seed: int = 0, progress: bool = False,
+) -> Report:  # fmt: skip
+    """Measure what a report on one model, or on two side by side, shows.
+
+    Figures are of all texts; words and examples of at most `most` of them, chosen at random. With the texts
+    and labels that the model was trained on, and the second texts of pairs, TF-IDF is measured too. One model
+    with aspects also has these, by date and by group if these are given (`by` says what the groups are);
+    without labels, and of predicted numbers, the report has nothing else.
+    """
     several = isinstance(models, Iterable) and not isinstance(models, str) and not hasattr(models, "model_")
     chosen = [as_model(each) for each in (cast("Sequence[Model]", models) if several else [models])]
-    texts, labels = as_texts(texts), as_list(labels, "labels")
-    texts2 = None if texts2 is None else as_texts(texts2, "second texts")
+    texts, texts2 = as_texts(texts), None if texts2 is None else as_texts(texts2, "second texts")
+    _check_names(chosen, names)
+    shown = _aspect_texts(chosen, texts, dates, groups, by)
+    if shown and texts and (labels is None or answers_of(chosen[0].task).is_number):
+        if train is not None:
+            message = "TF-IDF is measured beside the accuracy, for which labels are needed"
+            raise LimelightError(message, code="option-conflict")
+        return Report([], shown.read(progress), names[0], data)
+    labels = [] if labels is None else as_list(labels, "labels")
     _check(chosen, names, texts, labels)
     if most < 1:
         raise bad_value(f"most is {most}; it must be at least 1")
@@ -66,10 +87,53 @@ def to_report(
     sample = np.sort(rng.permutation(len(texts))[:most])
     tested = TestTexts(texts, labels, texts2, data, sample)
     reports = [
-        _measure(model, name, tested, seed, progress) for model, name in zip(chosen, names, strict=True)
+        _measure(model, name, tested, shown, seed, progress)
+        for model, name in zip(chosen, names, strict=True)
     ]
     tf_idf = None if train is None else _tf_idf(chosen[0], train, tested)
-    return render_report(reports, data, rng, baselines_of(reports[0], data, tf_idf))
+    lifts = shown.measure() if shown else None
+    return Report(reports, lifts, names[0], data, rng, baselines_of(reports[0], data, tf_idf))
+
+
+def _aspect_texts(
+    models: list[Model], texts: list[str], dates: Sequence[Any] | None, groups: Sequence[Any] | None, by: str
+) -> AspectTexts | None:
+    """Where to note the aspects of one model that has some; None if none are shown."""
+    columns = [None if each is None else as_list(each, "columns") for each in (dates, groups)]
+    if len(models) > 1 and columns != [None, None]:
+        message = "the aspects of one model are shown by date or group; leave out the other model"
+        raise LimelightError(message, code="option-conflict")
+    if columns == [None, None] and (len(models) > 1 or not models[0].aspects.enabled):
+        return None
+    return AspectTexts(models[0], texts, columns[0], columns[1], by)
+
+
+class Report(NamedTuple):
+    """What was measured of one model or two; of their aspects alone, if that is all."""
+
+    models: list[ModelReport]
+    lifts: Lifts | None
+    name: str  # of the first model
+    data: str
+    rng: np.random.Generator | None = None  # draws the examples
+    baselines: Baselines | None = None
+
+    def html(self) -> str:
+        """The page."""
+        if self.models and self.rng:
+            rng = copy.deepcopy(self.rng)  # so that the page is the same each time
+            return render_report(self.models, self.data, rng, self.baselines, self.lifts)
+        assert self.lifts is not None
+        more = "There are no labels to compare with; if a column has them, name it with --label."
+        if self.lifts.unit == "number":
+            more = "How good its numbers are, 'limelight evaluate' measures."
+        told = f"What the model makes of {self.data or 'these texts'}. {more}"
+        return render_lifts(self.lifts, self.name, self.data, told)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for `json.dumps`; of each model the figures of 'limelight evaluate'."""
+        found: dict[str, Any] = {"models": {each.name: each.metrics.to_dict() for each in self.models}}
+        return found | ({"aspects": self.lifts.to_dict()} if self.lifts else {})
 
 
 def _check_training(model: Model, train: TrainingTexts) -> None:
@@ -102,11 +166,14 @@ def _tf_idf(model: Model, train: TrainingTexts, tested: TestTexts) -> float:
     return fitted.accuracy(split(tested.texts, tested.labels, tested.texts2, "the texts"))
 
 
-def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: list[Label]) -> None:
+def _check_names(models: list[Model], names: Sequence[str]) -> None:
     if not 1 <= len(models) == len(names) <= 2:
         counts = f"{len(models)} models and {len(names)} names"
         message = f"a report is on one model or two, each with a name; got {counts}"
         raise LimelightError(message, code="names-count")
+
+
+def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: list[Label]) -> None:
     if not texts or len(texts) != len(labels):
         message = f"a report needs labelled texts; got {len(texts)} texts and {len(labels)} labels"
         raise LimelightError(message, code="length-mismatch")
@@ -123,7 +190,9 @@ def _check(models: list[Model], names: Sequence[str], texts: list[str], labels: 
 def check_task(models: Sequence[Model]) -> None:
     """Raise unless all models have the same task, and one that a report shows."""
     if any(answers_of(each.task).is_number for each in models):
-        message = "a report is on classifiers; for predicted numbers use 'limelight evaluate'"
+        message = (
+            "a report on predicted numbers needs aspects ('limelight aspects'); or use 'limelight evaluate'"
+        )
         raise LimelightError(message, code="model-task")
     tasks = [each.task for each in models]
     if len(set(tasks)) > 1:
@@ -131,10 +200,11 @@ def check_task(models: Sequence[Model]) -> None:
 
 
 def save_report(
-    path: str | Path, models: Model | Sequence[Model], texts: Sequence[str], labels: Sequence[Label],
-    texts2: Sequence[str] | None = None, *, overwrite: bool = True, **options: Any,
-) -> None:  # fmt: skip
-    """Write the report to a file, whole or not at all; options as for `to_report`.
+    path: str | Path, models: Model | Sequence[Model], texts: Sequence[str],
+    labels: Sequence[Label] | None = None, texts2: Sequence[str] | None = None, *, overwrite: bool = True,
+    **options: Any,
+) -> Report:  # fmt: skip
+    """Write the report to a file, whole or not at all; options as for `measure_report`, which this returns.
 
     >>> save_report("report.html", model, texts, labels)  # doctest: +SKIP
     """
@@ -142,9 +212,10 @@ def save_report(
         name = Path(path).name
         raise LimelightError(f"a report is an HTML page: {name} must end in .html", code="file-type")
     check_writable(Path(path).parent)  # before the long work
-    content = to_report(models, texts, labels, texts2, **options)
+    report = measure_report(models, texts, labels, texts2, **options)
     with atomic_file(path, overwrite) as file:
-        file.write(content.encode(errors="replace"))  # it may hold file names that are not UTF-8
+        file.write(report.html().encode(errors="replace"))  # it may hold file names that are not UTF-8
+    return report
 
 
 # ---------------------------------------------------------------- what it shows about one model
@@ -259,18 +330,13 @@ def _decided(reading: AnyReading) -> Iterator[tuple[int, list[np.ndarray]]]:
         yield further[0][0], [weights for _, weights in further]
 
 
-def _measure(model: Model, name: str, tested: TestTexts, seed: int, progress: bool) -> ModelReport:
-    """Predict all texts, and read those of the sample."""
-    texts, labels, texts2, data, sample = tested
+def _measure(
+    model: Model, name: str, tested: TestTexts, shown: AspectTexts | None, seed: int, progress: bool
+) -> ModelReport:
+    """Predict all texts, and read those of the sample; for aspects all."""
+    labels, data, sample = tested.labels, tested.data, tested.sample
     truth = find_task(model.task)(labels).index(model.labels, data or "the data")
-    some = [texts[k] for k in sample], None if texts2 is None else [texts2[k] for k in sample]
-    readings = read_texts(model, *some, progress=progress)
-    P = np.empty((len(texts), len(readings[0].probabilities)), readings[0].probabilities.dtype)
-    P[sample] = [each.probabilities for each in readings]
-    rest = np.setdiff1d(np.arange(len(texts)), sample)
-    if len(rest):
-        others = [texts[k] for k in rest], None if texts2 is None else [texts2[k] for k in rest]
-        P[rest] = predict_texts(model, *others, progress=progress)
+    readings, P = _read_all(model, tested, shown, progress) if shown else _read(model, tested, progress)
     rows = readings[:: -(-len(readings) // ROW_TEXTS)]
     confidence = P.max(axis=1) if answers_of(model.task).has_several else P[range(len(P)), model.decide(P)]
     return ModelReport(
@@ -279,6 +345,33 @@ def _measure(model: Model, name: str, tested: TestTexts, seed: int, progress: bo
         _calibration(model, P, truth), same_answers(model.decide(P), truth), confidence,
         sample, readings, truth[sample], describe_rows(rows), _trust(model, readings, seed, progress),
     )  # fmt: skip
+
+
+def _read(model: Model, tested: TestTexts, progress: bool) -> tuple[list[AnyReading], np.ndarray]:
+    """The readings of the sample, and the probabilities of all texts."""
+    texts, texts2, sample = tested.texts, tested.texts2, tested.sample
+    some = [texts[k] for k in sample], None if texts2 is None else [texts2[k] for k in sample]
+    readings = read_texts(model, *some, progress=progress)
+    P = np.empty((len(texts), len(readings[0].probabilities)), readings[0].probabilities.dtype)
+    P[sample] = [each.probabilities for each in readings]
+    rest = np.setdiff1d(np.arange(len(texts)), sample)
+    if len(rest):
+        others = [texts[k] for k in rest], None if texts2 is None else [texts2[k] for k in rest]
+        P[rest] = predict_texts(model, *others, progress=progress)
+    return readings, P
+
+
+def _read_all(
+    model: Model, tested: TestTexts, shown: AspectTexts, progress: bool
+) -> tuple[list[AnyReading], np.ndarray]:
+    """The same where all texts are read once, for their aspects; only the sample is kept."""
+    kept, sample, P = list[AnyReading](), set(tested.sample.tolist()), []
+    for k, reading in enumerate(stream_texts(model, tested.texts, progress=progress)):
+        shown.add(reading)
+        P.append(reading.probabilities)
+        if k in sample:
+            kept.append(reading)
+    return kept, np.stack(P)
 
 
 def _calibration(model: Model, P: np.ndarray, truth: np.ndarray) -> Calibration:

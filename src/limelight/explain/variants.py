@@ -99,12 +99,17 @@ def read_texts(
     model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
 ) -> list[AnyReading]:
     """Read every text or pair, with a progress bar."""
-    readings: list[AnyReading] = []
+    return list(stream_texts(model, texts, texts2, progress=progress))
+
+
+def stream_texts(
+    model: Model, texts: Sequence[str], texts2: Sequence[str] | None = None, *, progress: bool = False
+) -> Iterator[Any]:
+    """The same, one reading after the other."""
     with progress_bar("Reading" if progress else "", len(texts)) as bar:
         for each in model.read_stream(texts, texts2):
-            readings.append(each)
+            yield each
             bar.update(1)
-    return readings
 
 
 def predict_texts(

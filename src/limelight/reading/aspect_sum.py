@@ -37,6 +37,7 @@ class AspectShare:
     clause: str | None  # the one with the largest effect, up or down
     span: tuple[int, int] | None  # where that is in the text
     weights: np.ndarray  # (n,): the share of each word that belongs to it
+    clause_effect: float = 0.0  # of that clause alone
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; the weights of the words are left out."""
@@ -98,10 +99,11 @@ def sum_by_aspect(
     for k, (aspect, share) in enumerate(zip(used, own, strict=True)):
         effect, place = float(share.sum()), _strongest(share, [each for each in clauses if k in each.aspects])
         span = None if place is None else (places[place.start][0], places[place.end - 1][1])
+        alone = 0.0 if place is None else float(share[place.start : place.end].sum())
         stars = None if span is None or not values else estimate(answer, effect, values)
         quoted = None if span is None else text[slice(*span)]
         by_word = np.bincount(owners, share, len(weights))
-        shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word))
+        shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word, alone))
     return AspectSum(unit, answer, bias, tuple(shares), float(rest.sum()))
 
 

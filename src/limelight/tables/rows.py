@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     text: str
     label: Any = None  # a tuple where a text may have several, a float in regression
     text2: str | None = None
-    cells: Any = None  # for cells.list_cells
+    cells: Any = None  # for cells.list_cells; or the values of the further columns that were asked for
     reasons: Any = None  # what is marked in the text, as in text/reasons.py
 
 
@@ -73,8 +73,8 @@ class TableRows(Iterator[Row]):
 
     A text must be a string with more than spaces in it. A label from csv or tsv is a string without the
     spaces around it; jsonl and parquet keep its type. An empty label, null or NaN counts as missing. With
-    `keep`, rows come with all their cells. `parse_label` turns what is in a cell into a label. A table that
-    is open already stays open, for another pass.
+    `keep`, rows come with all their cells, with `further` with those of these columns. `parse_label` turns
+    what is in a cell into a label. A table that is open already stays open, for another pass.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "reviews.csv")
@@ -93,16 +93,18 @@ class TableRows(Iterator[Row]):
         keep: bool = False,
         parse_label: Callable[[Any, str], Any] = check_label,
         parse_reasons: Callable[[Row], Row] | None = None,
+        further: Sequence[str] = (),
     ) -> None:
         check_choice("on_bad", on_bad, ("error", "skip"))
         self.number = self.skipped = 0
         self._columns, self._skip, self._parse_label = columns, on_bad == "skip", parse_label
-        self._parse_reasons = parse_reasons
+        self._parse_reasons, self._further = parse_reasons, len(further)
         self._table = table if isinstance(table, Table) else open_table(table)
         self._path, self._stays_open = self._table.path, self._table is table
         wanted = [columns.text, columns.label, columns.text2]
         if parse_reasons:
             wanted += [columns.reasons, columns.not_reasons]
+        wanted += further
         self._where = [f"column {name!r}" for name in wanted]
         for name in wanted:
             if name is not None:
@@ -149,6 +151,8 @@ class TableRows(Iterator[Row]):
             label = self._parse_label(label, where[1])
         if self._parse_reasons:
             return self._parse_reasons(Row(text, label, text2, reasons=cells[:2]))
+        if self._further:
+            return Row(text, label, text2, cells[: self._further])
         return Row(text, label, text2, *cells)
 
     def _reject(self, error: BadRowError) -> None:

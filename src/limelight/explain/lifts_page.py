@@ -1,0 +1,220 @@
+"""What the report's first page shows of the lifts: sentences, bars, which groups and periods of many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .intervals import Difference, Mean
+from .lifts import CLASS, MIN_TEXTS, GroupLift, Lift, Lifts
+from .periods import MAX_PERIODS
+from .plots import effects_plot
+
+MAX_DIFFERENCES = (20, 5)  # of groups, that are listed: certain ones, and others where there are few of these
+MAX_GROUPS, MAX_DRAWN = 25, 12  # groups, and aspects, of the tables that show all of them side by side
+WORDS = {"stars": "the stars", "number": "the number"}  # unit -> what is lifted; otherwise the answer
+UNITS = {  # unit -> what an effect is, in words
+    "stars": "in stars of the predicted mean",
+    "classes": "in steps from one class to the next, of the predicted mean",
+    "number": "in the unit of the predicted number",
+    "probability": "in percentage points of the predicted class’s probability",
+}
+
+
+class Bar(NamedTuple):
+    """A bar from 0 with its interval; all places in percent of the width."""
+
+    kind: str  # "up" or "down"
+    zero: float
+    start: float
+    width: float
+    low: float | None = None
+    reach: float | None = None  # of the interval
+
+
+class LiftsPage:
+    """The lifts, ready to be drawn: numbers as text, and bars on common scales."""
+
+    def __init__(self, lifts: Lifts) -> None:
+        self.lifts, self.unit = lifts, UNITS[lifts.unit]
+        self.lifted = WORDS.get(lifts.unit, "the answer")
+        self.title = f"What lifts and what lowers {self.lifted}"
+        self.mentioned = [each for each in lifts.aspects if each.texts]
+        self.unmentioned = [each.name for each in lifts.aspects if not each.texts]
+        self._factor = 100 if lifts.unit == "probability" else 1
+        sizes = [abs(x) for each in self.mentioned for x in (each.effect.low, each.effect.high) if x]
+        largest = self._factor * max(sizes, default=1.0)
+        self._digits = 2 if lifts.unit in ("stars", "classes") else int(np.clip(2 - np.log10(largest), 0, 6))
+        self._scale = _scale([each.effect for each in self.mentioned])
+
+    # ------------------------------------------------------------ numbers
+
+    def signed(self, value: float | None) -> str:
+        """An effect as text.
+
+        >>> from limelight.explain.lifts import Lifts
+        >>> [LiftsPage(Lifts("stars", 0, 0, ())).signed(x) for x in (0.254, -0.1, 0.001, None)]
+        ['+0.25', '−0.10', '0.00', '–']
+        """
+        if value is None:
+            return "–"
+        shown = f"{abs(self._factor * value):.{self._digits}f}"
+        return shown if not shown.strip("0.") else f"{'+' if value > 0 else '−'}{shown}"
+
+    def interval(self, found: Mean | Difference | None) -> str:
+        """From where to where."""
+        if found is None or found.low is None:
+            return ""
+        return f"{self.signed(found.low)} to {self.signed(found.high)}"
+
+    def bar(self, found: Mean) -> Bar:
+        """The bar of a mean."""
+        return _bar(found.mean, found.low, found.high, *self._scale)
+
+    @staticmethod
+    def is_sure(found: Mean) -> bool:
+        """Whether 0 is outside the interval."""
+        return found.low is not None and found.high is not None and found.low * found.high > 0
+
+    # ------------------------------------------------------------ sentences
+
+    @property
+    def verdict(self) -> str:
+        """What lifts and lowers most, in a sentence."""
+        if not self.mentioned:
+            return "None of the texts mentions an aspect of this model."
+        sure = [each for each in self.mentioned if each.texts >= MIN_TEXTS and self.is_sure(each.effect)]
+        up = [each for each in sure if (each.effect.mean or 0) > 0]
+        down = [each for each in sure if (each.effect.mean or 0) < 0]
+        told = [f"{self._tell(up[0])} lifts {self.lifted} most"] if up else []
+        told += [f"{self._tell(down[-1])} lowers {self._again(told)} most"] if down else []
+        if not told:
+            return f"No aspect lifts or lowers {self.lifted} beyond chance on these texts."
+        sentence = ", and ".join(told)
+        return f"{sentence[0].upper()}{sentence[1:]}."
+
+    def _again(self, told: list[str]) -> str:
+        return {"the stars": "them"}.get(self.lifted, "it") if told else self.lifted
+
+    def _tell(self, each: Lift) -> str:
+        points = " points" if self.lifts.unit == "probability" else ""
+        return f"{each.name} ({self.signed(each.effect.mean)}{points} where it is mentioned)"
+
+    # ------------------------------------------------------------ by period
+
+    @property
+    def drawn(self) -> list[Lift]:
+        """The aspects that tables of periods and groups have: all, or the most mentioned."""
+        most = sorted(self.mentioned, key=lambda each: -each.texts)[:MAX_DRAWN]
+        return [each for each in self.mentioned if each in most]
+
+    @property
+    def has_change(self) -> bool:
+        """Whether there are several periods."""
+        return self.lifts.periods is not None and len(self.lifts.periods.labels) > 1
+
+    @property
+    def period_labels(self) -> Sequence[str]:
+        """The periods shown: the last ones."""
+        assert self.lifts.periods is not None
+        return self.lifts.periods.labels[-MAX_PERIODS:]
+
+    def change(self, each: Lift) -> str:
+        """How far the effect has changed, in words."""
+        if each.change is None:
+            return "too few texts for a trend"
+        sure = "" if each.change.low * each.change.high > 0 else ": no certain change"
+        return f"{self.signed(each.change.difference)} ({self.interval(each.change)}){sure}"
+
+    def plot(self, each: Lift) -> str:
+        """The effect in each period."""
+        shown = [mean for one in self.drawn for mean in one.periods[-MAX_PERIODS:] if mean.n >= MIN_TEXTS]
+        scale = _scale(shown or [mean for one in self.drawn for mean in one.periods])
+        means = each.periods[-MAX_PERIODS:]
+        return effects_plot(each.name, self.period_labels, means, scale, self.signed, MIN_TEXTS)
+
+    # ------------------------------------------------------------ by group
+
+    @property
+    def by_class(self) -> bool:
+        """Whether the groups are those of the predicted classes."""
+        return self.lifts.groups is not None and self.lifts.groups.by == CLASS
+
+    @property
+    def compared(self) -> list[GroupLift]:
+        """Group and aspect with enough texts."""
+        groups = self.lifts.groups
+        return [each for each in groups.lifts if each.difference] if groups else []
+
+    @property
+    def too_few(self) -> int:
+        """How many pairs of group and aspect are left out."""
+        return len(self.lifts.groups.lifts) - len(self.compared) if self.lifts.groups else 0
+
+    @property
+    def certain(self) -> int:
+        """How many differences are certain."""
+        return sum(each.certain for each in self.compared)
+
+    @property
+    def telling(self) -> list[tuple[GroupLift, Bar]]:
+        """The differences that are listed, each with its bar."""
+        most, least = MAX_DIFFERENCES
+        listed = self.compared[: min(most, max(self.certain, least))]
+        apart = [each.difference for each in listed if each.difference]
+        ends = [0.0, *(x for each in apart for x in (each.low, each.high))]
+        return [
+            (each, _bar(one.difference, one.low, one.high, min(ends), max(ends)))
+            for each, one in zip(listed, apart, strict=True)
+        ]
+
+    @property
+    def table(self) -> list[tuple[str, int, list[Mean]]]:
+        """The largest groups: name, texts, and the effect of each aspect drawn."""
+        groups = self.lifts.groups
+        if groups is None:
+            return []
+        found = {(each.group, each.aspect): each.effect for each in groups.lifts}
+        first = list(zip(groups.names, groups.counts, strict=True))[:MAX_GROUPS]
+        none = Mean(0, None)
+        return [(name, n, [found.get((name, each.name), none) for each in self.drawn]) for name, n in first]
+
+    def level(self, found: Mean) -> int:
+        """The colour of a mean in a table, -6 to 6; none of few texts."""
+        if found.mean is None or found.n < MIN_TEXTS:
+            return 0
+        top = max(map(abs, self._scale)) or 1.0
+        return int(np.clip(round(6 * found.mean / top), -6, 6))
+
+    def given(self) -> dict[str, Any]:
+        """What the template takes."""
+        return {"page": self, "lifts": self.lifts, "least": MIN_TEXTS, "max_periods": MAX_PERIODS}
+
+
+def _scale(found: Sequence[Mean]) -> tuple[float, float]:
+    """The least and the largest number to draw, and 0.
+
+    An interval of a few texts may be many times as wide as the others: it is cut.
+    """
+    enough = [each for each in found if each.n >= MIN_TEXTS] or found
+    ends = [x for each in enough for x in (each.low, each.mean, each.high) if x is not None]
+    ends += [each.mean for each in found if each.mean is not None]
+    return min([0.0, *ends]), max([0.0, *ends])
+
+
+def _bar(mean: float | None, low: float | None, high: float | None, least: float, most: float) -> Bar:
+    """Where a bar and its interval are on a scale.
+
+    >>> _bar(0.5, 0.25, 0.75, -1.0, 1.0)
+    Bar(kind='up', zero=50.0, start=50.0, width=25.0, low=62.5, reach=25.0)
+    """
+    span = most - least or 1.0
+
+    def at(x: float) -> float:
+        return 100 * (min(max(x, least), most) - least) / span
+
+    zero, end = at(0.0), at(mean or 0.0)
+    bar = Bar("up" if (mean or 0) >= 0 else "down", zero, min(zero, end), abs(end - zero))
+    return bar if low is None or high is None else bar._replace(low=at(low), reach=at(high) - at(low))

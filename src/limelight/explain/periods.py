@@ -1,0 +1,186 @@
+"""Dates as tables have them, and the weeks, months, quarters or years that they are counted by."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import LimelightError
+
+UNITS = ("week", "month", "quarter", "year")
+MAX_PERIODS, MAX_WEEKS = 24, 14
+ENOUGH_TEXTS, ENOUGH_PERIODS = 20, 3  # in a period on average, where a coarser unit leaves as many periods
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+)  # fmt: skip
+_YEAR_FIRST = re.compile(r"(\d{4})(?:([-/.])(\d{1,2})(?:\2(\d{1,2}))?)?(?:[t ].*)?", re.DOTALL)
+_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?:[t, ].*)?", re.DOTALL)
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+_NAMED = re.compile(rf"(?:{_DAY}(?: of)?[ .-]+)?([a-z]+)[ .,-]+(?:{_DAY}[ ,]+)?(\d{{4}})")
+_WEEK_DATE = re.compile(r"\d{4}-?W\d{2}(?:-?\d)?")
+
+
+class Dates(NamedTuple):
+    """A column of dates, as far as it could be read."""
+
+    days: tuple[date | None, ...]
+    missing: int  # empty cells
+    unread: int  # that are no dates
+    example: str  # one of these
+    guessed: str  # "month/day/year" if nothing says whether the month or the day comes first
+    coarse: str  # the least unit that they can be counted by: month if none has a day
+
+
+class Periods(NamedTuple):
+    """Dates counted by a unit, from the first to the last without a gap."""
+
+    unit: str
+    labels: tuple[str, ...]
+    codes: np.ndarray  # (texts,): the period of each text, -1 without a date
+
+
+class _Parts(NamedTuple):
+    """A date as written: which of two numbers is the month may be open."""
+
+    year: int
+    month: int | None = None
+    day: int | None = None
+    is_open: bool = False
+
+
+def read_dates(values: Sequence[Any], name: str = "dates") -> Dates:
+    """Read a column of dates; those that are none are counted. An error if no cell is a date.
+
+    >>> read_dates(["2012-05-31", "31/12/2012", "3 June 2012", "soon", None])[1:4]
+    (1, 1, 'soon')
+    """
+    cells = [None if _is_missing(value) else value for value in values]
+    parts = [None if cell is None else _parse(cell) for cell in cells]
+    day_first, guessed = _order([each for each in parts if each and each.is_open])
+    days = [_day(each, day_first) for each in parts]
+    unread = [cell for cell, day in zip(cells, days, strict=True) if cell is not None and day is None]
+    read = [each for each, day in zip(parts, days, strict=True) if each and day]
+    if not read:
+        such = f", such as {str(unread[0])[:40]!r}" if unread else ""
+        message = f"{name} has no date that can be read{such}; write dates as 2024-05-31"
+        raise LimelightError(message, code="date-format")
+    coarse = "week" if any(each.day for each in read) else "month" if any(e.month for e in read) else "year"
+    example = str(unread[0])[:40] if unread else ""
+    return Dates(tuple(days), cells.count(None), len(unread), example, guessed, coarse)
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or value != value  # NaN, and NaT of pandas and numpy
+
+
+def _parse(value: Any) -> _Parts | None:
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[D]").item()
+    if isinstance(value, date):  # a datetime is one
+        return _Parts(value.year, value.month, value.day)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    text = str(int(value)) if isinstance(value, int | float | np.number) else str(value).strip().lower()
+    return _parse_text(text)
+
+
+def _parse_text(text: str) -> _Parts | None:
+    if found := _YEAR_FIRST.fullmatch(text):
+        year, _, month, day = found.groups()
+        return _Parts(int(year), int(month) if month else None, int(day) if day else None)
+    if found := _YEAR_LAST.fullmatch(text):
+        first, mark, second, year = found.groups()
+        return _Parts(int(year), int(second), int(first), mark != ".")
+    if found := _NAMED.fullmatch(text):
+        before, name, after, year = found.groups()
+        month = [k for k, each in enumerate(_MONTHS, 1) if len(name) >= 3 and each.startswith(name)]
+        day = before or after
+        return _Parts(int(year), month[0], int(day) if day else None) if month else None
+    return _parse_digits(text.upper())
+
+
+def _parse_digits(text: str) -> _Parts | None:
+    """20120531, 2012-W22, or seconds or milliseconds since 1970."""
+    try:
+        if _WEEK_DATE.fullmatch(text) or re.fullmatch(r"\d{8}", text):
+            day = date.fromisoformat(text)
+        elif re.fullmatch(r"\d{9,10}|\d{12,13}", text):
+            day = datetime.fromtimestamp(int(text) / (1000 if len(text) > 10 else 1), UTC).date()
+        else:
+            return None
+    except ValueError:
+        return None
+    return _Parts(day.year, day.month, day.day)
+
+
+def _order(found: list[_Parts]) -> tuple[bool, str]:
+    """Whether the day comes first in dates such as 03/05/2012; and what was guessed if no date tells."""
+    day_first = sum((each.day or 0) > 12 for each in found)
+    month_first = sum((each.month or 0) > 12 for each in found)
+    guessed = "month/day/year" if found and day_first == month_first else ""
+    return day_first > month_first, guessed
+
+
+def _day(parts: _Parts | None, day_first: bool) -> date | None:
+    if parts is None:
+        return None
+    month, day = parts.month or 1, parts.day or 1
+    if parts.is_open and not day_first:
+        month, day = day, month
+    try:
+        return date(parts.year, month, day)
+    except ValueError:
+        return None
+
+
+# ---------------------------------------------------------------- periods
+
+
+def count_periods(dates: Dates) -> Periods:
+    """Count dates by a unit that their span and their number choose.
+
+    >>> count_periods(read_dates(["2012-05-31", "2012-07-02", "2013-01-01"])).labels
+    ('2012 Q2', '2012 Q3', '2012 Q4', '2013 Q1')
+    """
+    known = [day for day in dates.days if day is not None]
+    unit = _unit(min(known), max(known), len(known), dates.coarse)
+    numbers = [None if day is None else _number(day, unit) for day in dates.days]
+    first, last = (_number(day, unit) for day in (min(known), max(known)))
+    codes = np.array([-1 if number is None else number - first for number in numbers])
+    return Periods(unit, tuple(_label(k, unit) for k in range(first, last + 1)), codes)
+
+
+def _unit(first: date, last: date, texts: int, coarse: str) -> str:
+    """The finest unit that gives few periods of many texts."""
+    periods = {unit: _number(last, unit) - _number(first, unit) + 1 for unit in UNITS}
+    most = {unit: MAX_WEEKS if unit == "week" else MAX_PERIODS for unit in UNITS}
+    fits = [unit for unit in UNITS[UNITS.index(coarse) :] if periods[unit] <= most[unit]] or ["year"]
+    full = [unit for unit in fits if texts >= ENOUGH_TEXTS * periods[unit]]
+    several = [unit for unit in fits if periods[unit] >= ENOUGH_PERIODS]
+    if full and (full[0] in several or not several):
+        return full[0]
+    return several[-1] if several else fits[0]
+
+
+def _number(day: date, unit: str) -> int:
+    if unit == "week":
+        return (day.toordinal() - 1) // 7  # the first day of all was a Monday
+    per_year = {"month": 12, "quarter": 4, "year": 1}[unit]
+    return day.year * per_year + (day.month - 1) * per_year // 12
+
+
+def _label(number: int, unit: str) -> str:
+    """The name of a period; of a week, its Monday."""
+    if unit == "week":
+        return date.fromordinal(7 * number + 1).isoformat()
+    per_year = {"month": 12, "quarter": 4, "year": 1}[unit]
+    year, part = divmod(number, per_year)
+    return {"month": f"{year}-{part + 1:02}", "quarter": f"{year} Q{part + 1}", "year": f"{year}"}[unit]

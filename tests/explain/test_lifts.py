@@ -1,0 +1,258 @@
+"""The report's first page: its figures by hand from the readings, its words, how it looks in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from limelight.explain import measure_lifts, to_report
+from limelight.explain.intervals import mean_of
+from limelight.explain.lifts import AspectTexts, Lifts, Quote
+from limelight.explain.lifts_page import MAX_DIFFERENCES, MAX_GROUPS, LiftsPage
+from limelight.explain.pages import render_lifts
+from limelight.runtime.model import Model
+from reading.test_browser import CHROMIUM, PHONE, opened
+from refusing import refuses
+from trained import LABELS, network_of, recipe_of, tokenizer, weights_of
+
+ASPECTS = {"even": ["w0", "w10", "w12"], "odd": ["w1", "w3"], "rare": ["w39"], "never": ["nothing"]}
+
+
+def model_of(labels: Any = (1, 3, 5), task: str = "classification", aspects: Any = ASPECTS) -> Model:
+    recipe = recipe_of({"rows": 2, "task": task})
+    parts = {
+        "weights": weights_of(network_of(recipe, classes=len(labels))),
+        "recipe": recipe,
+        "labels": list(labels),
+    }
+    return Model.from_parts(**parts, tokenizer=tokenizer(), threads=1).with_aspects(aspects)
+
+
+def some_texts(n: int = 120) -> list[str]:
+    rng = np.random.default_rng(3)
+    words = [f"w{k}" for k in rng.integers(0, 30, 12 * n)]
+    return [
+        f"{' '.join(words[k : k + 5])}, {' '.join(words[k + 5 : k + 9])}. {' '.join(words[k + 9 : k + 12])}"
+        for k in range(0, 12 * n, 12)
+    ]
+
+
+TEXTS = some_texts()
+DATES = [f"2012-{1 + k // 30:02}-{1 + k % 28:02}" for k in range(len(TEXTS))]
+GROUPS = ["<b>A</b>", "B", "C", ""] * (len(TEXTS) // 4)
+
+
+def visible(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL)).split())
+
+
+def test_the_figures_by_hand():
+    model = model_of()
+    lifts = measure_lifts(model, TEXTS, dates=DATES, groups=GROUPS, by="hotel")
+    shares = [{each.name: each for each in reading.aspects} for reading in model.read_many(TEXTS)]
+    assert lifts.silent == sum(not any(each.mentioned for each in one.values()) for one in shares)
+    order = [each.effect.mean for each in lifts.aspects if each.texts]
+    assert order == sorted(order, reverse=True)
+    for each in lifts.aspects:
+        own = [one[each.name] for one in shares if one[each.name].mentioned]
+        assert (each.texts, each.share) == (len(own), len(own) / len(TEXTS))
+        if own:
+            assert each.effect[1:] == pytest.approx(mean_of(np.array([one.effect for one in own]))[1:])
+            assert each.stars.mean == pytest.approx(np.mean([one.estimated for one in own]))
+            assert sum(period.n for period in each.periods) == len(own)
+    assert lifts.periods.labels == ("2012-01", "2012-02", "2012-03", "2012-04")
+    (even,) = (each for each in lifts.aspects if each.name == "even")
+    march = [one["even"].effect for one, day in zip(shares, DATES, strict=True) if day.startswith("2012-03")]
+    assert even.periods[2].mean == pytest.approx(np.mean([effect for effect in march if effect]))
+
+
+def test_differences_between_groups_by_hand():
+    model = model_of()
+    groups = measure_lifts(model, TEXTS, groups=GROUPS, by="hotel").groups
+    assert (groups.names, groups.counts, groups.missing) == (("<b>A</b>", "B", "C"), (30, 30, 30), 30)
+    effects = [
+        {one.name: one.effect for one in reading.aspects if one.mentioned}
+        for reading in model.read_many(TEXTS)
+    ]
+    for each in groups.lifts:
+        mentions = [(e[each.aspect], g) for e, g in zip(effects, GROUPS, strict=True) if each.aspect in e]
+        own, rest = ([e for e, g in mentions if (g == each.group) == same] for same in (True, False))
+        assert each.effect.n == len(own)
+        assert (each.difference is None) == (min(len(own), len(rest)) < 10)
+        if each.difference:
+            assert each.difference.difference == pytest.approx(np.mean(own) - np.mean(rest))
+
+
+def test_best_and_worst_clauses_are_of_different_texts():
+    model = model_of(aspects={"even": ["w12"]})
+    texts = [*TEXTS, *(text.upper() for text in TEXTS[:9]), *TEXTS]
+    (even,) = measure_lifts(model, texts).aspects
+    for quotes, sign in ((even.best, 1), (even.worst, -1)):
+        assert len({each.text for each in quotes}) == len({each.clause.lower() for each in quotes}) == 3
+        strengths = [sign * each.effect for each in quotes]
+        assert strengths == sorted(strengths, reverse=True)
+        assert strengths[-1] > 0
+        for each in quotes:
+            (share,) = model.read(texts[each.text]).aspects
+            assert each.clause == share.clause
+            inside = slice(*share.span)
+            assert texts[each.text][inside] == each.clause
+            assert f"{each.before.strip('…')}{each.clause}" in texts[each.text]
+
+
+def with_effects(effects: np.ndarray, groups: list[str], names: tuple[str, ...] = ("rooms",)) -> Lifts:
+    """Lifts of made-up effects (texts, aspects), of which nan is no mention."""
+    texts = ["the room"] * len(effects)
+    found = AspectTexts(
+        model_of(aspects={name: ["room"] for name in names}), texts, groups=groups, by="hotel"
+    )
+    found.effect, found.mentioned = effects, ~np.isnan(effects)
+    found.clause_effect, found.stars = np.nan_to_num(effects), np.nan_to_num(effects)
+    found.spans[:] = 0, 8
+    return found.measure()
+
+
+def test_the_surest_of_a_thousand_groups_come_first_and_the_page_stays_short():
+    rng = np.random.default_rng(0)
+    effects, groups = rng.normal(0, 0.3, (15_000, 1)), [f"hotel {k % 1000}" for k in range(15_000)]
+    effects[7::1000] += 1.0
+    effects[9::1000] -= 2.0
+    groups[11::1000] = ["tiny"] * 5 + [""] * 10
+    lifts = with_effects(effects, groups)
+    assert [each.group for each in lifts.groups.lifts[:2]] == ["hotel 9", "hotel 7"]
+    assert [each.certain for each in lifts.groups.lifts[:3]] == [True, True, False]
+    assert lifts.groups.lifts[-1].group == "tiny"
+    assert lifts.groups.lifts[-1].difference is None
+    page = LiftsPage(lifts)
+    assert (page.certain, page.too_few, len(page.table)) == (2, 1, MAX_GROUPS)
+    assert len(page.telling) == MAX_DIFFERENCES[1]
+    html = render_lifts(lifts, "m", "d", "")
+    text = visible(html)
+    assert "Of 999 compared, 2 are certain" in text
+    assert "1 more with fewer than 10 texts" in text
+    assert "25 largest of 1,000 groups" in text
+    assert len(html) < 100_000
+    assert len(lifts.to_dict()["groups"]["aspects"]) == 1000
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "unit", "title"),
+    [
+        ((1, 3, 5), "classification", "stars", "the stars"), ((1, 3, 5), "ordinal", "stars", "the stars"),
+        (LABELS, "ordinal", "classes", "the answer"), (LABELS, "classification", "probability", "the answer"),
+        (("value",), "regression", "number", "the number"),
+    ],
+)  # fmt: skip
+def test_every_task(labels: Any, task: str, unit: str, title: str):
+    model = model_of(labels, task)
+    page = to_report(model, TEXTS, dates=DATES)
+    assert f"What lifts and what lowers {title}" in page
+    assert ("Estimated stars" in page) == (unit == "stars")
+    assert ("By predicted class" in page) == (unit == "probability")
+    assert "Accuracy" not in page
+
+
+def test_it_is_the_first_section_of_a_report():
+    truth = [(1, 3, 5)[k % 3] for k in range(len(TEXTS))]
+    page = to_report(model_of(), TEXTS, truth, dates=DATES, groups=GROUPS, by="hotel", most=20)
+    assert re.findall(r'<section id="(\w+)', page)[:2] == ["aspects", "words"]
+    assert "From 20 of the texts" in page
+    assert f"Of {len(TEXTS)} texts" in page
+    assert "<b>A</b>" not in page
+    assert "By hotel" in page
+    assert "Over time, by month" in page
+    plain = model_of(aspects={})
+    assert 'id="aspects"' not in to_report(plain, TEXTS, truth)
+    assert 'id="aspects"' not in to_report([model_of(), plain], TEXTS, truth, names=["a", "b"])
+
+
+def test_the_figures_of_a_report_do_not_depend_on_aspects():
+    truth = [(1, 3, 5)[k % 3] for k in range(len(TEXTS))]
+    pages = [to_report(model_of(aspects=each), TEXTS, truth, most=20) for each in (ASPECTS, {})]
+    with_aspects, without = (visible(page[page.index("<dl") :]) for page in pages)
+    assert with_aspects == without
+
+
+def test_refusals():
+    model, truth = model_of(), [1] * len(TEXTS)
+    with refuses("length-mismatch"):
+        to_report(model, TEXTS, truth, dates=DATES[1:])
+    with refuses("date-format"):
+        to_report(model, TEXTS, truth, dates=["soon"] * len(TEXTS))
+    with refuses("no-aspects"):
+        to_report(model_of(aspects={}), TEXTS, truth, groups=GROUPS)
+    with refuses("option-conflict"):
+        to_report([model, model], TEXTS, truth, names=["a", "b"], groups=GROUPS)
+    with refuses("length-mismatch"):
+        to_report(model_of(aspects={}), TEXTS)
+    with refuses("length-mismatch"):
+        to_report(model, [], [])
+
+
+def test_a_row_no_mention_one_group_one_week():
+    model = model_of()
+    one = visible(to_report(model, ["w0 w5"], dates=["2012-05-31"], groups=["B"]))
+    assert "one text: no interval" in one
+    assert "All dates are in one week, 2012-05-28" in one
+    assert "All texts are of one group, “B”" in one
+    none = to_report(model, ["w5", "w6"], dates=["2012-05-31"] * 2, groups=[None, "B"])
+    assert "None of the texts mentions an aspect" in none
+    assert "No text has a value here" in visible(to_report(model, ["w0", "w12"], groups=["", None]))
+    json.dumps(measure_lifts(model, ["w5"], dates=["2012"], groups=["B"]).to_dict(), allow_nan=False)
+
+
+def test_dates_that_cannot_be_read_are_told():
+    dates = ["soon", "", *DATES[2:]]
+    with pytest.warns(UserWarning, match="1 of 120 dates"):
+        page = visible(to_report(model_of(), TEXTS, dates=dates))
+    assert (
+        "1 text left out: its date cannot be read, such as “soon”. 1 text left out: it has no date." in page
+    )
+
+
+@pytest.mark.parametrize(
+    ("effects", "verdict"),
+    [
+        ([0.3, -0.1], "Rooms (+0.30 where it is mentioned) lifts the stars most, and staff (−0.10 where it "
+         "is mentioned) lowers them most."),
+        ([-0.3, 0.0], "Rooms (−0.30 where it is mentioned) lowers the stars most."),
+        ([0.0, 0.0], "No aspect lifts or lowers the stars beyond chance on these texts."),
+    ],
+)  # fmt: skip
+def test_the_verdict(effects: list[float], verdict: str):
+    spread = np.tile([[0.02], [-0.02]], (10, 1))
+    page = LiftsPage(with_effects(np.array([effects]) + spread, ["x"] * 20, ("rooms", "staff")))
+    assert page.verdict == verdict
+
+
+def test_long_clauses_and_markup_are_tamed():
+    text = "<script>w9</script> " * 5 + "w0 " * 100 + ". w8 " + "w7 " * 40
+    (even, *_) = measure_lifts(model_of(), [text]).aspects
+    (quote,) = even.best or even.worst
+    assert isinstance(quote, Quote)
+    assert len(quote.clause) <= 160
+    page = to_report(model_of(), [text])
+    assert "<script" not in page
+    assert "…" in page
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium")
+def test_nothing_is_wider_than_a_phone_or_a_sheet_of_paper(tmp_path: Path):
+    file = tmp_path / "report.html"
+    names = [f"A hotel with a rather long name {k}" for k in range(6)] * 20
+    file.write_text(to_report(model_of(), TEXTS, dates=DATES, groups=names, by="hotel"))
+    wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > innerWidth).length"
+    with opened(file, **PHONE) as page:
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        stacked = "[...document.querySelectorAll('.stacked')].every(t => t.scrollWidth <= t.clientWidth)"
+        assert page.evaluate(stacked)
+        page.set_viewport_size({"width": 718, "height": 1000})  # A4 without its margins
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(wide) == 0
