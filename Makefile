@@ -3,8 +3,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Most of what is installed is never imported; what is, Python compiles then.
-export PIP_NO_COMPILE := 1
 
 .PHONY: help setup demo test quick check wheel dist audit fuzz soak bench clean
 .DEFAULT_GOAL := help
@@ -23,10 +21,11 @@ help:
 
 setup: .venv/ready
 
+# Most of what is installed is never imported; what is, Python compiles then.
 .venv/ready: constraints.txt pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile torch==2.13.0
+	$(BIN)/python -m pip install --quiet --no-compile -e '.[dev]'
 	@touch $@
 
 demo: setup
