@@ -21,10 +21,11 @@ help:
 
 setup: .venv/ready
 
+# Most of what is installed is never imported; what is, Python compiles then.
 .venv/ready: constraints.txt pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile torch==2.13.0
+	$(BIN)/python -m pip install --quiet --no-compile -e '.[dev]'
 	@touch $@
 
 demo: setup

@@ -33,6 +33,7 @@ _sync_nothing()
 
 from hypothesis import settings  # noqa: E402 - after the cores
 
+import browsers  # noqa: E402
 import drawing  # noqa: E402, F401  registers the profiles; `--hypothesis-profile=fuzz` takes the place of this one
 
 settings.load_profile("test")
@@ -67,6 +68,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     slow = {TESTS / name for names in SLOW.values() for name in names}
     return True if config.getoption("--quick") and collection_path in slow else None
+
+
+def pytest_sessionfinish() -> None:
+    browsers.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

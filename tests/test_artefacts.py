@@ -17,6 +17,7 @@ import pytest
 
 import limelight
 from artefacts import CASES, SPREAD, Artefacts, texts
+from browsers import needs_chromium
 from limelight.config.presets import PRESETS
 from limelight.network.onnx.arithmetic import Int8
 from limelight.runtime.folder import open_folder
@@ -24,7 +25,7 @@ from limelight.serve.one_file import save_page
 from runtime.test_javascript import EXAMPLE, IS_INSTALLED, with_modules
 from runtime.test_reader import compute
 from serve.in_node import needs_node, run_node
-from serve.test_one_file import needs_chromium, opened
+from serve.test_one_file import opened
 from test_gpu import with_torch
 
 EXACT, PAGE = 1e-4, 0.01

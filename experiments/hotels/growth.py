@@ -23,7 +23,7 @@ NAMES = {
     "max": ("max pooling", "#0c74dc"),
     "best": ("both", "#4dbd8b"),
 }
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 380, 56, 20, 24, 48
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 380, 56, 32, 24, 48
 STYLE = (
     "text{font:12px Helvetica,Arial,sans-serif;fill:#222222}.mid{text-anchor:middle}.end{text-anchor:end}"
     ".rule{stroke:#dddddd}polyline{fill:none;stroke-width:2}"

@@ -551,17 +551,13 @@ def test_demo_with_few_sentences(call, refused, tmp_path):
     assert "How far to trust it" in page
     assert limelight.load(out / "model").labels[0] == "very negative"
     assert Path(out, "model", "README.md").read_text().count("very positive") > 0
-    assert call("demo", "--preset", "tiny", "--sentences", "60", "--out", out)[0] == 0  # again
-    (out / "model" / "notes.txt").write_text("mine")
-    assert "also holds notes.txt" in refused("demo", "--out", out)  # at once
-
-
-def test_demo_with_the_least_sentences(call, tmp_path):
-    code, _, err = call("demo", "--preset", "tiny", "--sentences", "20", "--out", tmp_path / "demo")
+    code, _, err = call("demo", "--preset", "tiny", "--sentences", "20", "--out", out)  # again, of the least
     assert code == 0
     assert "\n20 training, " in err
     assert "warning" not in err
-    assert len(limelight.load(tmp_path / "demo" / "model").labels) == 5
+    assert len(limelight.load(out / "model").labels) == 5
+    (out / "model" / "notes.txt").write_text("mine")
+    assert "also holds notes.txt" in refused("demo", "--out", out)  # at once
 
 
 @pytest.mark.parametrize("mine", ["model", "index.html"])

@@ -9,8 +9,14 @@ import pytest
 
 from limelight.cli import main
 from reviews import write_csv
+from shared_reader import share_reader
 
 TEXTS = ["The soup was cold. We left.", "A friendly host.", "The train was late."]
+
+
+@pytest.fixture(autouse=True)
+def one_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    share_reader(monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,14 @@ import pytest
 import limelight
 import trained
 from reviews import write_csv
+from shared_reader import share_reader
 
 SOUP = ("The soup was cold.", "Chilly broth & <b>bread</b>")
+
+
+@pytest.fixture(autouse=True)
+def one_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    share_reader(monkeypatch)
 
 
 def test_two_texts_in_the_terminal_and_as_json(call):

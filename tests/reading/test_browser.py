@@ -1,8 +1,6 @@
 """The pictures in a real browser, where one is installed."""
 
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,22 +10,21 @@ from typing import Any
 
 import pytest
 
+from browsers import needs_chromium, new_context
 from limelight.reading import to_page, to_svg
 from limelight.reading.reading import PairReading
 from reading.readings import SOUP, make_comparison, make_reading
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium"
-)
+pytestmark = needs_chromium
 
 
-def browse(file: Path, *options: str) -> str:
-    command = [
-        str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-        f"--user-data-dir={file.parent / 'profile'}", *options, file.as_uri(),
-    ]  # fmt: skip
-    return subprocess.run(command, capture_output=True, check=True, timeout=60).stdout.decode("utf-8")
+@contextmanager
+def opened(file: Path, **options: Any) -> Iterator[Any]:
+    """The file in a page of a browser that can be used."""
+    with new_context(**options) as context:
+        page = context.new_page()
+        page.goto(file.as_uri())
+        yield page
 
 
 def test_the_browser_finds_the_texts_and_weights_as_they_were(tmp_path: Path):
@@ -35,7 +32,8 @@ def test_the_browser_finds_the_texts_and_weights_as_they_were(tmp_path: Path):
     pair = PairReading(make_reading(texts[0]), make_reading(texts[1]))
     page = tmp_path / "page.html"
     page.write_bytes(to_page([*map(make_reading, texts), pair]).encode())
-    seen = browse(page, "--dump-dom")
+    with opened(page) as shown:
+        seen = shown.content()
     found = [
         unescape(re.sub("<[^>]+>", "", p)) for p in re.findall(r'<p dir="auto">(.*?)</p>', seen, re.DOTALL)
     ]
@@ -48,25 +46,18 @@ def test_light_and_dark_screens_get_different_pictures(tmp_path: Path, kind: str
     file = tmp_path / f"picture.{kind}"
     reading = make_reading(SOUP)
     file.write_bytes((to_page([reading]) if kind == "html" else to_svg(reading)).encode())
+    dark, light = photograph(file)
+    assert min(len(dark), len(light)) > 10_000  # a blank one is a few hundred bytes
+    assert dark != light
+
+
+def photograph(file: Path) -> list[bytes]:
+    """On a dark screen and on a light one."""
     shots = []
-    for scheme in (0, 1):  # dark, light
-        shot = tmp_path / f"{scheme}.png"
-        browse(file, f"--blink-settings=preferredColorScheme={scheme}", f"--screenshot={shot}")
-        shots.append(shot.read_bytes())
-    assert all(len(shot) > 10_000 for shot in shots)  # a blank one is a few hundred bytes
-    assert shots[0] != shots[1]
-
-
-@contextmanager
-def opened(file: Path, **options: Any) -> Iterator[Any]:
-    """The file in a page of a browser that can be used."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(**options)
-        page.goto(file.as_uri())
-        yield page
-        browser.close()
+    for scheme in ("dark", "light"):
+        with opened(file, color_scheme=scheme) as page:
+            shots.append(page.screenshot())
+    return shots
 
 
 def test_a_person_can_click_and_point_without_an_error(tmp_path: Path):

@@ -24,6 +24,7 @@ from limelight.storage import files
 from refusing import refuses
 from reviews import write_csv
 from search.vectors import shards_of
+from shared_reader import share_reader
 
 TEXTS = [
     "The soup was cold. We left early.",
@@ -32,6 +33,11 @@ TEXTS = [
     "Cold tea, warm beer.",
 ]
 HERE = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def one_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    share_reader(monkeypatch)
 
 
 def write_table(folder: Path) -> Path:

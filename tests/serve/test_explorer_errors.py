@@ -7,13 +7,13 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from browsers import needs_chromium
 from limelight.runtime.model import Model
 from limelight.serve import create_app
 from serve.in_node import needs_node, run_node
 from serve.live import in_thread
 from serve.test_explorer import lively
 from serve.test_explorer_page import TEXTS, app_of, browsing
-from serve.test_one_file import needs_chromium
 from serve.test_page_model import model_of
 
 SLOW = """() => {

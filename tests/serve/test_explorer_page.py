@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from browsers import needs_chromium, new_context
 from explain.models import negation_spotter
 from limelight.runtime.model import Model
 from limelight.serve import create_app
 from limelight.serve.explored import ExploredData, explore_data
 from limelight.serve.neighbours import ModelNeighbours
 from limelight.serve.one_file import save_page
-from reading.test_browser import CHROMIUM
 from serve.live import in_thread
 from serve.test_explorer import lively
-from serve.test_one_file import ask_against, needs_chromium, opened, shown, wait_for
+from serve.test_one_file import ask_against, opened, shown, wait_for
 from serve.test_page_model import model_of
 from trained import LABELS, texts_of
 
@@ -34,12 +34,10 @@ def browsing(
     address: str = "", *, app: dict[str, Any], token: str | None = "t", **options: Any
 ) -> Iterator[Any]:
     """The page of a server in a browser; it must not complain, nor ask anyone else for anything."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
     complaints: list[str] = []
-    with in_thread(create_app(**app, token="t")) as port, playwright.sync_playwright() as p:
+    with in_thread(create_app(**app, token="t")) as port, new_context(**options) as context:
         root = f"http://127.0.0.1:{port}/"
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_context(**options).new_page()
+        page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on(
@@ -52,7 +50,6 @@ def browsing(
         if token == "t":
             page.locator(".bars li").first.wait_for(state="attached")
         yield page
-        browser.close()
     ours = ("Failed to load resource: the server responded with a status of 401",)
     assert [each for each in complaints if not each.startswith(ours)] == []
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from browsers import needs_chromium, new_context
 from limelight.cli import main
 from limelight.reading.colours import DARK, LEVELS, LIGHT
 from limelight.runtime.model import Model
 from limelight.serve import one_file
 from limelight.serve.one_file import build_page, explore_page, save_page
-from reading.test_browser import CHROMIUM
 from refusing import refuses
 from serve.test_page_model import model_of
 from trained import save
@@ -93,11 +93,8 @@ def test_a_file_that_appears_while_the_page_is_made_stays(tmp_path: Path, monkey
 @contextmanager
 def opened(file: Path, address: str = "", frame: bool = False, **options: Any) -> Iterator[Any]:
     """The page in a browser without a network; it must not complain, nor ask for anything but itself."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
     complaints: list[str] = []
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        context = browser.new_context(offline=True, **options)
+    with new_context(offline=True, **options) as context:
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -106,7 +103,6 @@ def opened(file: Path, address: str = "", frame: bool = False, **options: Any) -
         shown = page.frame_locator("iframe") if frame else page
         shown.locator(".bars li").first.wait_for(state="attached")
         yield shown
-        browser.close()
     assert [each for each in complaints if not each.startswith((file.as_uri(), "blob:"))] == []
 
 
@@ -141,11 +137,6 @@ def ask_against(page: Any, reading: Any, text: str, click: bool = True) -> None:
     found = [float(title.replace("−", "-")) for title in titles]
     np.testing.assert_allclose(found, reading.decided, atol=0.006)
     assert page.locator(".words").first.text_content() == text
-
-
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium"
-)
 
 
 @needs_chromium
