@@ -87,8 +87,8 @@ def _report(model: Model, rows: list[Any], page: Path) -> Report:
     log("writing the report")
     names = ("text", "stars", "month", "hotel")
     texts, stars, months, hotels = ([row[name] for row in rows] for name in names)
-    how: dict[str, Any] = {"names": ["demo"], "data": "reviews.csv", "dates": months, "groups": hotels, "by": "hotel"}
-    return save_report(page, model, texts, stars, most=100, **how)
+    more: dict[str, Any] = {"dates": months, "groups": hotels, "by": "hotel"}
+    return save_report(page, model, texts, stars, names=["demo"], data="reviews.csv", most=100, **more)
 
 
 def _format(aspects: Aspects, lifts: Lifts) -> str:

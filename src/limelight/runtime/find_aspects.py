@@ -270,7 +270,7 @@ def _reader() -> tuple[Tokenizer, np.ndarray]:
 def _groups(nouns: _Nouns, X: np.ndarray, count: int) -> list[list[str]]:
     """The seeds of each aspect, the most typical first; the most judged aspect first."""
     weights = np.sqrt(nouns.judged)
-    wanted = min(int(count * GROUPS), max(1, len(X) // 3))
+    wanted = min(count * GROUPS, max(1, len(X) // 3))
     members = _merge(_k_means(X, weights, wanted), X, nouns.judged, count)
     found = []
     for own in members:
