@@ -31,6 +31,6 @@ def test_demo_of_aspects(call, refused, tmp_path):
     assert len(model.aspects) >= 3
     assert all(f"\n{each.name}: {', '.join(each.seeds)}\n  praised  " in said for each in model.aspects)
     with (out / "reviews.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == 150
+        assert len(list(csv.DictReader(file))) == 120
     assert "<h1" in (out / "report.html").read_text()
     assert "aspects" in refused("demo", "aspect")
