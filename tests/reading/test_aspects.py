@@ -140,7 +140,7 @@ def test_stars_only_of_what_is_mentioned_and_where_labels_are_numbers():
     assert (number.unit, number.aspects[0].estimated) == ("number", None)
 
 
-@pytest.mark.parametrize(("effect", "stars"), [(0, 3), (1, 4.2185506), (-50, 1.4), (50, 4.6)])
+@pytest.mark.parametrize(("effect", "stars"), [(0, 3), (1, 3.7712221), (-50, 2.2), (50, 3.8)])
 def test_stars_of_an_effect(effect, stars):
     assert estimate(3.0, effect, [1, 2, 3, 4, 5]) == pytest.approx(stars)
     assert estimate(15.0, effect * 5, [5, 10, 15, 20, 25]) == pytest.approx(stars * 5)  # whatever the unit
