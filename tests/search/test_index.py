@@ -19,6 +19,7 @@ from limelight.runtime.reader import model_sha256
 from limelight.search import index_folder
 from limelight.search.build import new_config, writing
 from limelight.search.corpus import Corpus
+from limelight.search.ranking import Ranking
 from limelight.search.shards import ZERO
 from limelight.storage import files
 from refusing import refuses
@@ -95,10 +96,10 @@ def test_hits_have_score_row_columns_and_words(index):
     best = int(cosines.argmax())
     assert (hits[0].text, hits[0].row, hits[0].source) == (TEXTS[best], best + 1, "texts.csv")
     assert hits[0].columns == {"stars": str([1, 5, 2, 3][best]), "city": ["Ghent", "Bonn", "Rome", ""][best]}
-    assert hits[0].score == pytest.approx(cosines[best], abs=0.02)
-    assert hits[0].comparison.matrix.sum() == pytest.approx(hits[0].score, abs=0.02)
+    assert hits[0].cosine == pytest.approx(cosines[best], abs=0.02)
+    assert hits[0].comparison.matrix.sum() == pytest.approx(hits[0].cosine, abs=1e-12)
     assert hits[0].score > hits[1].score
-    assert hits[0].to_dict()["words"] == hits[0].comparison.top_pairs(5)
+    assert hits[0].to_dict()["words"] == hits[0].top_pairs(5)
     assert index.search("cold broth", k=1, words=False)[0].comparison is None
 
 
@@ -248,7 +249,7 @@ def test_an_index_that_another_process_replaced_is_added_to_with_its_own_model(t
     Index.create(tmp_path / "index", ["w1 w2"], model=second, overwrite=True)
     old.add(["w5 w6 w7"])
     for each in (old, Index.open(tmp_path / "index")):
-        assert each.search("w5 w6 w7", k=1)[0].score == pytest.approx(1, abs=0.01)
+        assert each.search("w5 w6 w7", k=1)[0].cosine == pytest.approx(1, abs=0.01)
         assert each.model.sha256 == each.config.model_sha256
     old.verify()
 
@@ -335,7 +336,7 @@ def test_a_size_that_is_not_the_models_is_one_line(index):
 
 def test_cosines_are_at_most_one(index):
     V = np.eye(1, index.config.size, dtype=np.float32) * 1.01
-    index._shards = shards_of(np.concatenate([V, -V]), 2)
+    index._ranking = Ranking(shards_of(np.concatenate([V, -V]), 2), index._exact, None)
     assert index.search_vectors(V, 4)[0].tolist() == [[1, -1]]
 
 

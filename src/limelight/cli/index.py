@@ -14,10 +14,11 @@ from ._shared import add_shared, on_bad, on_terminal, print_result
 if TYPE_CHECKING:
     from ..search.index import Index
 
-HELP = "index the texts of tables, to search them by meaning"
+HELP = "index the texts of tables, to search them by meaning and by words"
 DESCRIPTION = """\
-Make a folder of the texts of one table or several, with their other columns and a vector each, for
-limelight search. With --sentences, every sentence is an entry of its own that remembers its row. If it is
+Make a folder of the texts of one table or several, with their other columns, a vector each
+and their words, for limelight search. With --passages, a long text is split into
+passages of about 100 words, with --sentences into sentences: entries that remember their row. If it is
 interrupted, the same command with --add continues where it stopped.
 
   limelight index reviews.csv --text text --sentences --out reviews.index
@@ -28,7 +29,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "data", "CORPUS", "table of texts", nargs="*")
     add_flag(parser, "--out", "INDEX", "folder of the index", required=True)
     add_flag(parser, "--model", "MODEL", 'folder of a saved model or reader (default: "reader")')
-    add_flag(parser, "--sentences", "", "split the texts into sentences")
+    unit = parser.add_mutually_exclusive_group()
+    add_flag(unit, "--passages", "", "split long texts into passages of about 100 words")
+    add_flag(unit, "--sentences", "", "split the texts into sentences")
     add_flag(parser, "--precision", ("float32", "int8"), "to read the texts in; int8 is faster", "int8")
     add_shared(parser, "--text")
     add_flag(parser, "--skip-bad", "", "skip rows without text")
@@ -53,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         again = "--overwrite" if args.overwrite else "--add"
         print(f"limelight: interrupted; run it again with {again} to continue", file=sys.stderr)
         return 1
-    what = "sentences" if index.config.sentences else "texts"
+    what = index.config.unit
     facts = {"out": args.out, what: len(index), "size": index.config.size, "model": index.config.model}
     print_result(args, facts, f"saved {args.out}: {len(index):,} {what if len(index) != 1 else what[:-1]}")
     return 0
@@ -65,7 +68,7 @@ def _create(args: argparse.Namespace) -> Index:
     from ..search.index import Index
 
     corpora = [Corpus(each, args.text, on_bad(args)) for each in args.data]
-    config, model = new_config(args.model or "reader", args.sentences, args.precision)
+    config, model = new_config(args.model or "reader", args.sentences, args.precision, args.passages)
     build(Path(args.out), corpora, config, model, args.overwrite, on_terminal())
     return Index.open(args.out)
 
@@ -74,8 +77,9 @@ def _add(args: argparse.Namespace) -> Index:
     from ..search.index import Index
 
     index = Index.open(args.out, model=args.model)
-    if args.sentences and not index.config.sentences:
-        raise conflict(f"{args.out} holds whole texts; --sentences needs an index of its own")
+    unit = "sentences" if args.sentences else "passages" if args.passages else index.config.unit
+    if unit != index.config.unit:
+        raise conflict(f"{args.out} holds {index.config.unit}; --{unit} needs an index of its own")
     for each in args.data:
         index.add(each, text=args.text, on_bad=on_bad(args), progress=on_terminal())
     return index

@@ -1,4 +1,4 @@
-"""`limelight search`: the texts of an index that are most similar to a query."""
+"""`limelight search`: the texts of an index that are nearest to a query, in meaning and words."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from ._shared import add_shared, check_least, check_out, output_format, standard
 if TYPE_CHECKING:
     from ..search.index import Hit
 
-HELP = "search an index by meaning"
+HELP = "search an index by meaning and words"
 DESCRIPTION = """\
-Print the texts of an index that are most similar to a query, best first, with their scores (the cosine: 1 for
-the same meaning, 0 for nothing in common) and the pairs of words that made each match. Without a query, every
-line of standard input is one.
+Print the texts of an index that are nearest to a query, best first. Half of the score is meaning (the cosine:
+1 for the same meaning, 0 for nothing in common), half is words (BM25 from 0 to 1: rare words of the query
+count most), and each hit shows the words that make up both. Without a query, every line of standard input is
+one.
 
   limelight search reviews.index "the soup was cold"
+  limelight search reviews.index "the soup was cold" --where hotel=Ritz --where "stars>=4"
   limelight search reviews.index "the soup was cold" --out results.html"""
 
 FORMATS = {"text": ".txt", "jsonl": ".jsonl", "html": ".html"}
@@ -31,6 +33,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "index", "INDEX", "folder made by limelight index")
     add_flag(parser, "query", "QUERY", "text (default: lines of standard input)", nargs="*")
     add_flag(parser, "--top", "N", "hits of a query", 10)
+    ways = ("meaning", "words", "both")
+    add_flag(parser, "--by", ways, "what to go by (default: both, if the index has words)")
+    about = "only rows whose column is this, or <, >, <=, >= a number; may be repeated"
+    add_flag(parser, "--where", "COLUMN=VALUE", about, action="append")
     add_flag(parser, "--per-row", "", "in an index of sentences, only the best of each row")
     add_flag(parser, "--exact", "", "search in full, even if prepared for approximate search")
     add_flag(parser, "--no-words", "", "leave out the words that made the match")
@@ -58,7 +64,10 @@ def run(args: argparse.Namespace) -> None:
     for source in index.config.sources:
         if not source.finished:
             warn(f"{source.name} is in {args.index} only in part; finish it with limelight index --add")
-    results = index.search(queries, args.top, words=not args.no_words, per_row=args.per_row, exact=args.exact)
+    results = index.search(
+        queries, args.top, by=args.by, where=args.where, words=not args.no_words,
+        per_row=args.per_row or None, exact=args.exact,
+    )  # fmt: skip
     text = _render(form, queries, results, Path(args.index).name)
     if not args.out:
         print(text, end="")
@@ -88,7 +97,21 @@ def _text(query: str, hits: Sequence[Hit], several: bool) -> str:
     lines = [query] if several else []
     for hit in hits:
         lines.append(f"{hit.score:.3f}  {' '.join(hit.text.split())}")
-        pairs = hit.comparison.top_pairs(3) if hit.comparison else []
-        words = ", ".join(f"{word} – {other} {share:.2f}" for word, other, share in pairs if share > 0)
-        lines.append(f"       {hit.source}, row {hit.row}{f': {words}' if words else ''}")
+        parts = "; ".join(filter(None, (_meaning(hit), _words(hit))))
+        lines.append(f"       {hit.source}, row {hit.row}{f': {parts}' if parts else ''}")
     return "\n".join(lines) + "\n"
+
+
+def _meaning(hit: Hit) -> str:
+    pairs = [(f"{word} – {other}", share) for word, other, share in hit.top_pairs(3) if share > 0]
+    return _part("meaning", hit.meaning, pairs) if hit.meaning_weight and hit.comparison else ""
+
+
+def _words(hit: Hit) -> str:
+    return _part("words", hit.score - hit.meaning, hit.matches) if hit.matches else ""
+
+
+def _part(name: str, total: float, parts: Sequence[tuple[str, float]]) -> str:
+    """A part of a score, and what it is made of."""
+    shown = ", ".join(f"{word} {share:.2f}" for word, share in parts)
+    return f"{name} {total:.2f}{f' ({shown})' if shown else ''}"

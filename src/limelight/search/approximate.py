@@ -160,12 +160,34 @@ class ApproximateSearch:
         index = self._index
         return bool(CANDIDATES_PER_HIT * k <= index.ntotal * min(PROBES, index.nlist) // index.nlist)
 
-    def search(self, shards: Sequence[Shard], Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The best k scores and places found, (queries, k) each; where there are fewer, the place is -1."""
-        _, candidates = self._index.search(np.ascontiguousarray(Q, np.float32), CANDIDATES_PER_HIT * k)
+    def search(
+        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The best k scores and places found, (queries, k) each; where there are fewer, the place is -1.
+
+        `extra` (queries, texts) is added to the scores; the texts where it is largest are candidates too.
+        """
+        count = CANDIDATES_PER_HIT * k
+        _, candidates = self._index.search(np.ascontiguousarray(Q, np.float32), count)
+        if extra is not None:
+            most = np.argpartition(-extra, min(count, extra.shape[1]) - 1, axis=1)[:, :count]
+            candidates = _drop_repeated(np.concatenate([candidates, most], axis=1))
         scores = np.stack([_score(shards, q, at) for q, at in zip(Q, candidates, strict=True)])
+        if extra is not None:
+            scores += np.take_along_axis(extra, candidates, 1)  # of the place -1, any number: it stays -inf
         order = np.lexsort((candidates, -scores))[:, :k]
         return np.take_along_axis(scores, order, 1), np.take_along_axis(candidates, order, 1)
+
+
+def _drop_repeated(candidates: np.ndarray) -> np.ndarray:
+    """Each candidate of a query once; the others are replaced by -1.
+
+    >>> _drop_repeated(np.array([[3, 1, 3, -1]]))
+    array([[-1,  1, -1,  3]])
+    """
+    found = np.sort(candidates, axis=1)
+    found[:, :-1][found[:, :-1] == found[:, 1:]] = -1
+    return found
 
 
 def _score(shards: Sequence[Shard], q: np.ndarray, places: np.ndarray) -> np.ndarray:

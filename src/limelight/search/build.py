@@ -25,12 +25,17 @@ from .index_folder import FILE, IndexConfig, layout, read_config, remove_strays,
 from .shards import cut_shards, damaged, pack_shard, quantise, write_shard
 
 
-def new_config(model: str | Path, sentences: bool, precision: str) -> tuple[IndexConfig, Model | Reader]:
+def new_config(
+    model: str | Path, sentences: bool, precision: str, passages: bool = False
+) -> tuple[IndexConfig, Model | Reader]:
     """The description of an index with nothing in it yet, and its model."""
+    if sentences and passages:
+        raise LimelightError("an index is of sentences or of passages, not both", code="option-conflict")
     where = str(model) if is_reader(model) else str(Path(model).resolve())
     loaded: Model | Reader = load(model, precision=precision)
     size = next(encode(loaded, ["text"])).shape[1]
-    return IndexConfig(where, loaded.sha256, size, sentences, precision), loaded
+    config = IndexConfig(where, loaded.sha256, size, sentences, precision, passages=passages, words=True)
+    return config, loaded
 
 
 def encode(model: Model | Reader, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -86,7 +91,7 @@ def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bo
     if source.finished:
         warn(f"{corpus.name} is already in the index, as {source.name}, with {before:,} texts; skipped it")
         return 0
-    entries = islice(corpus.entries(config.sentences), before, None)
+    entries = islice(corpus.entries(config.unit), before, None)
     with progress_bar(None, initial=before, disable=not progress) as bar:
         for some in cut_shards(entries, config.shard_rows):
             parts = []
@@ -94,7 +99,7 @@ def add_corpus(folder: Path, corpus: Corpus, model: Model | Reader, progress: bo
                 parts.append(quantise(V))
                 bar.update(len(V))
             vectors, scales = map(np.concatenate, zip(*parts, strict=True))
-            content = pack_shard(vectors, scales, some)
+            content = pack_shard(vectors, scales, some, config.words)
             source.shards.append(write_shard(folder, len(config.shards), content, len(some)))
             config.approximate = None  # it lacks the new texts
             write_config(folder, config)
@@ -116,7 +121,7 @@ def build(
     """Make an index of some corpora. An old index stays in use until the new one, beside it, is complete."""
     _check_free(folder, overwrite)
     for corpus in corpora:
-        corpus.check(config.sentences)  # unusable rows are reported before the long work
+        corpus.check(config.unit)  # unusable rows are reported before the long work
     with writing(folder), ExitStack() as stack:
         _check_free(folder, overwrite)  # another process may have made one meanwhile
         replacing, place = (folder / FILE).is_file(), folder

@@ -18,14 +18,14 @@ from ..tables.columns import choose_columns
 from ..tables.formats import BadRowError
 from ..tables.rows import check_text
 from ..tables.table import column_names, read_values
-from ..text.sentences import sentence_spans
+from ..text.sentences import passage_spans, sentence_spans
 
 
 class Corpus:
     """Texts to index, which can be read again from the start: a table, or texts in memory.
 
     >>> corpus = Corpus(["Good soup. Cold tea.", "Late train."])
-    >>> [(entry["row"], entry["text"]) for entry in corpus.entries(sentences=True)]
+    >>> [(entry["row"], entry["text"]) for entry in corpus.entries("sentences")]
     [(1, 'Good soup.'), (1, 'Cold tea.'), (2, 'Late train.')]
     """
 
@@ -48,20 +48,20 @@ class Corpus:
             self.text = None
             self.sha256 = hashlib.sha256(json.dumps(self._texts, default=str).encode()).hexdigest()
 
-    def entries(self, sentences: bool) -> Iterator[dict[str, Any]]:
-        """Each text with the number of its row, from 1, and its other columns; or each sentence of it."""
+    def entries(self, unit: str = "texts") -> Iterator[dict[str, Any]]:
+        """Each text, or each sentence or passage of it, with its row's number, from 1, and other columns."""
         for number, text, columns in self._rows():
-            if not sentences:
+            if unit == "texts":
                 yield {"text": text, "row": number, "columns": columns}
                 continue
-            for start, end in sentence_spans(text):
+            for start, end in sentence_spans(text) if unit == "sentences" else passage_spans(text):
                 yield {"text": text[start:end], "row": number, "start": start, "columns": columns}
 
-    def check(self, sentences: bool) -> None:
+    def check(self, unit: str = "texts") -> None:
         """Raise if there is nothing to index, or at the first row that cannot be used."""
         deque(self._rows(), maxlen=0)
-        if next(self.entries(sentences), None) is None:
-            raise LimelightError(f"{self._where}: no sentences to index", code="no-rows")
+        if next(self.entries(unit), None) is None:
+            raise LimelightError(f"{self._where}: no {unit} to index", code="no-rows")
 
     def _rows(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
         self.skipped, number = 0, 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 
 import numpy as np
 
@@ -38,16 +40,30 @@ class ExactSearch:
         graph.output("products", graph.op("MatMulInteger", vectors, queries), "int32", "n", "q")
         self._session = Session(graph)
 
-    def search(self, shards: Sequence[Shard], Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The best k scores and places, (queries, k) each, for unit vectors Q (queries, size)."""
-        parts = [self._search(shards, Q[at : at + QUERIES], k) for at in range(0, len(Q), QUERIES)]
+    def search(
+        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: np.ndarray | None = None,
+        allowed: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """The best k scores and places, (queries, k) each, for unit vectors Q (queries, size).
+
+        `extra` (queries, texts) is added to the scores. If not all texts are `allowed`, k is at most as many
+        as are.
+        """
+        whole = [slice(at, at + QUERIES) for at in range(0, len(Q), QUERIES)]
+        parts = [
+            self._search(shards, Q[at], k, None if extra is None else extra[at], allowed) for at in whole
+        ]
         scores, places = zip(*parts, strict=True)
         return np.concatenate(scores), np.concatenate(places)
 
-    def _search(self, shards: Sequence[Shard], Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def _search(
+        self, shards: Sequence[Shard], Q: np.ndarray, k: int, extra: np.ndarray | None,
+        allowed: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         planes, steps = split_query(Q)
         kind = np.int32 if Q.shape[1] <= 2000 else np.int64  # 2000 * 127 * 8064 < 2**31
         zeros = ZERO * _join(planes.sum(axis=0, dtype=kind)[None])
+        steps = np.where(steps > 0, steps, np.float32(1))  # a query of zeros has scores of 0 all the same
         best = _Best(len(Q), min(k, sum(map(len, shards))))
 
         def scan(block: tuple[int, np.ndarray, np.ndarray]) -> None:
@@ -55,6 +71,11 @@ class ExactSearch:
             (products,) = self._session.run({"vectors": vectors, "queries": planes}, "products")
             whole = _join(products.astype(kind, copy=False)) - zeros  # (block, queries)
             scores = np.multiply(whole.T, scales, dtype=np.float32, casting="unsafe", order="C")
+            here = slice(first, first + len(vectors))
+            if extra is not None:
+                scores += extra[:, here] / steps[:, None]
+            if allowed is not None:
+                scores[:, ~allowed[here]] = -np.inf
             best.add(first, scores)
 
         with ThreadPoolExecutor(self.threads) as pool:
@@ -62,6 +83,26 @@ class ExactSearch:
                 pass
         scores, places = best.sorted()
         return scores * steps[:, None], places
+
+
+def cosines(shards: Sequence[Shard], q: np.ndarray, places: Sequence[int]) -> list[float]:
+    """The scores of one query (size,) at some places, to the bit as `ExactSearch` has them.
+
+    >>> from limelight.search.shards import quantise
+    >>> shard = Shard(*quantise(np.eye(3)), np.zeros(0, np.uint8), np.zeros(3, np.int64))
+    >>> [round(each, 3) for each in cosines([shard, shard], np.eye(3)[1], [4, 3])]
+    [1.0, 0.0]
+    """
+    planes, steps = split_query(q[None])
+    whole = _join(planes.astype(np.int64))[:, 0]
+    starts = [0, *accumulate(map(len, shards))]
+    found = []
+    for place in places:
+        number = bisect_right(starts, place) - 1
+        shard, at = shards[number], place - starts[number]
+        product = (shard.vectors[at].astype(np.int64) - ZERO) @ whole
+        found.append(float(np.float32(product) * shard.scales[at] * steps[0]))
+    return found
 
 
 def _join(planes: np.ndarray) -> np.ndarray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, overload
@@ -19,36 +20,57 @@ from .approximate import build_approximate, check_approximate, open_approximate
 from .build import add_corpus, build, encode, new_config, open_model, writing
 from .corpus import Corpus
 from .exact import ExactSearch
+from .filters import Condition, allowed_texts, make_conditions
 from .index_folder import check_shards, open_shards, read_config, remove_strays, write_config
+from .ranking import WAYS, Ranked, Ranking
 from .shards import damaged
+from .words import find_words
 
 VERIFIED_TEXTS = 8  # of each shard, read by the model again
 MAX_DISTANCE = 0.2  # of a vector from itself in 8 bits: that of another model's is about 1.4
+Where = Mapping[str, Any] | Sequence[str]  # columns and what they must be, or as typed: ["stars>=4"]
 
 
 @dataclass(frozen=True, eq=False)
 class Hit:
-    """A text that a search found."""
+    """A text that a search found. Its score is `meaning` plus what the words in `matches` add."""
 
-    score: float  # the cosine of its vector with the query's
+    score: float  # by meaning the cosine, by words BM25 from 0 to 1, by both half of each
     text: str
     source: str  # the table it is from
     source_number: int  # two tables may have one name
     row: int  # in that table, from 1
-    start: int | None  # where the sentence starts in the row's text, in an index of sentences
+    start: int | None  # where the sentence starts in the row's text, in an index of sentences or passages
     columns: dict[str, Any]  # the row's other columns
-    comparison: Comparison | None = None  # which words made the match
+    comparison: Comparison | None = None  # which words make the meanings similar
+    cosine: float = 0.0  # of its vector with the query's; 0 by words alone
+    meaning_weight: float = 1.0  # of the cosine in the score
+    matches: tuple[tuple[str, float], ...] = ()  # the query's words that it has, and what each adds
+
+    @property
+    def meaning(self) -> float:
+        """The part of the score that the meaning gives."""
+        return self.meaning_weight * self.cosine
+
+    def top_pairs(self, count: int = 5) -> list[tuple[str, str, float]]:
+        """The pairs of words, the query's first, that add most to the score by meaning.
+
+        All pairs together, `meaning_weight * comparison.matrix`, add up to `meaning`.
+        """
+        pairs = self.comparison.top_pairs(count) if self.comparison else []
+        return [(word, other, self.meaning_weight * share) for word, other, share in pairs]
 
     def to_dict(self, pairs: int = 5) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`, with the pairs of words that contribute most."""
         found = {name: getattr(self, name) for name in ("score", "text", "source", "row", "start", "columns")}
+        found |= {"meaning": self.meaning, "matches": [list(each) for each in self.matches]}
         if self.comparison:
-            found["words"] = self.comparison.top_pairs(pairs)
+            found["words"] = self.top_pairs(pairs)
         return found
 
 
 class Index:
-    """Texts and their vectors in a folder, searched by meaning. Memory holds what a search touches.
+    """Texts in a folder, searched by meaning and by words. Memory holds what a search touches.
 
     >>> import tempfile
     >>> texts = ["The soup was cold. We left.", "A friendly host.", "The train was late."]
@@ -84,20 +106,22 @@ class Index:
         self._ends = list(accumulate(len(shard) for shard in self._shards))
         self._source_ends = list(accumulate(len(source.shards) for source in self.config.sources))
         self._approximate = open_approximate(self.folder, self.config, self._exact.threads)
+        self._ranking = Ranking(self._shards, self._exact, self._approximate)
+        self._filtered: tuple[list[Condition], np.ndarray | None] = [], None
 
     @classmethod
     def create(
         cls, folder: str | Path, corpus: str | Path | Iterable[str], *, model: str | Path = "reader",
-        sentences: bool = False, text: str | None = None, precision: str = "int8", on_bad: str = "error",
-        overwrite: bool = False, progress: bool = False,
+        sentences: bool = False, passages: bool = False, text: str | None = None, precision: str = "int8",
+        on_bad: str = "error", overwrite: bool = False, progress: bool = False,
     ) -> Index:  # fmt: skip
         """Make an index of a table, given by its path, or of a list of texts.
 
-        With `sentences`, each sentence is an entry of its own. `precision` is that in which the texts are
-        read; int8 is several times as fast.
+        With `sentences`, each sentence is an entry of its own; with `passages`, each passage of about 100
+        words of a long text. `precision` is that in which the texts are read; int8 is several times as fast.
         """
         given = Corpus(corpus, text, on_bad)
-        build(Path(folder), [given], *new_config(model, sentences, precision), overwrite, progress)
+        build(Path(folder), [given], *new_config(model, sentences, precision, passages), overwrite, progress)
         return cls(folder)
 
     @classmethod
@@ -115,7 +139,7 @@ class Index:
         given = Corpus(corpus, text, on_bad)
         with writing(self.folder):
             config = read_config(self.folder)  # another process may have replaced the one that is open here
-            given.check(config.sentences)
+            given.check(config.unit)
             model = open_model(config, self._model, config.precision)
             added = add_corpus(self.folder, given, model, progress)
         self._reopen()
@@ -151,94 +175,124 @@ class Index:
         return self.config.rows
 
     def __repr__(self) -> str:
-        what = "sentences" if self.config.sentences else "texts"
-        return f"Index({str(self.folder)!r}, {len(self):,} {what})"
+        return f"Index({str(self.folder)!r}, {len(self):,} {self.config.unit})"
 
     # ------------------------------------------------------------ search
 
     @overload
     def search(  # type: ignore[overload-overlap]
-        self, query: str, k: int = 10, *, words: bool = True, per_row: bool = False, exact: bool = False
-    ) -> list[Hit]: ...
+        self, query: str, k: int = 10, *, by: str | None = None, where: Where | None = None,
+        words: bool = True, per_row: bool | None = None, exact: bool = False,
+    ) -> list[Hit]: ...  # fmt: skip
     @overload
     def search(
-        self, query: Sequence[str], k: int = 10, *, words: bool = True, per_row: bool = False,
-        exact: bool = False,
+        self, query: Sequence[str], k: int = 10, *, by: str | None = None, where: Where | None = None,
+        words: bool = True, per_row: bool | None = None, exact: bool = False,
     ) -> list[list[Hit]]: ...  # fmt: skip
     def search(
-        self, query: str | Sequence[str], k: int = 10, *, words: bool = True, per_row: bool = False,
-        exact: bool = False,
+        self, query: str | Sequence[str], k: int = 10, *, by: str | None = None, where: Where | None = None,
+        words: bool = True, per_row: bool | None = None, exact: bool = False,
     ) -> list[Hit] | list[list[Hit]]:  # fmt: skip
-        """The k most similar texts, best first; for a list of queries, a list of hits each.
+        """The best k texts, best first; for a list of queries, a list of hits each.
 
-        With `words`, each hit says which words made the match. With `per_row`, an index of sentences gives
-        the best sentence of each row. With `exact`, an index prepared for approximate search is searched in
-        full.
+        `by` is "meaning", "words" or "both"; "both" is the default if the index has words.
+        `where` names columns and what they must be: {"city": "Ghent", "stars": (">=", 4)}. With `words`, each
+        hit by meaning says which pairs of words made the match. With `per_row`, the default in an index of
+        passages, only the best entry of each row is a hit. With `exact`, an index prepared for approximate
+        search is searched in full.
         """
         queries = [query] if isinstance(query, str) else list(query)
         check_at_least("k", k, 1)
+        by = self._checked_way(by)
         if not len(self):
             raise LimelightError(f"{self.folder} is empty; add texts to it", code="no-rows")
         for each in queries:
-            self._check_query(each)
-        Q = np.concatenate([np.empty((0, self.config.size), np.float32), *encode(self.model, queries)])
-        found = self._per_row(Q, k, exact) if per_row else self._hits(Q, k, exact)
-        if words:
+            self._check_query(each, by)
+        Q = np.empty((0, self.config.size), np.float32)
+        if by != "words":
+            Q = np.concatenate([Q, *encode(self.model, queries)])
+        search = partial(self._hits, queries, Q, by=by, exact=exact, allowed=self._allowed(where))
+        per_row = self.config.passages if per_row is None else per_row
+        found = self._per_row(search, k) if per_row else search(k)
+        if words and by != "words":
             found = [self._with_words(each, hits) for each, hits in zip(queries, found, strict=True)]
         return found[0] if isinstance(query, str) else found
 
-    def _hits(self, Q: np.ndarray, k: int, exact: bool) -> list[list[Hit]]:
-        scores, places = (each.tolist() for each in self.search_vectors(Q, k, exact))
-        pairs = [zip(*each, strict=True) for each in zip(scores, places, strict=True)]
-        return [[self._hit(score, place) for score, place in each if place >= 0] for each in pairs]
+    def _checked_way(self, by: str | None) -> str:
+        if by is None:
+            return "both" if self.config.words else "meaning"
+        if by not in WAYS:
+            raise LimelightError(f"cannot search by {by!r}; use {', '.join(WAYS)}", code="option-value")
+        if by != "meaning" and not self.config.words:
+            fault = f"{self.folder} is from an earlier version and can be searched by meaning only"
+            raise LimelightError(f"{fault}; build it again to search by words", code="index-without-words")
+        return by
 
-    def _per_row(self, Q: np.ndarray, k: int, exact: bool) -> list[list[Hit]]:
+    def _allowed(self, where: Where | None) -> np.ndarray | None:
+        """Which texts a filter lets through; that of the last filter is kept."""
+        conditions = make_conditions(where) if where else []
+        if not conditions:
+            return None
+        if self._filtered[0] != conditions:
+            self._filtered = conditions, allowed_texts(self._shards, conditions)
+        return self._filtered[1]
+
+    def _hits(self, queries: Sequence[str], Q: np.ndarray, k: int, **how: Any) -> list[list[Hit]]:
+        return [[self._hit(each) for each in found] for found in self._ranking.rank(queries, Q, k, **how)]
+
+    def _per_row(self, search: Callable[[int], list[list[Hit]]], k: int) -> list[list[Hit]]:
         """The best hit of each of k rows: more hits are looked at until they are of enough rows."""
         count = 4 * k
         while True:
-            found = [_best_of_rows(hits)[:k] for hits in self._hits(Q, count, exact)]
-            if count >= len(self) or all(len(hits) == k for hits in found):
+            hits = search(count)
+            found = [_best_of_rows(each)[:k] for each in hits]
+            missing = (len(rows) < k and len(each) == count for rows, each in zip(found, hits, strict=True))
+            if count >= len(self) or not any(missing):
                 return found
             count *= 4
 
     def search_vectors(self, Q: np.ndarray, k: int, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Scores and places, (queries, k) each, for vectors of length 1 (queries, size)."""
-        k = min(k, len(self))
-        if not len(Q):
-            return np.empty((0, k), np.float32), np.empty((0, k), np.int64)
+        """Scores and places by meaning, (queries, k) each, for vectors of length 1 (queries, size)."""
         for shard in self._shards:
             shard.check()
-        fast = self._approximate
-        search = fast if fast is not None and fast.finds(k) and not exact else self._exact
-        scores, places = search.search(self._shards, Q, k)
-        return np.clip(scores, -1, 1), places  # rounded vectors may be a little longer than 1
+        return self._ranking.by_vectors(Q, min(k, len(self)), exact)
 
-    def _hit(self, score: float, place: int) -> Hit:
-        shard = bisect.bisect_right(self._ends, place)
-        entry = self._shards[shard].entry(place - (self._ends[shard - 1] if shard else 0))
+    def _hit(self, ranked: Ranked) -> Hit:
+        shard = bisect.bisect_right(self._ends, ranked.place)
+        entry = self._shards[shard].entry(ranked.place - (self._ends[shard - 1] if shard else 0))
         number = bisect.bisect_right(self._source_ends, shard)
         return Hit(
-            score, entry["text"], self.config.sources[number].name, number, entry["row"], entry.get("start"),
-            entry["columns"],
+            ranked.score, entry["text"], self.config.sources[number].name, number, entry["row"],
+            entry.get("start"), entry["columns"], cosine=ranked.cosine, meaning_weight=ranked.meaning_weight,
+            matches=ranked.matches,
         )  # fmt: skip
 
     def _with_words(self, query: str, hits: list[Hit]) -> list[Hit]:
         texts = [hit.text for hit in hits]
         comparisons = self.model.compare_many([query] * len(texts), texts, by_rows=False)
-        return [replace(hit, comparison=each) for hit, each in zip(hits, comparisons, strict=True)]
+        pairs = zip(hits, comparisons, strict=True)
+        return [replace(hit, comparison=_add_up_to(each, hit.cosine)) for hit, each in pairs]
 
-    def _check_query(self, query: str) -> None:
+    def _check_query(self, query: str, by: str) -> None:
         """Raise at a query without words, or without any that the model knows."""
         ids, offsets = self.model.tokenizer.locate(query)
         fault, which = "", f"the query {query[:40]!r}"
-        if not len(offsets) or offsets[-1, 1] == 0:
+        if not len(offsets) or offsets[-1, 1] == 0 or (by == "words" and not find_words(query)):
             fault = f"{which} has no words; give at least one"
-        elif (ids == UNKNOWN).all() and isinstance(self.model, Model):
+        elif (ids != UNKNOWN).any() or by == "words":
+            return
+        elif isinstance(self.model, Model):
             fault = f"the model knows none of the words of {which}; use others"
-        elif (ids == UNKNOWN).all():
+        else:
             warn(f"the reader knows none of the words of {which}: it goes by their spelling")
         if fault:
             raise LimelightError(fault, code="text-without-words")
+
+
+def _add_up_to(comparison: Comparison, cosine: float) -> Comparison:
+    """The comparison with the index's cosine, of vectors in 8 bits; all pairs share the rounding evenly."""
+    matrix = comparison.matrix.astype(np.float64)
+    return replace(comparison, similarity=cosine, matrix=matrix + (cosine - matrix.sum()) / matrix.size)
 
 
 def _best_of_rows(hits: list[Hit]) -> list[Hit]:

@@ -26,7 +26,7 @@ from ..storage.json_file import parse_object
 from ..storage.open_files import open_regular, open_together, read_regular
 from .shards import Shard, ShardEntry, damaged, map_shard
 
-FORMAT = 1
+FORMAT = 2
 FILE, APPROXIMATE = "index.json", "approximate.safetensors"
 OLD_APPROXIMATE = "approximate.faiss"  # of earlier versions
 MAX_CONFIG = 2**26
@@ -72,11 +72,18 @@ class IndexConfig:
     precision: str  # in which the texts were read
     sources: list[Source] = field(default_factory=list)
     approximate: ApproximateEntry | None = None
+    passages: bool = False  # whether long texts were split
+    words: bool = False  # whether the shards say which words the texts have: not in format 1
 
     @property
     def shards(self) -> list[ShardEntry]:
         """All shards, in order."""
         return [shard for source in self.sources for shard in source.shards]
+
+    @property
+    def unit(self) -> str:
+        """What an entry is, in the plural."""
+        return "sentences" if self.sentences else "passages" if self.passages else "texts"
 
     @property
     def rows(self) -> int:
@@ -162,7 +169,8 @@ def open_shards(folder: str | Path) -> tuple[IndexConfig, list[Shard]]:
             missing = [shard.file for shard in config.shards if shard.file not in files]
             if not missing:
                 try:
-                    return config, [map_shard(files[each.file], each, config.size) for each in config.shards]
+                    given = config.size, config.words
+                    return config, [map_shard(files[each.file], each, *given) for each in config.shards]
                 except LimelightError as error:
                     raise LimelightError(f"{folder}: {error}", code=error.code) from None
         if read_config(folder) == config:  # otherwise another index has taken its place

@@ -4,6 +4,8 @@ vectors   (n, size) uint8     128 + the vector divided by its scale, rounded
 scales    (n,) float32
 lines     (bytes,) uint8      a line of JSON for each: text, row, columns
 ends      (n,) int64          where each line ends
+
+and which words they have (`POSTINGS` in words.py), unless it is from an earlier version.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from ..errors import LimelightError
 from ..storage.array_files import DTYPES, safetensors_pieces
 from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
+from .words import POSTINGS, Postings, pack_postings
 
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
 SHARD_CHARACTERS = 2**28  # of the texts of a shard, roughly
@@ -51,6 +54,7 @@ class Shard:
     scales: np.ndarray  # (n,)
     lines: np.ndarray  # (bytes,)
     ends: np.ndarray  # (n,)
+    postings: Postings | None = None  # which words the texts have
     mapped: mmap.mmap | None = None  # the file that they are mapped from
 
     def check(self) -> None:
@@ -104,8 +108,10 @@ def quantise(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (steps + ZERO).astype(np.uint8), scales
 
 
-def pack_shard(vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]]) -> bytes:
-    """The bytes of the file.
+def pack_shard(
+    vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[str, Any]], words: bool = True
+) -> bytes:
+    """The bytes of the file; an index from an earlier version stays one without words.
 
     >>> content = pack_shard(*quantise(np.eye(2)), [{"text": "a", "row": 1, "columns": {}}] * 2)
     >>> from safetensors.numpy import load
@@ -116,6 +122,8 @@ def pack_shard(vectors: np.ndarray, scales: np.ndarray, entries: Sequence[dict[s
     ends = np.cumsum([len(line) for line in lines], dtype=np.int64)
     joined = np.frombuffer(b"".join(lines), np.uint8)
     tensors = {"vectors": vectors, "scales": scales, "lines": joined, "ends": ends}
+    if words:
+        tensors |= pack_postings([each["text"] for each in entries])
     return b"".join(safetensors_pieces(tensors))
 
 
@@ -128,21 +136,23 @@ def write_shard(folder: Path, number: int, content: bytes, rows: int) -> ShardEn
     return entry
 
 
-def map_shard(file: BinaryIO, entry: ShardEntry, size: int) -> Shard:
+def map_shard(file: BinaryIO, entry: ShardEntry, size: int, words: bool) -> Shard:
     """Map an open file into memory; its size, rows and size of vectors must be what the index says."""
     name, rows, found = entry.file, entry.rows, os.fstat(file.fileno()).st_size
     if found != entry.bytes:
         fault = f"{name} has {found:,} bytes, not the {entry.bytes:,} it was written with"
         raise damaged(f"{fault}; build the index again")
-    mapped, arrays = map_tensors(file, name, found, _KINDS)
+    mapped, arrays = map_tensors(file, name, found, _KINDS | (POSTINGS if words else {}))
+    postings = Postings(**{each: arrays.pop(each) for each in POSTINGS}) if words else None
     lines, ends = arrays["lines"], arrays["ends"]
     expected = {"vectors": (rows, size), "scales": (rows,), "ends": (rows,)}
     fits = all(arrays[each].shape == shape for each, shape in expected.items()) and lines.ndim == 1
+    fits = fits and (postings is None or postings.fit_together(rows))
     if not fits or (ends[:-1] > ends[1:]).any() or ends[0] < 0 or ends[-1] != len(lines):
         raise damaged(f"{name} is damaged: its arrays do not fit together; build the index again")
     if not ((arrays["scales"] >= 0) & (arrays["scales"] <= 1)).all():  # unit vectors have none above 1 / 127
         raise damaged(f"{name} is damaged: wrong scales; build the index again")
-    return Shard(**arrays, mapped=mapped)
+    return Shard(**arrays, postings=postings, mapped=mapped)
 
 
 def map_tensors(

@@ -95,7 +95,7 @@ class IndexNeighbours:
             return []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about unknown words, which it quotes: a text is never logged
-            hits = self.index.search(item[0], NEIGHBOURS)
+            hits = self.index.search(item[0], NEIGHBOURS, by="meaning")
         return [_neighbour((hit.text,), None, hit.score, hit.comparison) for hit in hits]
 
 

@@ -1,4 +1,4 @@
-"""Splitting a text into sentences, by rules for English and for languages written like it."""
+"""Splitting a text into sentences or passages, by rules for English and for languages written like it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _BREAK = re.compile(
     r"|(?<=[a-z])[.!?]+(?=[A-Z][a-z ])"
 )
 _HAS_WORD = re.compile(r"[^\W_]")
+PASSAGE_WORDS = 100  # of a passage, about
+_WORDS = re.compile(rf"(?:\S+\s*){{1,{PASSAGE_WORDS}}}")  # a piece of a sentence that is longer than that
 
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -36,6 +38,39 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
             yield from _stripped(text, start, match.end())
             start = match.end()
     yield from _stripped(text, start, len(text))
+
+
+def passage_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where each passage of about `PASSAGE_WORDS` starts and ends.
+
+    A passage is some sentences, and the last of them is the first of the next passage.
+    What is left of a text is one passage if it has up to one and a half times as many words.
+
+    >>> text = "One two three. " * 60
+    >>> [(start // 15, -(-end // 15)) for start, end in passage_spans(text)]  # the sentences from and to
+    [(0, 34), (33, 60)]
+    """
+    spans = list(_short_spans(text))
+    sizes = [len(text[start:end].split()) for start, end in spans]
+    first, rest = 0, sum(sizes)
+    while first < len(spans):
+        last, held = first, sizes[first]
+        while last + 1 < len(spans) and (held < PASSAGE_WORDS or rest <= 1.5 * PASSAGE_WORDS):
+            last += 1
+            held += sizes[last]
+        yield spans[first][0], spans[last][1]
+        if last + 1 == len(spans):
+            return
+        overlaps = last > first and 2 * sizes[last] <= PASSAGE_WORDS
+        first = last if overlaps else last + 1
+        rest -= held - overlaps * sizes[last]
+
+
+def _short_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Sentences, and pieces of those that are longer than a passage."""
+    for start, end in sentence_spans(text):
+        for piece in _WORDS.finditer(text, start, end):
+            yield from _stripped(text, *piece.span())
 
 
 def _ends_sentence(before: str, match: re.Match[str]) -> bool:

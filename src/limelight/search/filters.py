@@ -1,0 +1,107 @@
+"""Filters: which texts of an index a search may find, by the values of their columns."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from ..errors import LimelightError
+from .shards import Shard
+
+_ORDERS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
+_CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a column's value must be.
+
+    >>> Condition("stars", ">=", 4).holds("4.0"), Condition("city", "=", "Ghent").holds(None)
+    (True, False)
+    """
+
+    column: str
+    sign: str  # =, <, >, <= or >=
+    value: Any
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is equal, as a number or as text; or smaller or larger, as a number."""
+        number, wanted = _number(value), _number(self.value)
+        if self.sign == "=":
+            return value is not None and (number == wanted or _text(value) == _text(self.value))
+        return bool(_ORDERS[self.sign](number, wanted))
+
+
+def parse_conditions(given: Iterable[str]) -> list[Condition]:
+    """Conditions as typed: `city=Ghent`, `stars>=4`.
+
+    >>> parse_conditions(["city = New York", "stars<3"])
+    [Condition(column='city', sign='=', value='New York'), Condition(column='stars', sign='<', value='3')]
+    """
+    found = []
+    for each in given:
+        match = _CONDITION.fullmatch(each)
+        if match is None:
+            fault = f"cannot filter by {each!r}; write column=value, or <, >, <=, >= and a number"
+            raise LimelightError(fault, code="option-value")
+        found.append(_checked(*match.groups()))
+    return found
+
+
+def make_conditions(where: Mapping[str, Any] | Iterable[str]) -> list[Condition]:
+    """Conditions from a mapping: a value, a pair of a sign and a value, or a list of such pairs; or as typed.
+
+    >>> make_conditions({"city": "Ghent", "stars": [(">", 1), ("<", 5)]})[1:]
+    [Condition(column='stars', sign='>', value=1), Condition(column='stars', sign='<', value=5)]
+    """
+    if not isinstance(where, Mapping):
+        return parse_conditions([where] if isinstance(where, str) else where)
+    found = []
+    for column, wanted in where.items():
+        pairs = wanted if isinstance(wanted, list) else [wanted]
+        found += [_checked(column, *(each if isinstance(each, tuple) else ("=", each))) for each in pairs]
+    return found
+
+
+def _checked(column: Any = None, sign: Any = None, value: Any = None, *more: Any) -> Condition:
+    if more or sign not in ("=", *_ORDERS):
+        fault = f"cannot filter {column!r} by {sign!r}; use =, <, >, <= or >= and one value"
+        raise LimelightError(fault, code="option-value")
+    if sign != "=" and _number(value) != _number(value):
+        fault = f"cannot filter by {column}{sign}{str(value)[:40]}; {sign} needs a number"
+        raise LimelightError(fault, code="option-value")
+    return Condition(column, sign, value)
+
+
+def allowed_texts(shards: Sequence[Shard], conditions: Sequence[Condition]) -> np.ndarray:
+    """(texts,): True where every condition holds. Every text's columns are read."""
+    found, columns = [], dict[str, None]()
+    for shard in shards:
+        for at in range(len(shard)):
+            values = shard.entry(at)["columns"]
+            columns.update(dict.fromkeys(values))
+            found.append(all(each.holds(values.get(each.column)) for each in conditions))
+    for each in conditions:
+        if each.column not in columns:
+            known = ", ".join(map(repr, columns)) or "none"
+            fault = f"no text of the index has a column {each.column!r}; its columns: {known[:200]}"
+            raise LimelightError(fault, code="column-missing")
+    return np.array(found, bool)
+
+
+def _number(value: Any) -> float:
+    """A number, also one written as text; nan for anything else, which is never equal, smaller or larger."""
+    try:
+        return nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return nan
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,117 @@
+"""Which texts of an index come first for a query: by meaning, by words, or by the sum of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .approximate import ApproximateSearch
+from .exact import ExactSearch, cosines
+from .shards import Shard
+from .words import WordSearch
+
+WAYS = ("meaning", "words", "both")
+WORD_WEIGHT = 0.5  # of the words' score in the sum: docs/log/2026-11-17-search.md
+SCORES_AT_ONCE = 2**24  # of queries times texts, by words
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A text that a query found, and the parts of its score."""
+
+    place: int
+    cosine: float  # 0 by words alone
+    meaning_weight: float
+    matches: tuple[tuple[str, float], ...]  # the words of the query that it has, and what each adds
+
+    @property
+    def score(self) -> float:
+        """The sum of the parts."""
+        return self.meaning_weight * self.cosine + sum(share for _, share in self.matches)
+
+
+class Ranking:
+    """Searches the shards of an index."""
+
+    def __init__(
+        self, shards: Sequence[Shard], exact: ExactSearch, approximate: ApproximateSearch | None
+    ) -> None:
+        self.shards, self._exact, self._approximate = shards, exact, approximate
+        self.texts = sum(map(len, shards))
+
+    @cached_property
+    def words(self) -> WordSearch:
+        """Search by words; the index must have them."""
+        return WordSearch([shard.postings for shard in self.shards if shard.postings is not None])
+
+    def rank(
+        self, queries: Sequence[str], Q: np.ndarray, k: int, by: str, exact: bool = False,
+        allowed: np.ndarray | None = None,
+    ) -> list[list[Ranked]]:  # fmt: skip
+        """The best k texts of each query, best first, of those that are allowed; by words, those that match.
+
+        Of equal scores, the first in the index comes first.
+        """
+        for shard in self.shards:
+            shard.check()
+        k = min(k, self.texts if allowed is None else int(allowed.sum()))
+        if not k:
+            return [[] for _ in queries]
+        if by == "words":
+            return [self._by_words(query, k, allowed) for query in queries]
+        if by == "both":
+            return list(self._by_both(queries, Q, k, exact, allowed))
+        scores, places = self.by_vectors(Q, k, exact, allowed=allowed)
+        pairs = (zip(*each, strict=True) for each in zip(places.tolist(), scores.tolist(), strict=True))
+        return [[Ranked(place, score, 1.0, ()) for place, score in each if place >= 0] for each in pairs]
+
+    def by_vectors(
+        self, Q: np.ndarray, k: int, exact: bool = False, extra: np.ndarray | None = None,
+        allowed: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Scores and places, (queries, k) each, for vectors of length 1 (queries, size)."""
+        if not len(Q):
+            return np.empty((0, k), np.float32), np.empty((0, k), np.int64)
+        fast = self._approximate
+        if fast is not None and fast.finds(k) and not exact and allowed is None:
+            scores, places = fast.search(self.shards, Q, k, extra)
+        else:
+            scores, places = self._exact.search(self.shards, Q, k, extra, allowed)
+        if extra is None:
+            scores = np.clip(scores, -1, 1)  # rounded vectors may be a little longer than 1
+        return scores, places
+
+    def _by_words(self, text: str, k: int, allowed: np.ndarray | None) -> list[Ranked]:
+        query = self.words.query(text)
+        scores = self.words.scores(query)
+        places = np.flatnonzero(scores if allowed is None else scores * allowed)
+        best = places[np.argsort(-scores[places], kind="stable")[:k]].tolist()
+        return [Ranked(place, 0.0, 0.0, tuple(self.words.shares(query, place))) for place in best]
+
+    def _by_both(
+        self, texts: Sequence[str], Q: np.ndarray, k: int, exact: bool, allowed: np.ndarray | None
+    ) -> Iterator[list[Ranked]]:
+        several = max(1, SCORES_AT_ONCE // self.texts)
+        for start in range(0, len(texts), several):
+            some = slice(start, start + several)
+            queries = [self.words.query(text) for text in texts[some]]
+            extra = np.empty((len(queries), self.texts), np.float32)
+            for row, query in zip(extra, queries, strict=True):
+                row[:] = self.words.scores(query) * (WORD_WEIGHT / (1 - WORD_WEIGHT))
+            _, found = self.by_vectors(Q[some], k, exact, extra, allowed)
+            for query, q, places in zip(queries, Q[some], found.tolist(), strict=True):
+                at = [place for place in places if place >= 0]
+                shares = [self.words.shares(query, place) for place in at]
+                yield _sorted(at, cosines(self.shards, q, at), shares)
+
+
+def _sorted(places: list[int], cosines: list[float], shares: list[list[tuple[str, float]]]) -> list[Ranked]:
+    """The hits of a query by their scores in full precision, which differ from those in float32 by a hair."""
+    found = []
+    for place, cosine, each in zip(places, cosines, shares, strict=True):
+        matches = tuple((word, WORD_WEIGHT * share) for word, share in each)
+        found.append(Ranked(place, min(1.0, max(-1.0, cosine)), 1 - WORD_WEIGHT, matches))
+    return sorted(found, key=lambda each: (-each.score, each.place))
