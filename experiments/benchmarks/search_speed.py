@@ -26,6 +26,7 @@ from minilm import MiniLM, weights_folder
 from limelight import Index, load
 from limelight.search.build import encode
 from limelight.search.exact import ExactSearch
+from limelight.search.ranking import Ranked
 from limelight.search.shards import Shard, quantise
 
 QUERIES = 64
@@ -59,7 +60,7 @@ def per_second(
 
 def draw(index: Index, count: int, seed: int) -> list[str]:
     places = np.random.default_rng(seed).integers(len(index), size=count)
-    return [index._hit(0.0, int(place)).text for place in places]
+    return [index._hit(Ranked(int(place), 0.0, 0.0, ())).text for place in places]
 
 
 def measure_encoding(index: Index, args: argparse.Namespace) -> dict[str, Any]:

@@ -37,6 +37,30 @@ def test_a_search_prints_score_text_row_and_words(index, call):
     assert " – " in second
 
 
+def test_a_search_says_what_meaning_and_words_add(index, call):
+    _, out, _ = call("search", index, "cold soup", "--top", 1)
+    assert "row 1: meaning 0." in out
+    assert "; words 0." in out
+    assert "(cold 0." in out
+    _, out, _ = call("search", index, "cold soup", "--top", 1, "--by", "words")
+    assert "row 1: words 0." in out
+    assert call("search", index, "kinase", "--by", "words")[:2] == (0, "nothing found\n")
+    assert call("search", index, "kinase", "--by", "words", "--json")[:2] == (0, "")
+    assert "words" not in call("search", index, "cold soup", "--by", "meaning")[1]
+
+
+def test_filters_are_typed_as_conditions(index, call, refused):
+    _, out, _ = call("search", index, "soup", "--where", "stars>1", "--where", "stars<=2", "--json")
+    assert [json.loads(line)["row"] for line in out.splitlines()] == [3]
+    assert "city" in refused("search", index, "soup", "--where", "city=Ghent")
+
+
+def test_passages_are_an_index_of_their_own(tmp_path, call, refused):
+    table = write_csv(tmp_path / "texts.csv", text=TEXTS)
+    assert call("index", table, "--passages", "--out", tmp_path / "index")[1].endswith("3 passages\n")
+    assert "--sentences" in refused("index", table, "--out", tmp_path / "index", "--add", "--sentences")
+
+
 def test_json_lines_have_everything(index, call):
     _, out, _ = call("search", index, "--json", "--top", 2, stdin=b"chilly broth\n\nlate bus\n")
     hits = [json.loads(line) for line in out.splitlines()]

@@ -61,6 +61,17 @@ def test_it_finds_nearly_what_exact_search_finds(built, vectors):
     assert (np.diff(scores, axis=1) <= 0).all()
 
 
+def test_what_is_added_to_a_score_makes_its_texts_candidates(built, vectors):
+    shards, far = shards_of(vectors, 5000), 11_999
+    extra = np.zeros((2, 12_000), np.float32)
+    extra[0, far], extra[1, :3] = 2, 3
+    scores, places = opened(*built).search(shards, vectors[:2], 3, extra)
+    expected_scores, expected_places = ExactSearch(1).search(shards, vectors[:2], 3, extra)
+    assert places[0, 0] == far
+    assert places.tolist() == expected_places.tolist()
+    np.testing.assert_allclose(scores, expected_scores, atol=1e-4)
+
+
 def test_the_same_index_gives_the_same_file(tmp_path, built, vectors):
     assert build_approximate(tmp_path, shards_of(vectors, 5000), 16, threads=1) == built[1]
 
@@ -134,9 +145,9 @@ def test_an_index_uses_it_until_texts_are_added(tmp_path: Path, monkeypatch):
     index.build_approximate()
     again = Index.open(tmp_path / "index")
     assert again._approximate is not None
-    for each in (index, again):
-        found, exact = each.search("cold broth", 3), each.search("cold broth", 3, exact=True)
-        assert [hit.text for hit in found] == [hit.text for hit in exact]
+    for each, by in ((index, "both"), (again, "both"), (again, "meaning"), (again, "words")):
+        found, exact = (each.search("cold broth", 3, by=by, exact=exact) for exact in (False, True))
+        assert [(hit.text, hit.matches) for hit in found] == [(hit.text, hit.matches) for hit in exact]
         assert len(each.search("cold broth", 10**20, words=False)) == len(texts)  # in full
     again.verify()
     file = again.folder / APPROXIMATE

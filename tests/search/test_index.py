@@ -130,6 +130,21 @@ def test_one_hit_per_row(tmp_path):
     assert index.search("cold soup", k=1, per_row=True)[0].text == index.search("cold soup", k=1)[0].text
 
 
+def test_a_long_text_is_found_by_its_best_passage(tmp_path):
+    filler = "The room was large and the bed was soft and the towels were clean. " * 10
+    texts = [filler + "A macaw sang in the lobby. " + filler, "The train was late."]
+    index = Index.create(tmp_path / "index", texts, passages=True)
+    assert len(index) == 4
+    assert repr(index).endswith("4 passages)")
+    hits = index.search("a singing macaw", k=5)
+    assert [hit.row for hit in hits] == [1, 2]  # each row once
+    assert "macaw" in hits[0].text
+    assert texts[0][hits[0].start :].startswith(hits[0].text)
+    assert len(index.search("a singing macaw", k=5, per_row=False)) == 4
+    with refuses("option-conflict"):
+        Index.create(tmp_path / "both", texts, passages=True, sentences=True)
+
+
 def test_any_text_comes_back_as_it_was(tmp_path):
     texts = ["naïve 日本 👩‍🍳", 'a "quote"\nand a line', "lone \ud800 surrogate"]
     index = Index.create(tmp_path / "index", texts)

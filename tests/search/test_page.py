@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from limelight.reading.comparison import ComparedText, Comparison
@@ -44,3 +46,16 @@ def test_a_hit_without_words_shows_its_text():
     page = results_page(["broth", "tea"], [[Hit(0.5, "cold soup", "menu.csv", 0, 7, None, {})], []], "menu")
     assert "cold soup" in page
     assert "orange" not in page
+
+
+def test_matching_words_are_lit_and_listed():
+    found = hit("cold soup", [0.1, 0.4])
+    both = replace(found, score=0.75, cosine=0.5, meaning_weight=0.5, matches=(("Soups", 0.5),))
+    page = results_page(["Soups"], [[both]], "menu")
+    assert "<b class=h9 title=+0.700>soup</b>" in page  # half of 0.4, and 0.5
+    assert "meaning 0.25: <bdi>broth</bdi> – <bdi>soup</bdi> 0.20" in page
+    assert "words 0.50: <bdi>Soups</bdi> 0.50" in page
+    words = Hit(0.5, "cold soup", "menu.csv", 0, 7, None, {}, meaning_weight=0, matches=(("soup", 0.5),))
+    page = results_page(["soup"], [[words]], "menu")
+    assert "<b class=h9 title=+0.500>soup</b>" in page
+    assert "meaning 0" not in page

@@ -87,7 +87,7 @@ def _render(form: str, queries: Sequence[str], results: Sequence[Sequence[Hit]],
             for query, hits in zip(queries, results, strict=True)
             for rank, hit in enumerate(hits, 1)
         ]
-        return "\n".join(json.dumps(each, ensure_ascii=False) for each in numbered) + "\n"
+        return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in numbered)
     shown = [_text(query, hits, len(queries) > 1) for query, hits in zip(queries, results, strict=True)]
     return "\n".join(shown)
 
@@ -99,6 +99,8 @@ def _text(query: str, hits: Sequence[Hit], several: bool) -> str:
         lines.append(f"{hit.score:.3f}  {' '.join(hit.text.split())}")
         parts = "; ".join(filter(None, (_meaning(hit), _words(hit))))
         lines.append(f"       {hit.source}, row {hit.row}{f': {parts}' if parts else ''}")
+    if not hits:
+        lines.append("nothing found")
     return "\n".join(lines) + "\n"
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from markupsafe import Markup
 
 from ..reading.colours import LEVELS
+from ..reading.comparison import ComparedText
 from ..reading.heat_map import HeatMap
 from ..reading.html import WordPainter, render_style, style, templates
 from ..reading.picture import Picture
 from ..reading.pieces import split_pieces
 from .index import Hit
+from .words import find_words, normal_form
 
 
 def results_page(queries: Sequence[str], results: Sequence[Sequence[Hit]], title: str) -> str:
@@ -38,16 +42,36 @@ def results_page(queries: Sequence[str], results: Sequence[Sequence[Hit]], title
 
 def _paint(hits: Sequence[Hit]) -> list[Markup | None]:
     """The coloured texts of the hits of one query, all on one scale; None where the words are not known."""
-    effects = [hit.comparison.second.effects for hit in hits if hit.comparison]
-    top = float(max((np.abs(each).max(initial=0) for each in effects), default=0))
-    return [_paint_hit(hit, top) for hit in hits]
+    sides = [_effects(hit) for hit in hits]
+    top = float(max((np.abs(side.effects).max(initial=0) for side in sides if side), default=0))
+    return [side and _paint_text(side, top) for side in sides]
 
 
-def _paint_hit(hit: Hit, top: float) -> Markup | None:
+def _effects(hit: Hit) -> ComparedText | None:
+    """The text, and how much lower its score would be without each word: by meaning, by words or by both.
+
+    >>> hit = Hit(0.5, "Cold soup, cold tea", "menu.csv", 0, 3, None, {}, matches=(("cold", 0.5),))
+    >>> _effects(hit).effects.tolist()
+    [0.25, 0.0, 0.25, 0.0]
+    """
+    words = find_words(hit.text)
+    shares = {normal_form(word): share for word, share in hit.matches}
+    counts = Counter(normal for _, _, normal in words)
+    parts = [(start, shares[normal] / counts[normal]) for start, _, normal in words if normal in shares]
     if hit.comparison is None:
-        return None
-    pieces = split_pieces(hit.comparison.second)  # type: ignore[arg-type]
-    weights = pieces.weights(hit.comparison.second.effects)
-    heat = HeatMap("What makes it similar", (weights,), top, signed=True)
-    painter = WordPainter(Picture((pieces,), heat))
-    return painter.maps(heat, brief=False)
+        if not hit.matches:
+            return None
+        offsets = np.array([(start, end) for start, end, _ in words])
+        side = ComparedText(hit.text, offsets, np.ones(len(words), bool), np.zeros(len(words)))
+    else:
+        side = hit.comparison.second
+    effects = hit.meaning_weight * side.effects
+    for start, share in parts:  # the reader may take several words as one, such as top-up
+        effects[max(0, int(np.searchsorted(side.offsets[:, 0], start, side="right")) - 1)] += share
+    return replace(side, effects=effects)
+
+
+def _paint_text(side: ComparedText, top: float) -> Markup:
+    pieces = split_pieces(side)
+    heat = HeatMap("What makes it similar", (pieces.weights(side.effects),), top, signed=True)
+    return WordPainter(Picture((pieces,), heat)).maps(heat, brief=False)

@@ -1,8 +1,8 @@
 """Search by words: BM25 over the words of an index, exact to each word's share.
 
-A shard holds its own postings. What needs the whole index, how many texts have a word and how long a text is on
-average, is added up when a query comes, so that shards never change when texts are added. Libraries such as
-bm25s store finished scores, which would all change.
+A shard holds its own postings. What needs the whole index, how many texts have a word and how long a text is
+on average, is added up when a query comes, so that shards never change when texts are added. Libraries such
+as bm25s store finished scores, which would all change.
 """
 
 from __future__ import annotations
@@ -115,12 +115,17 @@ class Postings:
         if at == len(self.word_ends) or self._word(at) != word.encode():
             return self.places[:0], self.counts[:0]
         part = slice(int(self.posting_ends[at - 1]) if at else 0, int(self.posting_ends[at]))
-        places = self.places[part]
-        if len(places) and (places[0] < 0 or places[-1] >= len(self.lengths) or (np.diff(places) < 1).any()):
-            raise LimelightError(
-                "the words of a shard are damaged; build the index again", code="file-damaged"
-            )
-        return places, self.counts[part]
+        places, counts = self.places[part], self.counts[part]
+        if not self._are_valid(places, counts):
+            fault = "the words of a shard are damaged; build the index again"
+            raise LimelightError(fault, code="file-damaged")
+        return places, counts
+
+    def _are_valid(self, places: np.ndarray, counts: np.ndarray) -> bool:
+        """Whether the places are those of texts, each once and in order, which are long enough."""
+        if not len(places) or places[0] < 0 or places[-1] >= len(self.lengths) or (np.diff(places) < 1).any():
+            return False
+        return bool(((counts > 0) & (counts <= self.lengths[places])).all())
 
     def _word(self, at: int) -> bytes:
         return self.words[int(self.word_ends[at - 1]) if at else 0 : int(self.word_ends[at])].tobytes()

@@ -1,0 +1,238 @@
+"""Search by words is BM25 as the books have it, and every score is the sum of its parts."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drawing import examples
+from limelight import Index
+from limelight.search import index_folder, ranking, words
+from limelight.search.build import build, new_config
+from limelight.search.corpus import Corpus
+from limelight.search.words import Postings, WordSearch, find_words, pack_postings
+from refusing import refuses
+from shared_reader import share_reader
+
+TEXTS = ["The soup was cold. Cold soup!", "A friendly host.", "The train was late.", "Cold tea, warm beer."]
+WORDS = ["soup", "soups", "Tea", "tea", "kinase", "a", "the", "日本", "x-ray"]
+
+
+@pytest.fixture(autouse=True)
+def one_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    share_reader(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Index.create(tmp_path_factory.mktemp("built") / "index", TEXTS).folder
+
+
+@pytest.fixture
+def index(built: Path) -> Index:
+    return Index.open(built)
+
+
+def search_of(texts: list[str], size: int) -> WordSearch:
+    parts = [texts[at : at + size] for at in range(0, len(texts), size)]
+    return WordSearch([Postings(**pack_postings(part)) for part in parts])
+
+
+def normal(text: str) -> list[str]:
+    return [word for _, _, word in find_words(text)]
+
+
+def plain_bm25(texts: list[str], query: str, k1: float = 1.2, b: float = 0.75) -> list[float]:
+    """The formula of Robertson and Zaragoza (2009), divided by the sum of its limits for endless counts."""
+    documents = [normal(text) for text in texts]
+    mean = sum(map(len, documents)) / len(documents)
+    scores, limit = np.zeros(len(texts)), 0.0
+    for word in set(normal(query)):
+        having = sum(word in each for each in documents)
+        idf = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
+        limit += idf * (k1 + 1)
+        for k, each in enumerate(documents):
+            tf = each.count(word)
+            scores[k] += idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * len(each) / mean))
+    return (scores / limit).tolist()
+
+
+@examples(60)
+@given(seed=st.integers(0, 2**32), size=st.integers(1, 12))
+def test_scores_are_those_of_the_formula_in_any_shards(seed, size):
+    choose = random.Random(seed)
+    texts = [" ".join(choose.choices(WORDS, k=choose.randint(1, 8))) for _ in range(choose.randint(1, 12))]
+    query = " ".join(choose.choices([*WORDS, "unheard"], k=choose.randint(1, 5)))
+    search = search_of(texts, size)
+    found = search.query(query)
+    scores = search.scores(found)
+    np.testing.assert_allclose(scores, plain_bm25(texts, query), rtol=1e-12)
+    for place in range(len(texts)):
+        assert sum(share for _, share in search.shares(found, place)) == scores[place]
+
+
+def test_a_text_full_of_the_query_has_a_score_near_one():
+    search = search_of(["soup " * 5000, "tea " * 5000], 2)
+    assert 0.999 < search.scores(search.query("soups"))[0] < 1
+
+
+def test_words_without_spaces_are_characters():
+    assert normal("Kinases of 日本 don't") == ["kinase", "of", "日", "本", "don", "t"]
+
+
+def test_texts_without_words_have_no_postings():
+    search = search_of(["...", "soup"], 1)
+    assert search.scores(search.query("soup")).tolist()[0] == 0
+    assert search.scores(search.query("...")).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("array", "values"),
+    [("places", [0, 2]), ("places", [-1, 1]), ("places", [1, 0]), ("lengths", [-5, 1]), ("counts", [0, 1])],
+)
+def test_crafted_postings_are_refused(array, values):
+    postings = Postings(**pack_postings(["soup", "soup"]))
+    given = np.array(values, getattr(postings, array).dtype)
+    with refuses("file-damaged"):
+        replace(postings, **{array: given}).of("soup")
+
+
+def test_arrays_that_do_not_fit_together_are_noticed():
+    postings = Postings(**pack_postings(["cold soup", "soup"]))
+    assert postings.fit_together(2)
+    assert not postings.fit_together(3)
+    for name in words.POSTINGS:
+        assert not replace(postings, **{name: getattr(postings, name)[:-1]}).fit_together(2)
+    assert not replace(postings, word_ends=np.array([9, 8])).fit_together(2)
+
+
+# ---------------------------------------------------------------- in an index
+
+
+@pytest.mark.parametrize("by", ranking.WAYS)
+def test_the_parts_of_a_hit_add_up_to_its_score(index, by):
+    for hit in index.search("A cold soup for a friendly kinase", k=4, by=by):
+        assert hit.meaning + sum(share for _, share in hit.matches) == hit.score
+        if by != "words":
+            pairs = hit.meaning_weight * hit.comparison.matrix
+            assert pairs.sum() == pytest.approx(hit.meaning, abs=1e-12)
+            assert hit.comparison.similarity == hit.cosine
+
+
+def test_both_is_half_of_each(index):
+    meaning, found, both = (
+        {hit.row: hit.score for hit in index.search("cold soup", by=by)}
+        for by in ("meaning", "words", "both")
+    )
+    for row, score in both.items():
+        assert score == pytest.approx((meaning[row] + found.get(row, 0)) / 2, abs=1e-12)
+
+
+def test_a_hit_says_which_words_match(index):
+    hit = index.search("Soups, cold kinase", k=1)[0]
+    assert [word for word, _ in hit.matches] == ["Soups", "cold"]
+    assert hit.to_dict()["matches"] == [list(each) for each in hit.matches]
+    assert hit.to_dict()["meaning"] == hit.meaning
+
+
+def test_by_words_only_texts_that_match_are_hits(index):
+    hits = index.search("cold kinase", by="words")
+    assert [hit.row for hit in hits] == [1, 4]
+    assert all(hit.comparison is None and hit.cosine == 0 for hit in hits)
+    assert index.search("kinase", by="words") == []
+
+
+def test_a_query_with_no_word_of_the_index_goes_by_meaning(index):
+    hits = index.search("chilly broth")
+    assert [hit.matches for hit in hits] == [()] * 4
+    assert [hit.row for hit in hits] == [hit.row for hit in index.search("chilly broth", by="meaning")]
+
+
+@pytest.mark.parametrize("by", ranking.WAYS)
+@pytest.mark.parametrize("query", ["", " \n"])
+def test_an_empty_query_is_refused(index, by, query):
+    with refuses("text-without-words"):
+        index.search(query, by=by)
+
+
+def test_by_words_marks_alone_are_no_query(index):
+    with refuses("text-without-words"):
+        index.search("?!", by="words")
+
+
+def test_another_way_is_refused(index):
+    with refuses("option-value"):
+        index.search("soup", by="magic")
+
+
+@pytest.mark.parametrize("by", ranking.WAYS)
+def test_a_hit_has_the_same_score_alone_or_among_many(index, by, monkeypatch):
+    queries = ["cold soup", "late friendly host", "the beer"]
+    many = index.search(queries, k=4, by=by, words=False)
+    monkeypatch.setattr(ranking, "SCORES_AT_ONCE", 1)  # query by query
+    for query, hits in zip(queries, many, strict=True):
+        scores = {hit.row: hit.score for hit in hits}
+        for alone in (
+            index.search(query, k=1, by=by),
+            index.search(query, k=4, by=by),
+            index.search(query, k=4, by=by, exact=True),
+        ):
+            assert {hit.row: hit.score for hit in alone} == {hit.row: scores[hit.row] for hit in alone}
+            assert alone[0].row == hits[0].row
+
+
+@pytest.mark.parametrize("by", ranking.WAYS)
+def test_of_equal_texts_the_first_comes_first(tmp_path, by, monkeypatch):
+    monkeypatch.setattr(index_folder, "SHARD_TEXTS", 2)
+    index = Index.create(tmp_path / "index", ["cold soup", "tea", "cold soup", "cold soup", "cold soup"])
+    assert [hit.row for hit in index.search("cold soup", k=4, by=by)] == [1, 3, 4, 5]
+    assert [hit.row for hit in index.search("cold soup", k=2, by=by)] == [1, 3]
+
+
+def test_shards_and_adding_do_not_change_scores(tmp_path, index, monkeypatch):
+    monkeypatch.setattr(index_folder, "SHARD_TEXTS", 1)
+    small = Index.create(tmp_path / "small", TEXTS[:2])
+    small.add(TEXTS[2:])
+    for by in ranking.WAYS:
+        one, other = (each.search("the cold soup", by=by, words=False) for each in (index, small))
+        assert [(hit.text, hit.score) for hit in one] == [(hit.text, hit.score) for hit in other]
+
+
+# ---------------------------------------------------------------- an index from an earlier version
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Index:
+    config, model = new_config("reader", False, "int8")
+    config.words = False
+    build(tmp_path / "old", [Corpus(TEXTS)], config, model, False, False)
+    data = json.loads((tmp_path / "old" / "index.json").read_text())
+    data = {k: v for k, v in data.items() if k not in ("words", "passages", "sha256")} | {"format": 1}
+    (tmp_path / "old" / "index.json").write_text(json.dumps({**data, "sha256": index_folder._checksum(data)}))
+    return Index.open(tmp_path / "old")
+
+
+def test_an_old_index_is_searched_by_meaning_and_says_so(old, index):
+    hits = old.search("cold soup", k=4)
+    assert [(hit.row, hit.score) for hit in hits] == [
+        (hit.row, hit.score) for hit in index.search("cold soup", k=4, by="meaning")
+    ]
+    for by in ("words", "both"):
+        with refuses("index-without-words"):
+            old.search("cold soup", by=by)
+
+
+def test_an_old_index_stays_one_when_texts_are_added(old):
+    old.add(["Chilly broth."])
+    assert not old.config.words
+    assert all(shard.postings is None for shard in old._shards)
+    assert old.search("chilly broth", k=1)[0].text == "Chilly broth."
+    old.verify()
