@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from limelight.text.sentences import sentence_spans
+from limelight.text.sentences import PASSAGE_WORDS, passage_spans, sentence_spans
 
 
 def split(text: str) -> list[str]:
@@ -49,3 +49,26 @@ def test_only_what_has_no_word_is_left_out(text):
     between = "".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
     assert not any(each.isalnum() for each in between)
     assert all(text[a:b] == text[a:b].strip() and any(c.isalnum() for c in text[a:b]) for a, b in spans)
+
+
+@examples(100)
+@given(
+    st.lists(st.tuples(st.sampled_from(["word", "a", "日本。", "e.g."]), st.integers(1, 260)), max_size=12)
+)
+def test_passages_cover_every_sentence_in_order(parts):
+    text = " ".join(f"{'The ' + (word + ' ') * count}end." for word, count in parts)
+    spans = list(passage_spans(text))
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    assert starts == sorted(set(starts))
+    assert ends == sorted(set(ends))
+    for start, end in sentence_spans(text):
+        assert any(first < end and start < last for first, last in spans)
+    covered = set().union(*(range(*span) for span in spans))
+    assert all(text[at].isspace() for at in set(range(len(text))) - covered)
+    assert all(len(text[start:end].split()) < 3 * PASSAGE_WORDS for start, end in spans)
+
+
+def test_a_text_that_is_not_long_is_one_passage():
+    text = "One two three. " * 50
+    assert list(passage_spans(text)) == [(0, len(text) - 1)]
+    assert list(passage_spans("...")) == []
