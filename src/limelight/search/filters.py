@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import nan
 from typing import Any
 
@@ -32,10 +33,19 @@ class Condition:
 
     def holds(self, value: Any) -> bool:
         """Whether a value is equal, as a number or as text; or smaller or larger, as a number."""
-        number, wanted = _number(value), _number(self.value)
-        if self.sign == "=":
-            return value is not None and (number == wanted or _text(value) == _text(self.value))
-        return bool(_ORDERS[self.sign](number, wanted))
+        if self.sign != "=":
+            return bool(_ORDERS[self.sign](_number(value), self._wanted))
+        if value is None or self._wanted != self._wanted:  # not a number
+            return value is not None and _text(value) == self._text
+        return _number(value) == self._wanted or _text(value) == self._text
+
+    @cached_property
+    def _wanted(self) -> float:
+        return _number(self.value)
+
+    @cached_property
+    def _text(self) -> str:
+        return _text(self.value)
 
 
 def parse_conditions(given: Iterable[str]) -> list[Condition]:
@@ -83,8 +93,7 @@ def allowed_texts(shards: Sequence[Shard], conditions: Sequence[Condition]) -> n
     """(texts,): True where every condition holds. Every text's columns are read."""
     found, columns = [], dict[str, None]()
     for shard in shards:
-        for at in range(len(shard)):
-            values = shard.entry(at)["columns"]
+        for values in shard.columns():
             columns.update(dict.fromkeys(values))
             found.append(all(each.holds(values.get(each.column)) for each in conditions))
     for each in conditions:

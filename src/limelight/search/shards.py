@@ -32,6 +32,7 @@ from .words import POSTINGS, Postings, pack_postings
 ZERO = 128  # the byte of the number 0: ONNX Runtime multiplies unsigned bytes fastest
 SHARD_CHARACTERS = 2**28  # of the texts of a shard, roughly
 _MAX_HEADER = 2**16
+_COLUMNS = b'"columns": '
 damaged = partial(LimelightError, code="file-damaged")
 _KINDS = {"vectors": np.uint8, "scales": np.float32, "lines": np.uint8, "ends": np.int64}
 
@@ -69,6 +70,14 @@ class Shard:
         """(some, size): the vectors at some places, or in a slice."""
         return np.asarray((self.vectors[at].astype(np.float32) - ZERO) * self.scales[at, None])
 
+    def columns(self) -> Iterator[dict[str, Any]]:
+        """The columns of each text."""
+        start = 0
+        for at, end in enumerate(self.ends.tolist()):
+            found = _parse_columns(self.lines[start:end].tobytes())
+            yield self.entry(at)["columns"] if found is None else found
+            start = end
+
     def entry(self, at: int) -> dict[str, Any]:
         """What the vector at a place is of: text, row, columns."""
         start = int(self.ends[at - 1]) if at else 0
@@ -81,6 +90,21 @@ class Shard:
         if not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
             raise damaged(f"text {at} of a shard is damaged; build the index again")
         return found
+
+
+def _parse_columns(line: bytes) -> dict[str, Any] | None:
+    """The columns at the end of a line as `pack_shard` writes it, in a fraction of the time; or None.
+
+    >>> line = json.dumps({"text": '"columns": {', "row": 1, "columns": {"stars": 4}})
+    >>> _parse_columns(line.encode())
+    {'stars': 4}
+    """
+    _, _, columns = line.partition(_COLUMNS)  # no text has this: its quotes are escaped
+    try:
+        found = json.loads(columns[:-1])
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def cut_shards(entries: Iterator[dict[str, Any]], rows: int) -> Iterator[list[dict[str, Any]]]:
