@@ -127,13 +127,13 @@ def test_the_parts_of_a_hit_add_up_to_its_score(index, by):
             assert hit.comparison.similarity == hit.cosine
 
 
-def test_both_is_half_of_each(index):
+def test_both_is_a_weighted_sum(index):
     meaning, found, both = (
         {hit.row: hit.score for hit in index.search("cold soup", by=by)}
         for by in ("meaning", "words", "both")
     )
     for row, score in both.items():
-        assert score == pytest.approx((meaning[row] + found.get(row, 0)) / 2, abs=1e-12)
+        assert score == pytest.approx(0.4 * meaning[row] + 0.6 * found.get(row, 0), abs=1e-12)
 
 
 def test_a_hit_says_which_words_match(index):

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 HELP = "search an index by meaning and words"
 DESCRIPTION = """\
-Print the texts of an index that are nearest to a query, best first. Half of the score is meaning (the cosine:
-1 for the same meaning, 0 for nothing in common), half is words (BM25 from 0 to 1: rare words of the query
-count most), and each hit shows the words that make up both. Without a query, every line of standard input is
-one.
+Print the texts of an index that are nearest to a query, best first. The score is 0.4 times that
+by meaning (the cosine: 1 for the same meaning, 0 for nothing in common) plus 0.6 times that by words (BM25
+from 0 to 1: rare words of the query count most). Each hit shows the words that make up both. Without a query,
+every line of standard input is one.
 
   limelight search reviews.index "the soup was cold"
   limelight search reviews.index "the soup was cold" --where hotel=Ritz --where "stars>=4"

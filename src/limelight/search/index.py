@@ -35,7 +35,7 @@ Where = Mapping[str, Any] | Sequence[str]  # columns and what they must be, or a
 class Hit:
     """A text that a search found. Its score is `meaning` plus what the words in `matches` add."""
 
-    score: float  # by meaning the cosine, by words BM25 from 0 to 1, by both half of each
+    score: float  # by meaning the cosine, by words BM25 from 0 to 1, by both 0.4 and 0.6 of them
     text: str
     source: str  # the table it is from
     source_number: int  # two tables may have one name

@@ -34,7 +34,7 @@ SHARD_CHARACTERS = 2**28  # of the texts of a shard, roughly
 _MAX_HEADER = 2**16
 _COLUMNS = b'"columns": '
 damaged = partial(LimelightError, code="file-damaged")
-_KINDS = {"vectors": np.uint8, "scales": np.float32, "lines": np.uint8, "ends": np.int64}
+_KINDS: dict[str, type] = {"vectors": np.uint8, "scales": np.float32, "lines": np.uint8, "ends": np.int64}
 
 
 @dataclass(frozen=True)

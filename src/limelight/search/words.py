@@ -24,7 +24,7 @@ K1, B = 1.2, 0.75  # how soon more of the same word stops counting; how much lon
 MAX_COUNT = 2**16 - 1
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # Thai to Khmer, kana, Han
 _WORD = re.compile(rf"[^\W_{_NO_SPACES}]+|[^\W_]")
-POSTINGS = {
+POSTINGS: dict[str, type] = {
     "words": np.uint8,  # (bytes,): the different words of the shard, in order, back to back
     "word_ends": np.int64,  # (words,): where each ends
     "posting_ends": np.int64,  # (words,): where the texts of each end
