@@ -23,6 +23,7 @@ from limelight.config.presets import preset
 from limelight.serve import create_app
 from reviews import QUICK, reviews, write_csv
 from serve.live import in_thread
+from shared_reader import share_reader
 
 BENCHMARKS = Path(__file__).parents[1] / "experiments" / "benchmarks"
 
@@ -161,6 +162,32 @@ def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
     assert '"kept in 8 bits"' in first
     search.main()
     assert capsys.readouterr().out == first
+
+
+def test_search_quality_compares_ways_on_judged_queries(monkeypatch, capsys, tmp_path):
+    share_reader(monkeypatch)
+    quality = import_module("search_quality")
+    documents = ["cold soup", "late trains", "warm tea"]
+    texts = (f".I {k}\n.T\nTitle\n.W\n{text}\n" for k, text in enumerate(documents, 1))
+    (tmp_path / "cran.all.1400").write_text("".join(texts))
+    (tmp_path / "cran.qry").write_text(".I 007\n.W\nchilly broth soup\n.I 009\n.W\nthe train\n")
+    (tmp_path / "cranqrel").write_text("1 1 2\n1 2 -1\n2 2 3\n")
+    assert quality.cranfield(tmp_path).relevant == [{0}, {1}]
+    given = [
+        f"cranfield={tmp_path}",
+        "--work",
+        str(tmp_path / "work"),
+        "--units",
+        "texts",
+        "--weights",
+        "0.5",
+    ]
+    monkeypatch.setattr(sys, "argv", ["search_quality.py", *given])
+    weight = quality.ranking.WORD_WEIGHT
+    quality.main()
+    assert weight == quality.ranking.WORD_WEIGHT
+    rows = [row.strip() for row in capsys.readouterr().out.splitlines()[2:]]
+    assert rows == [f"texts, {way} 1.000 1.000" for way in ("meaning", "words", "both 0.5")]
 
 
 def test_callbacks_prints_a_row_for_each_way(monkeypatch, capsys):

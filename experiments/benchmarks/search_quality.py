@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -180,9 +181,10 @@ def main() -> None:
                 print(
                     f"  {unit}, {by} {{:.3f}} {{:.3f}}".format(*halves(name, task, by_index(index, task, by)))
                 )
-            for ranking.WORD_WEIGHT in args.weights:
-                found = halves(name, task, by_index(index, task, "both"))
-                print(f"  {unit}, both {ranking.WORD_WEIGHT} {{:.3f}} {{:.3f}}".format(*found), flush=True)
+            for weight in args.weights:
+                with patch.object(ranking, "WORD_WEIGHT", weight):
+                    found = halves(name, task, by_index(index, task, "both"))
+                print(f"  {unit}, both {weight} {{:.3f}} {{:.3f}}".format(*found), flush=True)
 
 
 if __name__ == "__main__":

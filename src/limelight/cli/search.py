@@ -110,7 +110,7 @@ def _meaning(hit: Hit) -> str:
 
 
 def _words(hit: Hit) -> str:
-    return _part("words", hit.score - hit.meaning, hit.matches) if hit.matches else ""
+    return _part("words", hit.score - hit.meaning, hit.top_matches()) if hit.matches else ""
 
 
 def _part(name: str, total: float, parts: Sequence[tuple[str, float]]) -> str:

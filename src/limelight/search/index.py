@@ -60,6 +60,10 @@ class Hit:
         pairs = self.comparison.top_pairs(count) if self.comparison else []
         return [(word, other, self.meaning_weight * share) for word, other, share in pairs]
 
+    def top_matches(self, count: int = 5) -> list[tuple[str, float]]:
+        """The words that match and add most to the score, the largest first."""
+        return sorted(self.matches, key=lambda match: -match[1])[:count]
+
     def to_dict(self, pairs: int = 5) -> dict[str, Any]:
         """Plain values, ready for `json.dumps`, with the pairs of words that contribute most."""
         found = {name: getattr(self, name) for name in ("score", "text", "source", "row", "start", "columns")}

@@ -44,7 +44,7 @@ def _paint(hits: Sequence[Hit]) -> list[Markup | None]:
     """The coloured texts of the hits of one query, all on one scale; None where the words are not known."""
     sides = [_effects(hit) for hit in hits]
     top = float(max((np.abs(side.effects).max(initial=0) for side in sides if side), default=0))
-    return [side and _paint_text(side, top) for side in sides]
+    return [None if side is None else _paint_text(side, top) for side in sides]
 
 
 def _effects(hit: Hit) -> ComparedText | None:
