@@ -154,7 +154,7 @@ def test_search_measures_each_part_once(monkeypatch, capsys, tmp_path):
     texts = [f"{what} {dish}" for what in ("cold", "warm", "old") for dish in ("soup", "tea", "ham", "fish")]
     index = str(Index.create(tmp_path / "index", texts).folder)
     sizes = ["--texts", "20", "--minilm-texts", "10", "--recall-texts", "230", "--rounds", "1"]
-    parts = ["--parts", "encoding", "search", "recall"]
+    parts = ["--parts", "words", "encoding", "search", "recall"]
     monkeypatch.setattr(search, "QUERIES", 20)
     monkeypatch.setattr(sys, "argv", ["search.py", index, "--out", str(tmp_path / "o.json"), *sizes, *parts])
     search.main()

@@ -27,7 +27,7 @@ from limelight import Index, load
 from limelight.search.build import encode
 from limelight.search.exact import ExactSearch
 from limelight.search.ranking import Ranked
-from limelight.search.shards import Shard, quantise
+from limelight.search.shards import Shard, pack_shard, quantise
 
 QUERIES = 64
 
@@ -158,7 +158,37 @@ def measure_recall(index: Index, args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def measure_words(index: Index, args: argparse.Namespace) -> dict[str, Any]:
+    """What words add: to a shard, beside reading its texts, and to a query."""
+    texts, fast = draw(index, args.texts, 3), load("reader", precision="int8")
+    entries = [{"text": text, "row": 1, "columns": {}} for text in texts]
+    vectors = quantise(fast.encode(texts))
+    queries = draw(index, QUERIES, 1)
+    return {
+        "texts": len(texts),
+        "reading, ms": milliseconds(fast.encode, [texts]),
+        "packing, ms": milliseconds(
+            lambda words: pack_shard(*vectors, entries, words), [False] * args.rounds
+        ),
+        "packing with words, ms": milliseconds(
+            lambda words: pack_shard(*vectors, entries, words), [True] * args.rounds
+        ),
+        "bytes without and with words": [
+            len(pack_shard(*vectors, entries, words)) for words in (False, True)
+        ],
+        "a query, ms": {
+            by: milliseconds(lambda q, by=by: index.search(q, by=by, words=False), queries[:20])
+            for by in ("meaning", "words", "both")
+        },
+        f"{QUERIES} queries, ms": {
+            by: milliseconds(lambda q, by=by: index.search(q, by=by, words=False), [queries])
+            for by in ("meaning", "words", "both")
+        },
+    }
+
+
 PARTS = {
+    "words": measure_words,
     "encoding": measure_encoding,
     "search": measure_search,
     "random": measure_random,

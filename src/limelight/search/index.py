@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, overload
@@ -215,9 +214,9 @@ class Index:
         Q = np.empty((0, self.config.size), np.float32)
         if by != "words":
             Q = np.concatenate([Q, *encode(self.model, queries)])
-        search = partial(self._hits, queries, Q, by=by, exact=exact, allowed=self._allowed(where))
         per_row = self.config.passages if per_row is None else per_row
-        found = self._per_row(search, k) if per_row else search(k)
+        search = self._per_row if per_row else self._hits
+        found = search(queries, Q, k, by=by, exact=exact, allowed=self._allowed(where))
         if words and by != "words":
             found = [self._with_words(each, hits) for each, hits in zip(queries, found, strict=True)]
         return found[0] if isinstance(query, str) else found
@@ -244,16 +243,29 @@ class Index:
     def _hits(self, queries: Sequence[str], Q: np.ndarray, k: int, **how: Any) -> list[list[Hit]]:
         return [[self._hit(each) for each in found] for found in self._ranking.rank(queries, Q, k, **how)]
 
-    def _per_row(self, search: Callable[[int], list[list[Hit]]], k: int) -> list[list[Hit]]:
-        """The best hit of each of k rows: more hits are looked at until they are of enough rows."""
-        count = 4 * k
-        while True:
-            hits = search(count)
-            found = [_best_of_rows(each)[:k] for each in hits]
-            missing = (len(rows) < k and len(each) == count for rows, each in zip(found, hits, strict=True))
-            if count >= len(self) or not any(missing):
-                return found
+    def _per_row(
+        self,
+        queries: Sequence[str],
+        Q: np.ndarray,
+        k: int,
+        *,
+        by: str,
+        allowed: np.ndarray | None,
+        exact: bool,
+    ) -> list[list[Hit]]:
+        """The best hit of each of k rows: a query looks at more hits until they are of enough rows."""
+        found: list[list[Hit]] = [[] for _ in queries]
+        limit = len(self) if allowed is None else int(allowed.sum())
+        todo, count = list(range(len(queries))), 4 * k
+        while todo:
+            some, vectors = [queries[at] for at in todo], Q[todo] if len(Q) else Q
+            hits = self._hits(some, vectors, count, by=by, allowed=allowed, exact=exact)
+            for at, each in zip(todo, hits, strict=True):
+                found[at] = _best_of_rows(each)[:k]
+            more = (at for at, each in zip(todo, hits, strict=True) if by != "words" or len(each) == count)
+            todo = [at for at in more if len(found[at]) < k and count < limit]
             count *= 4
+        return found
 
     def search_vectors(self, Q: np.ndarray, k: int, exact: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Scores and places by meaning, (queries, k) each, for vectors of length 1 (queries, size)."""

@@ -167,6 +167,11 @@ class WordSearch:
         total = sum(int(each.lengths.sum(dtype=np.int64)) for each in self.shards)
         return max(total, 1) / max(self.starts[-1], 1)
 
+    @cached_property
+    def _norms(self) -> list[np.ndarray]:
+        """For each shard, (n,): how many of a word make each text half full of it."""
+        return [K1 * (1 - B + B * each.lengths / self.mean_length) for each in self.shards]
+
     def query(self, text: str) -> WordQuery:
         """Look up the words of a query: rare ones count more, and most if no text has them."""
         words: dict[str, str] = {}
@@ -201,5 +206,4 @@ class WordSearch:
 
     def _fullness(self, number: int, places: np.ndarray, counts: np.ndarray) -> Any:
         """How full texts are of a word that they have so often, from 0 to 1."""
-        lengths = self.shards[number].lengths[places] / self.mean_length
-        return counts / (counts + K1 * (1 - B + B * lengths))
+        return counts / (counts + self._norms[number][places])
