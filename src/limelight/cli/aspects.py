@@ -69,22 +69,25 @@ def run(args: argparse.Namespace) -> None:
     """Edit the aspects if that is asked for, and list them."""
     from ..runtime.model_aspects import read_aspects, write_aspects
 
+    _check(args)
     searched = _find(args)  # before the folder is locked: it takes a while
-    if args.edits:
-        edits = _EDITS if searched is None else _EDITS | {"find": lambda *_: searched.aspects}
-        changes = [(name, given, edits[name]) for name, given in args.edits]
+    edits = _EDITS if searched is None else _EDITS | {"find": lambda *_: searched.aspects}
+    changes = [(name, given, edits[name]) for name, given in args.edits]
 
-        def change(aspects: Aspects) -> Aspects:
-            for name, given, edit in changes:
-                aspects = _edited(aspects, name, given, edit)
-            return aspects
+    def change(aspects: Aspects) -> Aspects:
+        for name, given, edit in changes:
+            aspects = _edited(aspects, name, given, edit)
+        return aspects
 
-        done = [f"{name} {given}" for name, given in args.edits]
-        found = write_aspects(args.model, change, *done, anew=args.edits[0][0] in ("set", "find"))
+    done, anew = [f"{name} {given}" for name, given in args.edits], args.edits[:1] and args.edits[0][0]
+    if args.aspect_labels:  # all edits or none: rated first, then written
+        rated = _rate(args, change)
+        done.append(f"aspect-labels {args.aspect_labels} of {args.data}")
+        found = write_aspects(args.model, lambda _: rated, *done, anew=True, rated=True)
+    elif args.edits:
+        found = write_aspects(args.model, change, *done, anew=anew in ("set", "find"))
     else:
         found = read_aspects(args.model)
-    if args.aspect_labels:
-        found = _rate(args)
     forbidden = _forbidden(args)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = _format(args.model, found)
@@ -98,15 +101,26 @@ def run(args: argparse.Namespace) -> None:
     print_result(args, data, text)
 
 
+def _check(args: argparse.Namespace) -> None:
+    """Raise if a flag does nothing, or one that is used last is wrong: all edits are made, or none."""
+    from ..runtime.forbidden import check_words
+
+    if not args.data and (args.text or args.skip_bad):
+        raise conflict("--text and --skip-bad are for the table of --data")
+    check_words(_words(args.forbid) + _words(args.allow))
+
+
+def _words(given: str | None) -> list[str]:
+    return [] if given is None else given.split(",")
+
+
 def _forbidden(args: argparse.Namespace) -> list[str]:
     """The words that the model must not read, after --forbid and --allow."""
     from ..runtime.forbidden import read_forbidden, write_forbidden
 
-    if not args.forbid and not args.allow:
+    if args.forbid is None and args.allow is None:
         return read_forbidden(args.model)
-    return write_forbidden(
-        args.model, *(given.split(",") if given else () for given in (args.forbid, args.allow))
-    )
+    return write_forbidden(args.model, _words(args.forbid), _words(args.allow))
 
 
 class _Search(NamedTuple):
@@ -164,20 +178,17 @@ def _find(args: argparse.Namespace) -> _Search | None:
     return _Search(find_in_texts(texts, int(counts[0]), model.tokenizer), len(texts), count, name)
 
 
-def _rate(args: argparse.Namespace) -> Aspects:
-    """Let the estimates of aspects follow their ratings in a table."""
+def _rate(args: argparse.Namespace, change: Callable[[Aspects], Aspects]) -> Aspects:
+    """The aspects after the edits, whose estimates follow their ratings in a table."""
     from ..runtime.aspect_ratings import collect_ratings
     from ..runtime.model import Model
-    from ..runtime.model_aspects import require_aspects
 
     columns = parse_aspect_labels(args.aspect_labels)
     model = Model.load(args.model)
-    require_aspects(model.aspects)
+    model = model.with_aspects(change(model.aspects))
     rows = table_rows(args, model, need_label=False, further=list(columns.values()))
     texts, ratings = collect_ratings(rows, list(columns), model.rating_scale)
-    model = model.rate_aspects(texts, ratings, progress=on_terminal())
-    model.save_aspects(args.model, f"aspect-labels {args.aspect_labels} of {args.data}")
-    return model.aspects
+    return model.rate_aspects(texts, ratings, progress=on_terminal()).aspects
 
 
 def _named(name: str, given: str) -> tuple[str, str]:

@@ -203,7 +203,7 @@ class AspectTexts:
         best, worst = (tuple(self._quotes(a, here, sign, MAX_QUOTES)) for sign in (1, -1))
         lift = Lift(
             self.names[a], len(here), len(here) / max(len(self.texts), 1), mean_of(effect),
-            mean_of(stars) if self.unit == "stars" else None, best, worst,
+            None if np.isnan(stars).all() else mean_of(stars), best, worst,
         )  # fmt: skip
         if periods is None:
             return lift
