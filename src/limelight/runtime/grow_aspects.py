@@ -1,0 +1,88 @@
+"""More seeds for aspects: the nouns of some texts that are nearest in meaning to the seeds they have.
+
+A noun becomes a seed of an aspect if the bundled reader's vector of it is near to the mean of the seeds'
+vectors, clearly nearer than to any other aspect's, and if clauses with it mention the aspect at least as
+often as all clauses do. docs/log/2026-11-17-aspects.md has what else was tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..reading.aspect_sum import with_plural
+from ..reading.aspects import Aspect, Aspects
+from ..text.tokenizer import UNKNOWN, Tokenizer
+from .review_words import ReviewWords, may_be_aspect, reader_vectors, unit
+
+MAX_NEW = 60  # of an aspect
+MIN_TEXTS = 3  # that have a new seed
+NEAR, NEAR_ANYWHERE = 0.25, 0.45  # cosine with the mean of the seeds: of a noun of the texts; of any word
+NEARER = 0.1  # than to any other aspect
+
+
+def grow_aspects(aspects: Any, texts: Sequence[str] | None = None) -> Aspects:
+    """Add the nouns of these texts that are nearest in meaning to the seeds of an aspect in use to its seeds.
+
+    Without texts, all words that the bundled reader knows are looked at. As nothing shows then which of them
+    are nouns, and what they are said of, only very near ones are taken.
+
+    >>> grown = grow_aspects({"taxes": ["tax"], "sleep": ["sleep"]})
+    >>> "taxation" in grown.find("taxes").seeds, "asleep" in grown.find("sleep").seeds
+    (True, True)
+    """
+    aspects = Aspects.of(aspects)
+    tokenizer, vectors = reader_vectors()
+    used = None if texts is None else ReviewWords(tokenizer.vocabulary, *tokenizer.encode(texts))
+    if used is None:
+        candidates = [word for word in tokenizer.vocabulary if may_be_aspect(word)]
+    else:
+        candidates = [used.words[k] for k in used.find_nouns(used.frequency >= MIN_TEXTS)]
+    candidates = _new_words(candidates, aspects, tokenizer)
+    means = [_mean(aspect, tokenizer, vectors) for aspect in aspects.enabled]
+    near = unit(vectors[tokenizer.find_ids(candidates)]) @ np.reshape(means, (len(means), -1)).T
+    fits = _fits(near, NEAR_ANYWHERE if used is None else NEAR)
+    for k, aspect in enumerate(aspects.enabled):
+        found = fits[:, k] if used is None else fits[:, k] & _share_clauses(used, aspect, candidates)
+        nearest = np.argsort(-near[:, k], kind="stable")
+        if new := [candidates[place] for place in nearest if found[place]][:MAX_NEW]:
+            aspects = aspects.add(aspect.name, new)
+    return aspects
+
+
+def _new_words(words: Iterable[str], aspects: Aspects, tokenizer: Tokenizer) -> list[str]:
+    """Those that the reader knows, once each, in the singular if that is among them; no seeds."""
+    vocabulary = set(tokenizer.vocabulary)
+    known = {word for word in words if word in vocabulary}
+    for aspect in aspects:
+        for seed in (*aspect.seeds, *aspect.excluded):
+            known -= set(with_plural(seed))
+    return sorted(known - {with_plural(word)[1] for word in known})
+
+
+def _mean(aspect: Aspect, tokenizer: Tokenizer, vectors: np.ndarray) -> np.ndarray:
+    """(d,): the direction of the seeds that are single words; zeros if the reader knows none."""
+    known = tokenizer.find_ids(aspect.seeds)
+    return np.asarray(unit(unit(vectors[known[known > UNKNOWN]]).sum(axis=0)[None])[0])
+
+
+def _fits(near: np.ndarray, least: float) -> np.ndarray:
+    """(words, aspects): whether a word is near to an aspect, and clearly nearer than to any other."""
+    others = np.full_like(near, -1.0)
+    for k in range(near.shape[1]) if near.shape[1] > 1 else ():
+        others[:, k] = np.delete(near, k, axis=1).max(axis=1)
+    return (near >= least) & (near - others >= NEARER)
+
+
+def _share_clauses(used: ReviewWords, aspect: Aspect, words: Sequence[str]) -> np.ndarray:
+    """(words,): whether clauses with a word have a seed of the aspect at least as often as all clauses."""
+    clause = used.clauses()
+    seeds = [used.number[form] for seed in aspect.seeds for form in with_plural(seed) if form in used.number]
+    has = np.zeros(clause[-1] + 1 if len(clause) else 0, bool)
+    has[clause[np.isin(used.at, seeds)]] = True
+    places = np.array([used.number[word] for word in words], int)
+    return used.occurrences(has[clause])[places] >= used.occurrences()[places] * (
+        has.mean() if len(has) else 0
+    )
