@@ -1,9 +1,9 @@
 """Aspects found in texts, without labels or seed words: the nouns that are judged, grouped by what they mean.
 
-`review_words.py` says what a noun is, and what is judged. Nouns are alike if they share clauses (PPMI, of which
-an eigendecomposition keeps some dimensions) and if the bundled reader has similar vectors for them; k-means
-groups them. Everything starts from the most frequent words, so the same texts give the same aspects. The
-rules are of English; docs/log/2026-11-17-aspects.md has what else was tried.
+`review_words.py` says what a noun is, and what is judged. Nouns are alike if they share clauses (PPMI, of
+which an eigendecomposition keeps some dimensions) and if the bundled reader has similar vectors for them;
+k-means groups them. Everything starts from the most frequent words, so the same texts give the same aspects.
+The rules are of English; docs/log/2026-11-17-aspects.md has what else was tried.
 """
 
 from __future__ import annotations

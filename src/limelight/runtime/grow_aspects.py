@@ -15,6 +15,7 @@ import numpy as np
 from ..reading.aspect_sum import with_plural
 from ..reading.aspects import Aspect, Aspects
 from ..text.tokenizer import UNKNOWN, Tokenizer
+from .model_aspects import require_aspects
 from .review_words import ReviewWords, may_be_aspect, reader_vectors, unit
 
 MAX_NEW = 60  # of an aspect
@@ -33,7 +34,7 @@ def grow_aspects(aspects: Any, texts: Sequence[str] | None = None) -> Aspects:
     >>> "taxation" in grown.find("taxes").seeds, "asleep" in grown.find("sleep").seeds
     (True, True)
     """
-    aspects = Aspects.of(aspects)
+    aspects = require_aspects(Aspects.of(aspects))
     tokenizer, vectors = reader_vectors()
     used = None if texts is None else ReviewWords(tokenizer.vocabulary, *tokenizer.encode(texts))
     if used is None:
@@ -50,6 +51,12 @@ def grow_aspects(aspects: Any, texts: Sequence[str] | None = None) -> Aspects:
         if new := [candidates[place] for place in nearest if found[place]][:MAX_NEW]:
             aspects = aspects.add(aspect.name, new)
     return aspects
+
+
+def new_seeds(before: Aspects, after: Aspects) -> list[Aspect]:
+    """The aspects that have grown, each with its new seeds alone."""
+    pairs = zip(before, after, strict=True)
+    return [Aspect(b.name, new) for a, b in pairs if (new := b.seeds[len(a.seeds) :])]
 
 
 def _new_words(words: Iterable[str], aspects: Aspects, tokenizer: Tokenizer) -> list[str]:
