@@ -50,9 +50,10 @@ def test_words_that_are_not_taken(texts):
     assert grown(FOOD, texts)["food"] == ["soup", "bread"]
 
 
-def test_a_word_between_two_aspects_belongs_to_none():
+def test_a_word_belongs_to_its_nearest_aspect_alone():
     both = {"meals": ["soup", "bread"], "dishes": ["soup", "bread"]}
-    assert grown(both, SAID) == both
+    assert grown(both, SAID) == {"meals": ["soup", "bread", "pasta", "cake"], "dishes": ["soup", "bread"]}
+    assert grow_aspects(both).to_dict() == both  # of all words, only those that are clearly nearer
 
 
 def test_words_of_other_aspects_and_excluded_ones_are_not_taken():

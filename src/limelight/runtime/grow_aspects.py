@@ -1,8 +1,8 @@
 """More seeds for aspects: the nouns of some texts that are nearest in meaning to the seeds they have.
 
 A noun becomes a seed of an aspect if the bundled reader's vector of it is near to the mean of the seeds'
-vectors, clearly nearer than to any other aspect's, and if clauses with it mention the aspect at least as
-often as all clauses do. docs/log/2026-11-17-aspects.md has what else was tried.
+vectors, nearer than to any other aspect's, and if clauses with it mention the aspect at least as often as
+all clauses do. docs/log/2026-11-17-aspects.md has what else was tried.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .review_words import ReviewWords, may_be_aspect, reader_vectors, unit
 
 MAX_NEW = 60  # of an aspect
 MIN_TEXTS = 3  # that have a new seed
-NEAR, NEAR_ANYWHERE = 0.25, 0.45  # cosine with the mean of the seeds: of a noun of the texts; of any word
-NEARER = 0.1  # than to any other aspect
+NEAR = 0.25  # cosine of a noun of the texts with the mean of the seeds
+NEAR_ANYWHERE, NEARER_ANYWHERE = 0.45, 0.1  # of any word; and how much nearer than to any other aspect
 
 
 def grow_aspects(aspects: Any, texts: Sequence[str] | None = None) -> Aspects:
@@ -44,7 +44,7 @@ def grow_aspects(aspects: Any, texts: Sequence[str] | None = None) -> Aspects:
     candidates = _new_words(candidates, aspects, tokenizer)
     means = [_mean(aspect, tokenizer, vectors) for aspect in aspects.enabled]
     near = unit(vectors[tokenizer.find_ids(candidates)]) @ np.reshape(means, (len(means), -1)).T
-    fits = _fits(near, NEAR_ANYWHERE if used is None else NEAR)
+    fits = _fits(near, NEAR_ANYWHERE, NEARER_ANYWHERE) if used is None else _fits(near, NEAR)
     for k, aspect in enumerate(aspects.enabled):
         found = fits[:, k] if used is None else fits[:, k] & _share_clauses(used, aspect, candidates)
         nearest = np.argsort(-near[:, k], kind="stable")
@@ -75,12 +75,12 @@ def _mean(aspect: Aspect, tokenizer: Tokenizer, vectors: np.ndarray) -> np.ndarr
     return np.asarray(unit(unit(vectors[known[known > UNKNOWN]]).sum(axis=0)[None])[0])
 
 
-def _fits(near: np.ndarray, least: float) -> np.ndarray:
-    """(words, aspects): whether a word is near to an aspect, and clearly nearer than to any other."""
-    others = np.full_like(near, -1.0)
-    for k in range(near.shape[1]) if near.shape[1] > 1 else ():
-        others[:, k] = np.delete(near, k, axis=1).max(axis=1)
-    return (near >= least) & (near - others >= NEARER)
+def _fits(near: np.ndarray, least: float, nearer: float = 0.0) -> np.ndarray:
+    """(words, aspects): whether an aspect is a word's nearest, near enough, and by how much the nearest."""
+    ordered = np.sort(near, axis=1)
+    lead = ordered[:, -1] - ordered[:, -2] if near.shape[1] > 1 else np.full(len(near), np.inf)
+    nearest = near.argmax(axis=1)[:, None] == np.arange(near.shape[1])
+    return np.asarray(nearest & (near >= least) & (lead >= nearer)[:, None])
 
 
 def _share_clauses(used: ReviewWords, aspect: Aspect, words: Sequence[str]) -> np.ndarray:
