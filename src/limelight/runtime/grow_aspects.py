@@ -34,23 +34,25 @@ def grow_aspects(aspects: Any, texts: Sequence[str] | None = None) -> Aspects:
     >>> "taxation" in grown.find("taxes").seeds, "asleep" in grown.find("sleep").seeds
     (True, True)
     """
-    aspects = require_aspects(Aspects.of(aspects))
+    grown = require_aspects(Aspects.of(aspects))
     tokenizer, vectors = reader_vectors()
     used = None if texts is None else ReviewWords(tokenizer.vocabulary, *tokenizer.encode(texts))
-    if used is None:
-        candidates = [word for word in tokenizer.vocabulary if may_be_aspect(word)]
-    else:
-        candidates = [used.words[k] for k in used.find_nouns(used.frequency >= MIN_TEXTS)]
-    candidates = _new_words(candidates, aspects, tokenizer)
-    means = [_mean(aspect, tokenizer, vectors) for aspect in aspects.enabled]
-    near = unit(vectors[tokenizer.find_ids(candidates)]) @ np.reshape(means, (len(means), -1)).T
+    words = _new_words(_candidates(used, tokenizer), grown, tokenizer)
+    means = np.stack([_mean(aspect, tokenizer, vectors) for aspect in grown.enabled])
+    near = unit(vectors[tokenizer.find_ids(words)]) @ means.T  # (words, aspects)
     fits = _fits(near, NEAR_ANYWHERE, NEARER_ANYWHERE) if used is None else _fits(near, NEAR)
-    for k, aspect in enumerate(aspects.enabled):
-        found = fits[:, k] if used is None else fits[:, k] & _share_clauses(used, aspect, candidates)
+    for k, aspect in enumerate(grown.enabled):
+        own = fits[:, k] if used is None else fits[:, k] & _share_clauses(used, aspect, words)
         nearest = np.argsort(-near[:, k], kind="stable")
-        if new := [candidates[place] for place in nearest if found[place]][:MAX_NEW]:
-            aspects = aspects.add(aspect.name, new)
-    return aspects
+        if new := [words[place] for place in nearest if own[place]][:MAX_NEW]:
+            grown = grown.add(aspect.name, new)
+    return grown
+
+
+def _candidates(used: ReviewWords | None, tokenizer: Tokenizer) -> list[str]:
+    if used is None:
+        return [word for word in tokenizer.vocabulary if may_be_aspect(word)]
+    return [used.words[k] for k in used.find_nouns(used.frequency >= MIN_TEXTS)]
 
 
 def new_seeds(before: Aspects, after: Aspects) -> list[Aspect]:
@@ -87,9 +89,8 @@ def _share_clauses(used: ReviewWords, aspect: Aspect, words: Sequence[str]) -> n
     """(words,): whether clauses with a word have a seed of the aspect at least as often as all clauses."""
     clause = used.clauses()
     seeds = [used.number[form] for seed in aspect.seeds for form in with_plural(seed) if form in used.number]
-    has = np.zeros(clause[-1] + 1 if len(clause) else 0, bool)
+    has = np.zeros(clause.max(initial=0) + 1, bool)
     has[clause[np.isin(used.at, seeds)]] = True
     places = np.array([used.number[word] for word in words], int)
-    return used.occurrences(has[clause])[places] >= used.occurrences()[places] * (
-        has.mean() if len(has) else 0
-    )
+    with_seed, times = used.occurrences(has[clause])[places], used.occurrences()[places]
+    return np.asarray(with_seed >= times * has.mean())
