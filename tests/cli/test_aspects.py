@@ -160,6 +160,20 @@ def test_ratings(call, refused, tmp_path):
     assert limelight.load(model).facts["aspects"]["history"][-1]["edit"].startswith("aspect-labels rooms=")
 
 
+def test_grow(call, refused, folder, tmp_path):
+    assert "no aspects" in refused("aspects", folder, "--grow")
+    table = write_csv(tmp_path / "new.csv", text=["the soup and the bread and the cake are good"] * 3)
+    edits = ("--add", "food=soup,bread", "--add", "staff=waiter")
+    _, out, _ = call("aspects", folder, *edits, "--grow", "--data", table, "--text", "text")
+    assert "--remove food=WORD" in out
+    assert out.endswith("food (+1)\n    cake\n")
+    model = limelight.load(folder)
+    assert model.aspects.to_dict() == {"food": ["soup", "bread", "cake"], "staff": ["waiter"]}
+    assert model.facts["aspects"]["history"][-1]["edit"] == "grow food=cake"
+    again = json.loads(call("aspects", folder, "--grow", "--data", table, "--text", "text", "--json")[1])
+    assert (again["grown"], again["aspects"]) == ({}, model.aspects.to_dict())
+
+
 def test_forbidden_words(call, refused, folder, tmp_path):
     plain = call("predict", folder, review_lines(tmp_path, "w1"), "--json")[1]
     assert plain != call("predict", folder, review_lines(tmp_path, "w1 w3"), "--json")[1]
