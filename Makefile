@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Container images often set it. Every process that the tests start would compile PyTorch anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test quick check wheel dist audit fuzz soak bench clean
 .DEFAULT_GOAL := help
