@@ -127,6 +127,32 @@ def test_find(call, refused, tmp_path):
     assert history == ["find", "find", "rename"]
 
 
+def test_ratings(call, refused, tmp_path):
+    (tmp_path / "own.json").write_text('{"rooms": ["room"], "staff": ["staff"]}')
+    numbers = range(80)
+    texts = [f"{('Good', 'Bad')[k % 2]} room, {('nice', 'rude')[k // 2 % 2]} staff." for k in numbers]
+    columns = {"text": texts, "stars": [1 + k % 5 for k in numbers], "staff": ["" for _ in numbers]}
+    table = write_csv(tmp_path / "rated.csv", **columns, room_stars=[5 - 3 * (k % 2) for k in numbers])
+    model, flags = tmp_path / "model", ("--text", "text", "--aspect-labels", "rooms=room_stars")
+    train = (
+        "train", table, *FLAGS, "--label", "stars", "--aspects", tmp_path / "own.json", "--out", model,
+    )  # fmt: skip
+    assert "not_there" in refused(*train, "--aspect-labels", "rooms=not_there")
+    assert "garden" in refused(*train, "--aspect-labels", "garden=room_stars")
+    assert "room_stars" in refused(*train, "--aspect-labels", "rooms=")
+    assert call(*train, "--aspect-labels", "rooms=room_stars")[0] == 0
+    assert "rooms (stars learnt from 80 ratings)" in call("aspects", model)[1]
+    good, bad = limelight.load(model).read_many(["Good room, nice staff.", "Bad room, nice staff."])
+    assert good.aspects[0].estimated > bad.aspects[0].estimated + 0.5
+    assert "learnt" not in call("aspects", model, "--set", tmp_path / "own.json")[1]
+    assert "belong together" in refused("aspects", model, *flags)
+    assert "0 ratings of aspect 'staff'" in refused(
+        "aspects", model, "--data", table, "--text", "text", "--aspect-labels", "staff"
+    )
+    assert "rooms (stars learnt from 80 ratings)" in call("aspects", model, "--data", table, *flags)[1]
+    assert limelight.load(model).facts["aspects"]["history"][-1]["edit"].startswith("aspect-labels rooms=")
+
+
 def test_forbidden_words(call, refused, folder, tmp_path):
     plain = call("predict", folder, review_lines(tmp_path, "w1"), "--json")[1]
     assert plain != call("predict", folder, review_lines(tmp_path, "w1 w3"), "--json")[1]

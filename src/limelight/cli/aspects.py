@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import LimelightError
 from ._parser import add_flag, conflict
-from ._shared import add_shared, on_terminal, print_result, sample
+from ._shared import add_shared, on_terminal, parse_aspect_labels, print_result, sample, table_rows
 
 if TYPE_CHECKING:
     from ..reading.aspects import Aspect, Aspects
@@ -29,6 +29,7 @@ trained. Several are made in the order given.
   limelight aspects model --rename rooms=room --off sleep_quality
   limelight aspects model --merge rooms+cleanliness=room --split service:"front desk",reception=check-in
   limelight aspects model --add value=pricey,"resort fee" --remove location=beach
+  limelight aspects model --data rated.csv --text text --aspect-labels rooms=room_stars,service=service_stars
   limelight aspects model --forbid hilton,marriott      the model does not read these words any more"""
 
 _FLAGS = {  # name -> what it takes, and what it does
@@ -46,7 +47,13 @@ _FLAGS = {  # name -> what it takes, and what it does
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
-    add_flag(parser, "--data", "FILE", "with --find: table of texts, which need no labels")
+    add_flag(parser, "--data", "FILE", "with --find or --aspect-labels: table of texts, which need no labels")
+    add_flag(
+        parser,
+        "--aspect-labels",
+        "A=COL,...",
+        "columns with ratings of aspects, from which their stars are estimated",
+    )
     add_shared(parser, "--json", "--text", "--skip-bad")
     add_flag(parser, "--forbid", "WORD,...", "words that the model must not read, as if no text had them")
     add_flag(parser, "--allow", "WORD,...", "let it read words again that were forbidden")
@@ -76,6 +83,8 @@ def run(args: argparse.Namespace) -> None:
         found = write_aspects(args.model, change, *done, anew=args.edits[0][0] in ("set", "find"))
     else:
         found = read_aspects(args.model)
+    if args.aspect_labels:
+        found = _rate(args)
     forbidden = _forbidden(args)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = _format(args.model, found)
@@ -134,10 +143,9 @@ class _Search(NamedTuple):
 def _find(args: argparse.Namespace) -> _Search | None:
     """Find aspects if --find says so."""
     counts = [given for name, given in args.edits if name == "find"]
-    if bool(counts) != bool(args.data) or len(counts) > 1:
-        raise conflict(
-            "--find N and --data FILE belong together: limelight aspects model --find 8 --data a.csv"
-        )
+    if bool(counts or args.aspect_labels) != bool(args.data) or len(counts) > 1:
+        example = "limelight aspects model --find 8 --data a.csv"
+        raise conflict(f"--find N or --aspect-labels, and --data FILE belong together: {example}")
     if not counts:
         return None
     from ..runtime.find_aspects import MAX_TEXTS, check_count, find_in_texts
@@ -154,6 +162,22 @@ def _find(args: argparse.Namespace) -> _Search | None:
     if on_terminal():
         print(f"looking for aspects in {len(texts):,} texts", file=sys.stderr)
     return _Search(find_in_texts(texts, int(counts[0]), model.tokenizer), len(texts), count, name)
+
+
+def _rate(args: argparse.Namespace) -> Aspects:
+    """Let the estimates of aspects follow their ratings in a table."""
+    from ..runtime.aspect_ratings import collect_ratings
+    from ..runtime.model import Model
+    from ..runtime.model_aspects import require_aspects
+
+    columns = parse_aspect_labels(args.aspect_labels)
+    model = Model.load(args.model)
+    require_aspects(model.aspects)
+    rows = table_rows(args, model, need_label=False, further=list(columns.values()))
+    texts, ratings = collect_ratings(rows, list(columns), model.rating_scale)
+    model = model.rate_aspects(texts, ratings, progress=on_terminal())
+    model.save_aspects(args.model, f"aspect-labels {args.aspect_labels} of {args.data}")
+    return model.aspects
 
 
 def _named(name: str, given: str) -> tuple[str, str]:
@@ -224,4 +248,6 @@ def _format_aspect(aspect: Aspect, note: str = "") -> str:
     """A name with a note, and below it the words."""
     words = ", ".join(aspect.seeds) + (f"; not: {', '.join(aspect.excluded)}" if aspect.excluded else "")
     lines = textwrap.fill(words, 100, initial_indent="    ", subsequent_indent="    ", break_long_words=False)
+    if aspect.rating is not None:
+        note += f" (stars learnt from {aspect.rating.texts:,} ratings)"
     return f"{aspect.name}{'' if aspect.enabled else ' (off)'}{note}\n{lines}"

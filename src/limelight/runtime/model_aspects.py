@@ -12,6 +12,7 @@ from ..errors import LimelightError
 from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..text.tasks import find_task
+from .aspect_ratings import check_ratings
 from .config_file import open_saved, replace_facts
 from .folder import is_reader_folder
 
@@ -124,7 +125,8 @@ def write_aspects(
 
     def changed(config: dict[str, Any]) -> dict[str, Any]:
         nonlocal found
-        task = find_task(Recipe.from_dict(config["recipe"]).text.task).name
+        recipe = Recipe.from_dict(config["recipe"])
+        task = find_task(recipe.text.task).name
         check_takes_aspects(task, config["kind"] == "pair")
         before = config["facts"].get("aspects")
         try:
@@ -134,6 +136,7 @@ def write_aspects(
                 raise
             before = None
         found = change(found)
+        check_ratings(found, recipe.model)
         return {**config["facts"], "aspects": aspect_facts(found, before, *edits)}
 
     _check_kind(folder)
