@@ -53,7 +53,8 @@ def test_sums_are_those_of_ridge_regression():
 def test_an_estimate_is_the_rating_of_the_words_and_the_effect():
     model = model_of().rate_aspects(TEXTS, ratings_by_words())
     rating = model.aspects.find("even").rating
-    assert rating is not None and (rating.texts, rating.low, rating.high) == (68, 2.0, 5.0)
+    assert rating is not None
+    assert (rating.texts, rating.low, rating.high) == (68, 2.0, 5.0)
     text = "w0 w4, w1 w1"
     reading, encoded = model.read(text), model._runner.encode_texts([text])[0]
     even = reading.aspects[0]
