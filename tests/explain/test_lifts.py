@@ -142,6 +142,21 @@ def test_the_surest_of_a_thousand_groups_come_first_and_the_page_stays_short():
     assert len(lifts.to_dict()["groups"]["aspects"]) == 1000
 
 
+def test_each_group_quotes_its_own_strongest_clause():
+    rng = np.random.default_rng(1)
+    effects = rng.integers(-3, 4, (600, 2)) / 2.0  # many are equal: the first text counts
+    effects[rng.random((600, 2)) < 0.3] = np.nan
+    groups = [f"hotel {k}" if k else "" for k in rng.integers(0, 25, 600)]
+    found = with_effects(effects, groups, ("rooms", "staff")).groups
+    compared = [each for each in found.lifts if each.difference]
+    assert len(compared) > 40
+    for each in compared:
+        own = effects[:, ("rooms", "staff").index(each.aspect)].copy()
+        own[np.array(groups) != each.group] = np.nan
+        strongest = np.nanargmin(own) if each.difference.difference < 0 else np.nanargmax(own)
+        assert (each.quote.text, each.quote.effect) == (strongest, own[strongest])
+
+
 @pytest.mark.parametrize(
     ("labels", "task", "unit", "title"),
     [

@@ -243,9 +243,12 @@ class AspectTexts:
             here = np.flatnonzero(self.mentioned[:, a])
             effect, own = self.effect[here, a], codes[here]
             compared = differences(effect, own, len(names), MIN_TEXTS)
+            order = np.argsort(own, kind="stable")  # the texts group after group, each in their order
+            ends = np.searchsorted(own[order], np.arange(len(names) + 1))
             for k, mean in enumerate(means(effect, own, len(names))):
                 if mean.n:
-                    quote = self._typical(a, here[own == k], compared[k]) if compared[k] else None
+                    texts = here[order[ends[k] : ends[k + 1]]]
+                    quote = self._typical(a, texts, compared[k]) if compared[k] else None
                     found.append(GroupLift(names[k], aspect, mean, compared[k], False, quote))
         sure = iter(certain([each.difference.chance for each in found if each.difference]))
         marked = [each._replace(certain=next(sure)) if each.difference else each for each in found]
