@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from browsers import needs_chromium
@@ -88,6 +89,14 @@ def test_differences_between_groups_by_hand():
         assert (each.difference is None) == (min(len(own), len(rest)) < 10)
         if each.difference:
             assert each.difference.difference == pytest.approx(np.mean(own) - np.mean(rest))
+
+
+def test_gaps_of_pandas_are_no_groups_and_no_dates():
+    days = pd.Series(["2012-05-31", None, "2012-06-01"], dtype="string")
+    lifts = measure_lifts(model_of(), ["w0"] * 3, dates=days, groups=pd.to_datetime(days))
+    assert (lifts.dates.missing, lifts.groups.missing, len(lifts.groups.names)) == (1, 1, 2)
+    groups = measure_lifts(model_of(), ["w0"] * 3, groups=pd.Series([7, None, 7], dtype="Int64")).groups
+    assert (groups.names, groups.missing) == (("7",), 1)
 
 
 def test_best_and_worst_clauses_are_of_different_texts():

@@ -36,8 +36,8 @@ def test_one_day_in_many_forms(written: Any):
     ["soon", "2012-13-01", "2012-02-30", "31/31/2012", "12-05-31", "Maybe 2012", "5", "99999999", "1" * 40],
 )  # fmt: skip
 def test_what_is_no_date_is_counted(written: str):
-    found = read_dates(["2012-05-31", written, "", None, float("nan"), pd.NaT])
-    assert (found.days[1:], found.missing, found.unread) == ((None,) * 5, 4, 1)
+    found = read_dates(["2012-05-31", written, " ", None, float("nan"), pd.NaT, pd.NA, np.datetime64("NaT")])
+    assert (found.days[1:], found.missing, found.unread) == ((None,) * 7, 6, 1)
     assert found.example == written[:40]
     with refuses("date-format"):
         read_dates([written])

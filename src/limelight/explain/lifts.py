@@ -21,6 +21,7 @@ from ..reading.reading import Reading
 from ..runtime.model import Model
 from ..runtime.model_aspects import require_aspects
 from ..tables.cells import as_text
+from ..tables.rows import is_missing
 from .intervals import Difference, Mean, certain, differences, mean_of, means, trend
 from .periods import Dates, Periods, count_periods, read_dates
 from .variants import stream_texts
@@ -279,6 +280,8 @@ def unit_of(model: Model) -> str:
 
 
 def _group_name(value: Any) -> str:
+    if is_missing(value):
+        return ""
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # of a column with gaps
     return as_text(value).strip()

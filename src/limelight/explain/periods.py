@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import LimelightError
+from ..tables.rows import is_missing
 
 UNITS = ("week", "month", "quarter", "year")
 MAX_PERIODS, MAX_WEEKS = 24, 14
@@ -60,7 +61,8 @@ def read_dates(values: Sequence[Any], name: str = "dates") -> Dates:
     >>> read_dates(["2012-05-31", "31/12/2012", "3 June 2012", "soon", None])[1:4]
     (1, 1, 'soon')
     """
-    cells = [None if _is_missing(value) else value for value in values]
+    stripped = [value.strip() if isinstance(value, str) else value for value in values]
+    cells = [None if is_missing(value) else value for value in stripped]
     parts = [None if cell is None else _parse(cell) for cell in cells]
     day_first, guessed = _order([each for each in parts if each and each.is_open])
     days = [_day(each, day_first) for each in parts]
@@ -73,12 +75,6 @@ def read_dates(values: Sequence[Any], name: str = "dates") -> Dates:
     coarse = "week" if any(each.day for each in read) else "month" if any(e.month for e in read) else "year"
     example = str(unread[0])[:40] if unread else ""
     return Dates(tuple(days), cells.count(None), len(unread), example, guessed, coarse)
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, str):
-        return not value.strip()
-    return value is None or value != value  # NaN, and NaT of pandas and numpy
 
 
 def _parse(value: Any) -> _Parts | None:
