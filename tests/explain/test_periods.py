@@ -44,8 +44,22 @@ def test_what_is_no_date_is_counted(written: str):
 
 
 def test_no_dates_at_all():
-    with refuses("date-format"):
-        read_dates(["", None])
+    assert read_dates(["9999-12-31", "9999-12-31", "2024-05-31"]).unread == 2  # however many
+    for column in (["", None], ["9999-12-31", "0001-01-01"]):
+        with refuses("date-format"):
+            read_dates(column)
+
+
+@pytest.mark.parametrize("far", ["9999-12-31", "0001-01-01", "1900-01-01", "1970-01-01", date(2099, 12, 31)])
+def test_a_day_that_stands_for_no_date_is_left_out(far: Any):
+    found = read_dates([far, *days(date(2024, 1, 2), 300, 59)])
+    assert (found.days[0], found.missing, found.unread, found.example) == (None, 0, 1, str(far))
+    assert len(count_periods(found).labels) < 12
+
+
+def test_dates_of_two_centuries_are_all_kept():
+    assert read_dates(days(date(1801, 1, 1), 80_000, 900)).unread == 0
+    assert read_dates(["1975-01-01", *["2024-05-31"] * 99]).unread == 0
 
 
 def test_whether_the_day_or_the_month_comes_first():

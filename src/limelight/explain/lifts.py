@@ -159,7 +159,9 @@ class AspectTexts:
         self.model, self.unit, self.texts, self.by = model, unit_of(model), texts, by or "group"
         self.dates = None if dates is None else read_dates(dates, "the column of dates")
         if self.dates and self.dates.unread:
-            unread = f"{self.dates.unread:,} of {len(texts):,} dates cannot be read"
+            unread = (
+                f"{self.dates.unread:,} of {len(texts):,} dates cannot be read or are far from the others"
+            )
             warn(
                 f"{unread}, such as {self.dates.example!r}; their texts are left out of the change over time"
             )
