@@ -159,12 +159,9 @@ class AspectTexts:
         self.model, self.unit, self.texts, self.by = model, unit_of(model), texts, by or "group"
         self.dates = None if dates is None else read_dates(dates, "the column of dates")
         if self.dates and self.dates.unread:
-            unread = (
-                f"{self.dates.unread:,} of {len(texts):,} dates cannot be read or are far from the others"
-            )
-            warn(
-                f"{unread}, such as {self.dates.example!r}; their texts are left out of the change over time"
-            )
+            count, left_out = self.dates.unread, "their texts are left out of the change over time"
+            unread = f"{count:,} of {len(texts):,} dates cannot be read or are far from the others"
+            warn(f"{unread}, such as {self.dates.example!r}; {left_out}")
         self.groups = None if groups is None else [_group_name(each) for each in groups]
         shape = len(texts), len(self.names)
         self.mentioned, self.count = np.zeros(shape, bool), 0
