@@ -386,10 +386,10 @@ def test_odd_texts_have_the_same_words_as_in_python(
 
 
 JOINT = READ.replace(
-    "model.read(pair ? both : both.slice(0, 1), off, against)",
+    "model.read(pair ? both : both.slice(0, 1), off, against[k])",
     """(async () => {
       const texts = pair ? both : both.slice(0, 1)
-      return model.joint(texts, await model.read(texts, [], against))
+      return model.joint(texts, await model.read(texts, [], against[k]))
     })()""",
 )
 
@@ -409,7 +409,7 @@ def test_words_are_read_together_as_in_python(tmp_path: Path, monkeypatch, again
         ("w5 " * 70, "w1 w2"),
     ]
     files = pack(tmp_path, models, "float32")
-    given = {"files": files, "texts": texts, "off": [], "plain": False, "against": against}
+    given = {"files": files, "texts": texts, "off": [], "plain": False, "against": [against] * len(texts)}
     total = 0
     for model, answers in zip(models, run_node(tmp_path, JOINT, given), strict=True):
         label = None if against is None else model.labels[against]
