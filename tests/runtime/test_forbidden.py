@@ -17,8 +17,9 @@ from limelight.serve.packed_model import pack_model
 from refusing import refuses
 from trained import ARCHITECTURES, WORDS, network_of, recipe_of, save, tokenizer, weights_of
 
-FORBIDDEN = ("w3", "hilton", "größe")  # one that the model knows, and two that it does not
-SPELLINGS = [*FORBIDDEN, "W3", "Hilton", "GRÖSSE"]
+FORBIDDEN = ("w3", "hilton", "größe", "coca-cola")  # one that the model knows, and some that it does not
+JOINED = ["hilton.The", "HILTON!good", "w1/w3", "w3-style", "O’Hilton", "@hilton", "größe-w1", "Coca-Cola.The"]
+SPELLINGS = [*FORBIDDEN, "W3", "Hilton", "GRÖSSE", "coca-cola", *JOINED]
 SENTENCES = st.lists(st.sampled_from([*WORDS[:3], *WORDS[4:8], ",", "but", "😀", "unheard"]), max_size=9)
 INSERTED = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(SPELLINGS)), max_size=4)
 
