@@ -10,16 +10,14 @@ from hypothesis import strategies as st
 import limelight
 from drawing import examples
 from limelight import Model
-from limelight.reading.aspects import Aspects
 from limelight.runtime.forbidden import MAX_FORBIDDEN, forbidden_words, read_forbidden, write_forbidden
-from limelight.runtime.model_aspects import facts_of_training
 from limelight.serve.packed_model import pack_model
 from refusing import refuses
 from trained import ARCHITECTURES, WORDS, network_of, recipe_of, save, tokenizer, weights_of
 
 FORBIDDEN = ("w3", "hilton", "größe", "coca-cola")  # one that the model knows, and some that it does not
-JOINED = ["hilton.The", "HILTON!good", "w1/w3", "w3-style", "O’Hilton", "@hilton", "größe-w1", "Coca-Cola.The"]
-SPELLINGS = [*FORBIDDEN, "W3", "Hilton", "GRÖSSE", "coca-cola", *JOINED]
+JOINED = ["hilton.The", "HILTON!good", "w1/w3", "w3-style", "O’Hilton", "@hilton", "größe-w1", "Coca-Cola.a"]
+SPELLINGS = [*FORBIDDEN, "W3", "Hilton", "GRÖSSE", *JOINED]
 SENTENCES = st.lists(st.sampled_from([*WORDS[:3], *WORDS[4:8], ",", "but", "😀", "unheard"]), max_size=9)
 INSERTED = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(SPELLINGS)), max_size=4)
 
@@ -110,11 +108,6 @@ def test_words_that_are_refused(tmp_path, word):
 def test_damaged_facts_are_refused(fact):
     with refuses("file-damaged"):
         forbidden_words(fact)
-
-
-def test_training_that_goes_on_keeps_them():
-    before = {"forbidden": {"words": ["hilton"], "history": []}}
-    assert facts_of_training(Aspects(), before, "classification", pair=True) == before
 
 
 def test_a_page_that_runs_alone_is_refused():

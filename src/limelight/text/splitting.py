@@ -33,19 +33,26 @@ class NumberedWords(NamedTuple):
     lengths: bytes  # int32: how many words each text has, at least one
 
 
-def number_words(texts: Iterable[str], lowercase: bool, split_characters: bool) -> NumberedWords:
-    """Split texts, and number the words as they come; a text without words has one, `NO_WORD`.
+def number_words(
+    texts: Iterable[str], lowercase: bool, split_characters: bool, forbidden: Iterable[str] = ()
+) -> NumberedWords:
+    """Split texts, and number the words as they come, without those that are `forbidden`.
+
+    A text without words has one, `NO_WORD`.
 
     >>> found = number_words(["Soup, soup", " "], True, True)
     >>> found.words, array("i", found.numbers).tolist(), array("i", found.lengths).tolist()
     (['soup', ',', ''], [0, 1, 0, 2], [3, 1])
     """
-    split = word_splitter(lowercase, split_characters)
+    split, forbidden = word_splitter(lowercase, split_characters), frozenset(forbidden)
     places: defaultdict[str, int] = defaultdict()
     places.default_factory = places.__len__
     numbers, lengths = array("i"), array("i")
     for text in texts:
-        words = split(text) or [NO_WORD]
+        words = split(text)
+        if forbidden:
+            words = [word for word in words if not is_forbidden(word, forbidden)]
+        words = words or [NO_WORD]
         lengths.append(len(words))
         numbers.extend(map(places.__getitem__, words))
     return NumberedWords(list(places), numbers.tobytes(), lengths.tobytes())
