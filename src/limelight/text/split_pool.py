@@ -53,7 +53,7 @@ class SplitPool:
         chunks = iter(chunks)
         while self._left > 0 and (texts := next(chunks, None)) is not None:
             self._left -= sum(map(len, texts))
-            yield number_words(texts, **self._options)
+            yield number_words(texts, *self._options.values())
         if (texts := next(chunks, None)) is None:
             return
         chunks = chain([texts], chunks)
