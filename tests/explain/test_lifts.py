@@ -146,7 +146,7 @@ def test_the_surest_of_a_thousand_groups_come_first_and_the_page_stays_short():
     ("labels", "task", "unit", "title"),
     [
         ((1, 3, 5), "classification", "stars", "the stars"), ((1, 3, 5), "ordinal", "stars", "the stars"),
-        (LABELS, "ordinal", "classes", "the answer"), (LABELS, "classification", "probability", "the answer"),
+        (LABELS, "classification", "probability", "the answer"),
         (("value",), "regression", "number", "the number"),
     ],
 )  # fmt: skip
