@@ -20,6 +20,7 @@ from ..errors import LimelightError, bad_value, warn
 from ..reading.aspect_sum import clauses_of, ends_clause, with_plural
 from ..reading.aspects import MAX_ASPECTS, Aspect, Aspects
 from ..reading.row_names import is_function_word, is_kind
+from ..text.coerce import as_texts
 from ..text.tokenizer import Tokenizer
 from .folder import BUNDLED, open_folder
 from .model_aspects import check_takes_aspects
@@ -74,8 +75,8 @@ def find_aspects(texts: Sequence[str], count: int = 8) -> Aspects:
     >>> found = find_aspects(reviews, 8)  # doctest: +SKIP
     >>> model = Model.load("model").with_aspects(found.rename("staff", "service"))  # doctest: +SKIP
     """
-    tokenizer, texts = _reader()[0], _spread(texts)
-    return Aspects(each.aspect for each in find_in_words(tokenizer, *tokenizer.encode(texts), count))
+    tokenizer, spread = _reader()[0], _spread(as_texts(texts))
+    return Aspects(each.aspect for each in find_in_words(tokenizer, *tokenizer.encode(spread), count))
 
 
 def find_in_texts(texts: Sequence[str], count: int, tokenizer: Tokenizer) -> list[Found]:
