@@ -170,7 +170,7 @@ def test_each_group_quotes_its_own_strongest_clause():
     ("labels", "task", "unit", "title"),
     [
         ((1, 3, 5), "classification", "stars", "the stars"), ((1, 3, 5), "ordinal", "stars", "the stars"),
-        (LABELS, "ordinal", "classes", "the answer"), (LABELS, "classification", "probability", "the answer"),
+        (LABELS, "classification", "probability", "the answer"),
         (("value",), "regression", "number", "the number"),
     ],
 )  # fmt: skip

@@ -112,7 +112,7 @@ class Groups(NamedTuple):
 class Lifts:
     """All aspects over all texts, what lifts most first."""
 
-    unit: str  # of effects: "stars", "classes" of ordered ones with names, "number" or "probability"
+    unit: str  # of effects: "stars", "number" or "probability"
     texts: int
     silent: int  # texts that mention no aspect
     aspects: tuple[Lift, ...]
@@ -273,9 +273,7 @@ def unit_of(model: Model) -> str:
     """What effects are counted in."""
     if model.task == "regression":
         return "number"
-    if are_numbers(model.labels):
-        return "stars"
-    return "classes" if model.task == "ordinal" else "probability"
+    return "stars" if are_numbers(model.labels) else "probability"
 
 
 def _group_name(value: Any) -> str:

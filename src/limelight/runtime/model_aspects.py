@@ -88,8 +88,7 @@ def facts_of_training(
 ) -> dict[str, Any]:
     """The facts for a model that is being trained: the aspects given, or those of the model it goes on with.
 
-    `before` are that model's facts, whose forbidden words stay forbidden. There is no date, so that the same
-    training gives the same bytes.
+    `before` are that model's facts. There is no date, so that the same training gives the same bytes.
 
     >>> facts_of_training(Aspects.of({"rooms": ["room"]}), None, "ordinal", pair=False)
     {'aspects': {'definition': {'rooms': ['room']}, 'history': []}}
@@ -98,8 +97,12 @@ def facts_of_training(
         check_takes_aspects(task, pair)
     elif before and takes_aspects(task, pair):
         given = saved_aspects(before.get("aspects"))
+<<<<<<< HEAD
     kept = {"forbidden": before["forbidden"]} if before and "forbidden" in before else {}
     return kept | ({"aspects": aspect_facts(given.without_other_ratings())} if given else {})
+=======
+    return {"aspects": aspect_facts(given)} if given else {}
+>>>>>>> fx1
 
 
 def read_aspects(folder: str | Path) -> Aspects:
