@@ -16,11 +16,7 @@ import numpy as np
 from ..errors import LimelightError, bad_value, warn
 from ..reading.aspect_sum import clauses_of
 from ..reading.aspects import MAX_ASPECTS, Aspect, Aspects
-<<<<<<< HEAD
-=======
-from ..reading.row_names import is_function_word, is_kind
 from ..text.coerce import as_texts
->>>>>>> fx1
 from ..text.tokenizer import Tokenizer
 from .model_aspects import check_takes_aspects
 from .review_words import BEING, Nouns, ReviewWords, reader_vectors, unit
@@ -52,13 +48,8 @@ def find_aspects(texts: Sequence[str], count: int = 8) -> Aspects:
     >>> found = find_aspects(reviews, 8)  # doctest: +SKIP
     >>> model = Model.load("model").with_aspects(found.rename("staff", "service"))  # doctest: +SKIP
     """
-<<<<<<< HEAD
-    tokenizer, texts = reader_vectors()[0], _spread(texts)
-    return Aspects(each.aspect for each in find_in_words(tokenizer, *tokenizer.encode(texts), count))
-=======
-    tokenizer, spread = _reader()[0], _spread(as_texts(texts))
+    tokenizer, spread = reader_vectors()[0], _spread(as_texts(texts))
     return Aspects(each.aspect for each in find_in_words(tokenizer, *tokenizer.encode(spread), count))
->>>>>>> fx1
 
 
 def find_in_texts(texts: Sequence[str], count: int, tokenizer: Tokenizer) -> list[Found]:

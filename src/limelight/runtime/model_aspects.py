@@ -97,12 +97,7 @@ def facts_of_training(
         check_takes_aspects(task, pair)
     elif before and takes_aspects(task, pair):
         given = saved_aspects(before.get("aspects"))
-<<<<<<< HEAD
-    kept = {"forbidden": before["forbidden"]} if before and "forbidden" in before else {}
-    return kept | ({"aspects": aspect_facts(given.without_other_ratings())} if given else {})
-=======
-    return {"aspects": aspect_facts(given)} if given else {}
->>>>>>> fx1
+    return {"aspects": aspect_facts(given.without_other_ratings())} if given else {}
 
 
 def read_aspects(folder: str | Path) -> Aspects:
