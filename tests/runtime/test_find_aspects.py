@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import pandas as pd
 import pytest
 
 import limelight
@@ -20,10 +21,10 @@ REVIEWS = judged_reviews(200)
 @pytest.fixture(autouse=True)
 def _one_reader(monkeypatch):
     """Opened once for all tests."""
-    monkeypatch.setattr(module, "_reader", _reader)
+    monkeypatch.setattr(module, "reader_vectors", _reader)
 
 
-_reader = cache(module._reader)
+_reader = cache(module.reader_vectors)
 
 
 def test_the_things_that_are_judged_are_found_and_named():
@@ -80,6 +81,19 @@ def test_nothing_to_find_is_refused(texts):
 def test_counts_that_are_refused(count):
     with refuses("option-value"):
         find_aspects(REVIEWS, count)
+
+
+@pytest.mark.parametrize("texts", [[None, "x"], ["x", float("nan")], "one string"])
+def test_texts_that_are_refused(texts):
+    with refuses("text-type"):
+        find_aspects(texts)
+
+
+def test_a_column_with_its_own_index(monkeypatch):
+    monkeypatch.setattr(module, "MAX_TEXTS", 100)
+    assert find_aspects(pd.Series(REVIEWS, index=range(1000, 1000 + len(REVIEWS))), 3) == find_aspects(
+        REVIEWS, 3
+    )
 
 
 def test_an_estimator_finds_them(tmp_path):

@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 import limelight
 from drawing import examples
 from limelight import Model
-from limelight.reading.aspects import Aspects
 from limelight.runtime.forbidden import MAX_FORBIDDEN, forbidden_words, read_forbidden, write_forbidden
-from limelight.runtime.model_aspects import facts_of_training
 from limelight.serve.packed_model import pack_model
 from refusing import refuses
 from trained import ARCHITECTURES, WORDS, network_of, recipe_of, save, tokenizer, weights_of
 
-FORBIDDEN = ("w3", "hilton", "größe")  # one that the model knows, and two that it does not
-SPELLINGS = [*FORBIDDEN, "W3", "Hilton", "GRÖSSE"]
+FORBIDDEN = ("w3", "hilton", "größe", "coca-cola")  # one that the model knows, and some that it does not
+JOINED = ["hilton.The", "HILTON!good", "w1/w3", "w3-style", "O’Hilton", "@hilton", "größe-w1", "Coca-Cola/w1"]
+SPELLINGS = [*FORBIDDEN, "W3", "Hilton", "GRÖSSE", *JOINED]
 SENTENCES = st.lists(st.sampled_from([*WORDS[:3], *WORDS[4:8], ",", "but", "😀", "unheard"]), max_size=9)
 INSERTED = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(SPELLINGS)), max_size=4)
 
@@ -54,6 +53,11 @@ def test_answers_embeddings_and_readings_are_the_same_without_them(name, sentenc
     assert np.array_equal(first.decided, second.decided)
     assert first.words == second.words
     assert all(word.casefold() not in model.tokenizer.forbidden for word in second.words)
+
+
+@pytest.mark.parametrize("word", SPELLINGS)
+def test_a_word_that_has_one_between_marks_goes_too(word):
+    assert MODELS["cnn"].tokenizer.split(f"w1 {word} w2") == ["w1", "w2"]
 
 
 def test_pictures_show_them_without_a_weight():
@@ -109,11 +113,6 @@ def test_words_that_are_refused(tmp_path, word):
 def test_damaged_facts_are_refused(fact):
     with refuses("file-damaged"):
         forbidden_words(fact)
-
-
-def test_training_that_goes_on_keeps_them():
-    before = {"forbidden": {"words": ["hilton"], "history": []}}
-    assert facts_of_training(Aspects(), before, "classification", pair=True) == before
 
 
 def test_a_page_that_runs_alone_is_refused():

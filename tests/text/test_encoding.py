@@ -197,6 +197,15 @@ def test_chunks_come_back_in_order(pools: list[SplitPool]) -> None:
         assert [found.words for found in pool.map(chunks)] == [[f"w{k}", "soup"] for k in range(20)]
 
 
+@pytest.mark.parametrize("alone", [0, 100])
+def test_forbidden_words_are_dropped_in_every_process(monkeypatch: pytest.MonkeyPatch, alone: int) -> None:
+    monkeypatch.setattr(split_pool, "count_cores", lambda: 2)
+    monkeypatch.setattr(split_pool, "ALONE", alone)
+    with SplitPool(lowercase=True, split_characters=True, forbidden={"hilton", "grösse"}) as pool:
+        [found] = pool.map([["Hilton soup", "Größe hilton!no"]])
+    assert found.words == ["soup", ""]
+
+
 def test_few_texts_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_pool, "count_cores", lambda: 2)
     monkeypatch.setattr(split_pool, "ALONE", 100)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import shutil
 import warnings
 
 import numpy as np
@@ -14,12 +16,14 @@ from limelight import PairClassifier, TextClassifier
 from limelight.config.recipe import Recipe
 from limelight.errors import LimelightError
 from limelight.network.torch.heads import LAST_LAYER, ScaledLinearHead
+from limelight.runtime.forbidden import read_forbidden, write_forbidden
 from limelight.runtime.model import Model
 from limelight.runtime.start import Start, load_start
 from limelight.text.encode import encode_texts
 from limelight.text.encode_steps import warn_about_labels
 from limelight.text.labels import join_classes
 from limelight.text.tokenizer import Tokenizer
+from limelight.training import fit
 from limelight.training.evaluate import evaluate
 from limelight.training.starting_network import build_network, fit_new_classes, fit_rows
 from refusing import refuses
@@ -94,6 +98,33 @@ def test_a_new_class_is_learnt_and_an_absent_one_kept(old, tmp_path):
     assert {"average", "decent", "passable"} <= set(new.tokenizer.vocabulary)
     before = Model.load(old)
     assert new.tokenizer.vocabulary[: len(before.tokenizer)] == before.tokenizer.vocabulary
+
+
+def test_forbidden_words_are_not_read_in_training_either(old, tmp_path):
+    shutil.copytree(old, tmp_path / "old")
+    write_forbidden(tmp_path / "old", ["hilton"])
+    texts, stars = ["Hilton: soup.", "Soup, a Hilton/soup", "Soup", "The soup."] * 5, [5, 5, 1, 1] * 5
+    table = write_csv(tmp_path / "more.csv", text=texts, stars=stars)
+    new = go_on(tmp_path / "old", tmp_path, texts, stars, dev=table)
+    assert new.facts["results"]["dev"]["accuracy"] == np.mean(np.array(new.predict(texts)) == stars)
+    assert not any("hilton" in word for word in new.tokenizer.vocabulary)
+    assert read_forbidden(tmp_path / "new") == ["hilton"]
+    assert "forbidden" not in new.facts["encoding"]
+
+
+def test_forbidden_words_are_in_no_split_and_in_no_marked_text():
+    recipe, forbidden = Recipe().override(start="old"), {"words": ["hilton"], "history": []}
+    weights = {"words.weight": np.zeros((4, 4), np.float32)}
+    words = Tokenizer.from_words(["soup", "hilton"])
+    start = Start(recipe, words, weights, ("a", "b"), facts={"forbidden": forbidden})
+    texts, reasons = ["Hilton soup", "soup soup bread"], ["Hilton", "bread"]
+    data = encode_texts(texts, ["a", "b"], reasons=reasons, recipe=recipe.text, start=start, holdout=0)
+    known = [data.tokenizer.vocabulary[k] for k in data.splits["train"].ids]
+    assert known == ["soup", "soup", "soup", "bread", "<unk>", "bread"]
+    assert data.facts["forbidden"] == forbidden
+    start.check_forbidden(data.facts)
+    with refuses("start-other"):
+        fit(dataclasses.replace(data, facts={}), recipe, start=start)
 
 
 def test_one_row_is_enough_of_a_class_that_is_known():

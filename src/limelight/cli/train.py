@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LimelightError
 from ._parser import add_flag, add_recipe, check_encoded, conflict, given_data, given_options, recipe_from
-from ._shared import add_data, add_run, data_from, metrics_table, print_result, print_resume, run_job
+from ._shared import (
+    add_data,
+    add_run,
+    data_from,
+    metrics_table,
+    parse_aspect_labels,
+    print_result,
+    print_resume,
+    run_job,
+)
 
 if TYPE_CHECKING:
     from ..config.recipe import TrainingRecipe
@@ -43,6 +52,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "what reviews praise and blame: a JSON file, or hotels, restaurants, products, apps; 8: find up to 8"
     )
     add_flag(parser, "--aspects", "FILE_OR_NAME_OR_N", lists)
+    rated = "columns with ratings of aspects, from which their stars are estimated; cells may be empty"
+    add_flag(parser, "--aspect-labels", "A=COL,...", rated)
     add_recipe(parser)
 
 
@@ -72,6 +83,7 @@ def _job(args: argparse.Namespace) -> TrainJob:
 
     if args.resume:
         other = args.data or args.out or args.overwrite or args.preset or args.old_dev or args.aspects
+        other = other or args.aspect_labels
         if other or given_options(args) or given_data(args):
             raise conflict("--resume takes data and options from the interrupted run; give nothing else")
         return TrainJob.load(args.resume)
@@ -83,8 +95,9 @@ def _job(args: argparse.Namespace) -> TrainJob:
         data["tables"]["old_dev"] = list(args.old_dev)
     aspects = aspects_given(int(args.aspects) if (args.aspects or "").isdecimal() else args.aspects)
     job = TrainJob(
-        out=Path(args.out), recipe=recipe_from(args), overwrite=args.overwrite, aspects=aspects, **data
-    )
+        out=Path(args.out), recipe=recipe_from(args), overwrite=args.overwrite, aspects=aspects,
+        aspect_labels=parse_aspect_labels(args.aspect_labels) if args.aspect_labels else {}, **data,
+    )  # fmt: skip
     if job.encoded:
         check_encoded(args)
     return job

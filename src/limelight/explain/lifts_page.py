@@ -17,7 +17,6 @@ MAX_GROUPS, MAX_DRAWN = 25, 12  # groups, and aspects, of the tables that show a
 WORDS = {"stars": "the stars", "number": "the number"}  # unit -> what is lifted; otherwise the answer
 UNITS = {  # unit -> what an effect is, in words
     "stars": "in stars of the predicted mean",
-    "classes": "in steps from one class to the next, of the predicted mean",
     "number": "in the unit of the predicted number",
     "probability": "in percentage points of the predicted class’s probability",
 }
@@ -46,7 +45,7 @@ class LiftsPage:
         self._factor = 100 if lifts.unit == "probability" else 1
         sizes = [abs(x) for each in self.mentioned for x in (each.effect.low, each.effect.high) if x]
         largest = self._factor * max(sizes, default=1.0)
-        self._digits = 2 if lifts.unit in ("stars", "classes") else int(np.clip(2 - np.log10(largest), 0, 6))
+        self._digits = 2 if lifts.unit == "stars" else int(np.clip(2 - np.log10(largest), 0, 6))
         self._scale = _scale([each.effect for each in self.mentioned])
 
     # ------------------------------------------------------------ numbers

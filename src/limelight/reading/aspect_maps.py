@@ -11,7 +11,6 @@ from . import captions
 from .aspect_sum import AspectShare, AspectSum
 from .heat_map import HeatMap
 from .pieces import Pieces, printable
-from .questions import are_numbers
 
 if TYPE_CHECKING:
     from .reading import Reading
@@ -57,9 +56,7 @@ def aspect_maps(reading: Reading, pieces: Pieces) -> AspectMaps | None:
 
 def unit_of(reading: Reading) -> str:
     """The unit of the effects, as `captions.UNITS` has it; "" for that of a number."""
-    by_name = {"probability": "points", "number": ""}
-    mean = "stars" if are_numbers(reading.labels) else "steps"
-    return by_name.get(reading.aspect_sum.unit, mean)
+    return {"mean": "stars", "probability": "points", "number": ""}[reading.aspect_sum.unit]
 
 
 def shown_parts(found: AspectSum, mentioned: list[AspectShare], unit: str) -> list[str]:

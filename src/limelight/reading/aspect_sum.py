@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .aspect_rating import RatedWords
 from .aspects import Aspects, normalise
 
 _MARK = re.compile(r"[.,;:!?…()\[\]*•–—。，、；：！？（）-]+")  # "!!!" and "--" are one word of a text
@@ -40,7 +41,7 @@ class AspectShare:
     name: str
     mentioned: bool  # whether a clause has a seed of it
     effect: float  # what its words add to the answer, in the unit of the sum; 0 if it is not mentioned
-    estimated: float | None  # in stars, if it is mentioned and the labels are numbers
+    estimated: float | None  # in stars, if the labels are numbers and it is mentioned; as rated, if it is
     clause: str | None  # the one with the largest effect, up or down
     span: tuple[int, int] | None  # where that is in the text
     weights: np.ndarray  # (n,): the share of each word that belongs to it
@@ -90,11 +91,11 @@ class Clause(NamedTuple):
 
 def sum_by_aspect(
     aspects: Aspects, text: str, offsets: np.ndarray, weights: np.ndarray, bias: float, unit: str,
-    values: Sequence[float] | None = None,
+    values: Sequence[float] | None = None, rated: Mapping[str, RatedWords] | None = None,
 ) -> AspectSum:  # fmt: skip
     """The sum for a text whose words at `offsets` (n, 2) have the shares `weights` (n,) in the answer.
 
-    `values` are those of the classes, where an estimate in stars makes sense.
+    `values` are those of the classes, where an estimate in stars makes sense; `rated` what ratings say.
 
     >>> offsets = np.array([[0, 4], [5, 9], [9, 10], [11, 15], [16, 21]])
     >>> aspects, weights = {"rooms": ["room"], "service": ["staff"]}, np.array([0.5, 0.1, 0, -0.75, 0])
@@ -103,25 +104,51 @@ def sum_by_aspect(
     >>> [(share.name, share.effect, share.clause) for share in found.aspects]
     [('rooms', 0.6, 'Nice room'), ('service', -0.75, 'rude staff')]
     """
-    weights, (places, owners) = np.asarray(weights, float), _pieces(text, offsets)
-    pieces = (weights / np.bincount(owners, minlength=len(weights)))[owners]
-    used, rest = aspects.enabled, pieces.copy()
-    by_aspect, clauses = np.zeros((len(used), len(pieces))), list(clauses_of(aspects, text, places))
-    for clause in clauses:
-        words = slice(clause.start, clause.end)
-        by_aspect[list(clause.aspects), words] = pieces[words] / max(1, len(clause.aspects))
-        rest[words] *= not clause.aspects
+    weights, own = np.asarray(weights, float), own_words(aspects, text, offsets)
+    pieces = own.divide(weights)
     shares, answer = [], bias + float(weights.sum())
-    for k, (aspect, share) in enumerate(zip(used, by_aspect, strict=True)):
+    for k, (aspect, parts) in enumerate(zip(aspects.enabled, own.parts, strict=True)):
+        share = parts * pieces
         effect = float(share.sum())
-        own = tuple(_share_of(each, share, places) for each in clauses if k in each.aspects)
-        strongest = max(own, key=lambda each: abs(each.effect), default=None)  # of equal ones the first
+        said = tuple(_share_of(each, share, own.places) for each in own.clauses if k in each.aspects)
+        strongest = max(said, key=lambda each: abs(each.effect), default=None)  # of equal ones the first
         span = strongest.span if strongest else None
         stars = None if span is None or not values else estimate(answer, effect, values)
+        if rated and aspect.name in rated:
+            rating, of_text, of_words = rated[aspect.name]
+            of_own = float(own.divide(of_words) @ parts)
+            stars = rating.stars(of_text + of_own, effect if unit == "mean" else None)
         quoted = None if span is None else text[slice(*span)]
-        by_word = np.bincount(owners, share, len(weights))
-        shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word, own))
-    return AspectSum(unit, answer, bias, tuple(shares), float(rest.sum()))
+        by_word = np.bincount(own.owners, share, len(weights))
+        shares.append(AspectShare(aspect.name, span is not None, effect, stars, quoted, span, by_word, said))
+    return AspectSum(unit, answer, bias, tuple(shares), float(pieces[~own.parts.any(axis=0)].sum()))
+
+
+class OwnWords(NamedTuple):
+    """Which words of a text belong to which aspect, and by how much."""
+
+    places: list[Place]  # of the pieces: words, some of them cut in two
+    owners: np.ndarray  # (pieces,): the word that each is of
+    clauses: list[Clause]
+    parts: np.ndarray  # (aspects, pieces): a clause with words of k aspects belongs to each by 1 / k
+
+    def divide(self, weights: np.ndarray) -> np.ndarray:
+        """(pieces,): of weights (n,) of the words."""
+        return np.asarray((weights / np.bincount(self.owners, minlength=len(weights)))[self.owners])
+
+    def by_word(self, words: int) -> np.ndarray:
+        """(aspects, n): how much each word belongs to each aspect."""
+        every = np.maximum(np.bincount(self.owners, minlength=words), 1)
+        return np.stack([np.bincount(self.owners, parts, words) / every for parts in self.parts])
+
+
+def own_words(aspects: Aspects, text: str, offsets: np.ndarray) -> OwnWords:
+    """Which words, at `offsets` (n, 2), belong to which of the aspects in use."""
+    places, owners = _pieces(text, offsets)
+    clauses, parts = list(clauses_of(aspects, text, places)), np.zeros((len(aspects.enabled), len(places)))
+    for clause in clauses:
+        parts[list(clause.aspects), clause.start : clause.end] = 1 / max(1, len(clause.aspects))
+    return OwnWords(places, owners, clauses, parts)
 
 
 def _share_of(clause: Clause, share: np.ndarray, places: list[Place]) -> AspectClause:

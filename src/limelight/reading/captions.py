@@ -97,7 +97,7 @@ def _amount(task: str) -> str:
 
 
 STARS_LINE = "Orange words raise the stars, blue words lower them."  # where what decided is a probability
-UNITS = {"stars": " stars", "steps": " steps", "points": " points"}  # of an effect; a number has none
+UNITS = {"stars": " stars", "points": " points"}  # of an effect; a number has none
 
 
 def aspect_effects(parts: Sequence[float], unit: str) -> list[str]:

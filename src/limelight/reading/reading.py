@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from ..errors import LimelightError
 from ..tables.formats import join_names, shorten
 from ..text.labels import Label
 from .answers import Answers, answers_of
+from .aspect_rating import RatedWords
 from .aspect_sum import AspectShare, AspectSum, sum_by_aspect
 from .aspects import Aspects
 from .pieces import split_pieces
@@ -184,6 +185,7 @@ class Reading(_Predicted):
     # (n,): of a model with aspects whose classes are numbers, each word's share in their mean; and the bias
     in_mean: tuple[np.ndarray, float] | None = None
     aspect_list: Aspects = field(default_factory=Aspects)  # of the model
+    rated: Mapping[str, RatedWords] = field(default_factory=dict)  # by aspect: what ratings have taught
 
     def __repr__(self) -> str:
         label = f"{self._format_label()}, " if self.labels else ""
@@ -296,7 +298,8 @@ class Reading(_Predicted):
         elif self.in_mean is not None:
             unit, (weights, bias) = "mean", self.in_mean
         values = class_values(self.labels) if unit == "mean" and are_numbers(self.labels) else None
-        return sum_by_aspect(self.aspect_list, self.text, self.offsets, weights, bias, unit, values)
+        how = unit, values, self.rated
+        return sum_by_aspect(self.aspect_list, self.text, self.offsets, weights, bias, *how)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for `json.dumps`."""

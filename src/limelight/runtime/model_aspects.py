@@ -12,6 +12,7 @@ from ..errors import LimelightError
 from ..reading.answers import answers_of
 from ..reading.aspects import Aspects
 from ..text.tasks import find_task
+from .aspect_ratings import check_ratings
 from .config_file import open_saved, replace_facts
 from .folder import is_reader_folder
 
@@ -87,8 +88,7 @@ def facts_of_training(
 ) -> dict[str, Any]:
     """The facts for a model that is being trained: the aspects given, or those of the model it goes on with.
 
-    `before` are that model's facts, whose forbidden words stay forbidden. There is no date, so that the same
-    training gives the same bytes.
+    `before` are that model's facts. There is no date, so that the same training gives the same bytes.
 
     >>> facts_of_training(Aspects.of({"rooms": ["room"]}), None, "ordinal", pair=False)
     {'aspects': {'definition': {'rooms': ['room']}, 'history': []}}
@@ -97,8 +97,7 @@ def facts_of_training(
         check_takes_aspects(task, pair)
     elif before and takes_aspects(task, pair):
         given = saved_aspects(before.get("aspects"))
-    kept = {"forbidden": before["forbidden"]} if before and "forbidden" in before else {}
-    return kept | ({"aspects": aspect_facts(given)} if given else {})
+    return {"aspects": aspect_facts(given.without_other_ratings())} if given else {}
 
 
 def read_aspects(folder: str | Path) -> Aspects:
@@ -114,17 +113,19 @@ def _check_kind(folder: str | Path) -> None:
 
 
 def write_aspects(
-    folder: str | Path, change: Callable[[Aspects], Aspects], *edits: str, anew: bool = False
-) -> Aspects:
+    folder: str | Path, change: Callable[[Aspects], Aspects], *edits: str, anew: bool = False,
+    rated: bool = False,
+) -> Aspects:  # fmt: skip
     """Change the aspects of a saved model; its other files stay as they are. Returns the new aspects.
 
-    With `anew`, what it has may be damaged.
+    With `anew`, what it has may be damaged. New ratings are dropped, unless they are `rated` with this model.
     """
     found = Aspects()
 
     def changed(config: dict[str, Any]) -> dict[str, Any]:
         nonlocal found
-        task = find_task(Recipe.from_dict(config["recipe"]).text.task).name
+        recipe = Recipe.from_dict(config["recipe"])
+        task = find_task(recipe.text.task).name
         check_takes_aspects(task, config["kind"] == "pair")
         before = config["facts"].get("aspects")
         try:
@@ -133,7 +134,10 @@ def write_aspects(
             if not anew:
                 raise
             before = None
-        found = change(found)
+        old = found
+        found = change(old)
+        found = found if rated else found.without_other_ratings(old)
+        check_ratings(found, recipe.model)
         return {**config["facts"], "aspects": aspect_facts(found, before, *edits)}
 
     _check_kind(folder)

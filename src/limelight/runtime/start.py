@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -16,6 +16,7 @@ from ..network.quantise import round_to_4_bits
 from ..text.tasks import find_task
 from ..text.tokenizer import PAD, SPECIAL, UNKNOWN
 from .folder import BUNDLED, Parts, is_reader, open_folder
+from .forbidden import forbidden_words
 
 if TYPE_CHECKING:
     from ..text.vectors import Vectors
@@ -71,6 +72,12 @@ class Start(Parts):
                 f"start from a model of {data}, or from a reader",
                 code="start-other",
             )
+
+    def check_forbidden(self, facts: Mapping[str, Any]) -> None:
+        """Raise if a data set, which has these facts, was encoded with words that must not be read."""
+        if read := self.tokenizer.forbidden - forbidden_words(facts.get("forbidden")):
+            wrong = f"the data was encoded with {min(read)!r}, which the model must not read"
+            raise LimelightError(f"start: {wrong}; encode it again with --start", code="start-other")
 
     def vectors(self, vocabulary: Sequence[str]) -> Vectors:
         """Vectors for a vocabulary. New words: a reader spells them, and so does a model with its words;

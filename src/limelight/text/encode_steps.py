@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -88,6 +88,11 @@ class Encoding:
         facts["vectors"] = vector_facts(found, recipe.start if start else recipe.vectors, splits["train"])
         return Dataset(tokenizer, classes, splits, found.matrix, facts, task)
 
+    @property
+    def _forbidden(self) -> Set[str]:
+        """The words that the model to go on with must not read: they are not read in training either."""
+        return self.start.tokenizer.forbidden if self.start else frozenset()
+
     def _pretrained(self) -> PretrainedWords | VectorFiles | None:
         if self.recipe.start and self.start is None:
             todo = "encode with the weights that it names"
@@ -110,7 +115,7 @@ class Encoding:
     def _read_rows(self, task: str, store: WordStore, marked: list[Marked]) -> dict[str, LabelColumn]:
         """Check every row; the labels by split, while words go into the store and marks are collected."""
         columns = {name: find_task(task)() for name in self.sources}
-        with SplitPool(self.recipe.lowercase, self.recipe.split_characters) as pool:
+        with SplitPool(self.recipe.lowercase, self.recipe.split_characters, self._forbidden) as pool:
             for name, source in self.sources.items():
                 for found in pool.map(self._texts(source, f"reading {name}", columns[name], marked)):
                     store.append(name, found)
@@ -207,7 +212,7 @@ class Encoding:
         rows, *sides = zip(*marked, strict=True)
         source, chunk = self.sources["train"], Chunk()
         for mark, texts in zip(("", "2")[: 1 + source.pair], sides, strict=False):
-            ids, lengths = truncate(*tokenizer.encode(texts), self.recipe.max_length)
+            ids, lengths = truncate(*tokenizer.forbid(self._forbidden).encode(texts), self.recipe.max_length)
             chunk |= {f"ids{mark}": ids, f"lengths{mark}": lengths}
         chunk["labels"] = labels[list(rows)]
         if source.weights is not None:
@@ -222,6 +227,8 @@ class Encoding:
             "recipe": asdict(replace(self.recipe, task=task)),
             "seed": self.seed,
         }
+        if self.start and "forbidden" in self.start.facts:
+            facts["forbidden"] = self.start.facts["forbidden"]
         if classes:
             facts["classes"] = {
                 name: count_labels(task, split.labels, classes)

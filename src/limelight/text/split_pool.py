@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
 from queue import SimpleQueue
+from typing import Any
 
 from ..errors import LimelightError, tidy_os_errors
 from .parallel import count_cores, in_order
@@ -38,8 +39,10 @@ class SplitPool:
     [['good', 'soup'], ['bad', 'soup']]
     """
 
-    def __init__(self, lowercase: bool, split_characters: bool) -> None:
-        self._options = {"lowercase": lowercase, "split_characters": split_characters}
+    def __init__(self, lowercase: bool, split_characters: bool, forbidden: Iterable[str] = ()) -> None:
+        self._options = {
+            "lowercase": lowercase, "split_characters": split_characters, "forbidden": sorted(forbidden),
+        }  # fmt: skip
         self._processes: _Processes | None = None
         self._count = min(count_cores(), MAX_PROCESSES)
         can_start = self._count > 1 and sys.executable and not getattr(sys, "frozen", False)
@@ -85,7 +88,7 @@ class SplitPool:
 class _Processes:
     """Processes that split texts; a thread waits for each that is busy."""
 
-    def __init__(self, count: int, options: dict[str, bool]) -> None:
+    def __init__(self, count: int, options: dict[str, Any]) -> None:
         self._all: list[subprocess.Popen[bytes]] = []
         self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
         self._threads = ThreadPoolExecutor(count)
@@ -126,7 +129,7 @@ class _Processes:
                 pass
 
 
-def _start(options: dict[str, bool]) -> subprocess.Popen[bytes]:
+def _start(options: dict[str, Any]) -> subprocess.Popen[bytes]:
     """In a group of its own: Ctrl-C is for this process alone, which then ends the others."""
     group = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
     process = subprocess.Popen(

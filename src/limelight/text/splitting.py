@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 NO_WORD = ""  # stands for the words of a text that has none
 UNKNOWN_WORD = "<unk>"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+MAX_PARTS = 100  # of a word that is forbidden, as many as it can have characters
+_MARK = re.compile("[!-/:-@\\[-`{-~\u2010-\u2027]")  # of ASCII; typographic hyphens, dashes and quotes
 
 
 class NumberedWords(NamedTuple):
@@ -31,22 +33,42 @@ class NumberedWords(NamedTuple):
     lengths: bytes  # int32: how many words each text has, at least one
 
 
-def number_words(texts: Iterable[str], lowercase: bool, split_characters: bool) -> NumberedWords:
-    """Split texts, and number the words as they come; a text without words has one, `NO_WORD`.
+def number_words(
+    texts: Iterable[str], lowercase: bool, split_characters: bool, forbidden: Iterable[str] = ()
+) -> NumberedWords:
+    """Split texts, and number the words as they come, without those that are `forbidden`.
+
+    A text without words has one, `NO_WORD`.
 
     >>> found = number_words(["Soup, soup", " "], True, True)
     >>> found.words, array("i", found.numbers).tolist(), array("i", found.lengths).tolist()
     (['soup', ',', ''], [0, 1, 0, 2], [3, 1])
     """
-    split = word_splitter(lowercase, split_characters)
+    split, forbidden = word_splitter(lowercase, split_characters), frozenset(forbidden)
     places: defaultdict[str, int] = defaultdict()
     places.default_factory = places.__len__
     numbers, lengths = array("i"), array("i")
     for text in texts:
-        words = split(text) or [NO_WORD]
+        words = split(text)
+        if forbidden:
+            words = [word for word in words if not is_forbidden(word, forbidden)]
+        words = words or [NO_WORD]
         lengths.append(len(words))
         numbers.extend(map(places.__getitem__, words))
     return NumberedWords(list(places), numbers.tobytes(), lengths.tobytes())
+
+
+def is_forbidden(word: str, forbidden: Set[str]) -> bool:
+    """Whether a word, or a part of it between marks, is one of these, which are casefolded.
+
+    >>> is_forbidden("HILTON!good", {"hilton"}), is_forbidden("Hiltons", {"hilton"})
+    (True, False)
+    """
+    word = word.casefold()
+    marks = [mark.start() for mark in _MARK.finditer(word)]
+    starts, ends = [0, *(mark + 1 for mark in marks)], [*marks, len(word)]
+    parts = (word[start:end] for k, start in enumerate(starts) for end in ends[k : k + MAX_PARTS])
+    return word in forbidden or (bool(marks) and any(part in forbidden for part in parts))
 
 
 @cache
@@ -81,15 +103,26 @@ def _unicode_rules(lowercase: bool, split_characters: bool) -> tokenizers.Tokeni
 def build_tokenizer(ids: dict[str, int], lowercase: bool, split_characters: bool) -> tokenizers.Tokenizer:
     """The rules and these words as `tokenizers` has them."""
     import tokenizers
-    from tokenizers import models, normalizers, pre_tokenizers
+    from tokenizers import models, normalizers
 
     tokenizer = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=UNKNOWN_WORD))
     if lowercase:
         tokenizer.normalizer = normalizers.Lowercase()
-    words = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
-    characters = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([characters, words]) if split_characters else words
+    tokenizer.pre_tokenizer = _pre_tokenizer(split_characters)
     return tokenizer
+
+
+@cache
+def _pre_tokenizer(split_characters: bool) -> tokenizers.pre_tokenizers.PreTokenizer:
+    """One for all tokenizers: compiling the rules takes longer than loading a small vocabulary."""
+    import tokenizers
+    from tokenizers import pre_tokenizers
+
+    words = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
+    if not split_characters:
+        return words
+    characters = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated")
+    return pre_tokenizers.Sequence([characters, words])
 
 
 def encodable(text: str) -> str:

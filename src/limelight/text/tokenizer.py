@@ -33,7 +33,7 @@ from ..storage.files import atomic_file
 from ..storage.json_file import parse_object
 from ..storage.open_files import read_regular
 from .rules import CHARACTERS, ascii_rules
-from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, word_splitter
+from .splitting import LONE_SURROGATE, UNKNOWN_WORD, build_tokenizer, encodable, is_forbidden, word_splitter
 
 PAD = 0
 UNKNOWN = 1
@@ -66,7 +66,8 @@ class Tokenizer:
         self.forbidden: frozenset[str] = frozenset()
 
     def forbid(self, words: Iterable[str]) -> Tokenizer:
-        """The same, but as if these words, in upper or lower case, were in no text.
+        """The same, but as if these words, in upper or lower case, were in no text, nor a word that has one
+        between marks ("hilton/marriott").
 
         Nothing else knows of them: neither ids nor offsets nor words of a text have them.
 
@@ -248,7 +249,7 @@ class Tokenizer:
         found = ascii_rules().findall(text.lower() if self.lowercase else text)
         if not self.forbidden:
             return found
-        return [word for word in found if word.casefold() not in self.forbidden]
+        return [word for word in found if not is_forbidden(word, self.forbidden)]
 
     def _located(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of the words, and where they are."""
@@ -256,7 +257,7 @@ class Tokenizer:
         if not self.forbidden:
             return found.ids, found.offsets
         both = zip(found.ids, found.offsets, strict=True)
-        kept = [(k, at) for k, at in both if text[slice(*at)].casefold() not in self.forbidden]
+        kept = [(k, at) for k, at in both if not is_forbidden(text[slice(*at)], self.forbidden)]
         return [k for k, _ in kept], [at for _, at in kept]
 
 

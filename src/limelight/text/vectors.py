@@ -8,7 +8,7 @@ files are concatenated.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -186,6 +186,14 @@ class PretrainedWords(Protocol):
     @property
     def labels(self) -> Sequence[Label]:
         """The classes of a trained model; a reader has none."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Knows which words must not be read."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Among them the forbidden words and their history."""
 
     def join_words(self, words: Sequence[str], extra: int) -> list[str]:
         """The vocabulary for texts with these words."""

@@ -83,10 +83,12 @@ def facts_of(dataset: Dataset, fitted: Fitted, results: Mapping[str, AnyMetrics]
     facts: dict[str, Any] = {
         "data": {"name": ", ".join(sources.values()), **dataset.facts.get("rows", {})},
         "results": {split: found.to_dict() for split, found in results.items()},
-        "encoding": dataset.facts,
+        "encoding": {name: fact for name, fact in dataset.facts.items() if name != "forbidden"},
         "training": {"best_epoch": fitted.state.best_epoch + 1, "history": fitted.history},
         **picture_facts(fitted.network, dataset, fitted.recipe.model, weights_of(fitted), fitted.thresholds),
     }
+    if "forbidden" in dataset.facts:  # what was not read in training must not be read later
+        facts["forbidden"] = dataset.facts["forbidden"]
     if dataset.facts.get("held_out"):
         facts["data"]["development set"] = dataset.facts["held_out"]
     for split in ("test", "dev"):

@@ -58,6 +58,8 @@ def fit(
     recipe = recipe.override(task=dataset.task)
     if start is None:
         recipe, start = start_of(recipe)
+    if start is not None:
+        start.check_forbidden(dataset.facts)
     if dataset.pair:
         recipe = _settle_pair(recipe, start)
     folder, scaled, scale = Path(folder) if folder else None, dataset, None

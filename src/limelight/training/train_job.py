@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,11 +16,21 @@ from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.aspects import Aspects
+from ..runtime.aspect_ratings import check_rated, collect_ratings, rating_scale
 from ..runtime.find_aspects import aspects_given, settle_aspects
 from ..runtime.metrics import AnyMetrics
-from ..runtime.model_aspects import check_takes_aspects, facts_of_training
+from ..runtime.model_aspects import (
+    aspect_facts,
+    check_takes_aspects,
+    facts_of_training,
+    require_aspects,
+    saved_aspects,
+)
 from ..runtime.start import Start, start_of
+from ..tables.columns import check_column, choose_columns
 from ..tables.formats import shorten
+from ..tables.rows import TableRows
+from ..tables.table import column_names
 from ..text.dataset import Dataset
 from ..text.sources import table_paths
 from ..text.tasks import find_task
@@ -50,6 +60,7 @@ def fit(
     preset: str = "small",
     holdout: float | None = None,
     aspects: Any = None,
+    aspect_labels: Mapping[str, str] | None = None,
     on_bad: str = "error",
     overwrite: bool = False,
     device: str = "auto",
@@ -65,7 +76,8 @@ def fit(
     `on_bad` is "skip". `reasons` names a column of words that are the reason for the label, `not_reasons` one
     of words that must not be (text/reasons.py). With `start` the folder of a trained model, training goes on
     with it; `old_dev` is a table on which its accuracy is measured before and after. `aspects` are what
-    reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find.
+    reviews praise and blame: a dictionary, a JSON file, a name such as "hotels", or how many to find;
+    `aspect_labels` names for some of them the columns of ratings, from which their stars are estimated.
     `callbacks` are called after every step and epoch (`limelight.training.Callback`). `options` are those of
     the recipe: `rows=8`.
 
@@ -89,7 +101,7 @@ def fit(
             "text": text, "label": label, "text2": text2, "reasons": reasons, "not_reasons": not_reasons,
         },
         holdout=to_builtin(holdout), on_bad=on_bad, overwrite=overwrite,
-        aspects=aspects_given(aspects),
+        aspects=aspects_given(aspects), aspect_labels=dict(aspect_labels or {}),
     )  # fmt: skip
     outcome = job.run(device=device, show=progress, callbacks=callbacks, given=options)
     if outcome.interrupted:
@@ -133,6 +145,7 @@ class TrainJob(Job):
     aspects: dict[str, Any] | int = field(
         default_factory=dict
     )  # as Aspects.to_dict has them; or how many to find
+    aspect_labels: dict[str, str] = field(default_factory=dict)  # columns of ratings by aspect
 
     def content(self) -> dict[str, Any]:
         """What `run.json` stores, with paths as they were given: they go into the model's description."""
@@ -186,6 +199,7 @@ class TrainJob(Job):
         check_fits(self.recipe)
         if self.aspects:  # and again below: the table may say more
             check_takes_aspects(self.recipe.text.task, bool(self.columns.get("text2")))
+        self._check_aspect_labels()
         hooks = check_callbacks(callbacks)
         # a start that does not fit is an error now, not after the tables are encoded
         opened = self._open_data() if self.encoded else None
@@ -204,6 +218,7 @@ class TrainJob(Job):
             aspects = settle_aspects(self.aspects, dataset) if first else Aspects()
             if first:
                 self._warn(dataset, given, preset_given)
+                self._check_ratings(aspects, dataset, start)
             before = self._accuracy_before(start, dataset) if first else None
             fitted = train(
                 dataset, recipe_for(recipe, dataset), self.folder, device=device, resume=resume, show=show,
@@ -254,6 +269,9 @@ class TrainJob(Job):
         facts = facts_of(dataset, fitted, results) | confidence
         old = None if start is None else start.facts
         facts |= facts_of_training(aspects, old, dataset.task, dataset.pair)
+        if self.aspect_labels and not fitted.interrupted:
+            model = model_of(dataset, fitted, facts)
+            facts["aspects"] = aspect_facts(model.rate_aspects(*self._ratings(model.rating_scale)).aspects)
         if not fitted.interrupted and (measured := self._baselines(dataset)):
             facts["baselines"] = measured
         if before is not None:
@@ -268,6 +286,33 @@ class TrainJob(Job):
             self.remove_folder()
             warn_if_constant(results, dataset.labels)
         return Outcome(out, dataset, fitted, results, facts)
+
+    def _check_aspect_labels(self) -> None:
+        """Raise before the long work if the ratings of aspects cannot be had after it."""
+        if not self.aspect_labels:
+            return
+        if self.encoded:
+            wrong = "aspect labels are read from the training table; this data is already encoded"
+            raise LimelightError(f"{wrong}: rate the aspects of the model later", code="option-conflict")
+        for path in map(self.input_path, self.tables["train"]):
+            names = column_names(path)
+            for column in self.aspect_labels.values():
+                check_column(path, column, names)
+
+    def _check_ratings(self, aspects: Aspects, dataset: Dataset, start: Start | None) -> None:
+        """Raise unless there are enough ratings of the aspects that the model will have."""
+        if self.aspect_labels:
+            facts = facts_of_training(aspects, None if start is None else start.facts, dataset.task, False)
+            _, ratings = self._ratings(rating_scale(dataset.task, dataset.labels))
+            check_rated(require_aspects(saved_aspects(facts.get("aspects"))), ratings)
+
+    def _ratings(self, scale: tuple[float, float] | None) -> tuple[list[str], dict[str, list[float | None]]]:
+        """Texts of the training tables, and for each aspect their ratings."""
+        tables = [self.input_path(path) for path in self.tables["train"]]
+        chosen = choose_columns(tables[0], self.columns.get("text"), need_label=False)
+        how = {"on_bad": self.on_bad, "further": list(self.aspect_labels.values())}
+        rows = (row for path in tables for row in TableRows(path, chosen, **how))  # type: ignore[arg-type]
+        return collect_ratings(rows, list(self.aspect_labels), scale)
 
     def _is_saved(self, dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> bool:
         """Whether the run was killed after it had saved this model: config.json has all its checksums."""
@@ -357,5 +402,6 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "on_bad": lambda x: x in ("error", "skip"),
     "overwrite": lambda x: type(x) is bool,
     "started_in": lambda x: x == "" or _is_path(x),
+    "aspect_labels": lambda x: isinstance(x, dict) and all(isinstance(each, str) for each in x.values()),
     "aspects": lambda x: type(x) is int or (isinstance(x, dict) and Aspects.of(x).to_dict() == x),
 }
