@@ -130,6 +130,19 @@ def test_one_hit_per_row(tmp_path):
     assert index.search("cold soup", k=1, per_row=True)[0].text == index.search("cold soup", k=1)[0].text
 
 
+@pytest.mark.parametrize("by", ["meaning", "words", "both"])
+def test_only_queries_that_lack_rows_look_further(tmp_path, by, monkeypatch):
+    texts = ["Cold soup. " * 9, "Cold tea.", "A late train.", "A late bus."]
+    index = Index.create(tmp_path / "index", texts, sentences=True)
+    asked, rank = [], Ranking.rank
+    monkeypatch.setattr(Ranking, "rank", lambda self, some, *given, **how: (
+        asked.append(list(some)) or rank(self, some, *given, **how)
+    ))  # fmt: skip
+    both = index.search(["cold soup", "late bus"], k=2, by=by, per_row=True, words=False)
+    assert asked == [["cold soup", "late bus"], ["cold soup"]]
+    assert [[hit.row for hit in hits] for hits in both] == [[1, 2], [4, 3]]
+
+
 def test_a_long_text_is_found_by_its_best_passage(tmp_path):
     filler = "The room was large and the bed was soft and the towels were clean. " * 10
     texts = [filler + "A macaw sang in the lobby. " + filler, "The train was late."]
