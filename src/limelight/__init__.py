@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from .runtime.model import Model
     from .runtime.predictions import predict_table
     from .runtime.reader import Reader, load
-    from .search.index import Hit, Index
+    from .search.hit import Hit
+    from .search.index import Index
     from .serve.one_file import explore_page
     from .training.pretrain_job import pretrain
     from .training.train_job import fit
@@ -58,7 +59,8 @@ __getattr__, __dir__ = lazy(
         "runtime.model": "Model",
         "runtime.predictions": "predict_table",
         "runtime.reader": "Reader load",
-        "search.index": "Hit Index",
+        "search.hit": "Hit",
+        "search.index": "Index",
         "serve.one_file": "explore_page",
         "training.train_job": "fit",
     },

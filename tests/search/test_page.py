@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from limelight.reading.comparison import ComparedText, Comparison
-from limelight.search.index import Hit
+from limelight.search.hit import Hit
 from limelight.search.page import results_page
 from reading.parse import Parsed
 

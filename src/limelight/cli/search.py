@@ -13,7 +13,7 @@ from ._parser import add_flag
 from ._shared import add_shared, check_least, check_out, output_format, standard_input
 
 if TYPE_CHECKING:
-    from ..search.index import Hit
+    from ..search.hit import Hit
 
 HELP = "search an index by meaning and words"
 DESCRIPTION = """\

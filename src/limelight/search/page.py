@@ -15,7 +15,7 @@ from ..reading.heat_map import HeatMap
 from ..reading.html import WordPainter, render_style, style, templates
 from ..reading.picture import Picture
 from ..reading.pieces import split_pieces
-from .index import Hit
+from .hit import Hit
 from .words import find_words, normal_form
 
 
