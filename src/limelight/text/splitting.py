@@ -65,10 +65,12 @@ def is_forbidden(word: str, forbidden: Set[str]) -> bool:
     (True, False)
     """
     word = word.casefold()
+    if word in forbidden or word.isalpha():
+        return word in forbidden
     marks = [mark.start() for mark in _MARK.finditer(word)]
     starts, ends = [0, *(mark + 1 for mark in marks)], [*marks, len(word)]
     parts = (word[start:end] for k, start in enumerate(starts) for end in ends[k : k + MAX_PARTS])
-    return word in forbidden or (bool(marks) and any(part in forbidden for part in parts))
+    return any(part in forbidden for part in parts)
 
 
 @cache
