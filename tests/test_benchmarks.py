@@ -17,6 +17,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+import limelight
 import trained
 from limelight import Index, TextClassifier
 from limelight.config.presets import preset
@@ -67,6 +68,37 @@ def test_inference_reads_the_bundled_sentences_unless_told(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", arguments.split())
     inference.main()
     assert "probabilities in batches, 4 texts" in capsys.readouterr().out
+
+
+def test_aspect_tasks_prints_a_table_for_each_task(monkeypatch, capsys, tmp_path):
+    aspect_tasks = import_module("aspect_tasks")
+    words = dict(zip(("soup", "price", "good", "bad"), np.eye(4), strict=True))
+
+    def embed(texts: list[str]) -> np.ndarray:
+        return np.array([0.1 + sum(words.get(word, np.zeros(4)) for word in text.split()) for text in texts])
+
+    said = [("the foods were good", "food", "positive"), ("bad price", "price", "negative"), ("well", "", "")]
+    rows = [
+        {"text": text, "categories": [name] if name else [aspect_tasks.OTHER], "polarities": [how]}
+        for text, name, how in said * 6
+    ]
+    rows[0] |= {"categories": ["food", "price"], "polarities": ["positive", "negative"]}
+    model = limelight.load(trained.save(tmp_path / "model", labels=(1, 3, 5)))
+    quick = SimpleNamespace(
+        load=lambda name: SimpleNamespace(encode=embed), grow_aspects=lambda aspects, texts: aspects
+    )
+    monkeypatch.setattr(aspect_tasks, "limelight", quick)
+    aspect_tasks.semeval(rows, model, embed)
+    seeds = {"soups": {"Soup": ["food"], "Price": ["price"]}}
+    clauses = [
+        {"text": text, "product": "soups", "aspects": [{"food": "Soup", "price": "Price"}.get(name, "None")]}
+        for text, name, _ in said * 6
+    ]
+    aspect_tasks.oposum(clauses, seeds, embed)
+    lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    found = [line[2] for line in lines if line[0] in ("plain seeds", "ours")]  # of the second half
+    assert found == ["0.667", "1.000"] * 2  # plain seeds have no plurals
+    assert [line[0] for line in lines].count("supervised") == 3
 
 
 def test_reader_prints_correlation_and_speed(monkeypatch, capsys, tmp_path):

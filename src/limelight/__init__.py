@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .reading.reading import PairReading, Reading
     from .runtime.embeddings import embed_table
     from .runtime.find_aspects import find_aspects
+    from .runtime.grow_aspects import grow_aspects
     from .runtime.hub import from_pretrained, push_to_hub
     from .runtime.model import Model
     from .runtime.predictions import predict_table
@@ -36,8 +37,8 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
     "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "embed_table",
-    "explore_page", "find_aspects", "fit", "from_pretrained", "load", "predict_table", "preset", "pretrain",
-    "push_to_hub",
+    "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "load", "predict_table",
+    "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy(
@@ -52,6 +53,7 @@ __getattr__, __dir__ = lazy(
         "reading.reading": "PairReading Reading",
         "runtime.embeddings": "embed_table",
         "runtime.find_aspects": "find_aspects",
+        "runtime.grow_aspects": "grow_aspects",
         "runtime.hub": "from_pretrained push_to_hub",
         "runtime.model": "Model",
         "runtime.predictions": "predict_table",

@@ -164,6 +164,29 @@ def test_the_label_is_not_what_texts_are_grouped_by(call, refused, starred: Path
     assert json.loads(printed)["aspects"]["groups"]["texts"] == {"1": 8, "3": 8, "5": 8}
 
 
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("hotel", [5, *[77] * 23]),
+        ("stars", ["good"] * 24),
+        ("rating", [5, "", *[3] * 22]),
+        ("label", [""] * 24),
+    ],
+)
+def test_a_guessed_column_that_does_not_fit_is_no_label(
+    call, refused, starred: Path, tmp_path: Path, column: str, values: list
+):
+    data = write_csv(tmp_path / "a.csv", text=["w0 w5"] * 24, **{column: values})
+    same = ["report", starred, data, "--out", tmp_path / "r.html"]
+    refused(*same, "--label", column)
+    refused(*same, "--train", data)
+    code, printed, err = call(*same, "--json")
+    assert (code, json.loads(printed)["models"], f"the guessed column '{column}'" in err) == (0, {}, True)
+    assert "no labels to compare with" in (tmp_path / "r.html").read_text()
+    (tmp_path / "a.csv").write_text(f"text,{column}\nw0,5\n,3\n")
+    assert "no text in column 'text'" in refused(*same, "--overwrite")
+
+
 @pytest.mark.parametrize("more", ["--by town", "--date town", "--date hotel", "--by hotel --train {data}"])
 def test_columns_of_aspects_that_are_refused(refused, starred: Path, tmp_path: Path, more: str):
     data = aspect_table(tmp_path / "a.csv", day=["2012-03-05"] * 24)

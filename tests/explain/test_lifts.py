@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from browsers import needs_chromium
@@ -90,6 +91,14 @@ def test_differences_between_groups_by_hand():
             assert each.difference.difference == pytest.approx(np.mean(own) - np.mean(rest))
 
 
+def test_gaps_of_pandas_are_no_groups_and_no_dates():
+    days = pd.Series(["2012-05-31", None, "2012-06-01"], dtype="string")
+    lifts = measure_lifts(model_of(), ["w0"] * 3, dates=days, groups=pd.to_datetime(days))
+    assert (lifts.dates.missing, lifts.groups.missing, len(lifts.groups.names)) == (1, 1, 2)
+    groups = measure_lifts(model_of(), ["w0"] * 3, groups=pd.Series([7, None, 7], dtype="Int64")).groups
+    assert (groups.names, groups.missing) == (("7",), 1)
+
+
 def test_best_and_worst_clauses_are_of_different_texts():
     model = model_of(aspects={"even": ["w12"]})
     texts = [*TEXTS, *(text.upper() for text in TEXTS[:9]), *TEXTS]
@@ -140,6 +149,21 @@ def test_the_surest_of_a_thousand_groups_come_first_and_the_page_stays_short():
     assert "25 largest of 1,000 groups" in text
     assert len(html) < 100_000
     assert len(lifts.to_dict()["groups"]["aspects"]) == 1000
+
+
+def test_each_group_quotes_its_own_strongest_clause():
+    rng = np.random.default_rng(1)
+    effects = rng.integers(-3, 4, (600, 2)) / 2.0  # many are equal: the first text counts
+    effects[rng.random((600, 2)) < 0.3] = np.nan
+    groups = [f"hotel {k}" if k else "" for k in rng.integers(0, 25, 600)]
+    found = with_effects(effects, groups, ("rooms", "staff")).groups
+    compared = [each for each in found.lifts if each.difference]
+    assert len(compared) > 40
+    for each in compared:
+        own = effects[:, ("rooms", "staff").index(each.aspect)].copy()
+        own[np.array(groups) != each.group] = np.nan
+        strongest = np.nanargmin(own) if each.difference.difference < 0 else np.nanargmax(own)
+        assert (each.quote.text, each.quote.effect) == (strongest, own[strongest])
 
 
 @pytest.mark.parametrize(
@@ -210,12 +234,11 @@ def test_a_row_no_mention_one_group_one_week():
 
 
 def test_dates_that_cannot_be_read_are_told():
-    dates = ["soon", "", *DATES[2:]]
+    dates = ["9999-12-31", "", *DATES[2:]]
     with pytest.warns(UserWarning, match="1 of 120 dates"):
         page = visible(to_report(model_of(), TEXTS, dates=dates))
-    assert (
-        "1 text left out: its date cannot be read, such as “soon”. 1 text left out: it has no date." in page
-    )
+    far = "its date cannot be read or is far from the others, such as “9999-12-31”."
+    assert f"1 text left out: {far} 1 text left out: it has no date." in page
 
 
 @pytest.mark.parametrize(

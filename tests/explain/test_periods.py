@@ -36,16 +36,30 @@ def test_one_day_in_many_forms(written: Any):
     ["soon", "2012-13-01", "2012-02-30", "31/31/2012", "12-05-31", "Maybe 2012", "5", "99999999", "1" * 40],
 )  # fmt: skip
 def test_what_is_no_date_is_counted(written: str):
-    found = read_dates(["2012-05-31", written, "", None, float("nan"), pd.NaT])
-    assert (found.days[1:], found.missing, found.unread) == ((None,) * 5, 4, 1)
+    found = read_dates(["2012-05-31", written, " ", None, float("nan"), pd.NaT, pd.NA, np.datetime64("NaT")])
+    assert (found.days[1:], found.missing, found.unread) == ((None,) * 7, 6, 1)
     assert found.example == written[:40]
     with refuses("date-format"):
         read_dates([written])
 
 
 def test_no_dates_at_all():
-    with refuses("date-format"):
-        read_dates(["", None])
+    assert read_dates(["9999-12-31", "9999-12-31", "2024-05-31"]).unread == 2  # however many
+    for column in (["", None], ["9999-12-31", "0001-01-01"]):
+        with refuses("date-format"):
+            read_dates(column)
+
+
+@pytest.mark.parametrize("far", ["9999-12-31", "0001-01-01", "1900-01-01", "1970-01-01", date(2099, 12, 31)])
+def test_a_day_that_stands_for_no_date_is_left_out(far: Any):
+    found = read_dates([far, *days(date(2024, 1, 2), 300, 59)])
+    assert (found.days[0], found.missing, found.unread, found.example) == (None, 0, 1, str(far))
+    assert len(count_periods(found).labels) < 12
+
+
+def test_dates_of_two_centuries_are_all_kept():
+    assert read_dates(days(date(1801, 1, 1), 80_000, 900)).unread == 0
+    assert read_dates(["1975-01-01", *["2024-05-31"] * 99]).unread == 0
 
 
 def test_whether_the_day_or_the_month_comes_first():

@@ -12,7 +12,7 @@ from limelight.reading.aspect_rating import Rating
 from limelight.reading.aspects import Aspects
 from limelight.runtime.aspect_ratings import OWN, Sums, collect_ratings
 from limelight.runtime.model import Model
-from limelight.runtime.model_aspects import read_aspects, write_aspects
+from limelight.runtime.model_aspects import facts_of_training, read_aspects, write_aspects
 from limelight.tables.rows import Row
 from refusing import refuses
 from trained import network_of, recipe_of, tokenizer, weights_of
@@ -90,7 +90,7 @@ def test_saved_edited_and_read_again(tmp_path: Path):
     assert merged.find("all").rating is None  # what was learnt of two is of neither
     assert Aspects.of(json.loads(json.dumps(renamed.to_dict()))).to_dict() == renamed.to_dict()
     with refuses("aspects"):  # of a model with states of another size
-        write_aspects(tmp_path / "model", lambda a: a.with_ratings({"odd": _rating(3)}), "set")
+        write_aspects(tmp_path / "model", lambda a: a.with_ratings({"odd": _rating(3)}), "set", rated=True)
 
 
 def _rating(size: int) -> Rating:
@@ -118,9 +118,39 @@ def test_refusals():
         model.rate_aspects(TEXTS, {"even": [4] * len(TEXTS)})  # all the same
     with refuses("aspects"):
         model.with_aspects(model.aspects.enable("even", False)).rate_aspects(TEXTS, ratings_by_words())
+    with refuses("rating-scale"):
+        model.rate_aspects(TEXTS, {"even": [k % 10 for k in range(len(TEXTS))]})
+    with refuses("option-twice"):
+        model.rate_aspects(TEXTS, {"even": ratings_by_words()["odd"], "Even": ratings_by_words()["odd"]})
+    with refuses("no-aspects"):
+        model.with_aspects({}).rate_aspects(TEXTS, ratings_by_words())
+
+
+def test_ratings_stay_with_their_network():
+    model = model_of().rate_aspects(TEXTS, ratings_by_words())
+    kept = model.with_aspects(model.aspects.rename("even", "both"))
+    assert [each.rating is not None for each in kept.aspects] == [True, True]
+    for other in (model_of().with_aspects(model.aspects), model.with_aspects(model.aspects.to_dict())):
+        assert [each.rating for each in other.aspects] == [None, None]
+    gone_on = facts_of_training(Aspects(), model.facts, "ordinal", pair=False)
+    assert gone_on["aspects"]["definition"] == ASPECTS
+
+
+@pytest.mark.parametrize(
+    ("task", "labels"), [("regression", ("value",)), ("classification", ("bad", "good"))]
+)
+def test_without_classes_that_are_numbers_any_rating_counts(task, labels):
+    model = model_of(labels, task)
+    rated = model.rate_aspects(TEXTS, {"even": [10.0 * (k % 7) for k in range(len(TEXTS))]})
+    rating = rated.aspects.find("even").rating
+    assert rating is not None
+    assert (rating.texts, rating.low, rating.high) == (len(TEXTS), 0.0, 60.0)
+    even, odd = rated.read(TEXTS[0]).aspects
+    assert 0 <= even.estimated <= 60
+    assert odd.estimated is None
 
 
 def test_texts_without_a_rating_are_left_out():
-    rows = [Row("a", None, None, ["4", ""]), Row("b", None, None, [None, 0]), Row("c", None, None, [5, 9])]
+    rows = [Row("a", None, None, ["4", ""]), Row("b", None, None, [None, 0]), Row("c", None, None, [5, -1])]
     found = collect_ratings(rows, ["rooms", "staff"], (1, 5))
     assert found == (["a", "c"], {"rooms": [4.0, 5.0], "staff": [None, None]})

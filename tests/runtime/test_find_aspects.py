@@ -21,10 +21,10 @@ REVIEWS = judged_reviews(200)
 @pytest.fixture(autouse=True)
 def _one_reader(monkeypatch):
     """Opened once for all tests."""
-    monkeypatch.setattr(module, "_reader", _reader)
+    monkeypatch.setattr(module, "reader_vectors", _reader)
 
 
-_reader = cache(module._reader)
+_reader = cache(module.reader_vectors)
 
 
 def test_the_things_that_are_judged_are_found_and_named():

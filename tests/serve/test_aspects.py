@@ -145,6 +145,32 @@ def test_the_page_filters_sorts_and_says_as_python_does(tmp_path: Path, model, d
     assert found["unknown"] == ""
 
 
+PANES = """
+globalThis.document = { addEventListener() {} }
+const { Explorer } = await import("./explorer.js")
+
+async function answer({ shown }) {
+  const drawn = [], models = [{}, {}]
+  const draw = (reading, truth, aspects) => drawn.push(aspects ?? null)
+  const pane = model => ({ model, plans: [], read: async () => ({}), draw })
+  const panes = shown.map(k => pane(models[k])), inputs = { value: [] }
+  const data = { truthOf: () => "5", aspectsOf: () => "of the first model" }
+  const parts = { back: {}, problem: {}, models: {} }
+  const explorer = Object.create(Explorer.prototype, { inputs, writeAddress: { value() {} } })
+  Object.assign(explorer, { models, panes, data, parts, started: 0 })
+  await explorer.show({ texts: ["w1"], off: [] })
+  return drawn
+}
+"""
+
+
+@needs_node
+def test_the_aspects_of_the_data_are_those_of_its_first_model_alone(tmp_path: Path):
+    for shown in ([0, 1], [1, 0]):
+        expected = [None if k else "of the first model" for k in shown]
+        assert run_node(tmp_path, PANES, {"shown": shown}) == expected
+
+
 # ---------------------------------------------------------------- in a browser
 
 

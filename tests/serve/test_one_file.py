@@ -116,8 +116,9 @@ def wait_for(page: Any, model: Model, *texts: str) -> None:
     """Until the page shows what Python says of these texts."""
     expected = [f"{100 * p:.1f}%" for p in model.read(*texts).probabilities]
     page.wait_for_function(
-        "expected => [...document.querySelectorAll('.bars span')].every((bar, k) =>"
-        " Math.abs(parseFloat(bar.textContent) - parseFloat(expected[k])) < 0.15)",
+        "expected => { const bars = [...document.querySelectorAll('.bars span')];"
+        " return bars.length === expected.length && bars.every((bar, k) =>"
+        " Math.abs(parseFloat(bar.textContent) - parseFloat(expected[k])) < 0.15) }",
         arg=expected, timeout=10_000,
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from ._shared import add_shared, on_terminal, parse_aspect_labels, print_result,
 if TYPE_CHECKING:
     from ..reading.aspects import Aspect, Aspects
     from ..runtime.find_aspects import Found
+    from ..text.tokenizer import Tokenizer
 
 HELP = "list or edit the aspects of a model: what reviews praise and blame"
 USAGE = "%(prog)s MODEL [edits]"
@@ -26,6 +27,7 @@ trained. Several are made in the order given.
 
   limelight aspects model --set hotels            also restaurants, products, apps, or a JSON file
   limelight aspects model --find 8 --data reviews.csv --text text
+  limelight aspects model --grow --data reviews.csv --text text
   limelight aspects model --rename rooms=room --off sleep_quality
   limelight aspects model --merge rooms+cleanliness=room --split service:"front desk",reception=check-in
   limelight aspects model --add value=pricey,"resort fee" --remove location=beach
@@ -45,9 +47,15 @@ _FLAGS = {  # name -> what it takes, and what it does
 }
 
 
+_ANEW = ("set", "find")  # edits that do not need the aspects a model has
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "model", "MODEL", "folder of a saved model")
-    add_flag(parser, "--data", "FILE", "with --find or --aspect-labels: table of texts, which need no labels")
+    add_flag(parser, "--data", "FILE", "table of texts for --find, --grow or --aspect-labels")
+    add_flag(
+        parser, "--grow", "", "add words of --data nearest in meaning to each aspect's, after other edits"
+    )
     add_flag(
         parser,
         "--aspect-labels",
@@ -67,24 +75,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Edit the aspects if that is asked for, and list them."""
+    from ..reading.aspects import Aspects
     from ..runtime.model_aspects import read_aspects, write_aspects
 
-    searched = _find(args)  # before the folder is locked: it takes a while
-    if args.edits:
-        edits = _EDITS if searched is None else _EDITS | {"find": lambda *_: searched.aspects}
-        changes = [(name, given, edits[name]) for name, given in args.edits]
+    _check(args)
+    texts = _read_texts(args)
+    searched = _find(args, texts)  # before the folder is locked: it takes a while
+    edits = _EDITS if searched is None else _EDITS | {"find": lambda *_: searched.aspects}
+    changes = [(name, given, edits[name]) for name, given in args.edits]
+    done, anew = [f"{name} {given}" for name, given in args.edits], bool(changes) and changes[0][0] in _ANEW
+    grown: list[Aspect] = []
 
-        def change(aspects: Aspects) -> Aspects:
-            for name, given, edit in changes:
-                aspects = _edited(aspects, name, given, edit)
-            return aspects
+    def change(aspects: Aspects) -> Aspects:
+        for name, given, edit in changes:
+            aspects = _edited(aspects, name, given, edit)
+        for each in grown:
+            aspects = aspects.add(each.name, each.seeds)
+        return aspects
 
-        done = [f"{name} {given}" for name, given in args.edits]
-        found = write_aspects(args.model, change, *done, anew=args.edits[0][0] in ("set", "find"))
+    if args.grow:
+        grown = _grow(change(Aspects() if anew else read_aspects(args.model)), texts)
+        lines = ((each.name, some) for each in grown for some in textwrap.wrap(", ".join(each.seeds), 120))
+        done += [f"grow {name}={some}" for name, some in lines]  # an edit that the history keeps is short
+    if args.aspect_labels:  # all edits or none: rated first, then written
+        rated = _rate(args, change)
+        done.append(f"aspect-labels {args.aspect_labels} of {args.data}")
+        found = write_aspects(args.model, lambda _: rated, *done, anew=True, rated=True)
+    elif done:
+        found = write_aspects(args.model, change, *done, anew=anew)
     else:
         found = read_aspects(args.model)
-    if args.aspect_labels:
-        found = _rate(args)
     forbidden = _forbidden(args)
     data: dict[str, Any] = {"model": args.model, "aspects": found.to_dict(), "forbidden": forbidden}
     text = _format(args.model, found)
@@ -93,20 +113,41 @@ def run(args: argparse.Namespace) -> None:
         text = (
             searched.format() if len(args.edits) == 1 else f"{searched.format()}\n\nafter all edits:\n{text}"
         )
+    if args.grow:
+        data["grown"] = {each.name: list(each.seeds) for each in grown}
+        text = _format_grown(args.model, grown)
     if forbidden:
         text += f"\nnot read: {', '.join(forbidden)}"
     print_result(args, data, text)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise if a flag does nothing, or one that is used last is wrong: all edits are made, or none."""
+    from ..runtime.forbidden import check_words
+
+    counts = [given for name, given in args.edits if name == "find"]
+    needs_data = bool(counts or args.aspect_labels)
+    if len(counts) > 1 or needs_data > bool(args.data) or bool(args.data) > bool(needs_data or args.grow):
+        example = "limelight aspects model --find 8 --data a.csv"
+        raise conflict(f"--find N, --grow or --aspect-labels, and --data FILE belong together: {example}")
+    if not args.data and (args.text or args.skip_bad):
+        raise conflict("--text and --skip-bad are for the table of --data")
+    if counts and not counts[0].isdecimal():
+        raise LimelightError(f"--find is {counts[0]!r}; it must be a number such as 8", code="option-value")
+    check_words(_words(args.forbid) + _words(args.allow))
+
+
+def _words(given: str | None) -> list[str]:
+    return [] if given is None else given.split(",")
 
 
 def _forbidden(args: argparse.Namespace) -> list[str]:
     """The words that the model must not read, after --forbid and --allow."""
     from ..runtime.forbidden import read_forbidden, write_forbidden
 
-    if not args.forbid and not args.allow:
+    if args.forbid is None and args.allow is None:
         return read_forbidden(args.model)
-    return write_forbidden(
-        args.model, *(given.split(",") if given else () for given in (args.forbid, args.allow))
-    )
+    return write_forbidden(args.model, _words(args.forbid), _words(args.allow))
 
 
 class _Search(NamedTuple):
@@ -140,44 +181,60 @@ class _Search(NamedTuple):
         return "\n".join(lines)
 
 
-def _find(args: argparse.Namespace) -> _Search | None:
-    """Find aspects if --find says so."""
-    counts = [given for name, given in args.edits if name == "find"]
-    if bool(counts or args.aspect_labels) != bool(args.data) or len(counts) > 1:
-        example = "limelight aspects model --find 8 --data a.csv"
-        raise conflict(f"--find N or --aspect-labels, and --data FILE belong together: {example}")
-    if not counts:
+class _Texts(NamedTuple):
+    """What --find and --grow look at."""
+
+    texts: list[str]
+    rows: int  # of the table, which may have more
+    name: str
+    tokenizer: Tokenizer
+
+
+def _read_texts(args: argparse.Namespace) -> _Texts | None:
+    """The texts of --data, or a sample of them, if words are to be taken from them."""
+    if not args.data or not (args.grow or any(name == "find" for name, _ in args.edits)):
         return None
-    from ..runtime.find_aspects import MAX_TEXTS, check_count, find_in_texts
+    from ..runtime.find_aspects import MAX_TEXTS
     from ..runtime.model import Model
     from ..runtime.model_aspects import check_takes_aspects
 
-    if not counts[0].isdecimal():
-        raise LimelightError(f"--find is {counts[0]!r}; it must be a number such as 8", code="option-value")
-    check_count(int(counts[0]))
     model = Model.load(args.model)
     check_takes_aspects(model.task, model.pair)
     rows, count, name = sample(args, model, MAX_TEXTS, need_label=False)
-    texts = [row.text for row in rows]
     if on_terminal():
-        print(f"looking for aspects in {len(texts):,} texts", file=sys.stderr)
-    return _Search(find_in_texts(texts, int(counts[0]), model.tokenizer), len(texts), count, name)
+        print(f"looking at {len(rows):,} texts", file=sys.stderr)
+    return _Texts([row.text for row in rows], count, name, model.tokenizer)
 
 
-def _rate(args: argparse.Namespace) -> Aspects:
-    """Let the estimates of aspects follow their ratings in a table."""
+def _find(args: argparse.Namespace, read: _Texts | None) -> _Search | None:
+    """Find aspects if --find says so."""
+    counts = [int(given) for name, given in args.edits if name == "find"]
+    if not counts or read is None:
+        return None
+    from ..runtime.find_aspects import find_in_texts
+
+    found = find_in_texts(read.texts, counts[0], read.tokenizer)
+    return _Search(found, len(read.texts), read.rows, read.name)
+
+
+def _grow(aspects: Aspects, read: _Texts | None) -> list[Aspect]:
+    """The aspects that get more seeds, each with the new ones alone."""
+    from ..runtime.grow_aspects import grow_aspects, new_seeds
+
+    return new_seeds(aspects, grow_aspects(aspects, read.texts if read else None))
+
+
+def _rate(args: argparse.Namespace, change: Callable[[Aspects], Aspects]) -> Aspects:
+    """The aspects after the edits, whose estimates follow their ratings in a table."""
     from ..runtime.aspect_ratings import collect_ratings
     from ..runtime.model import Model
-    from ..runtime.model_aspects import require_aspects
 
     columns = parse_aspect_labels(args.aspect_labels)
     model = Model.load(args.model)
-    require_aspects(model.aspects)
+    model = model.with_aspects(change(model.aspects))
     rows = table_rows(args, model, need_label=False, further=list(columns.values()))
     texts, ratings = collect_ratings(rows, list(columns), model.rating_scale)
-    model = model.rate_aspects(texts, ratings, progress=on_terminal())
-    model.save_aspects(args.model, f"aspect-labels {args.aspect_labels} of {args.data}")
-    return model.aspects
+    return model.rate_aspects(texts, ratings, progress=on_terminal()).aspects
 
 
 def _named(name: str, given: str) -> tuple[str, str]:
@@ -236,6 +293,14 @@ _EDITS: dict[str, Callable[[Any, str], Any]] = {
     "add": _add,
     "remove": _remove,
 }
+
+
+def _format_grown(model: str, grown: list[Aspect]) -> str:
+    if not grown:
+        return "no word is near enough in meaning to be added; --add gives an aspect more words"
+    todo = f"limelight aspects {model} --remove {grown[0].name}=WORD,..."
+    lines = [_format_aspect(each, f" (+{len(each.seeds)})") for each in grown]
+    return "\n".join([f"added these words; to take away what does not fit: {todo}", *lines])
 
 
 def _format(model: str, aspects: Aspects) -> str:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..errors import LimelightError, warn
 from ._parser import add_flag, conflict
 from ._shared import COLUMNS, add_shared, check_least, check_out, load_models, print_result, sample
 
@@ -52,11 +53,12 @@ def run(args: argparse.Namespace) -> None:
         raise conflict(f"a report takes one or two models; got {len(args.models)}")
     check_least(args, most=1)
     names, models = load_models(*args.models)
-    need_label = _needs_label(args, models)
+    given, need_label = args.label, _needs_label(args, models)
     if need_label:
         check_task(models)
     further = {name: column for name in ("date", "by") if (column := getattr(args, name))}
-    rows, data = _rows(args, args.data, models[0], need_label, list(further.values()))
+    take = _rows if args.label == given or args.train else _rows_if_label_fits
+    rows, data, need_label = take(args, args.data, models[0], need_label, list(further.values()))
     values = (
         dict(zip(further, zip(*(row.cells for row in rows), strict=True), strict=True)) if further else {}
     )
@@ -107,15 +109,27 @@ def _find_label(args: argparse.Namespace, model: Model) -> str | None:
     return choose_columns(args.data, text, names=[text, *found]).label if found else None
 
 
+def _rows_if_label_fits(
+    args: argparse.Namespace, path: str, model: Model, need_label: bool, further: Sequence[str]
+) -> tuple[list[Row], str, bool]:
+    """As `_rows`, but without labels if the column guessed for them holds anything else."""
+    try:
+        return _rows(args, path, model, need_label, further)
+    except LimelightError as error:
+        found = _rows(args, path, model, False, further)  # an error again if the labels are not to blame
+        warn(f"going without labels: the guessed column {args.label!r} does not fit: {error}")
+        return found
+
+
 def _rows(
     args: argparse.Namespace, path: str, model: Model, need_label: bool = True, further: Sequence[str] = ()
-) -> tuple[list[Row], str]:
-    """The rows of a table, and its name."""
+) -> tuple[list[Row], str, bool]:
+    """The rows of a table, its name, and whether the rows have labels."""
     given = argparse.Namespace(**{**vars(args), "data": path})
     if not need_label:
         given.label = None
     rows, _, name = sample(given, model, sys.maxsize, need_label=need_label, further=further)
-    return rows, name
+    return rows, name, need_label
 
 
 def _columns(rows: list[Row], need_label: bool = True) -> tuple[Any, Any, Any]:

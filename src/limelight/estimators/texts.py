@@ -7,8 +7,9 @@ from typing import Any, Self, cast
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from ..errors import LimelightError
 from ..reading.reading import Reading
-from ..text.coerce import as_list, as_texts
+from ..text.coerce import as_list, as_texts, check_same_length
 from ..text.encode import Texts
 from .fitting import ClassifierTags, Estimator, Mixin, split_dev
 
@@ -33,12 +34,15 @@ class _Texts(Mixin):
         if dev is not None:
             texts, labels = split_dev(dev, 2, "(texts, labels)")
             part = Texts(as_texts(texts, "dev texts"), labels)
-        texts = as_texts(X)
+        texts, ratings = as_texts(X), {}
+        for name, each in ({} if aspect_labels is None else aspect_labels).items():  # before the long work
+            ratings[name] = as_list(each, f"ratings of {name!r}")
+            check_same_length(texts, ratings[name], f"ratings of {name!r}")
+        if ratings and not self.aspects:
+            raise LimelightError("aspect_labels are ratings of aspects: give aspects, too", code="no-aspects")
         self._fit((texts, None), y, sample_weight, part, (reasons, not_reasons))
-        if aspect_labels:
-            self.model_ = self.model_.rate_aspects(
-                texts, {name: as_list(each, f"ratings of {name!r}") for name, each in aspect_labels.items()}
-            )
+        if ratings:
+            self.model_ = self.model_.rate_aspects(texts, ratings)
         return self
 
     def predict(self, X: Any) -> Any:

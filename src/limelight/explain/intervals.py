@@ -124,7 +124,7 @@ def differences(values: np.ndarray, codes: np.ndarray, groups: int, least: int) 
 
 
 def _difference(own: _Moments, rest: _Moments, k: int) -> Difference:
-    a, b = float(own.error[k]), float(rest.error[k])
+    a, b = (float(each.variance[k] / each.n[k]) for each in (own, rest))  # `error` is of all groups
     apart = float(own.mean[k] - rest.mean[k])
     if a + b == 0:  # values that are all the same
         return Difference(apart, apart, apart, float(apart == 0))

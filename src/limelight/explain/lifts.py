@@ -21,6 +21,7 @@ from ..reading.reading import Reading
 from ..runtime.model import Model
 from ..runtime.model_aspects import require_aspects
 from ..tables.cells import as_text
+from ..tables.rows import is_missing
 from .intervals import Difference, Mean, certain, differences, mean_of, means, trend
 from .periods import Dates, Periods, count_periods, read_dates
 from .variants import stream_texts
@@ -158,10 +159,9 @@ class AspectTexts:
         self.model, self.unit, self.texts, self.by = model, unit_of(model), texts, by or "group"
         self.dates = None if dates is None else read_dates(dates, "the column of dates")
         if self.dates and self.dates.unread:
-            unread = f"{self.dates.unread:,} of {len(texts):,} dates cannot be read"
-            warn(
-                f"{unread}, such as {self.dates.example!r}; their texts are left out of the change over time"
-            )
+            count, left_out = self.dates.unread, "their texts are left out of the change over time"
+            unread = f"{count:,} of {len(texts):,} dates cannot be read or are far from the others"
+            warn(f"{unread}, such as {self.dates.example!r}; {left_out}")
         self.groups = None if groups is None else [_group_name(each) for each in groups]
         shape = len(texts), len(self.names)
         self.mentioned, self.count = np.zeros(shape, bool), 0
@@ -203,7 +203,7 @@ class AspectTexts:
         best, worst = (tuple(self._quotes(a, here, sign, MAX_QUOTES)) for sign in (1, -1))
         lift = Lift(
             self.names[a], len(here), len(here) / max(len(self.texts), 1), mean_of(effect),
-            mean_of(stars) if self.unit == "stars" else None, best, worst,
+            None if np.isnan(stars).all() else mean_of(stars), best, worst,
         )  # fmt: skip
         if periods is None:
             return lift
@@ -243,9 +243,12 @@ class AspectTexts:
             here = np.flatnonzero(self.mentioned[:, a])
             effect, own = self.effect[here, a], codes[here]
             compared = differences(effect, own, len(names), MIN_TEXTS)
+            order = np.argsort(own, kind="stable")  # the texts group after group, each in their order
+            ends = np.searchsorted(own[order], np.arange(len(names) + 1))
             for k, mean in enumerate(means(effect, own, len(names))):
                 if mean.n:
-                    quote = self._typical(a, here[own == k], compared[k]) if compared[k] else None
+                    texts = here[order[ends[k] : ends[k + 1]]]
+                    quote = self._typical(a, texts, compared[k]) if compared[k] else None
                     found.append(GroupLift(names[k], aspect, mean, compared[k], False, quote))
         sure = iter(certain([each.difference.chance for each in found if each.difference]))
         marked = [each._replace(certain=next(sure)) if each.difference else each for each in found]
@@ -274,6 +277,8 @@ def unit_of(model: Model) -> str:
 
 
 def _group_name(value: Any) -> str:
+    if is_missing(value):
+        return ""
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # of a column with gaps
     return as_text(value).strip()

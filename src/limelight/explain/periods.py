@@ -6,14 +6,18 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from statistics import median_low
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import LimelightError
+from ..tables.rows import is_missing
 
 UNITS = ("week", "month", "quarter", "year")
 MAX_PERIODS, MAX_WEEKS = 24, 14
+YEARS = range(1800, 2200)  # of texts
+FAR_YEARS, FAR_SPREADS = 50, 3  # from the median year: so many, and so many times the median distance from it
 ENOUGH_TEXTS, ENOUGH_PERIODS = 20, 3  # in a period on average, where a coarser unit leaves as many periods
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -31,7 +35,7 @@ class Dates(NamedTuple):
 
     days: tuple[date | None, ...]
     missing: int  # empty cells
-    unread: int  # that are no dates
+    unread: int  # that are no dates, or far from all others
     example: str  # one of these
     guessed: str  # "month/day/year" if nothing says whether the month or the day comes first
     coarse: str  # the least unit that they can be counted by: month if none has a day
@@ -55,15 +59,16 @@ class _Parts(NamedTuple):
 
 
 def read_dates(values: Sequence[Any], name: str = "dates") -> Dates:
-    """Read a column of dates; those that are none are counted. An error if no cell is a date.
+    """Read a column of dates; those that are none, or far off, are counted. An error if no cell is a date.
 
     >>> read_dates(["2012-05-31", "31/12/2012", "3 June 2012", "soon", None])[1:4]
     (1, 1, 'soon')
     """
-    cells = [None if _is_missing(value) else value for value in values]
+    stripped = [value.strip() if isinstance(value, str) else value for value in values]
+    cells = [None if is_missing(value) else value for value in stripped]
     parts = [None if cell is None else _parse(cell) for cell in cells]
     day_first, guessed = _order([each for each in parts if each and each.is_open])
-    days = [_day(each, day_first) for each in parts]
+    days = _drop_far([_day(each, day_first) for each in parts])
     unread = [cell for cell, day in zip(cells, days, strict=True) if cell is not None and day is None]
     read = [each for each, day in zip(parts, days, strict=True) if each and day]
     if not read:
@@ -73,12 +78,6 @@ def read_dates(values: Sequence[Any], name: str = "dates") -> Dates:
     coarse = "week" if any(each.day for each in read) else "month" if any(e.month for e in read) else "year"
     example = str(unread[0])[:40] if unread else ""
     return Dates(tuple(days), cells.count(None), len(unread), example, guessed, coarse)
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, str):
-        return not value.strip()
-    return value is None or value != value  # NaN, and NaT of pandas and numpy
 
 
 def _parse(value: Any) -> _Parts | None:
@@ -139,6 +138,16 @@ def _day(parts: _Parts | None, day_first: bool) -> date | None:
         return date(parts.year, month, day)
     except ValueError:
         return None
+
+
+def _drop_far(days: list[date | None]) -> list[date | None]:
+    """None for days that stand for no date, such as 9999-12-31, 1970-01-01 or a slip: far from the others."""
+    years = [day.year for day in days if day and day.year in YEARS]
+    if not years:
+        return [None] * len(days)
+    middle = median_low(years)
+    reach = FAR_YEARS + FAR_SPREADS * median_low(abs(year - middle) for year in years)
+    return [day if day and day.year in YEARS and abs(day.year - middle) <= reach else None for day in days]
 
 
 # ---------------------------------------------------------------- periods

@@ -187,6 +187,14 @@ class Aspects(Sequence[Aspect]):
             found = found._replaced(name, replace(found.find(name), rating=rating))
         return found
 
+    def without_other_ratings(self, own: Aspects | None = None) -> Aspects:
+        """Without ratings but those that `own` has, too: they belong to the network they were learnt with."""
+        known = {id(aspect.rating) for aspect in own or ()}
+        return Aspects(
+            aspect if aspect.rating is None or id(aspect.rating) in known else replace(aspect, rating=None)
+            for aspect in self
+        )
+
     def _replaced(self, name: str, new: Aspect) -> Aspects:
         return Aspects(self._put(self.find(name), new))
 

@@ -7,25 +7,30 @@ matrices are summed over the texts, so any number of them takes the same memory.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..config.recipe import ModelRecipe
 from ..errors import LimelightError
 from ..network.parts import state_size
+from ..reading.answers import answers_of
 from ..reading.aspect_rating import RatedWords, Rating
 from ..reading.aspect_sum import own_words
 from ..reading.aspects import Aspects
+from ..reading.questions import are_numbers, class_values
 from ..tables.rows import Row
+from ..text.labels import Label
 from .runner import EncodedText
 
 FEWEST = 30  # texts with a rating of an aspect
 MAX_TEXTS = 10_000  # more hardly help, and take their time to read
 OWN = 2.0  # how much easier the own part is to use than the whole: docs/log/2026-11-17-aspects.md
 STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0)  # of the ridge, in texts of mean length
+MAX_RATING = 1e6
 HELD_OUT = 5  # every fifth text chooses the strength
 
 
@@ -98,12 +103,7 @@ def fit_ratings(
 ) -> Aspects:  # fmt: skip
     """The aspects with what `ratings`, by name and for each of the texts one or None, teach about them."""
     names, size = [aspects.find(name).name for name in ratings], state_size(recipe)
-    off = [name for name in names if not aspects.find(name).enabled]
-    if off:
-        raise LimelightError(f"aspect {off[0]!r} is off; --on {off[0]} uses it again", code="aspects")
     given = {name: np.array(each, dtype=float) for name, each in zip(names, ratings.values(), strict=True)}
-    for name, each in given.items():
-        _check_enough(name, each)
     places = [[aspect.name for aspect in aspects.enabled].index(name) for name in names]
     parts: list[dict[str, Sums]] = [{}, {}]  # to fit; to choose the strength
     for number, X in enumerate(_features(aspects, texts, recipe, places)):
@@ -121,15 +121,6 @@ def fit_ratings(
         about = len(known), float(known.min()), float(known.max()), bias
         fitted[name] = Rating(*about, W[:size].astype(np.float32), (OWN * W[size:]).astype(np.float32))
     return aspects.with_ratings(fitted)
-
-
-def _check_enough(name: str, ratings: np.ndarray) -> None:
-    known = ratings[~np.isnan(ratings)]
-    if len(known) < FEWEST or known.min() == known.max():
-        what = f"{len(known)} ratings of aspect {name!r}" if len(known) < FEWEST else "ratings, all the same"
-        raise LimelightError(
-            f"there are {what}; at least {FEWEST} different ones are needed", code="too-few-ratings"
-        )
 
 
 def _error(parts: list[dict[str, Sums]], strength: float) -> float:
@@ -156,11 +147,64 @@ def _features(
         yield np.stack(block)
 
 
-# ---------------------------------------------------------------- ratings in tables
+# ---------------------------------------------------------------- the ratings given
+
+Ratings = Mapping[str, Sequence[float | None]]  # by aspect, for each text one or None
+
+
+def rating_scale(task: str, labels: Sequence[Label]) -> tuple[float, float] | None:
+    """The least and the largest rating: those of the classes, if they are numbers."""
+    if answers_of(task).is_number or not are_numbers(labels):
+        return None
+    values = class_values(labels)
+    return min(values), max(values)
+
+
+def parse_ratings(
+    ratings: Mapping[str, Iterable[Any]], scale: tuple[float, float] | None
+) -> dict[str, list[float | None]]:
+    """Numbers; what is none, or below the scale, is missing. Above the scale is an error: it is another one.
+
+    >>> parse_ratings({"rooms": ["4", "", 0, None]}, (1, 5))
+    {'rooms': [4.0, None, None, None]}
+    """
+    found = {name: [_number(value) for value in each] for name, each in ratings.items()}
+    if scale is None:
+        return found
+    for name, each in found.items():
+        largest = max((x for x in each if x is not None), default=scale[1])
+        if largest > scale[1]:
+            what = f"the ratings of aspect {name!r} go up to {largest:g}, those of the texts to {scale[1]:g}"
+            raise LimelightError(f"{what}; give both on one scale", code="rating-scale")
+    return {name: [None if x is None or x < scale[0] else x for x in each] for name, each in found.items()}
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and abs(number) <= MAX_RATING else None
+
+
+def check_rated(aspects: Aspects, ratings: Ratings) -> None:
+    """Raise unless these are ratings of aspects in use, and enough of them."""
+    known = [aspects.find(name) for name in ratings]
+    if twice := [each.name for k, each in enumerate(known) if each in known[:k]]:
+        raise LimelightError(f"aspect {twice[0]!r} is rated twice", code="option-twice")
+    for aspect, given in zip(known, ratings.values(), strict=True):
+        if not aspect.enabled:
+            off = f"aspect {aspect.name!r} is off; --on {aspect.name} uses it again"
+            raise LimelightError(off, code="aspects")
+        values = [x for x in given if x is not None]
+        if len(values) < FEWEST or min(values) == max(values):
+            what = f"aspect {aspect.name!r} has {len(values)} ratings" + (", all the same" if values else "")
+            needed = f"at least {FEWEST} are needed, not all the same"
+            raise LimelightError(f"{what}; {needed}", code="too-few-ratings")
 
 
 def collect_ratings(
-    rows: Iterable[Row], names: Sequence[str], scale: tuple[float, float]
+    rows: Iterable[Row], names: Sequence[str], scale: tuple[float, float] | None
 ) -> tuple[list[str], dict[str, list[float | None]]]:
     """The texts that have a rating, and for each aspect theirs, from the further cells of a table's rows.
 
@@ -168,7 +212,8 @@ def collect_ratings(
     """
     rng, kept, count = random.Random(0), list[tuple[int, str, list[float | None]]](), 0
     for row in rows:
-        ratings = [parse_rating(cell, *scale) for cell in row.cells]
+        parsed = parse_ratings({name: [x] for name, x in zip(names, row.cells, strict=True)}, scale)
+        ratings = [parsed[name][0] for name in names]
         if all(each is None for each in ratings):
             continue
         count += 1
@@ -179,16 +224,3 @@ def collect_ratings(
     kept.sort(key=lambda each: each[0])
     texts = [text for _, text, _ in kept]
     return texts, {name: [ratings[k] for _, _, ratings in kept] for k, name in enumerate(names)}
-
-
-def parse_rating(value: object, low: float, high: float) -> float | None:
-    """A rating from a cell; what is none, or outside the scale, is missing.
-
-    >>> parse_rating("4", 1, 5), parse_rating("", 1, 5), parse_rating(0, 1, 5), parse_rating(None, 1, 5)
-    (4.0, None, None, None)
-    """
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None
-    return number if low <= number <= high else None

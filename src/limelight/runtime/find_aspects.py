@@ -1,64 +1,37 @@
 """Aspects found in texts, without labels or seed words: the nouns that are judged, grouped by what they mean.
 
-A noun stands between a determiner and a small word ("the room and"), and what reviews judge stands before
-"was" or "is" ("the room was"). What follows "this" is what the review is of, not an aspect ("this hotel").
-Nouns are alike if they share clauses (PPMI, of which an eigendecomposition keeps some dimensions) and if the
-bundled reader has similar vectors for them; k-means groups them. Everything starts from the most frequent
-words, so the same texts give the same aspects. The rules are of English; docs/log/2026-11-17-aspects.md has
-what else was tried.
+`review_words.py` says what a noun is, and what is judged. Nouns are alike if they share clauses (PPMI, of
+which an eigendecomposition keeps some dimensions) and if the bundled reader has similar vectors for them;
+k-means groups them. Everything starts from the most frequent words, so the same texts give the same aspects.
+The rules are of English; docs/log/2026-11-17-aspects.md has what else was tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import LimelightError, bad_value, warn
-from ..reading.aspect_sum import clauses_of, ends_clause, with_plural
+from ..reading.aspect_sum import clauses_of
 from ..reading.aspects import MAX_ASPECTS, Aspect, Aspects
-from ..reading.row_names import is_function_word, is_kind
 from ..text.coerce import as_texts
 from ..text.tokenizer import Tokenizer
-from .folder import BUNDLED, open_folder
 from .model_aspects import check_takes_aspects
+from .review_words import BEING, Nouns, ReviewWords, reader_vectors, unit
 
 if TYPE_CHECKING:
     from ..text.dataset import Dataset
 
 MAX_TEXTS = 20_000  # more change nothing
-MAX_NOUNS = 700
 SEEDS, MIN_SEEDS = 12, 2  # of an aspect
-MIN_TEXTS = 5  # with a noun; and one text in a hundred, or one of 10,000 words
-MIN_NOUN, MIN_JUDGED = 0.1, 0.03  # of a word's occurrences: as a noun; before "was"
-MIN_THIS, MIN_THIS_TIMES = 0.08, 5  # of its occurrences after "this", from which it is what is reviewed
 DIMENSIONS = 30
 ALIKE = 0.3  # cosine of a seed and its group
 GROUPS = 2  # for each aspect asked for; the smallest are merged into the nearest
 VECTORS, VECTORS_OF_FEW = 0.5, 0.8  # how much the vectors say of likeness, beside the clauses
 FEW_WORDS = 100_000  # in all texts: too few for clauses to say much
 EXAMPLES, EXAMPLE_WORDS = 3, range(4, 13)  # of an aspect; of an example
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_DETERMINERS = _set("the a an our my your his her their its this that these those no any some")
-_BEING = _set("is are was were")
-_THIS = _set("this these")
-# Nouns of any review: they name no aspect, or are themselves the judgement.
-_GENERAL = _set(
-    "time way lot bit thing place stay trip visit experience review part reason point fact kind sort "
-    "type end start problem issue complaint downside disappointment bonus surprise plus minus concern "
-    "trouble mistake opinion impression expectation advice recommendation comment suggestion favorite "
-    "favourite positive negative example case idea matter situation difference question answer detail "
-    "feature member sign name note list number stuff rest whole boy morning evening afternoon weekend "
-    "holiday vacation birthday photo rating purchase business world life word same own best worst top "
-    "everything anything"
-)
 
 
 class Found(NamedTuple):
@@ -75,7 +48,7 @@ def find_aspects(texts: Sequence[str], count: int = 8) -> Aspects:
     >>> found = find_aspects(reviews, 8)  # doctest: +SKIP
     >>> model = Model.load("model").with_aspects(found.rename("staff", "service"))  # doctest: +SKIP
     """
-    tokenizer, spread = _reader()[0], _spread(as_texts(texts))
+    tokenizer, spread = reader_vectors()[0], _spread(as_texts(texts))
     return Aspects(each.aspect for each in find_in_words(tokenizer, *tokenizer.encode(spread), count))
 
 
@@ -92,7 +65,7 @@ def find_in_words(tokenizer: Tokenizer, ids: np.ndarray, lengths: np.ndarray, co
     rows = np.linspace(0, len(lengths), min(len(lengths), MAX_TEXTS), endpoint=False).astype(int)
     ends = np.cumsum(lengths)
     ids = np.concatenate([ids[ends[k] - lengths[k] : ends[k]] for k in rows] or [ids])
-    words = _Words(tokenizer.vocabulary, np.asarray(ids), np.asarray(lengths)[rows])
+    words = ReviewWords(tokenizer.vocabulary, np.asarray(ids), np.asarray(lengths)[rows])
     nouns = words.nouns
     groups = _groups(nouns, _likeness(words, nouns), count) if len(nouns.words) else []
     if not groups:
@@ -140,103 +113,14 @@ def _spread(texts: Sequence[str]) -> Sequence[str]:
     return [texts[k] for k in np.linspace(0, len(texts), MAX_TEXTS, endpoint=False).astype(int)]
 
 
-# ---------------------------------------------------------------- the nouns that are judged
-
-
-class _Nouns(NamedTuple):
-    words: list[str]  # the most frequent first
-    numbers: np.ndarray  # (nouns,): which words they are
-    judged: np.ndarray  # (nouns,): how often each stands before "was"
-
-
-class _Words:
-    """The words of the texts in lower case and in the singular, as numbers."""
-
-    def __init__(self, vocabulary: Sequence[str], ids: np.ndarray, lengths: np.ndarray) -> None:
-        present, ids = np.unique(ids, return_inverse=True)
-        forms = [vocabulary[k].casefold() for k in present]
-        singular = {with_plural(word)[1]: word for word in forms if len(word) > 2}
-        number: dict[str, int] = {}
-        fold = np.array([number.setdefault(singular.get(word, word), len(number)) for word in forms], int)
-        self.words = list(number)
-        self.at = fold[ids.reshape(-1)]  # (all words of all texts,)
-        self.texts, self.number = len(lengths), number
-        self.text = np.repeat(np.arange(len(lengths)), lengths)
-        self.begins = np.diff(self.text, prepend=-1) > 0
-        self.is_small = np.array([is_function_word(word) for word in self.words], bool)
-
-    def occurrences(self, where: np.ndarray | None = None) -> np.ndarray:
-        return np.bincount(self.at, where, len(self.words))
-
-    @cached_property
-    def frequency(self) -> np.ndarray:
-        """The number of texts with each word."""
-        pairs = np.unique(self.text.astype(np.int64) * len(self.words) + self.at)
-        return np.bincount(pairs % len(self.words), minlength=len(self.words))
-
-    def share(self, seeds: Sequence[str]) -> float:
-        """The share of the texts that have one of these words."""
-        own = np.isin(self.at, [self.number[seed] for seed in seeds])
-        return len(np.unique(self.text[own])) / self.texts
-
-    @cached_property
-    def nouns(self) -> _Nouns:
-        times = np.maximum(self.occurrences(), 1)
-        before_small = np.append(self.is_small[self.at][1:], True) | np.append(self.begins[1:], True)
-        judged = self.occurrences(np.append(self._one_of(_BEING)[1:] & ~self.begins[1:], False))
-        reviewed = self.occurrences(self._after(_THIS))
-        least = max(MIN_TEXTS, min(self.texts / 100, len(self.at) / 10_000))
-        fits = (self.frequency >= least) & (judged >= MIN_JUDGED * times)
-        fits &= self.occurrences(self._after(_DETERMINERS) & before_small) >= MIN_NOUN * times
-        fits &= (reviewed < MIN_THIS * times) | (reviewed < MIN_THIS_TIMES)
-        numbers = [k for k in np.flatnonzero(fits) if not self.is_small[k] and _may_be_aspect(self.words[k])]
-        numbers.sort(key=lambda k: (-self.frequency[k], self.words[k]))
-        kept = np.array(numbers[:MAX_NOUNS], int)
-        return _Nouns([self.words[k] for k in kept], kept, judged[kept])
-
-    def _one_of(self, words: frozenset[str]) -> np.ndarray:
-        return np.isin(self.at, [self.number[word] for word in words if word in self.number])
-
-    def _after(self, words: frozenset[str]) -> np.ndarray:
-        return np.append(False, self._one_of(words)[:-1]) & ~self.begins
-
-    def together(self, numbers: np.ndarray) -> np.ndarray:
-        """(nouns, nouns): in how many clauses two of these words stand together."""
-        cut = np.array([ends_clause(word) or word == "and" for word in self.words], bool)[self.at]
-        clause, place = np.cumsum(cut | self.begins), np.full(len(self.words), -1)
-        place[numbers] = np.arange(len(numbers))
-        own = place[self.at] >= 0
-        pairs = np.unique(clause[own].astype(np.int64) * len(numbers) + place[self.at[own]])
-        found, some = np.zeros((len(numbers),) * 2), 4096
-        _, clauses, sizes = np.unique(pairs // len(numbers), return_inverse=True, return_counts=True)
-        pairs = pairs[sizes[clauses] > 1]  # a noun alone in its clause says nothing, and most are
-        if not len(pairs):
-            return found
-        clauses = np.unique(pairs // len(numbers), return_inverse=True)[1].reshape(-1)
-        for first in range(0, int(clauses[-1]) + 1, some):
-            here = slice(*np.searchsorted(clauses, [first, first + some]))
-            has = np.zeros((some, len(numbers)), np.float32)
-            has[clauses[here] - first, pairs[here] % len(numbers)] = 1
-            found += has.T @ has
-        np.fill_diagonal(found, 0)
-        return found
-
-
-def _may_be_aspect(word: str) -> bool:
-    kinds = ("people", "time", "numbers")
-    return (
-        word.isalpha() and len(word) > 2 and word not in _GENERAL and not any(is_kind(word, k) for k in kinds)
-    )
-
-
 # ---------------------------------------------------------------- which are alike
 
 
-def _likeness(words: _Words, nouns: _Nouns) -> np.ndarray:
+def _likeness(words: ReviewWords, nouns: Nouns) -> np.ndarray:
     """(nouns, size): rows whose products say how alike two nouns are, by their clauses and their vectors."""
-    tokenizer, vectors = _reader()
+    tokenizer, vectors = reader_vectors()
     known = tokenizer.find_ids(nouns.words)
-    meaning = _unit(vectors[known] - vectors[known].mean(axis=0)) * (known > 1)[:, None]
+    meaning = unit(vectors[known] - vectors[known].mean(axis=0)) * (known > 1)[:, None]
     few = min(1.0, FEW_WORDS / len(words.at))
     share = VECTORS + (VECTORS_OF_FEW - VECTORS) * few
     return np.hstack(
@@ -252,23 +136,13 @@ def _by_clauses(together: np.ndarray) -> np.ndarray:
     information = np.log(np.maximum(together / np.maximum(expected, 1e-9), 1))
     values, directions = np.linalg.eigh(information)
     largest = np.argsort(-np.abs(values), kind="stable")[:DIMENSIONS]
-    return _unit(directions[:, largest] * np.sqrt(np.abs(values[largest])))
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
-
-
-def _reader() -> tuple[Tokenizer, np.ndarray]:
-    """The bundled reader's words, and their vectors (words, d)."""
-    parts = open_folder(BUNDLED)
-    return parts.tokenizer, np.asarray(parts.weights["words.weight"], float)
+    return unit(directions[:, largest] * np.sqrt(np.abs(values[largest])))
 
 
 # ---------------------------------------------------------------- groups
 
 
-def _groups(nouns: _Nouns, X: np.ndarray, count: int) -> list[list[str]]:
+def _groups(nouns: Nouns, X: np.ndarray, count: int) -> list[list[str]]:
     """The seeds of each aspect, the most typical first; the most judged aspect first."""
     weights = np.sqrt(nouns.judged)
     wanted = min(count * GROUPS, max(1, len(X) // 3))
@@ -310,7 +184,7 @@ def _merge(groups: list[np.ndarray], X: np.ndarray, judged: np.ndarray, count: i
 
 
 def _centre(X: np.ndarray, weights: np.ndarray, own: np.ndarray) -> np.ndarray:
-    return np.asarray(_unit((X[own] * weights[own, None]).sum(axis=0)[None])[0])
+    return np.asarray(unit((X[own] * weights[own, None]).sum(axis=0)[None])[0])
 
 
 # ---------------------------------------------------------------- examples
@@ -335,6 +209,6 @@ def _clauses(aspects: Aspects, text: str, tokenizer: Tokenizer) -> Iterator[tupl
     places = [(start, end) for start, end in tokenizer.locate(text)[1].tolist()]
     for clause in clauses_of(aspects, text, places):
         said = text[places[clause.start][0] : places[clause.end - 1][1]]
-        judges = not _BEING.isdisjoint(said.casefold().split())
+        judges = not BEING.isdisjoint(said.casefold().split())
         if len(clause.aspects) == 1 and judges and clause.end - clause.start in EXAMPLE_WORDS:
             yield clause.aspects[0], said

@@ -48,7 +48,7 @@ def read_forbidden(folder: str | Path) -> list[str]:
 
 def write_forbidden(folder: str | Path, forbid: Iterable[str] = (), allow: Iterable[str] = ()) -> list[str]:
     """Forbid words, and allow others again; the model's other files stay. Returns all of them."""
-    new, gone = _checked(forbid), _checked(allow)
+    new, gone = check_words(forbid), check_words(allow)
 
     def changed(config: dict[str, Any]) -> dict[str, Any]:
         before = config["facts"].get("forbidden")
@@ -69,7 +69,7 @@ def write_forbidden(folder: str | Path, forbid: Iterable[str] = (), allow: Itera
     return read_forbidden(folder)
 
 
-def _checked(words: Iterable[str]) -> list[str]:
+def check_words(words: Iterable[str]) -> list[str]:
     """The words in lower case; each must be one word of a text."""
     split = Tokenizer.from_words([]).split
     found = [word.strip() for word in words]

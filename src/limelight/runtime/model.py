@@ -22,14 +22,14 @@ from ..reading.reading import PairReading, Reading, Scores, find_class
 from ..text.labels import Label
 from ..text.tasks import LabelFormat, find_task
 from ..text.tokenizer import Tokenizer
-from .aspect_ratings import check_ratings, fit_ratings, parse_rating, rate_words
+from .aspect_ratings import check_rated, check_ratings, fit_ratings, parse_ratings, rate_words, rating_scale
 from .batches import Sentences, check_pairs, check_texts, chunks, collect, count_texts
 from .confidence import FEWEST, check_threshold, saved_curve, threshold_for
 from .decided import LinearHead, attribution_method, row_losses, word_losses, word_weights
 from .devices import DeviceOptions
 from .embedder import Embedder
 from .folder import Parts, open_folder, plain_labels
-from .model_aspects import aspect_facts, check_takes_aspects, saved_aspects, write_aspects
+from .model_aspects import aspect_facts, check_takes_aspects, require_aspects, saved_aspects, write_aspects
 from .runner import EncodedText, progress_bar
 
 READ_AT_ONCE = 256  # texts: the states of all their words are in memory
@@ -124,8 +124,10 @@ class Model(Embedder):
         Aspects(service, cleanliness, value, sleep_quality, rooms, location, food)
         """
         check_takes_aspects(self.task, self.pair)
-        other, found = copy.copy(self), Aspects.of(aspects)
-        check_ratings(found, self.recipe.model)
+        return self._with(Aspects.of(aspects).without_other_ratings(self.aspects))
+
+    def _with(self, found: Aspects) -> Model:
+        other = copy.copy(self)
         other.aspects = found
         other.facts = {**self.facts, "aspects": aspect_facts(found, self.facts.get("aspects"), "set")}
         return other
@@ -138,23 +140,20 @@ class Model(Embedder):
         >>> rated = model.rate_aspects(texts, {"rooms": [5, None, 2, ...]})  # doctest: +SKIP
         """
         texts = list(check_texts(texts))
-        for name, each in ratings.items():
+        parsed = parse_ratings(ratings, self.rating_scale)
+        for name, each in parsed.items():
             if len(each) != len(texts):
                 wrong = f"there are {len(each)} ratings of aspect {name!r} for {len(texts)} texts"
                 raise LimelightError(wrong, code="length-mismatch")
-        low, high = self.rating_scale
-        parsed = {name: [parse_rating(x, low, high) for x in each] for name, each in ratings.items()}
-        return self.with_aspects(
+        check_rated(require_aspects(self.aspects), parsed)
+        return self._with(
             fit_ratings(self.aspects, self._encoded(texts, progress), parsed, self.recipe.model)
         )
 
     @property
-    def rating_scale(self) -> tuple[float, float]:
+    def rating_scale(self) -> tuple[float, float] | None:
         """The least and the largest rating of an aspect: those of the classes, if they are numbers."""
-        if self.task != "regression" and are_numbers(self.labels):
-            values = class_values(self.labels)
-            return min(values), max(values)
-        return -1e6, 1e6
+        return rating_scale(self.task, self.labels)
 
     def _encoded(self, texts: Sequence[str], progress: bool) -> Iterator[EncodedText]:
         with progress_bar(len(texts), disable=not progress) as bar:
@@ -168,7 +167,7 @@ class Model(Embedder):
 
         `edit` is what the history says of it.
         """
-        write_aspects(folder, lambda _: self.aspects, edit, anew=True)
+        write_aspects(folder, lambda _: self.aspects, edit, anew=True, rated=True)
 
     # ------------------------------------------------------------ labels and probabilities
 

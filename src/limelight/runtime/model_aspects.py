@@ -97,7 +97,7 @@ def facts_of_training(
         check_takes_aspects(task, pair)
     elif before and takes_aspects(task, pair):
         given = saved_aspects(before.get("aspects"))
-    return {"aspects": aspect_facts(given)} if given else {}
+    return {"aspects": aspect_facts(given.without_other_ratings())} if given else {}
 
 
 def read_aspects(folder: str | Path) -> Aspects:
@@ -113,11 +113,12 @@ def _check_kind(folder: str | Path) -> None:
 
 
 def write_aspects(
-    folder: str | Path, change: Callable[[Aspects], Aspects], *edits: str, anew: bool = False
-) -> Aspects:
+    folder: str | Path, change: Callable[[Aspects], Aspects], *edits: str, anew: bool = False,
+    rated: bool = False,
+) -> Aspects:  # fmt: skip
     """Change the aspects of a saved model; its other files stay as they are. Returns the new aspects.
 
-    With `anew`, what it has may be damaged.
+    With `anew`, what it has may be damaged. New ratings are dropped, unless they are `rated` with this model.
     """
     found = Aspects()
 
@@ -133,7 +134,9 @@ def write_aspects(
             if not anew:
                 raise
             before = None
-        found = change(found)
+        old = found
+        found = change(old)
+        found = found if rated else found.without_other_ratings(old)
         check_ratings(found, recipe.model)
         return {**config["facts"], "aspects": aspect_facts(found, before, *edits)}
 

@@ -166,7 +166,7 @@ class Predictions:
     def _of_aspects(self, readings: Sequence[AnyReading]) -> Added:
         """Four columns for each aspect, or three where there are no stars."""
         shares = [each.sides[0].aspects for each in readings]
-        stars = not answers_of(self.model.task).is_number and are_numbers(self.model.labels)
+        numbers = not answers_of(self.model.task).is_number and are_numbers(self.model.labels)
         added: Added = []
         for k, aspect in enumerate(self.aspects):
             own = [each[k] for each in shares]
@@ -174,7 +174,7 @@ class Predictions:
             mentioned = [int(each.mentioned) for each in own]
             added.append((NewColumn(name("mentioned"), "label", "int"), mentioned))
             added.append((NewColumn(name("effect"), "number"), [each.effect for each in own]))
-            if stars:
+            if numbers or aspect.rating is not None:
                 rounded = [None if each.estimated is None else round(each.estimated, 2) for each in own]
                 added.append((NewColumn(name("stars"), "label", "float"), rounded))
             added.append((NewColumn(name("clause"), "label", "text"), [each.clause for each in own]))

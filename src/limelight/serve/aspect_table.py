@@ -29,8 +29,7 @@ class ExploredAspects:
         self.sums[row] = found.bias, found.rest
         for k, share in enumerate(found.aspects):
             if share.span is not None:
-                by_span = {clause.span: clause.effect for clause in share.clauses}
-                self.effects[row, k], self.clause_effects[row, k] = share.effect, by_span[share.span]
+                self.effects[row, k], self.clause_effects[row, k] = share.effect, share.clause_effect
                 self.spans[row, k] = share.span
 
     def about(self) -> dict[str, Any]:

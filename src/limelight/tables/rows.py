@@ -64,8 +64,11 @@ def is_too_large(label: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell holds nothing."""
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+    """Whether a cell holds nothing: None, an empty text, NaN, or NA or NaT of pandas."""
+    if isinstance(value, str):
+        return not value
+    # NA is the one value that cannot be compared, and NaN and NaT differ from themselves
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 class TableRows(Iterator[Row]):

@@ -68,8 +68,6 @@ def parse_marks(cell: Any) -> list[str | Span]:
 
 def _plain(given: Any) -> Any:
     """Without the types of numpy and pandas."""
-    if type(given).__name__ == "NAType":
-        return None
     return given.tolist() if hasattr(given, "tolist") else given
 
 

@@ -111,15 +111,26 @@ def _unicode_rules(lowercase: bool, split_characters: bool) -> tokenizers.Tokeni
 def build_tokenizer(ids: dict[str, int], lowercase: bool, split_characters: bool) -> tokenizers.Tokenizer:
     """The rules and these words as `tokenizers` has them."""
     import tokenizers
-    from tokenizers import models, normalizers, pre_tokenizers
+    from tokenizers import models, normalizers
 
     tokenizer = tokenizers.Tokenizer(models.WordLevel(ids, unk_token=UNKNOWN_WORD))
     if lowercase:
         tokenizer.normalizer = normalizers.Lowercase()
-    words = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
-    characters = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([characters, words]) if split_characters else words
+    tokenizer.pre_tokenizer = _pre_tokenizer(split_characters)
     return tokenizer
+
+
+@cache
+def _pre_tokenizer(split_characters: bool) -> tokenizers.pre_tokenizers.PreTokenizer:
+    """One for all tokenizers: compiling the rules takes longer than loading a small vocabulary."""
+    import tokenizers
+    from tokenizers import pre_tokenizers
+
+    words = pre_tokenizers.Split(tokenizers.Regex(WORD), behavior="removed", invert=True)
+    if not split_characters:
+        return words
+    characters = pre_tokenizers.Split(tokenizers.Regex(CHARACTERS), behavior="isolated")
+    return pre_tokenizers.Sequence([characters, words])
 
 
 def encodable(text: str) -> str:

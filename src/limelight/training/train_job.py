@@ -16,10 +16,16 @@ from ..config.presets import preset as preset_of
 from ..config.recipe import Recipe
 from ..errors import LimelightError
 from ..reading.aspects import Aspects
-from ..runtime.aspect_ratings import collect_ratings
+from ..runtime.aspect_ratings import check_rated, collect_ratings, rating_scale
 from ..runtime.find_aspects import aspects_given, settle_aspects
 from ..runtime.metrics import AnyMetrics
-from ..runtime.model_aspects import aspect_facts, check_takes_aspects, facts_of_training, require_aspects
+from ..runtime.model_aspects import (
+    aspect_facts,
+    check_takes_aspects,
+    facts_of_training,
+    require_aspects,
+    saved_aspects,
+)
 from ..runtime.start import Start, start_of
 from ..tables.columns import check_column, choose_columns
 from ..tables.formats import shorten
@@ -212,6 +218,7 @@ class TrainJob(Job):
             aspects = settle_aspects(self.aspects, dataset) if first else Aspects()
             if first:
                 self._warn(dataset, given, preset_given)
+                self._check_ratings(aspects, dataset, start)
             before = self._accuracy_before(start, dataset) if first else None
             fitted = train(
                 dataset, recipe_for(recipe, dataset), self.folder, device=device, resume=resume, show=show,
@@ -263,7 +270,8 @@ class TrainJob(Job):
         old = None if start is None else start.facts
         facts |= facts_of_training(aspects, old, dataset.task, dataset.pair)
         if self.aspect_labels and not fitted.interrupted:
-            facts["aspects"] = self._rated(model_of(dataset, fitted, facts))
+            model = model_of(dataset, fitted, facts)
+            facts["aspects"] = aspect_facts(model.rate_aspects(*self._ratings(model.rating_scale)).aspects)
         if not fitted.interrupted and (measured := self._baselines(dataset)):
             facts["baselines"] = measured
         if before is not None:
@@ -286,26 +294,25 @@ class TrainJob(Job):
         if self.encoded:
             wrong = "aspect labels are read from the training table; this data is already encoded"
             raise LimelightError(f"{wrong}: rate the aspects of the model later", code="option-conflict")
-        if isinstance(self.aspects, dict) and self.aspects:
-            for name in self.aspect_labels:
-                Aspects.of(self.aspects).find(name)
         for path in map(self.input_path, self.tables["train"]):
             names = column_names(path)
             for column in self.aspect_labels.values():
                 check_column(path, column, names)
 
-    def _rated(self, model: Model) -> dict[str, Any]:
-        """The aspects with what the ratings in the training tables teach."""
-        require_aspects(model.aspects)
-        columns, names = self.columns, list(self.aspect_labels)
-        further = [self.aspect_labels[name] for name in names]
+    def _check_ratings(self, aspects: Aspects, dataset: Dataset, start: Start | None) -> None:
+        """Raise unless there are enough ratings of the aspects that the model will have."""
+        if self.aspect_labels:
+            facts = facts_of_training(aspects, None if start is None else start.facts, dataset.task, False)
+            _, ratings = self._ratings(rating_scale(dataset.task, dataset.labels))
+            check_rated(require_aspects(saved_aspects(facts.get("aspects"))), ratings)
+
+    def _ratings(self, scale: tuple[float, float] | None) -> tuple[list[str], dict[str, list[float | None]]]:
+        """Texts of the training tables, and for each aspect their ratings."""
         tables = [self.input_path(path) for path in self.tables["train"]]
-        chosen = choose_columns(tables[0], columns.get("text"), columns.get("label"), need_label=False)
-        rows = (
-            row for path in tables for row in TableRows(path, chosen, on_bad=self.on_bad, further=further)
-        )
-        found = model.rate_aspects(*collect_ratings(rows, names, model.rating_scale))
-        return aspect_facts(found.aspects)
+        chosen = choose_columns(tables[0], self.columns.get("text"), need_label=False)
+        how = {"on_bad": self.on_bad, "further": list(self.aspect_labels.values())}
+        rows = (row for path in tables for row in TableRows(path, chosen, **how))  # type: ignore[arg-type]
+        return collect_ratings(rows, list(self.aspect_labels), scale)
 
     def _is_saved(self, dataset: Dataset, fitted: Fitted, facts: dict[str, Any]) -> bool:
         """Whether the run was killed after it had saved this model: config.json has all its checksums."""

@@ -156,7 +156,8 @@ export class Explorer {
     this.state = state
     this.parts.back.hidden = !readings.some(reading => reading.isChanged)
     const truth = this.data?.truthOf(state.texts), aspects = this.data?.aspectsOf(state.texts)
-    this.panes.forEach((pane, k) => pane.draw(readings[k], truth, aspects))
+    // the data has the aspects of its first model alone
+    this.panes.forEach((pane, k) => pane.draw(readings[k], truth, pane.model === this.models[0] ? aspects : undefined))
     if (focused) this.panes[focused[0]].focusWord(...focused.slice(1))
     this.near?.show(this.panes[0].plans.map(plan => plan.text))
     this.writeAddress()
