@@ -14,8 +14,8 @@ import pytest
 
 from browsers import needs_chromium
 from limelight.explain import measure_lifts, to_report
-from limelight.explain.intervals import mean_of
-from limelight.explain.lifts import AspectTexts, Lifts, Quote
+from limelight.explain.intervals import Difference, mean_of
+from limelight.explain.lifts import AspectTexts, Lift, Lifts, Quote, _marked
 from limelight.explain.lifts_page import MAX_DIFFERENCES, MAX_GROUPS, LiftsPage
 from limelight.explain.pages import render_lifts
 from limelight.runtime.model import Model
@@ -203,6 +203,15 @@ def test_the_figures_of_a_report_do_not_depend_on_aspects():
     # the examples' pictures, which come last, have their aspects too
     with_aspects, without = (visible(page[page.index("<dl") :]).split("What decided")[0] for page in pages)
     assert with_aspects == without
+
+
+def test_a_change_is_certain_among_all_aspects():
+    one = Lift("a", 9, 0.5, mean_of(np.arange(9.0)), None, (), (), change=Difference(0.4, 0.1, 0.7, 0.04))
+    assert [each.changed for each in _marked([one])] == [True]
+    none = one._replace(change=None)
+    assert not any(
+        each.changed for each in _marked([one._replace(change=one.change._replace(chance=0.3)), one, none])
+    )
 
 
 def test_refusals():

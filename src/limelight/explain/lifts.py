@@ -58,6 +58,7 @@ class Lift(NamedTuple):
     worst: tuple[Quote, ...]
     periods: tuple[Mean, ...] = ()  # the effect in each
     change: Difference | None = None  # of the effect, from the first day to the last
+    changed: bool = False  # whether that is beyond chance, of all aspects
 
     def to_dict(self, labels: Sequence[str]) -> dict[str, Any]:
         """Plain values, with the names of the periods."""
@@ -69,7 +70,7 @@ class Lift(NamedTuple):
         if labels:
             listed = zip(labels, self.periods, strict=True)
             found["periods"] = [{"period": label, **mean._asdict()} for label, mean in listed]
-            found["change"] = self.change and self.change._asdict()
+            found["change"] = self.change and {**self.change._asdict(), "certain": self.changed}
         return found
 
 
@@ -144,6 +145,12 @@ def measure_lifts(
     return AspectTexts(model, texts, dates, groups, by).read(progress)
 
 
+def _marked(lifts: list[Lift]) -> list[Lift]:
+    """With the changes that are certain marked: of many aspects, some change by chance."""
+    sure = iter(certain([each.change.chance for each in lifts if each.change]))
+    return [each._replace(changed=next(sure)) if each.change else each for each in lifts]
+
+
 class AspectTexts:
     """The effects of all aspects in texts that are read one after the other; dates and groups as given."""
 
@@ -188,7 +195,7 @@ class AspectTexts:
     def measure(self) -> Lifts:
         """The figures of all texts."""
         periods = None if self.dates is None else count_periods(self.dates)
-        found = [self._lift(a, periods) for a in range(len(self.names))]
+        found = _marked([self._lift(a, periods) for a in range(len(self.names))])
         found.sort(key=lambda each: -np.inf if each.effect.mean is None else each.effect.mean, reverse=True)
         silent = int((~self.mentioned.any(axis=1)).sum())
         groups, by = self.groups, self.by

@@ -124,7 +124,7 @@ class LiftsPage:
         """How far the effect has changed, in words."""
         if each.change is None:
             return "too few texts for a trend"
-        sure = "" if each.change.low * each.change.high > 0 else ": no certain change"
+        sure = "" if each.changed else ": no certain change"
         return f"{self.signed(each.change.difference)} ({self.interval(each.change)}){sure}"
 
     def plot(self, each: Lift) -> str:

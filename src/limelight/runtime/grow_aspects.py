@@ -14,6 +14,7 @@ import numpy as np
 
 from ..reading.aspect_sum import with_plural
 from ..reading.aspects import Aspect, Aspects
+from ..text.coerce import as_texts
 from ..text.tokenizer import UNKNOWN, Tokenizer
 from .model_aspects import require_aspects
 from .review_words import ReviewWords, may_be_aspect, reader_vectors, unit
@@ -36,7 +37,7 @@ def grow_aspects(aspects: Any, texts: Sequence[str] | None = None) -> Aspects:
     """
     grown = require_aspects(Aspects.of(aspects))
     tokenizer, vectors = reader_vectors()
-    used = None if texts is None else ReviewWords(tokenizer.vocabulary, *tokenizer.encode(texts))
+    used = None if texts is None else ReviewWords(tokenizer.vocabulary, *tokenizer.encode(as_texts(texts)))
     words = _new_words(_candidates(used, tokenizer), grown, tokenizer)
     means = np.stack([_mean(aspect, tokenizer, vectors) for aspect in grown.enabled])
     near = unit(vectors[tokenizer.find_ids(words)]) @ means.T  # (words, aspects)

@@ -40,7 +40,7 @@ class SplitPool:
     """
 
     def __init__(self, lowercase: bool, split_characters: bool, forbidden: Iterable[str] = ()) -> None:
-        self._options = {
+        self._options: dict[str, Any] = {
             "lowercase": lowercase, "split_characters": split_characters, "forbidden": sorted(forbidden),
         }  # fmt: skip
         self._processes: _Processes | None = None

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Set
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from .rules import CHARACTERS, WORD, ascii_rules
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 NO_WORD = ""  # stands for the words of a text that has none
 UNKNOWN_WORD = "<unk>"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-MAX_PARTS = 100  # of a word that is forbidden, as many as it can have characters
 _MARK = re.compile("[!-/:-@\\[-`{-~\u2010-\u2027]")  # of ASCII; typographic hyphens, dashes and quotes
 
 
@@ -58,17 +57,26 @@ def number_words(
     return NumberedWords(list(places), numbers.tobytes(), lengths.tobytes())
 
 
-def is_forbidden(word: str, forbidden: Set[str]) -> bool:
+def is_forbidden(word: str, forbidden: frozenset[str]) -> bool:
     """Whether a word, or a part of it between marks, is one of these, which are casefolded.
 
-    >>> is_forbidden("HILTON!good", {"hilton"}), is_forbidden("Hiltons", {"hilton"})
-    (True, False)
+    >>> [is_forbidden(word, frozenset({"hilton"})) for word in ("HILTON!good", "Hiltons")]
+    [True, False]
     """
     word = word.casefold()
+    if word in forbidden or word.isalpha():
+        return word in forbidden
     marks = [mark.start() for mark in _MARK.finditer(word)]
     starts, ends = [0, *(mark + 1 for mark in marks)], [*marks, len(word)]
-    parts = (word[start:end] for k, start in enumerate(starts) for end in ends[k : k + MAX_PARTS])
-    return word in forbidden or (bool(marks) and any(part in forbidden for part in parts))
+    most = _most_parts(forbidden)
+    parts = (word[start:end] for k, start in enumerate(starts) for end in ends[k : k + most])
+    return any(part in forbidden for part in parts)
+
+
+@lru_cache(maxsize=8)
+def _most_parts(words: frozenset[str]) -> int:
+    """How many parts between marks one of these words has: "coca-cola" has two."""
+    return max((1 + len(_MARK.findall(word)) for word in words), default=1)
 
 
 @cache
