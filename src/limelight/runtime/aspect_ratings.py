@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from ..reading.aspects import Aspects
 from ..reading.questions import are_numbers, class_values
 from ..tables.rows import Row
 from ..text.labels import Label
-from .runner import EncodedText
+
+if TYPE_CHECKING:  # training does without ONNX Runtime
+    from .runner import EncodedText
 
 FEWEST = 30  # texts with a rating of an aspect
 MAX_TEXTS = 10_000  # more hardly help, and take their time to read
