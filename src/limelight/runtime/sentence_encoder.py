@@ -218,8 +218,7 @@ def _unit_rows(vectors: Any) -> np.ndarray:
     rows = np.atleast_2d(np.asarray(_to_array(vectors), np.float32))
     if rows.ndim != 2:
         raise bad_value(f"expected vectors, (n, size), not an array of shape {rows.shape}")
-    lengths: np.ndarray = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.maximum(lengths, 1e-12)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-12))
 
 
 def _to_array(value: Any) -> Any:
