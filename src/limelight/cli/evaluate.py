@@ -88,9 +88,9 @@ def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Ans
         raise wrong_model(f"abstaining is for one class a text; the task of {args.model} is {model.task!r}")
     decided = model.decide(P)
     confidence, correct = P[range(len(P)), decided], decided == truth
-    if args.target_precision is not None and not saved_curve(model.facts.get("confidence")):
+    if args.target_precision is not None and not saved_curve(model.facts.get("confidence"))[0]:
         warn(f"the model has no development set: the threshold is chosen on {args.data} itself")
-        return threshold_for(answer_curve(confidence, correct), args.target_precision)
+        return threshold_for(answer_curve(confidence, correct), args.target_precision, len(P))
     least = threshold_from(args, model)
     return None if least is None else answered(confidence, correct, least)
 
