@@ -22,6 +22,7 @@ from safetensors.numpy import load_file
 
 import limelight
 from limelight.cli._parser import commands, parser_for
+from limelight.cli.evaluate import _format_results
 from limelight.config.presets import PRESETS
 from limelight.config.recipe import options
 from limelight.network.parts import parameters_by_part, shapes
@@ -175,6 +176,18 @@ def test_evaluate(call, model, table):
     assert code == 0
     assert "100.00%" in out
     assert "true \\ predicted   1   5\n1                 15   0\n5                  0  15\n" in out
+
+
+def test_evaluate_of_many_long_labels_fits_a_terminal():
+    labels = [f"{k}: a label of the kind that people write out in full, number {k}" for k in range(14)]
+    confusion = (np.eye(14, dtype=int) * 9).tolist()
+    confusion[3][5], confusion[8][1] = 2, 4
+    classes = {name: {"rows": 9, "precision": 1.0, "recall": 1.0, "f1": 1.0} for name in labels}
+    data = {"data": "test.csv", "accuracy": 0.9, "classes": classes, "confusion": confusion}
+    lines = _format_results(data, None).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert [(line[:2], line[-1]) for line in lines[-2:]] == [("8:", "4"), ("3:", "2")]
+    assert len({line.split("  ")[0] for line in lines[3:]}) == len(lines[3:])  # the labels stay different
 
 
 def test_evaluate_json_and_threshold(call, model, tmp_path):

@@ -80,6 +80,12 @@ def test_a_page_is_written_once(index, call, refused, tmp_path):
     assert call("search", index, "broth", "--out", out, "--overwrite", "--no-words", "--per-row")[0] == 0
 
 
+@pytest.mark.parametrize("asked", [["--format", "jsonl"], ["--json"], ["--format", "text"]])
+def test_a_page_never_holds_another_format(index, refused, tmp_path, asked):
+    refused("search", index, "broth", "--out", tmp_path / "results.html", *asked)
+    assert not (tmp_path / "results.html").exists()
+
+
 def test_the_same_command_with_add_goes_on(tmp_path, call, refused):
     first, second = (write_csv(tmp_path / f"{k}.csv", text=[text]) for k, text in enumerate(TEXTS[:2]))
     place = tmp_path / "index"

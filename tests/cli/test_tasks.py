@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import limelight
+from refusing import refuses
 from reviews import BAD, GOOD, write_csv
 
 TINY = ["--preset", "tiny", "--epochs", 8, "--learning-rate", 0.02, "--seed", 1, "--quiet"]
@@ -51,6 +52,13 @@ def test_several_labels_from_lists(several):
     assert model.facts["results"]["test"]["micro_f1"] > 0.9
     assert len(model.thresholds) == 2
     assert limelight.load(several / "model").recipe.text.task == "multi-label"
+
+
+def test_several_labels_have_no_precision_to_aim_at(several, refused):
+    with refuses("model-task"):
+        limelight.load(several / "model").threshold(0.9)
+    said = refused("predict", several / "model", several / "test.jsonl", "--target-precision", "0.9")
+    assert "development" not in said  # more development rows would not help
 
 
 def test_evaluate_says_f1(several, call):

@@ -210,6 +210,12 @@ def test_a_click_on_a_class_asks_why_not_this_one(tmp_path: Path) -> None:
         ask_against(page, model.read(text, against=other), text, click=False)
 
 
+def test_a_prompt_prints_a_line_and_a_notebook_keeps_the_page_once() -> None:
+    shown = explore_page(model_of({}), words=20)
+    assert len(repr(shown)) < 100
+    assert len(shown._repr_html_()) > len(shown.page)
+
+
 @needs_chromium
 def test_a_notebook_shows_the_page_in_a_frame(tmp_path: Path) -> None:
     model, file = model_of({}), tmp_path / "notebook.html"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import bad_value, warn
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from ..runtime.metrics import AnyMetrics
     from ..runtime.model import Model
 
+WIDTH = 100  # columns of a terminal that the tables fit into
+MAX_LABEL, MAX_PAIRS = 40, 20  # characters of a label, and pairs of classes in place of a wide matrix
 HELP = "evaluate a model on a table of labelled text"
 DESCRIPTION = """\
 Evaluate a saved model on a labelled table: accuracy, F1 of each class, and the confusion matrix. Where a text
@@ -85,9 +88,9 @@ def _answered(args: argparse.Namespace, model: Model, P: Any, truth: Any) -> Ans
         raise wrong_model(f"abstaining is for one class a text; the task of {args.model} is {model.task!r}")
     decided = model.decide(P)
     confidence, correct = P[range(len(P)), decided], decided == truth
-    if args.target_precision is not None and not saved_curve(model.facts.get("confidence")):
+    if args.target_precision is not None and not saved_curve(model.facts.get("confidence"))[0]:
         warn(f"the model has no development set: the threshold is chosen on {args.data} itself")
-        return threshold_for(answer_curve(confidence, correct), args.target_precision)
+        return threshold_for(answer_curve(confidence, correct), args.target_precision, len(P))
     least = threshold_from(args, model)
     return None if least is None else answered(confidence, correct, least)
 
@@ -97,14 +100,45 @@ def _format_results(data: dict[str, Any], sure: Answered | None) -> str:
     classes, confusion = data.get("classes", {}), data.get("confusion")
     if classes:
         figures = [
-            [name, f"{each['rows']:,}", *(f"{each[key]:.3f}" for key in ("precision", "recall", "f1"))]
+            [
+                _short(name),
+                f"{each['rows']:,}",
+                *(f"{each[key]:.3f}" for key in ("precision", "recall", "f1")),
+            ]
             for name, each in classes.items()
         ]
         head = ["class" if confusion else "label", "rows", "precision", "recall", "F1"]
         blocks.append(table(head, figures))
-    if confusion and len(classes) <= 20:
-        counts = [[name, *row] for name, row in zip(classes, confusion, strict=True)]
-        blocks.append(table(["true \\ predicted", *classes], counts))
+    if confusion:
+        blocks.append(format_confusion([_short(name) for name in classes], confusion))
     if sure:
         blocks.append(f"abstaining below {sure.threshold:.3f}, it {sure}")
     return "\n\n".join(blocks)
+
+
+def format_confusion(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
+    """The matrix, or where that is too wide, the pairs of classes that are confused most.
+
+    >>> print(format_confusion(["bad", "good"], [[5, 1], [0, 6]]))
+    true \\ predicted  bad  good
+    bad                 5     1
+    good                0     6
+    """
+    matrix = table(
+        ["true \\ predicted", *labels], [[name, *row] for name, row in zip(labels, confusion, strict=True)]
+    )
+    if max(map(len, matrix.splitlines())) <= WIDTH:
+        return matrix
+    wrong = [(-n, i, j) for i, row in enumerate(confusion) for j, n in enumerate(row) if n and i != j]
+    pairs = [[f"{labels[i]} -> {labels[j]}", f"{-n:,}"] for n, i, j in sorted(wrong)[:MAX_PAIRS]]
+    return (
+        table(["most confused: true -> predicted", "rows"], pairs)
+        if pairs
+        else "no class is confused with another"
+    )
+
+
+def _short(label: str) -> str:
+    """A label of at most MAX_LABEL characters; both ends stay, as either may tell it from others."""
+    half = MAX_LABEL // 2
+    return label if len(label) <= MAX_LABEL else f"{label[:half]}…{label[1 - half :]}"

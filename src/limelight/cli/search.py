@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import LimelightError, warn
-from ._parser import add_flag
+from ._parser import add_flag, conflict
 from ._shared import add_shared, check_least, check_out, output_format, standard_input
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def run(args: argparse.Namespace) -> None:
     suffix = Path(args.out or "").suffix.lower()
     implied = next((form for form, each in FORMATS.items() if each == suffix), None)
     form = output_format(args, implied, ", ".join(FORMATS.values())) or "text"
+    if implied and form != implied:
+        raise conflict(f"{args.out} would be {implied}, but {form} is asked for; change one of them")
     check_least(args, top=1)
     check_out(args)
     queries = args.query or [line for line in standard_input("query", "query") if line.strip()]

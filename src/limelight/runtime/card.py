@@ -35,7 +35,7 @@ from ..config.recipe import Recipe
 from ..reading.answers import answers_of
 from ..reading.captions import NO_ASPECT, trust_sentence
 from ..text.labels import Label
-from .confidence import saved_curve
+from .confidence import reaching, saved_curve
 from .metrics import forgetting_sentence, with_baselines
 
 _TASKS = {"multi-label": "Gives {what} any number of labels", "regression": "Predicts a number for {what}"}
@@ -174,11 +174,11 @@ def _confusion(facts: Mapping[str, Any], labels: Sequence[Label]) -> list[tuple[
 
 def _abstaining(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """What is answered for some wanted precisions."""
-    curve, rows = saved_curve(facts.get("confidence")), []
-    for precision in (0.9, 0.95, 0.99):
-        found = [point for point in curve if point.precision >= precision][:1]
-        rows += [(f"{precision:.0%}", f"{each.threshold:.3f}", f"{each.share:.1%}") for each in found]
-    return rows
+    curve, rows = saved_curve(facts.get("confidence"))
+    found = {precision: reaching(curve, precision, rows) for precision in (0.9, 0.95, 0.99)}
+    return [
+        (f"{key:.0%}", f"{each.threshold:.3f}", f"{each.share:.1%}") for key, each in found.items() if each
+    ]
 
 
 def _options(recipe: Recipe) -> list[tuple[str, Any, str]]:

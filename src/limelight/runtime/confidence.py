@@ -19,6 +19,7 @@ from ..reading.answers import answers_of
 FEWEST = 100  # rows of a development set; with fewer, chance decides
 BOUNDS = 0.05, 20.0  # of a temperature
 POINTS = 100  # of a saved curve
+SURE, QUANTILE = "90%", 1.2816  # how sure a wanted precision is; one-sided, of the normal distribution
 
 
 def fit_temperature(logits: np.ndarray, truth: np.ndarray) -> float:
@@ -83,22 +84,39 @@ def answer_curve(confidence: np.ndarray, correct: np.ndarray) -> list[Answered]:
     return [answered(confidence, correct, float(values[k])) for k in places]
 
 
-def threshold_for(curve: Sequence[Answered], precision: float) -> Answered:
-    """The point of a curve with the most answers whose precision is as wanted.
+def precision_bound(point: Answered, rows: int) -> float:
+    """The precision that lies behind a point of `rows` texts with 90% confidence, by Wilson's interval.
+
+    Of few answers, many are right by chance: 40 out of 40 speak for 96%, 4 out of 4 for 71%.
+
+    >>> [round(precision_bound(Answered(0.8, share, 1.0), 40), 2) for share in (1.0, 0.1)]
+    [0.96, 0.71]
+    """
+    n, p, z = max(point.share * rows, 1e-9), min(max(point.precision, 0.0), 1.0), QUANTILE
+    middle = p + z * z / (2 * n)
+    return float((middle - z * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)) / (1 + z * z / n))
+
+
+def reaching(curve: Sequence[Answered], precision: float, rows: int) -> Answered | None:
+    """The point of a curve of `rows` texts with the most answers whose precision is surely as wanted."""
+    return next((point for point in curve if precision_bound(point, rows) >= precision), None)
+
+
+def threshold_for(curve: Sequence[Answered], precision: float, rows: int) -> Answered:
+    """The point of `reaching`, or an error that says what can be had.
 
     >>> curve = [Answered(0.4, 1.0, 0.67), Answered(0.8, 0.67, 1.0), Answered(0.9, 0.33, 1.0)]
-    >>> threshold_for(curve, 0.95)
+    >>> threshold_for(curve, 0.95, rows=100)
     Answered(threshold=0.8, share=0.67, precision=1.0)
     """
     if not 0 < precision <= 1:
         raise bad_value(f"the wanted precision is {precision:g}; it must be above 0 and at most 1")
-    for point in curve:
-        if point.precision >= precision:
-            return point
-    best = max(curve, key=lambda point: point.precision)
+    if found := reaching(curve, precision, rows):
+        return found
+    best = max(curve, key=lambda point: precision_bound(point, rows))
     raise LimelightError(
-        f"no threshold has a precision of {precision:.1%} on the development set; the best is "
-        f"{best.precision:.1%}, at {best.threshold:.3f}",
+        f"{rows:,} texts show a precision of {precision:.1%} with {SURE} confidence at no threshold; "
+        f"the best is {precision_bound(best, rows):.1%}, at {best.threshold:.3f}; more texts may show more",
         code="precision-unreachable",
     )
 
@@ -110,12 +128,12 @@ def confidence_facts(probabilities: np.ndarray, truth: np.ndarray) -> dict[str, 
     return {"rows": len(truth), "curve": [list(point) for point in curve]}
 
 
-def saved_curve(facts: Any) -> list[Answered]:
-    """The curve that `confidence_facts` wrote; empty if there is none, or it is damaged."""
+def saved_curve(facts: Any) -> tuple[list[Answered], int]:
+    """The curve that `confidence_facts` wrote, and its rows; empty if there is none, or it is damaged."""
     try:
-        return [Answered(*map(float, point)) for point in facts["curve"]]
+        return [Answered(*map(float, point)) for point in facts["curve"]], int(facts["rows"])
     except (KeyError, TypeError, ValueError, OverflowError):
-        return []  # a folder from elsewhere may hold anything
+        return [], 0  # a folder from elsewhere may hold anything
 
 
 def check_threshold(value: Any, name: str = "abstain_below", task: str = "classification") -> float:

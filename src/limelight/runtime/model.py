@@ -199,19 +199,26 @@ class Model(Embedder):
         return answers_of(self.task).decide(outputs, self.thresholds)
 
     def threshold(self, precision: float) -> float:
-        """The probability to abstain below, for answers of this precision on the development set.
+        """The probability to abstain below, for answers of at least this precision.
+
+        By the development set, with 90% confidence: the fewer its texts, the higher the threshold.
 
         >>> model = Model.load("model")  # doctest: +SKIP
         >>> model.predict(texts, abstain_below=model.threshold(0.95))  # doctest: +SKIP
         """
-        curve = saved_curve(self.facts.get("confidence"))
+        if not answers_of(self.task).is_class:
+            raise LimelightError(
+                f"a precision is for one class a text; the task is {self.task!r}", code="model-task"
+            )
+        curve, rows = saved_curve(self.facts.get("confidence"))
         if not curve:
             raise LimelightError(
-                f"this model was saved without a development set of {FEWEST} rows to choose a threshold on; "
-                "choose one on a labelled table with 'limelight evaluate MODEL TABLE --target-precision'",
+                "the model has no saved curve to choose a threshold on, which takes classes without an order "
+                f"and a development set of {FEWEST} rows; choose one on a labelled table with "
+                "'limelight evaluate MODEL TABLE --target-precision'",
                 code="no-curve",
             )
-        return threshold_for(curve, precision).threshold
+        return threshold_for(curve, precision, rows).threshold
 
     def predict_proba(
         self,

@@ -46,6 +46,9 @@ class NotebookPage:
     page: str
     height: int
 
+    def __repr__(self) -> str:  # short: a notebook stores it next to the frame
+        return f"<NotebookPage of {len(self.page) / 1e6:.1f} MB, shown in a notebook>"
+
     def _repr_html_(self) -> str:
         return (
             f'<iframe sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
