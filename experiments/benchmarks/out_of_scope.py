@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from limelight.errors import LimelightError
 from limelight.explain.calibration import measure_calibration
 from limelight.runtime.confidence import answered
 from limelight.runtime.model import Model
@@ -41,7 +42,12 @@ def main() -> None:
     sure, right = P.max(axis=1), P.argmax(axis=1) == truth
     calibration = measure_calibration(sure.astype(float), right)
     print(f"accuracy {right.mean():.1%}, calibration error {calibration.error:.3f} ({len(right):,} texts)")
-    points = {wanted: answered(sure, right, model.threshold(wanted)) for wanted in (0.9, 0.95, 0.99)}
+    points = {}
+    for wanted in (0.9, 0.95, 0.99):
+        try:
+            points[wanted] = answered(sure, right, model.threshold(wanted))
+        except LimelightError as error:  # too few development texts to show it
+            print(f"wanted {wanted:.0%}: {error}")
     for wanted, point in points.items():
         print(f"wanted {wanted:.0%}: below {point.threshold:.3f} it abstains; it {point}")
     for table in args.other:
