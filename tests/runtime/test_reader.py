@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -229,11 +228,6 @@ def test_model_load_says_that_the_reader_has_no_labels(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with refuses("model-kind"):
         Model.load("reader")
-
-
-def test_arguments_as_sentence_transformers_has_them():
-    names = list(inspect.signature(Reader.encode).parameters)[2:]
-    assert names == ["batch_size", "show_progress_bar", "normalize_embeddings"]
 
 
 def test_pytorch_is_not_imported():

@@ -144,7 +144,7 @@ class Predictor:
         """(texts, size), or (texts, r, 2u)."""
         model = self.loaded
         if self.embed == "vector" and isinstance(model, Reader):
-            return model.encode(texts)
+            return np.asarray(model.encode(texts))
         return np.asarray(model.embed(texts, flat=self.embed == "vector"))
 
 

@@ -200,7 +200,8 @@ def check_rated(aspects: Aspects, ratings: Ratings) -> None:
             raise LimelightError(off, code="aspects")
         values = [x for x in given if x is not None]
         if len(values) < FEWEST or min(values) == max(values):
-            what = f"aspect {aspect.name!r} has {len(values)} ratings" + (", all the same" if values else "")
+            same = ", all the same" if len(values) >= FEWEST else ""
+            what = f"aspect {aspect.name!r} has {len(values)} ratings{same}"
             needed = f"at least {FEWEST} are needed, not all the same"
             raise LimelightError(f"{what}; {needed}", code="too-few-ratings")
 

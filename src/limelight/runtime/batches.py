@@ -85,7 +85,7 @@ class Sentences:
         if len(self.lengths) == 1:  # a short text is encoded in less time than padding takes
             return {"ids": self.ids[None].astype(np.int32, copy=False), "lengths": self.lengths}
         lengths = self.lengths[batch]
-        t = np.arange(lengths.max())
+        t = np.arange(lengths.max(initial=0))
         places = self.starts[batch][:, None] + t  # (batch, n)
         ids = self.ids.take(places, mode="clip")
         ids[t >= lengths[:, None]] = PAD

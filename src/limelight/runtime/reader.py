@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from ..errors import LimelightError, bad_value, check_at_least
+from ..errors import LimelightError, bad_value
 from ..network.parts import check_weights, shapes
 from ..reading.reading import Reading
 from ..text.tokenizer import SPECIAL
-from .batches import check_texts, collect, count_texts
+from .batches import check_texts
 from .config_file import open_saved
 from .devices import DeviceOptions
-from .embedder import Embedder
 from .folder import BUNDLED, Parts, folder_of, is_reader, open_folder, without_special
 from .model import Model
 from .old_reader import recipe_of, tokenizer_of
+from .sentence_encoder import SentenceEncoder
 
 
-class Reader(Embedder):
+class Reader(SentenceEncoder):
     """A structured sentence encoder, taught by another one; the bundled one reads English.
 
     Each text becomes a matrix M, as in any model here, and by a linear map of M one vector, whose dot product
@@ -70,39 +69,6 @@ class Reader(Embedder):
                 f"{folder} is a trained model: open it with limelight.load", code="model-kind"
             )
         return cls(parts, **options)
-
-    def encode(
-        self,
-        texts: str | Iterable[str],
-        batch_size: int | None = None,
-        show_progress_bar: bool = False,
-        *,
-        normalize_embeddings: bool = True,
-    ) -> np.ndarray:
-        """One vector per text, (texts, 384), of length 1; a single text gives (384,).
-
-        A batch has 1,024 words (131,072 on a GPU), and at most `batch_size` texts if that is given.
-        """
-        if isinstance(texts, str):
-            return np.asarray(self.encode([texts], normalize_embeddings=normalize_embeddings)[0])
-        parts = self.encode_stream(
-            texts, batch_size, show_progress_bar, normalize_embeddings=normalize_embeddings
-        )
-        return collect(parts, count_texts(texts), (self.recipe.model.vector_size,))
-
-    def encode_stream(
-        self,
-        texts: Iterable[str],
-        batch_size: int | None = None,
-        show_progress_bar: bool = False,
-        *,
-        normalize_embeddings: bool = True,
-    ) -> Iterator[np.ndarray]:
-        """The vectors of any number of texts: one array (some texts, 384) per chunk of texts."""
-        check_at_least("batch_size", batch_size, 1)
-        run = self._runner
-        compute: Any = partial(run.vectors, max_sentences=batch_size, unit_length=normalize_embeddings)
-        return run.stream(run.sentences, compute, None, show_progress_bar, texts)
 
     def read(self, text: str) -> Reading:
         """The text with its words, A and M, to draw or to look at; it has no labels.

@@ -54,6 +54,7 @@ class Runner(ABC):
     """What a device must do: encode batches of sentences, and run the head on M; everything else is here."""
 
     batch_words: int  # of a batch, with padding
+    device = "cpu"
 
     def __init__(self, parts: Parts, precision: str, threads: int | None) -> None:
         if threads is not None and (not isinstance(threads, Integral) or threads < 1):

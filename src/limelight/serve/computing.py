@@ -30,7 +30,8 @@ def vectors(model: AnyModel, items: list[Item]) -> np.ndarray:
     """(items, size): a reader's vector, before it is scaled to length 1, or a classifier's M, flat."""
     (texts,) = columns(items)
     if isinstance(model, Reader):
-        return model.encode(texts, max(4, len(texts) // BATCH_PARTS), normalize_embeddings=False)
+        batch_size = max(4, len(texts) // BATCH_PARTS)
+        return np.asarray(model.encode(texts, batch_size, normalize_embeddings=False))
     return model.embed(texts, flat=True, batch_words=_batch_words(items))
 
 
