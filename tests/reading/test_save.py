@@ -1,5 +1,6 @@
 import builtins
 import json
+import warnings
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -64,6 +65,21 @@ def test_png_is_the_same_on_every_machine():
     found = save.svg_to_png(svg)
     assert found == bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True, **save._fonts()))
     assert found != bytes(resvg.svg_to_bytes(svg_string=svg, zoom=2, skip_system_fonts=True))
+
+
+def test_png_says_which_characters_no_font_has(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("resvg_py", reason="PNG pictures need the extra 'pictures'")
+    fonts = {**save._fonts(), "skip_system_fonts": True}
+    monkeypatch.setattr(save, "_fonts", lambda: fonts)
+    save._draw.cache_clear()
+    try:
+        with pytest.warns(UserWarning, match="汤 冷: .*svg"):
+            save.svg_to_png(to_svg(make_reading("汤 冷 汤 soup")))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            save.svg_to_png(to_svg(make_reading("Größe “naïve” – Привет, שלום!"), rows=True))
+    finally:
+        save._draw.cache_clear()
 
 
 @pytest.mark.parametrize("family", ["monospace", "serif", "Times,'DejaVu Serif'", "Courier New"])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable
+from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bundled import FONT_FAMILY, font_files
-from ..errors import LimelightError
+from ..errors import LimelightError, warn
 from ..storage.files import atomic_file
 from .comparison import Comparison
 from .html import to_page
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
 
 _TITLE = "What decided, and what was read"
 _MAX_HEIGHT = 16_000  # pixels of a PNG: a longer text is drawn smaller, because nothing could open it
+
+_BUNDLED = "\u0600"  # from Arabic on, the bundled typeface lacks most letters
+_MOST_TRIED = 20  # characters drawn alone, to see whether a font has them
+_UNASSIGNED = "\U0010fffd"  # for private use, so that no font has it
 
 
 def save_picture(
@@ -95,8 +102,30 @@ def svg_to_png(svg: str) -> bytes:
     except ImportError:
         needs = "a PNG picture needs resvg_py: pip install '.[pictures]'"
         raise LimelightError(needs, code="needs-extra") from None
+    if missing := _missing(svg):
+        warn(
+            f"no font on this machine has {' '.join(missing)}: the PNG shows boxes; install one that has, or "
+            "save .svg or .html, which the reader's own fonts draw"
+        )
     height = int(re.search(r'height="(\d+)"', svg)[1])  # type: ignore[index]
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=min(2.0, _MAX_HEIGHT / height), **_fonts()))
+
+
+def _missing(svg: str) -> list[str]:
+    """The characters of a picture that no font can draw, among the first that the bundled one may lack."""
+    text = unescape(re.sub(r"(?s)<style.*?</style>|<[^>]*>", "", svg))
+    letters = [c for c in dict.fromkeys(text) if c > _BUNDLED and unicodedata.category(c)[0] in "LNS"]
+    return [c for c in letters[:_MOST_TRIED] if _draw(c) == _draw(_UNASSIGNED)]
+
+
+@cache
+def _draw(character: str) -> bytes:
+    """A character alone. The renderer does not say what it cannot draw, but gives it the box of any such."""
+    import resvg_py
+
+    text = f'<text y="20">{character}</text>'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30">{text}</svg>'
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, **_fonts()))
 
 
 def _fonts() -> dict[str, Any]:
