@@ -106,6 +106,14 @@ def test_a_rating_from_outside_is_checked(change: dict):
         Aspects.of({"even": about})
 
 
+def test_ratings_of_every_fifth_text_are_enough():
+    texts = TEXTS * 2
+    ratings = [1.0 + k % 3 if k % 5 == 0 else None for k in range(len(texts))]
+    rating = model_of().rate_aspects(texts, {"even": ratings}).aspects.find("even").rating
+    assert rating.texts == 36
+    assert np.isfinite([rating.bias, *rating.text, *rating.own]).all()
+
+
 def test_refusals():
     model = model_of()
     with refuses("length-mismatch"):

@@ -33,7 +33,7 @@ MAX_TEXTS = 10_000  # more hardly help, and take their time to read
 OWN = 2.0  # how much easier the own part is to use than the whole: docs/log/2026-11-17-aspects.md
 STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0)  # of the ridge, in texts of mean length
 MAX_RATING = 1e6
-HELD_OUT = 5  # every fifth text chooses the strength
+HELD_OUT = 5  # every fifth rating chooses the strength
 
 
 def rate_words(aspects: Aspects, text: EncodedText, recipe: ModelRecipe) -> dict[str, RatedWords]:
@@ -107,11 +107,12 @@ def fit_ratings(
     names, size = [aspects.find(name).name for name in ratings], state_size(recipe)
     given = {name: np.array(each, dtype=float) for name, each in zip(names, ratings.values(), strict=True)}
     places = [[aspect.name for aspect in aspects.enabled].index(name) for name in names]
+    held_out = {name: np.cumsum(~np.isnan(each)) % HELD_OUT == 0 for name, each in given.items()}
     parts: list[dict[str, Sums]] = [{}, {}]  # to fit; to choose the strength
     for number, X in enumerate(_features(aspects, texts, recipe, places)):
         for k, (name, each) in enumerate(given.items()):
-            y = each[number * BLOCK : number * BLOCK + len(X)]
-            held = np.arange(len(X)) % HELD_OUT == 0
+            here = slice(number * BLOCK, number * BLOCK + len(X))
+            y, held = each[here], held_out[name][here]
             for part, rows in zip(parts, (~held & ~np.isnan(y), held & ~np.isnan(y)), strict=True):
                 found = Sums.of(X[rows, k].astype(float), y[rows])
                 part[name] = part[name].add(found) if name in part else found
