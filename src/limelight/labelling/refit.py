@@ -1,4 +1,21 @@
-"""A classifier over frozen vectors that is fitted in closed form, in milliseconds, after every label."""
+"""A classifier over frozen vectors that is fitted in closed form, in milliseconds, after every label.
+
+Each class is the mean of its vectors, and a text belongs to the class whose mean is nearest, by the distance
+that the texts themselves suggest: directions in which all texts vary a lot count less. That is linear
+discriminant analysis with the covariance of the whole table, which needs no labels, in place of that within
+the classes, which would need many. With the centre g of all texts and the sum s_c over the n_c texts of a class,
+
+    m_c = s_c / (n_c + SHRINK)              (x - g) is drawn from around m_c
+    score_c(x) = (x - g)' A m_c - m_c' A m_c / 2,    A = SMOOTH (C / mean variance + SMOOTH)^-1
+
+A class without a text has m_c = 0 and so the score 0: a text that is like none of the others belongs there
+before it belongs to them. A sentence that describes a class counts as a part of a text.
+
+Where a text may have several labels, each class is set against the mean of the texts without it.
+
+What the score of a text would be without that text is exact and costs nothing: its class has another mean,
+all the rest stays. The temperature that turns scores into probabilities is chosen on these scores.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +23,51 @@ from dataclasses import dataclass
 
 import numpy as np
 
-RIDGE = 0.1
-TEMPERATURES = np.geomspace(0.01, 1.0, 25)
+Prior = tuple[np.ndarray, np.ndarray]
+SHRINK = 2.0  # texts at the centre that each class starts with
+SMOOTH = 10.0  # of the mean variance: more makes directions count alike
+TEMPERATURES = np.geomspace(0.01, 0.3, 12).astype(np.float32)
+USUAL = 0.07  # temperature, as long as there are too few labels to choose
+FEWEST = 5  # labels to choose it by
+OF_DESCRIPTION = 1.0  # texts that the description of a class counts for
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The centre g of the texts (size,), and A (size, size): how much directions count."""
+
+    centre: np.ndarray
+    A: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> Space:
+        """From vectors X (n, size) of texts, with or without labels.
+
+        >>> space = Space.of(np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]]))
+        >>> bool(space.A[0, 0] < space.A[1, 1])
+        True
+        """
+        centre = X.mean(axis=0, dtype=np.float64)
+        D = X - centre
+        C = D.T @ D / max(len(X), 1)
+        variance = max(float(np.trace(C)) / len(C), 1e-12)
+        A = SMOOTH * np.linalg.inv(C / variance + SMOOTH * np.eye(len(C)))
+        return cls(centre.astype(np.float32), A.astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """W (classes, size), b (classes,); the logits are (x W^T + b) / temperature."""
+    """Scores are x W^T + b, with W (classes, size) and b (classes,); logits are scores / temperature."""
 
     W: np.ndarray
     b: np.ndarray
     temperature: float
     several: bool
-    left_out: np.ndarray  # (n, classes): logits of each labelled text when it is left out
+    left_out: np.ndarray  # (n, classes): the logits of each labelled text, had it not been labelled
 
     def logits(self, X: np.ndarray) -> np.ndarray:
         """(n, classes)."""
-        return np.asarray((X @ self.W.T + self.b) / self.temperature)
+        return np.asarray((X @ self.W.T + self.b) / np.float32(self.temperature))
 
     def probabilities(self, X: np.ndarray) -> np.ndarray:
         """(n, classes): of one class each, or with several labels of each class by itself."""
@@ -30,40 +75,94 @@ class Fitted:
 
 
 def to_probabilities(logits: np.ndarray, several: bool) -> np.ndarray:
-    """Softmax over the classes, or with several labels a sigmoid for each."""
+    """Softmax over the classes, or with several labels a sigmoid for each.
+
+    >>> to_probabilities(np.array([[0.0, 0.0]]), several=False).tolist()
+    [[0.5, 0.5]]
+    """
     if several:
         return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))
     shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
-def fit(X: np.ndarray, Y: np.ndarray, prior: np.ndarray | None = None, several: bool = False) -> Fitted:
-    """Ridge regression to Y (n, classes), 1 for the classes of a text, towards the weights of the `prior`."""
-    classes, size = Y.shape[1], X.shape[1]
-    W0 = np.zeros((classes, size)) if prior is None else prior
-    X = X.astype(np.float64)
-    T = (Y - 0.5 if several else Y - 1 / classes) - X @ W0.T
-    mean, middle = (X.mean(axis=0), T.mean(axis=0)) if len(X) else (np.zeros(size), np.zeros(classes))
-    C = X - mean
-    inverse = np.linalg.inv(C.T @ C + RIDGE * np.eye(size))
-    R = inverse @ (C.T @ (T - middle))  # (size, classes)
-    W = W0 + R.T
-    b = middle - mean @ R
-    hat = np.einsum("ij,jk,ik->i", C, inverse, C) + 1 / max(len(X), 1)
-    residual = T - (X @ R + b)
-    scores = X @ W.T + b
-    left_out = scores - residual * (hat / np.maximum(1 - hat, 1e-6))[:, None]
-    temperature = _temperature(left_out, Y, several)
-    return Fitted(W, b, temperature, several, left_out / temperature)
+def fit(
+    X: np.ndarray,
+    Y: np.ndarray,
+    space: Space,
+    *,
+    several: bool = False,
+    more: tuple[np.ndarray, np.ndarray, float] | None = None,
+    prior: Prior | None = None,
+) -> Fitted:
+    """Fit vectors X (n, size) with labels Y (n, classes), 1 for the classes of a text and 0 for others.
+
+    `more` has further vectors of some texts, such as of their marked words: the numbers of the texts (m,), the
+    vectors (m, size), and what each counts beside its text, which counts 1. The `prior` has sums (classes,
+    size) of vectors minus the centre, and how many texts each stands for (classes,).
+    """
+    D, Y = (X - space.centre).astype(np.float32), Y.astype(np.float32)
+    given, w = D.copy(), np.ones(len(X), np.float32)  # what each text adds to a class, and how much it counts
+    if more is not None:
+        np.add.at(given, more[0], more[2] * (more[1] - space.centre))
+        np.add.at(w, more[0], more[2])
+    sums, counts = Y.T @ given, w @ Y  # (classes, size), (classes,)
+    side = _Side(D, given, w, space, sums, counts, prior)
+    W, b, scores = side.W, side.b, side.without(Y)
+    if several:
+        rest = _Side(D, given, w, space, given.sum(axis=0) - sums, w.sum() - counts, None)
+        W, b, scores = W - rest.W, b - rest.b, scores - rest.without(1 - Y)
+    temperature = _temperature(scores, Y, several)
+    return Fitted(W, b - W @ space.centre, temperature, several, scores / np.float32(temperature))
+
+
+class _Side:
+    """Means of classes, and the scores of the texts D (n, size) that `given` (n, size) was added for."""
+
+    def __init__(
+        self, D: np.ndarray, given: np.ndarray, w: np.ndarray, space: Space, sums: np.ndarray,
+        counts: np.ndarray, prior: Prior | None,
+    ) -> None:  # fmt: skip
+        if prior is not None:
+            sums, counts = sums + prior[0].astype(np.float32), counts + prior[1].astype(np.float32)
+        self._D, self._given, self._w, self._A = D, given, w, space.A
+        self._n = counts + SHRINK
+        self.W = sums / self._n[:, None] @ space.A
+        self._norms = (self.W * sums).sum(axis=1) * self._n  # (classes,): s' A s
+        self.b = -0.5 * self._norms / self._n**2
+
+    def without(self, Y: np.ndarray) -> np.ndarray:
+        """(n, classes): scores in which no text counts towards the means of its own classes Y."""
+        own = self._given @ self._A  # (n, size)
+        d_s, g_s = (each @ self.W.T * self._n for each in (self._D, self._given))  # d' A s, g' A s
+        d_g, g_g = ((each * own).sum(axis=1)[:, None] for each in (self._D, self._given))
+        n = self._n - Y * self._w[:, None]
+        norms = self._norms - Y * (2 * g_s - g_g)  # of the sums without the text
+        return np.asarray((d_s - Y * d_g) / n - 0.5 * norms / n**2)
 
 
 def _temperature(scores: np.ndarray, Y: np.ndarray, several: bool) -> float:
     """The one with the least loss on texts left out."""
-    if not len(Y):
-        return 0.1
-    losses = []
-    for temperature in TEMPERATURES:
-        P = to_probabilities(scores / temperature, several)
-        right = np.where(Y > 0, P, 1 - P) if several else (P * Y).sum(axis=1)
-        losses.append(-np.log(np.maximum(right, 1e-12)).mean())
+    if len(Y) < FEWEST:
+        return USUAL
+    losses = [_loss(scores / each, Y, several) for each in TEMPERATURES]
     return float(TEMPERATURES[int(np.argmin(losses))])
+
+
+def _loss(logits: np.ndarray, Y: np.ndarray, several: bool) -> float:
+    P = to_probabilities(logits, several)
+    right = np.where(Y > 0, P, 1 - P) if several else (P * Y).sum(axis=1)
+    return float(-np.log(np.maximum(right, 1e-6)).mean())
+
+
+def describe(vectors: np.ndarray, weight: float = OF_DESCRIPTION) -> Prior:
+    """The prior of sentences (classes, size) about the classes; rows of zeros are classes without one.
+
+    What all the sentences have in common is how people describe, not what: it is taken out.
+    """
+    known = np.abs(vectors).sum(axis=1) > 0
+    counts = np.where(known, weight, 0.0)
+    if not known.any():
+        return np.zeros_like(vectors), counts
+    common = vectors[known].mean(axis=0) if known.sum() > 2 else 0.0
+    return (vectors - common) * counts[:, None], counts
