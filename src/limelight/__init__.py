@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .config.recipe import Recipe
     from .errors import LimelightError
     from .estimators import PairClassifier, PairRegressor, TextClassifier, TextRegressor
+    from .labelling.health import check
     from .reading.comparison import Comparison
     from .reading.reading import PairReading, Reading
     from .runtime.embeddings import embed_table
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Hit", "Index", "LimelightError", "Model", "PairClassifier", "PairReading",
-    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "embed_table",
+    "PairRegressor", "Reader", "Reading", "Recipe", "TextClassifier", "TextRegressor", "check", "embed_table",
     "explore_page", "find_aspects", "fit", "from_pretrained", "grow_aspects", "load", "predict_table",
     "preset", "pretrain", "push_to_hub",
 ]  # fmt: skip
@@ -49,6 +50,7 @@ __getattr__, __dir__ = lazy(
         "config.recipe": "Recipe",
         "errors": "LimelightError",
         "estimators": "PairClassifier PairRegressor TextClassifier TextRegressor",
+        "labelling.health": "check",
         "training.pretrain_job": "pretrain",
         "reading.comparison": "Comparison",
         "reading.reading": "PairReading Reading",

@@ -20,7 +20,7 @@ from ..config.recipe import SECTIONS, Recipe, options, other_names, section_of
 from ..errors import LimelightError
 
 COMMANDS = (  # in the order of the help
-    "demo", "train", "evaluate", "predict", "aspects", "embed", "explain", "report", "similar", "trust",
+    "demo", "train", "check", "evaluate", "predict", "aspects", "embed", "explain", "report", "similar", "trust",
     "compare", "explore", "index", "search", "info", "serve", "encode", "paper", "pretrain", "completion",
 )  # fmt: skip
 DEFAULT_PRESET = "small"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -217,5 +217,5 @@ class Learner:
     def _needs(self) -> list[Need]:
         counts = self.Y.sum(axis=0).astype(int)
         return sorted(
-            (Need(n, int(c), None, None) for n, c in zip(self.classes, counts)), key=lambda x: x.labels
+            (Need(n, int(c), None, None) for n, c in zip(self.classes, counts, strict=False)), key=lambda x: x.labels
         )
